@@ -69,7 +69,7 @@ def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
         axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
         axes.set_xlabel(figure.axis)
         axes.set_ylim(bottom=0)
-    panels[0].set_ylabel(quantity_and_unit(figure))
+    panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
     _legend(canvas, panels[0])
     return canvas
 
@@ -79,16 +79,52 @@ def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, num
 
     Lines stand a little beside each other, so that every interval can be seen.
     """
-    repeats = [runs.repeats(figure.quantity, [*at, group], {}, figure.unit) for group in figure.groups]
-    estimates = [estimate(values) for values in repeats]
-    means = [math.nan if each.mean is None else each.mean for each in estimates]
+    means, reach = _over_groups(figure, figure.quantity, figure.unit, at, runs)
     places = [group + BESIDE * (number - (len(figure.lines) - 1) / 2) for group in range(len(means))]
-    look: dict[str, Any] = {"color": COLOURS[number], "marker": "o", "markersize": 3, "capsize": 2, "linewidth": 1.2}
-    axes.errorbar(places, means, reaches(estimates, figure.quantity), label=figure.lines[number], **look)
+    axes.errorbar(places, means, reach, label=figure.lines[number], color=COLOURS[number], **LINE_AND_INTERVALS)
 
+
+LINE_AND_INTERVALS: dict[str, Any] = {"marker": "o", "markersize": 3, "capsize": 2, "linewidth": 1.2}
 
 BESIDE = 0.08
 """How far lines stand beside each other; the groups are 1 apart."""
+
+
+def _over_groups(
+    figure: Figure, quantity: str, unit: str, at: Sequence[str], runs: Measurements
+) -> tuple[list[float], np.ndarray]:
+    """Return a quantity's mean in each of the groups, NaN where there is none, and how far the intervals reach."""
+    repeats = [runs.repeats(quantity, [*at, group], {}, unit) for group in figure.groups]
+    estimates = [estimate(values) for values in repeats]
+    means = [math.nan if each.mean is None else each.mean for each in estimates]
+    return means, reaches(estimates, quantity)
+
+
+def _curves(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas, panels = _side_by_side(figure)
+    for axes, panel in zip(panels, figure.panels, strict=True):
+        for number, line in enumerate(figure.lines):
+            _curve(axes, figure, [*panel.at, line], measurements[panel.scenario], number)
+        axes.set_title(panel.name, fontsize=9)
+        axes.set_xlabel(in_unit(figure.against, figure.against_unit))
+        axes.margins(0.12)
+    panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
+    _legend(canvas, panels[0])
+    return canvas
+
+
+def _curve(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+    """Draw a point for every group, joined in order; the first and the last bear the value that they stand for."""
+    heights, up = _over_groups(figure, figure.quantity, figure.unit, at, runs)
+    widths, across = _over_groups(figure, figure.against, figure.against_unit, at, runs)
+    axes.errorbar(widths, heights, up, across, label=figure.lines[number], color=COLOURS[number], **LINE_AND_INTERVALS)
+    for place in (0, -1):
+        name = f"{figure.axis} = {figure.groups[place]}"
+        above = (4, 8 if number == 0 else -12)
+        point = (widths[place], heights[place])
+        axes.annotate(
+            name, point, xytext=above, textcoords="offset points", fontsize=7, color=COLOURS[number], ha="center"
+        )
 
 
 def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:
@@ -132,10 +168,10 @@ def _side_by_side(figure: Figure) -> tuple[Canvas, Sequence[Axes]]:
     return canvas, canvas.subplots(1, len(figure.panels), squeeze=False, sharey=True)[0]
 
 
-def quantity_and_unit(figure: Figure) -> str:
-    """Name the quantity on the vertical axis."""
-    words = figure.quantity.replace("_", " ")
-    return words if figure.unit == "index" else f"{words} ({figure.unit})"
+def in_unit(quantity: str, unit: str) -> str:
+    """Name what an axis shows."""
+    words = quantity.replace("_", " ")
+    return words if unit == "index" else f"{words} ({unit})"
 
 
 LEGEND = 1.2
@@ -156,7 +192,7 @@ def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
     panels = canvas.subplots(1, len(figure.panels), squeeze=False)[0]
     for axes, panel in zip(panels, figure.panels, strict=True):
         _bar_panel(axes, figure, panel, measurements[panel.scenario])
-    panels[0].set_ylabel(quantity_and_unit(figure))
+    panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
     _legend(canvas, panels[0])
     return canvas
 
@@ -245,6 +281,7 @@ DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements]], Canvas]] = {
     "bars": _bars,
     "window": _windows,
     "lines": _lines,
+    "curve": _curves,
     "mean_window": _mean_windows,
     "rates": _rates,
 }

@@ -159,15 +159,16 @@ class Panel(Struct, frozen=True, forbid_unknown_fields=True):
     published: list[list[float]] | None = None
 
 
-FigureKind = Literal["bars", "window", "lines", "mean_window", "rates"]
+FigureKind = Literal["bars", "window", "lines", "curve", "mean_window", "rates"]
 
 
 class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """A figure, by its kind.
 
     `bars` has a panel per setting and a group per label, `window` cwnd over time and a panel per label, `lines` a
-    quantity over the labels of an axis, `mean_window` cwnd over time, averaged over the flows, a line per label,
-    `rates` goodput over time and a panel per label.
+    quantity over the labels of an axis, `curve` one quantity against another, with the labels of an axis along it,
+    `mean_window` cwnd over time, averaged over the flows, a line per label, `rates` goodput over time and a panel per
+    label.
     """
 
     id: str
@@ -178,8 +179,11 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     at: list[str] = []
     quantity: str = ""
     unit: str = ""
+    against: str = ""
+    """The quantity across, of a `curve`."""
+    against_unit: str = ""
     axis: str = ""
-    """What the groups of `lines` are values of."""
+    """What the groups of `lines` and of a `curve` are values of."""
     lines: list[str] = []
     bars: list[Bar] = []
     panels: list[Panel] = []
