@@ -179,9 +179,6 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     at: list[str] = []
     quantity: str = ""
     unit: str = ""
-    against: str = ""
-    """The quantity across, of a `curve`."""
-    against_unit: str = ""
     axis: str = ""
     """What the groups of `lines` and of a `curve` are values of."""
     lines: list[str] = []
@@ -189,6 +186,9 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     panels: list[Panel] = []
     flows: int | None = None
     """Draw only so many, the first ones of the run; all without."""
+    against: str = ""
+    """The quantity across, of a `curve`."""
+    against_unit: str = ""
 
     def places(self) -> list[tuple[str, list[str]]]:
         """Name the scenarios that it shows, each with the setting."""
