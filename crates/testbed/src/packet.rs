@@ -5,6 +5,7 @@ use crate::ip::{Header, LONGEST_ADDITION, Version, mark_ce};
 use etherparse::{IpNumber, TcpHeaderSlice, TcpOptionElement};
 use path::{Ecn, Packet};
 use scenario::units::Nanos;
+use std::io;
 
 /// A packet in a buffer of the pool.
 #[derive(Clone, Copy, Debug)]
@@ -172,14 +173,29 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers for IP packets of up to `mtu` bytes with an IPv4 header.
+    /// Buffers for IP packets of up to `mtu` bytes with an IPv4 header, which they do not fill.
     pub fn new(mtu: u32) -> Buffers {
-        Buffers { size: HEADER + (mtu + LONGEST_ADDITION) as usize, buffers: vec![], free: vec![] }
+        Buffers { size: HEADER + (mtu + LONGEST_ADDITION) as usize + 1, buffers: vec![], free: vec![] }
     }
 
     /// A buffer of the right size.
     pub fn buffer(&self) -> Box<[u8]> {
         vec![0; self.size].into()
+    }
+
+    /// Has a packet that came into a buffer, with what precedes it, found room? A device cuts off what finds none.
+    ///
+    /// # Errors
+    /// If it fills the buffer.
+    #[inline]
+    pub fn check(&self, length: usize) -> io::Result<()> {
+        if length < self.size {
+            return Ok(());
+        }
+        let longest = self.size - HEADER - 1;
+        Err(io::Error::other(format!(
+            "a host sent a longer packet than it may, which is one of {longest} bytes at most"
+        )))
     }
 
     /// Takes the caller's buffer in, gives it another, and says where the packet is.

@@ -167,6 +167,7 @@ impl Network {
         buffer: &mut Box<[u8]>,
     ) -> io::Result<()> {
         let Some((flow, is_data)) = self.flow_of(hosts, from, &buffer[..length]) else { return Ok(()) };
+        self.around.buffers.check(length)?;
         let info = PacketInfo::read(&buffer[..length], flow as u32, hosts as u32, is_data);
         let Some(mut info) = info else { return Ok(()) };
         // First, so that a trace of the links stays in the order of time.
@@ -467,6 +468,18 @@ duplicate = "100%"
 cc = "reno"
 "#;
 
+    #[test]
+    fn a_packet_that_was_cut_off_is_an_error() {
+        let scenario = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
+        let (plan, options) = (Plan::new(&scenario).unwrap(), Options::default());
+        let mut network = Network::new(&scenario, plan, vec![], Time::Real, &options).unwrap();
+        let mut buffer = network.buffer();
+        let packet = sent(buffer.len() - tun::HEADER - 40, 0);
+        buffer.copy_from_slice(&packet);
+        let refused = network.enter(End::Sender, Nanos::ZERO, 0, packet.len(), &mut buffer).unwrap_err();
+        assert!(refused.to_string().contains("of 1520 bytes at most"), "{refused}");
+    }
+
     /// When packets of 1500 bytes, each with bytes of its own, come to the receiver, and which they are. All are sent
     /// at once.
     fn arrivals_of_train(overrides: &[(&str, &str)], count: u8) -> Vec<(Nanos, u8)> {
@@ -580,8 +593,9 @@ access = { delay = "100ms" }
         let options = Options::default();
         let mut network = Network::new(scenario, Plan::new(scenario).unwrap(), monitors, Time::Real, &options).unwrap();
         let enter = |network: &mut Network, at: u64, mut packet: Vec<u8>| {
-            packet.resize(network.buffer().len().max(packet.len()), 0);
-            network.enter(End::Sender, Nanos::from_millis(at), 0, packet.len(), &mut packet.into()).unwrap();
+            let length = packet.len();
+            packet.resize(network.buffer().len(), 0);
+            network.enter(End::Sender, Nanos::from_millis(at), 0, length, &mut packet.into()).unwrap();
         };
         let mut opening = sent(0, 0);
         opening[tun::HEADER + 27] -= 1; // the sequence number before that of the data
