@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -25,13 +26,27 @@ from unbloat.system.paths import ALGORITHMS
 LOSSY = {"link.bottleneck.loss": "1%"}
 
 
-@pytest.fixture
-def workers() -> Iterator[distributed.Client]:
+@contextmanager
+def three_workers() -> Iterator[distributed.Client]:
     """Three worker processes behind a scheduler, and a look at them."""
     with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as here,
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as here,
         distributed.Client(here) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[distributed.Client]:
+    """Workers that no test harms."""
+    with three_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def victims() -> Iterator[distributed.Client]:
+    """Workers that a test may kill."""
+    with three_workers() as client:
         yield client
 
 
@@ -54,27 +69,27 @@ def puts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def test_a_killed_worker_loses_nothing_and_doubles_nothing(
-    workers: distributed.Client, sweep: Path, cache: Path, puts: Counter[str]
+    victims: distributed.Client, sweep: Path, cache: Path, puts: Counter[str]
 ) -> None:
     """A worker is killed by its process id while it is about a run; the others, and its successor, do the rest."""
     long = {**LOSSY, "duration": "20s"}
-    pids = workers.run(os.getpid)
+    pids = victims.run(os.getpid)
     killed: list[int] = []
     kept: list[int] = []
 
     def kill() -> None:
-        wait_until(lambda: records(cache) and any(workers.processing().values()))
-        busy = next(worker for worker, tasks in workers.processing().items() if tasks)
+        wait_until(lambda: records(cache) and any(victims.processing().values()))
+        busy = next(worker for worker, tasks in victims.processing().items() if tasks)
         killed.append(pids[busy])
         kept.append(len(records(cache)))
         os.kill(pids[busy], signal.SIGKILL)
 
     killer = Thread(target=kill)
     killer.start()
-    swept = ub.sweep(sweep, long, repeat=6, dask=address(workers))
+    swept = ub.sweep(sweep, long, repeat=6, dask=address(victims))
     killer.join()
     assert 0 < kept[0] < 24, "it was in the middle"
-    assert killed[0] not in workers.run(os.getpid).values()
+    assert killed[0] not in victims.run(os.getpid).values()
     assert not swept.failures and len(swept.records) == 24
     assert len(puts) == 24 and set(puts.values()) == {1}
     assert len(records(cache)) == 24
@@ -83,23 +98,23 @@ def test_a_killed_worker_loses_nothing_and_doubles_nothing(
 
 
 def test_a_result_that_is_here_counts_though_its_worker_is_lost(
-    workers: distributed.Client, sweep: Path, monkeypatch: pytest.MonkeyPatch
+    victims: distributed.Client, sweep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the first result is kept, the others arrive and every worker is killed."""
     put = Store.put
 
     def slow(self: Store, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
         monkeypatch.setattr(Store, "put", put)
-        wait_until(lambda: sum(map(len, workers.has_what().values())) == 8)
+        wait_until(lambda: sum(map(len, victims.has_what().values())) == 8)
         time.sleep(1)  # Until they are here too, which nobody says.
-        pids = workers.run(os.getpid)
+        pids = victims.run(os.getpid)
         for pid in pids.values():
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: len(workers.ncores()) == 3 and not pids.keys() & workers.ncores().keys())
+        wait_until(lambda: len(victims.ncores()) == 3 and not pids.keys() & victims.ncores().keys())
         put(self, key, record, series_ns, tables)
 
     monkeypatch.setattr(Store, "put", slow)
-    swept = ub.sweep(sweep, LOSSY, repeat=2, dask=address(workers))
+    swept = ub.sweep(sweep, LOSSY, repeat=2, dask=address(victims))
     assert not swept.failures and len(swept.records) == 8
 
 
