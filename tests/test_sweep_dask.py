@@ -37,10 +37,12 @@ def three_workers() -> Iterator[distributed.Client]:
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[distributed.Client]:
-    """Workers that no test harms."""
-    with three_workers() as client:
-        yield client
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[distributed.Client]:
+    """Workers that no test harms, with a cache of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBLOAT_CACHE", str(tmp_path_factory.mktemp("workers")))
+        with three_workers() as client:
+            yield client
 
 
 @pytest.fixture
