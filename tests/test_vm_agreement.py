@@ -129,7 +129,7 @@ def test_a_wi_fi_cell(scenario: Write, kernel: str, standard: str, rate: str) ->
     top = f'warmup = "2s"\n[wifi.home]\nstandard = "{standard}"'
     file = scenario(link, 'cc = "reno"', top=top, duration="9s")
     simulated = [ub.run(file, {"seed": seed}).as_dict()["runs"][0]["flows"][0] for seed in range(1, 11)]
-    real = [run(file, kernel, seed=seed)["flows"][0] for seed in range(1, 5)]
+    real = [run(file, kernel, seed=seed)["flows"][0] for seed in (1, 2)]
     goodput, rtt = (fmean(flow[column] for flow in simulated) for column in ("goodput_mbps", "rtt_ms_mean"))
     assert goodput > 10
     assert fmean(flow["goodput_mbps"] for flow in real) == pytest.approx(goodput, rel=0.02)
