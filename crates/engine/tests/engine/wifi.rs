@@ -83,3 +83,13 @@ fn aggregates_carry_more() {
     println!("802.11g at 54: {g:.2}; 802.11n at 65: {n:.2} Mbit/s");
     assert!(n > 1.5 * g, "{n}, {g}");
 }
+
+/// What CAKE holds back for one station does not hold up the other, and goes out when its time has come.
+#[test]
+fn a_station_behind_a_shaper_gets_its_rate_and_leaves_the_rest() {
+    let shaper = [("link.s1.queue", "{ kind = \"cake\", bandwidth = \"2mbit\" }")];
+    let record = downloads("802.11g", &["54mbit", "54mbit"], "", &shaper);
+    let [free, shaped] = [0, 1].map(|flow: usize| record.flows[flow].goodput_mbps);
+    assert!((1.8..2.0).contains(&shaped), "{shaped}");
+    assert!(free > 15.0, "{free}");
+}

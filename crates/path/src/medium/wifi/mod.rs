@@ -100,17 +100,18 @@ impl Cell {
         (first as MemberId..end as MemberId).step_by(2)
     }
 
-    /// Whether a transmitter has something to transmit at `now`. If it only has what its queue holds back, `ask_at` is
-    /// no later than the end of that.
+    /// Whether a transmitter has something to transmit at `now`. `ask_at` is no later than when any of its queues is done
+    /// with holding something back, for that queue's receiver has left the round.
     fn has_something(&mut self, transmitter: usize, now: Nanos, members: &Members) -> bool {
+        let mut has = false;
         for member in self.members_of(transmitter) {
             let ready = members.next_of(members.queue_of(member), now);
-            if ready <= now || !self.windows[member as usize].is_empty() {
-                return true;
+            has |= ready <= now || !self.windows[member as usize].is_empty();
+            if ready > now {
+                self.ask_at = self.ask_at.min(ready);
             }
-            self.ask_at = self.ask_at.min(ready);
         }
-        false
+        has
     }
 
     /// Lets those transmitters contend for the air that have something by now.
