@@ -162,7 +162,8 @@ impl Search {
         self.at.iter().map(|at| at.load(Relaxed)).min().unwrap_or(self.first)
     }
 
-    fn say_progress(&self) {
+    /// Says how far it is, and which scenarios do not come to an end: those that were `under_way` at the line before.
+    fn say_progress(&self, under_way: &mut Vec<u64>) {
         let (done, seconds) = (self.done.load(Relaxed), self.start.elapsed().as_secs_f64());
         let a_second = done as f64 / seconds;
         let minutes_left = (self.end - self.first - done) as f64 / a_second / 60.0;
@@ -171,6 +172,11 @@ impl Search {
             self.end - self.first,
             self.goes_on_at()
         );
+        let now: Vec<_> = self.at.iter().map(|at| at.load(Relaxed)).collect();
+        for number in now.iter().filter(|number| under_way.contains(number)) {
+            eprintln!("scenario {number} does not come to an end: see it with tools/invariants 1 {number}");
+        }
+        *under_way = now;
     }
 
     /// Says what came out, when all workers have ended.
@@ -210,12 +216,12 @@ fn search(count: u64, first: u64) -> ExitCode {
             let search = &search;
             scope.spawn(move || search.work(worker));
         }
-        let mut line = search.start;
+        let (mut line, mut under_way) = (search.start, vec![]);
         while !search.is_over() {
             std::thread::sleep(Duration::from_millis(100));
             if line.elapsed() >= BETWEEN_LINES {
                 line = Instant::now();
-                search.say_progress();
+                search.say_progress(&mut under_way);
             }
         }
     });
