@@ -27,10 +27,16 @@ static __always_inline void waiting_reno_set_state(struct sock *sk, __u8 new_sta
 		tp->snd_cwnd = min(tp->snd_cwnd, tp->snd_ssthresh);
 }
 
-/* A kernel leaves the window in a repair to whoever paces. The first segment to be repaired always goes. */
+/*
+ * A kernel leaves the window in a repair to whoever paces. The first segment to be repaired always goes. Without SACK
+ * the state outlasts a reduction that was undone (tcp_try_undo_recovery); ssthresh is then what it was before it, which
+ * may be endless.
+ */
 static __always_inline void waiting_reno_repair(struct tcp_sock *tp)
 {
-	tp->snd_cwnd = max(tp->snd_ssthresh, tcp_packets_in_flight(tp) + !tp->prr_out);
+	__u32 window = min(tp->snd_ssthresh, max(tp->prior_cwnd, 2U));
+
+	tp->snd_cwnd = max(window, tcp_packets_in_flight(tp) + !tp->prr_out);
 }
 
 static __always_inline void waiting_reno_grow(struct sock *sk, __u32 acked)

@@ -3,7 +3,7 @@
 use crate::harness::{ack, at, change_state, compile_text, lose, socket, with_params};
 use libloading::os::unix::Library;
 use mechanism::Control;
-use mechanism::sock::{RateSample, TcpSock, ca_state};
+use mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_state};
 use scenario::model::ParamValue;
 use std::sync::OnceLock;
 
@@ -214,4 +214,18 @@ fn a_loss_leaves_half() {
     assert_eq!(sk.snd_cwnd, 4);
     change_state(&control, &mut sk, ca_state::OPEN);
     assert_eq!(sk.snd_cwnd, 4);
+}
+
+/// Without SACK the state stays for an acknowledgement more when a reduction is undone, with the endless threshold of a
+/// flow that had no loss before: `tools/invariants 1 877744` had a window of as many segments.
+#[test]
+fn a_reduction_that_was_undone_leaves_the_window_that_was() {
+    let control = control(2000, 0);
+    let mut sk = connection(&control, 8);
+    lose(&control, &mut sk, ca_state::RECOVERY);
+    sk.snd_cwnd = control.undo_cwnd(&mut sk);
+    sk.snd_ssthresh = INFINITE_SSTHRESH;
+    sk.prr_out = 1;
+    control.cong_control(&mut sk, 0, 0, &RateSample { acked_sacked: 1, rtt_us: 500_000, ..Default::default() });
+    assert_eq!(sk.snd_cwnd, 8);
 }
