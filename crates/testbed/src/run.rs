@@ -99,7 +99,7 @@ pub fn run_with(
         .or(standstill)
         .or_else(|| soundness::missed_steps(&apps.steps, options.series))
         .or_else(|| silent(scenario, &plan, &network, &apps))
-        .or_else(|| apps.flows.iter().find_map(|flow| soundness::skipped_program(flow.largest_ssthresh)));
+        .or_else(|| apps.flows.iter().find_map(|flow| flow.stray_ssthresh).map(soundness::skipped_program));
     let rtt = network.around.monitors.iter().map(|monitor| &monitor.sender.rtt);
     let series = gathering.map(|gathering| gathering.finish().finish(rtt, network.queue_delays()));
     let lateness_us_p99 = network.around.lateness.quantile_ms(0.99).map(|ms| ms * 1000.0);

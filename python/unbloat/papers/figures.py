@@ -61,14 +61,25 @@ def _saved(canvas: Canvas, file: Path) -> Path:
 
 
 def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
-    canvas, panels = _side_by_side(figure)
-    for axes, panel in zip(panels, figure.panels, strict=True):
-        for number, line in enumerate(figure.lines):
-            _line(axes, figure, [*panel.at, line], measurements[panel.scenario], number)
-        axes.set_title(panel.name, fontsize=9)
+    canvas = _panels_of_lines(figure, measurements, _line)
+    for axes in canvas.axes:
         axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
         axes.set_xlabel(figure.axis)
         axes.set_ylim(bottom=0)
+    return canvas
+
+
+def _panels_of_lines(
+    figure: Figure,
+    measurements: Mapping[str, Measurements],
+    draw: Callable[[Axes, Figure, Sequence[str], Measurements, int], None],
+) -> Canvas:
+    """Have each of the figure's lines drawn into each of its panels."""
+    canvas, panels = _side_by_side(figure)
+    for axes, panel in zip(panels, figure.panels, strict=True):
+        for number, line in enumerate(figure.lines):
+            draw(axes, figure, [*panel.at, line], measurements[panel.scenario], number)
+        axes.set_title(panel.name, fontsize=9)
     panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
     _legend(canvas, panels[0])
     return canvas
@@ -101,15 +112,10 @@ def _over_groups(
 
 
 def _curves(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
-    canvas, panels = _side_by_side(figure)
-    for axes, panel in zip(panels, figure.panels, strict=True):
-        for number, line in enumerate(figure.lines):
-            _curve(axes, figure, [*panel.at, line], measurements[panel.scenario], number)
-        axes.set_title(panel.name, fontsize=9)
+    canvas = _panels_of_lines(figure, measurements, _curve)
+    for axes in canvas.axes:
         axes.set_xlabel(in_unit(figure.against, figure.against_unit))
         axes.margins(0.12)
-    panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
-    _legend(canvas, panels[0])
     return canvas
 
 

@@ -3,7 +3,7 @@
 
 use crate::harness::{builtin, library, socket};
 use mechanism::replay::{Callback, Difference, Event, HelperResults, Member, Recording, Replay};
-use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_state};
+use mechanism::sock::{AckSample, HZ, INFINITE_SSTHRESH, RateSample, TcpSock, ca_state, is_ssthresh};
 use scenario::model::{CcSource, CongestionControl};
 use scenario::units::Nanos;
 use std::mem::offset_of;
@@ -88,6 +88,7 @@ fn a_recording_with_a_gap() {
 /// A kernel that skipped `ssthresh` has half of an address for it.
 #[test]
 fn a_recording_ends_where_the_kernel_skipped_a_call() {
+    assert!([2, INFINITE_SSTHRESH, u32::MAX].into_iter().all(is_ssthresh));
     let mut recording = recording();
     let loss = recording.events.iter().position(|event| event.program == "ssthresh").expect("a loss");
     recording.events.remove(loss);

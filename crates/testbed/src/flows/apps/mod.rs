@@ -19,6 +19,7 @@ use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
 use apps::{Programs, SlowWriter};
 use measure::{FlowSample, Interval, ReceiverMeter};
+use mechanism::sock::{INFINITE_SSTHRESH, is_ssthresh};
 use nix::sys::socket::{MsgFlags, send};
 use scenario::model::{Scenario, WRITTEN_AT_ONCE};
 use scenario::records::AppStats;
@@ -93,8 +94,8 @@ pub struct Flow {
     pub receiver_meter: ReceiverMeter,
     /// Retransmission timeouts since the warm-up.
     pub timeouts: u64,
-    /// The largest slow-start threshold that was read, packets.
-    pub largest_ssthresh: u32,
+    /// What was read for the slow-start threshold and is none ([`is_ssthresh`]).
+    pub stray_ssthresh: Option<u32>,
     /// The last look at the sender.
     pub info: TcpInfo,
 }
@@ -214,7 +215,7 @@ impl<'a> Apps<'a> {
             windows: vec![],
             receiver_meter: ReceiverMeter::new(Interval::new(self.scenario, group.stop)),
             timeouts: 0,
-            largest_ssthresh: 0,
+            stray_ssthresh: None,
             info: TcpInfo::default(),
         });
         self.agenda.push(Reverse((planned.arrival.at, Action::Open(number))));
@@ -415,7 +416,8 @@ impl<'a> Apps<'a> {
             let Some(sender) = &flow.sender else { continue };
             let before = std::mem::replace(&mut flow.info, TcpInfo::of(sender)?);
             flow.timeouts += flow.info.timeouts_since(&before);
-            flow.largest_ssthresh = flow.largest_ssthresh.max(flow.info.snd_ssthresh);
+            let ssthresh = flow.info.snd_ssthresh;
+            flow.stray_ssthresh = flow.stray_ssthresh.or((!is_ssthresh(ssthresh)).then_some(ssthresh));
             flow.windows.push((now, flow.info.snd_cwnd));
             if now < self.scenario.warmup {
                 flow.timeouts = 0;
@@ -444,7 +446,7 @@ impl<'a> Apps<'a> {
             row.push(FlowSample {
                 flow: number as u32,
                 cwnd: info.snd_cwnd,
-                ssthresh: (info.snd_ssthresh < mechanism::sock::INFINITE_SSTHRESH).then_some(info.snd_ssthresh),
+                ssthresh: (info.snd_ssthresh < INFINITE_SSTHRESH).then_some(info.snd_ssthresh),
                 in_flight: info.in_flight(),
                 rtt_us: None,
                 srtt_ms: (info.rtt > 0).then_some(info.rtt as f64 / 1000.0),
