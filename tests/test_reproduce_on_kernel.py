@@ -267,3 +267,14 @@ def test_the_papers_here_have_plans_that_can_be_read() -> None:
     plan = kernels.load(paper)
     names = {group.name for table in plan.of(paper).tables for group in table.groups}
     assert {"I, 50 KB", "I, 500 KB", "II, 300 KB"} <= names
+
+
+def test_statements_stand_with_what_was_measured(tiny: Path, kernel: Kernel) -> None:
+    assert main(["reproduce", str(tiny), "--on", "kernel", "--page"]) == 0
+    page = (tiny / "kernel.md").read_text()
+    statements = page[page.index("### Statements of the text") :].splitlines()
+    rows = [line.split(" | ") for line in statements if line.startswith("| ")][2:]
+    assert rows
+    for *_, simulated, likewise, measured in rows:
+        for cell in (simulated, likewise, measured.removesuffix(" |")):
+            assert any(letter.isdigit() for letter in cell) and cell[-1] in "=~x?", cell

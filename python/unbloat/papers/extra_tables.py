@@ -18,6 +18,7 @@ from unbloat.papers.batches import Batch
 from unbloat.papers.expressions import Selector, written
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
+from unbloat.papers.prose import flowing
 from unbloat.papers.read import Repeats
 from unbloat.papers.tables import five_digits
 from unbloat.papers.uncertainty import Uncertain
@@ -172,4 +173,4 @@ def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
 
 def report_of(table: ExtraTable, laid: Sequence[Table]) -> Report:
     """Make a report of a table."""
-    return Report([Heading(table.title), table.text.strip(), *laid])
+    return Report([Heading(table.title), flowing(table.text), *laid])

@@ -165,10 +165,17 @@ class KernelResults:
         """List what is not reproduced on the kernel."""
         return [each for each in self.kernel.claims() if each.verdict != "reproduced"]
 
-    def changed(self) -> list[tuple[Judged, Judged]]:
-        """Pair the simulated and the kernel's verdicts where they are not the same; an unsound run has none."""
-        pairs = zip(self.simulated.claims(), self.kernel.claims(), strict=True)
-        return [pair for pair in pairs if pair[1].verdict not in ("unsound", pair[0].verdict)]
+    def changed(self) -> list[tuple[Judged, Judged, Judged]]:
+        """List the verdicts, simulated, simulated likewise and the kernel's, where the first and the last differ.
+
+        Whatever the kernel gives is in keeping with *undecided*; and an unsound run has no verdict.
+        """
+        sides = zip(self.simulated.claims(), self.likewise.claims(), self.kernel.claims(), strict=True)
+        return [
+            (simulated, likewise, kernel)
+            for simulated, likewise, kernel in sides
+            if simulated.verdict not in ("undecided", kernel.verdict) and kernel.verdict != "unsound"
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what `unbloat reproduce --on kernel --json` prints: the kernel's claims beside the simulator's."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from unbloat.papers.judge import Judged, JudgedPaper
+from unbloat.papers.judge import Judged
 from unbloat.papers.kernel import KernelResults
+from unbloat.papers.paper import Claim
+from unbloat.papers.prose import flowing
 from unbloat.papers.tables import (
     LEGEND,
     MARKS,
     UNEXPLAINED,
     counts_line,
+    marked_measurement,
     measured_cells,
     published_cells,
     unit_suffix,
 )
 from unbloat.report.parts import Heading, Listing, Part, Table
 from unbloat.report.report import Report
-from unbloat.report.table import Column
+from unbloat.report.table import Column, Marked
+
+SETTINGS = "The settings make the difference: simulated likewise, the verdict is the kernel's."
 
 
 def report_of(results: KernelResults) -> Report:
@@ -27,7 +32,7 @@ def report_of(results: KernelResults) -> Report:
 
 def page_of(results: KernelResults) -> Report:
     """Make the page in the paper's folder; the plan's text is about the running kernel and stands on its page only."""
-    about = [results.plan.text.strip()] if results.name == "kernel" else []
+    about = [flowing(results.plan.text)] if results.name == "kernel" else []
     return Report([*about, *_parts(results)], results.as_dict())
 
 
@@ -45,7 +50,7 @@ def _parts(results: KernelResults) -> Iterator[Part]:
         yield Table(_table(results, number), table.title)
     if results.kernel.statements:
         yield Heading("Statements of the text")
-        yield Table(_statements(results))
+        yield _statements(results)
     if changes := _changes(results):
         yield Listing("Where the kernel's verdict is another than the simulated one, and why", changes)
 
@@ -64,27 +69,37 @@ def _table(results: KernelResults, number: int) -> list[Column]:
     return [Column(head, "", cells, is_right=place > 1) for place, (head, *cells) in enumerate(columns)]
 
 
-def _statements(results: KernelResults) -> list[Column]:
+def _statements(results: KernelResults) -> Table:
+    """Lay the statements out with what was measured for each; a narrow terminal gets the verdicts alone."""
+    return Table(_statement_columns(results, marked_measurement), narrow=_statement_columns(results, _mark))
+
+
+def _statement_columns(results: KernelResults, write: Callable[[Claim, Judged], Marked]) -> list[Column]:
     claims = [claim for _, claims in results.kernel.statements for claim, _ in claims]
-    return [
-        Column("statement", "", [claim.says for claim in claims]),
-        Column("id", "", [claim.id for claim in claims]),
-        Column("simulated", "", _verdicts(results.simulated)),
-        Column("simulated likewise", "", _verdicts(results.likewise)),
-        Column(results.name, "", _verdicts(results.kernel)),
+    sides = {
+        "simulated": results.simulated,
+        "simulated likewise": results.likewise,
+        results.name: results.kernel,
+    }
+    judged = [
+        Column(name, "", [write(claim, verdict) for _, claims in side.statements for claim, verdict in claims])
+        for name, side in sides.items()
     ]
+    said, ids = [claim.says for claim in claims], [claim.id for claim in claims]
+    return [Column("statement", "", said), Column("id", "", ids), *judged]
 
 
-def _verdicts(paper: JudgedPaper) -> list[str]:
-    return [MARKS[verdict.verdict] for _, claims in paper.statements for _, verdict in claims]
+def _mark(_: Claim, judged: Judged) -> Marked:
+    return Marked([(MARKS[judged.verdict], judged.verdict)])
 
 
 def _changes(results: KernelResults) -> list[str]:
     """Say where the kernel comes to another verdict than the simulator did, and why."""
     gathered: dict[str, list[str]] = {}
-    for simulated, kernel in results.changed():
-        gathered.setdefault(results.plan.reason(kernel.id) or UNEXPLAINED, []).append(_change(simulated, kernel))
-    return [f"{' '.join(reason.split())} ({', '.join(changes)})" for reason, changes in gathered.items()]
+    for simulated, likewise, kernel in results.changed():
+        reason = results.plan.reason(kernel.id) or (SETTINGS if likewise.verdict == kernel.verdict else UNEXPLAINED)
+        gathered.setdefault(reason, []).append(_change(simulated, kernel))
+    return [f"{flowing(reason)} ({', '.join(changes)})" for reason, changes in gathered.items()]
 
 
 def _change(simulated: Judged, kernel: Judged) -> str:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from unbloat.papers.expressions import Call, calls
+from unbloat.papers.prose import flowing
 from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds, Printed
@@ -276,7 +277,7 @@ class Paper:
 
     def contradiction(self, claim: str) -> str:
         """Say which printed number contradicts a number or statement; empty if none does."""
-        return next((" ".join(each.text.split()) for each in self.contradicted if each.is_about(claim)), "")
+        return next((flowing(each.text) for each in self.contradicted if each.is_about(claim)), "")
 
     def perturbed(self, scenario: str) -> list[dict[str, object]]:
         """Return the overrides of one repeat after the other; empty if only their seeds differ."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from unbloat._core import __version__
 from unbloat.papers import extra_tables, figures, ratios, tables
 from unbloat.papers.judge import Judged, JudgedPaper
+from unbloat.papers.prose import flowing
 from unbloat.papers.verdicts import VERDICTS
 from unbloat.report.drawing import inline
 from unbloat.report.page import Page, Section
@@ -174,7 +175,7 @@ def _reading(judged: JudgedPaper, pictures: Sequence[Part]) -> Section:
     """Lay another reading of the paper out."""
     reading = judged.paper.reading
     assert reading
-    parts: list[Part] = [reading.text.strip(), *answer_of(judged), *pictures, *_tables(judged)]
+    parts: list[Part] = [flowing(reading.text), *answer_of(judged), *pictures, *_tables(judged)]
     return Section(reading.title, [*parts, *_reasons(judged)])
 
 

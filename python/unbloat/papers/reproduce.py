@@ -202,7 +202,7 @@ def reproduce_on_kernel(
     -------
     KernelResults
         The verdicts: `kernel` has the kernel's, `simulated` those of the paper's TCP in the simulator, `likewise` those
-        of the kernel's settings in the simulator. `changed()` pairs the verdicts that differ.
+        of the kernel's settings in the simulator. `changed()` lists the verdicts that differ.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from unbloat.papers.expressions import number, written
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
 from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.paper import Table as PaperTable
+from unbloat.papers.prose import flowing
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
 from unbloat.report.parts import Heading, Listing, Part, Picture, Table
@@ -47,7 +48,7 @@ def details_of(judged: JudgedPaper) -> Report:
 
 def reading_of(judged: JudgedPaper) -> Report:
     """Make the report on an alternative reading of the paper, for its part of the page."""
-    text = [judged.paper.reading.text.strip()] if judged.paper.reading else []
+    text = [flowing(judged.paper.reading.text)] if judged.paper.reading else []
     return Report([*text, *_answer(judged), LEGEND, *_details(judged)])
 
 
@@ -56,7 +57,7 @@ def _about(paper: Paper) -> list[Part]:
         [f"With {', '.join(f'{key} = {value}' for key, value in paper.changed.items())}."] if paper.changed else []
     )
     if paper.reading:
-        return [Heading(paper.reading.title), paper.reading.text.strip(), *changed]
+        return [Heading(paper.reading.title), flowing(paper.reading.text), *changed]
     return [f"{paper.authors}: {paper.title}\n{paper.where}", *changed, LEGEND]
 
 
@@ -85,7 +86,7 @@ def statements_of(judged: JudgedPaper) -> list[Table]:
 
 def reasons_of(judged: JudgedPaper) -> list[str]:
     """List the reasons why something did not come out as published, each with what it is about."""
-    return [f"{' '.join(reason.split())}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
+    return [f"{flowing(reason)}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
 
 
 def contradictions_of(judged: JudgedPaper) -> list[str]:
@@ -165,6 +166,12 @@ def _measured(verdict: Judged, unit: str) -> str:
     if isinstance(verdict.measured, str) and isinstance(verdict.published, str):
         return verdict.measured
     return f"{verdict.published} {unit} published, {measured_number(verdict)} {unit} measured"
+
+
+def marked_measurement(claim: Claim, judged: Judged) -> Marked:
+    """Write what was measured for a statement, with its unit and the mark of its verdict."""
+    unit = "" if isinstance(judged.measured, str) else claim.unit
+    return Marked([(" ".join(filter(None, [measured_number(judged), unit, MARKS[judged.verdict]])), judged.verdict)])
 
 
 def measured_number(verdict: Judged) -> str:
