@@ -29,7 +29,7 @@ fn seen(run: &Run) -> (String, String) {
 }
 
 proptest! {
-    #![proptest_config(config(500))]
+    #![proptest_config(config(200))]
 
     /// Packets conserved, in order per flow, windows respected, reassembly right; and every packet that a queue dropped
     /// or a wire lost, of whichever kind, stands in its link's record.

@@ -32,7 +32,7 @@ fn every_invariant_holds_in_random_networks() {
 }
 
 proptest! {
-    #![proptest_config(config(1000))]
+    #![proptest_config(config(400))]
 
     #[test]
     fn finite_transfers_complete_with_exactly_their_size(scenario in random::routed()) {
