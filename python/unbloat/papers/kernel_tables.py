@@ -22,7 +22,7 @@ from unbloat.report.parts import Heading, Listing, Part, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column, Marked
 
-SETTINGS = "The settings make the difference: simulated likewise, the verdict is the kernel's."
+SETTINGS = "The settings make the difference: simulated likewise, the verdict is the kernel's, or undecided."
 
 
 def report_of(results: KernelResults) -> Report:
@@ -97,7 +97,8 @@ def _changes(results: KernelResults) -> list[str]:
     """Say where the kernel comes to another verdict than the simulator did, and why."""
     gathered: dict[str, list[str]] = {}
     for simulated, likewise, kernel in results.changed():
-        reason = results.plan.reason(kernel.id) or (SETTINGS if likewise.verdict == kernel.verdict else UNEXPLAINED)
+        agrees = likewise.verdict in (kernel.verdict, "undecided")
+        reason = results.plan.reason(kernel.id) or (SETTINGS if agrees else UNEXPLAINED)
         gathered.setdefault(reason, []).append(_change(simulated, kernel))
     return [f"{flowing(reason)} ({', '.join(changes)})" for reason, changes in gathered.items()]
 
