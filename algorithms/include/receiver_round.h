@@ -21,6 +21,12 @@ struct receiver_round {
 	__u32 had_hole;	     /* since somebody looked */
 };
 
+/* What to show before the first round trip has ended; whatever the stack offers where none can be measured. */
+static __always_inline __u32 receiver_first_window(const struct window_ack *ack)
+{
+	return ack->no_rtts ? 0 : FIRST_WINDOW;
+}
+
 /* An RTT, of which `weight` / 1024 go into the smoothed one. */
 static __always_inline void receiver_round_rtt(struct receiver_round *round, __u32 rtt_us, __u32 weight)
 {

@@ -40,9 +40,9 @@ static __always_inline void receiver_window_show(struct receiver_window *window,
 	window->shown = within * mss / Q8;
 }
 
-static __always_inline __u32 receiver_window_shown(const struct receiver_window *window)
+static __always_inline __u32 receiver_window_shown(const struct receiver_window *window, const struct window_ack *ack)
 {
-	return window->shown ?: FIRST_WINDOW;
+	return window->shown ?: receiver_first_window(ack);
 }
 
 #endif

@@ -19,6 +19,7 @@ struct window_ack {
 	__u32 copied;	/* bytes that the application has read since the one before */
 	__u32 rtt_us;	/* the latest RTT that was measured since then; 0 without one */
 	__u32 has_hole; /* a segment is missing */
+	__u32 no_rtts;	/* none can be measured: the connection has no timestamps */
 };
 
 /* The controller's own part of a connection, as a pointer to one of its types. */

@@ -5,9 +5,10 @@
  * answers; at the ingress it is seen what comes, and when.
  *
  * RTTs are measured by timestamps (RFC 7323), from when one of ours first left until the first full segment that echoes
- * it: that takes no socket, so it is the same on a router. Without timestamps a local socket's own estimate counts.
- * What came is what its application has read, or on a router what was acknowledged. The window scale is the socket's,
- * or that of the handshake that passed; where neither is known the segment is left alone.
+ * it: that takes no socket, so it is the same on a router. Without timestamps none is measured. A socket's own estimate
+ * is no RTT then: it is how long a window of the stack's takes, which is more than the one that is shown. What came is
+ * what its application has read, or on a router what was acknowledged. The window scale is the socket's, or that of the
+ * handshake that passed; where neither is known the segment is left alone.
  *
  * A segment whose flow is on two processors at once, which no host and hardly a router has, may find the other's
  * numbers half written; the right edge then may stay where it was.
@@ -58,7 +59,6 @@ struct shown_flow {
 	__u32 right_edge; /* of what was shown so far */
 	__u32 read_to;	  /* where in the stream the reading was at the latest acknowledgement */
 	__u32 rtt_us;	  /* the latest, since then */
-	__u32 socket_rtt; /* the socket's estimate then */
 	__u32 last_tsecr;
 	__u8 scale;
 	__u8 has_scale;	  /* both ends have agreed on it */
@@ -93,7 +93,6 @@ static __always_inline __u64 unbloat_now_us(void)
 /* What a socket of this host knows; nothing of a connection that is forwarded. */
 struct unbloat_socket {
 	__u32 copied_seq;
-	__u32 rtt_us; /* x8 */
 	__u8 scale;
 	bool is_here;
 };
@@ -105,7 +104,6 @@ static __always_inline void unbloat_socket_read(__u64 sk, struct unbloat_socket 
 	__builtin_memset(socket, 0, sizeof(*socket));
 	if (tp) {
 		socket->copied_seq = tp->copied_seq;
-		socket->rtt_us = tp->rcv_rtt_est.rtt_us;
 		socket->scale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
 		socket->is_here = true;
 	}
@@ -166,16 +164,11 @@ static __always_inline __u32 unbloat_read(struct shown_flow *flow, __u32 read_to
 }
 
 /* The latest RTT since the acknowledgement before; 0 without one. */
-static __always_inline __u32 unbloat_rtt(struct shown_flow *flow, const struct unbloat_socket *socket,
-					 bool has_timestamps)
+static __always_inline __u32 unbloat_rtt(struct shown_flow *flow)
 {
 	__u32 rtt_us = flow->rtt_us;
 
 	flow->rtt_us = 0;
-	if (!has_timestamps && socket->rtt_us != flow->socket_rtt) {
-		flow->socket_rtt = socket->rtt_us;
-		rtt_us = socket->rtt_us >> 3;
-	}
 	return rtt_us;
 }
 
@@ -216,8 +209,9 @@ static __always_inline void unbloat_ack_leaves(struct __sk_buff *skb, const stru
 	struct window_ack ack = {
 		.now_us = unbloat_now_us(),
 		.copied = unbloat_read(flow, socket->is_here ? socket->copied_seq : packet->ack),
-		.rtt_us = unbloat_rtt(flow, socket, options->has_timestamps),
+		.rtt_us = unbloat_rtt(flow),
 		.has_hole = options->has_sack && before(packet->ack, options->sack_start),
+		.no_rtts = !options->has_timestamps,
 	};
 
 	if (options->has_timestamps)

@@ -34,7 +34,7 @@ static __always_inline __u32 autotuning_window(struct window_flow *flow, const s
 	if (receiver_round_ends(&ca->round, ack))
 		ca->copied_max = max(ca->copied_max, ca->round.copied_before);
 	if (!ca->copied_max)
-		return FIRST_WINDOW;
+		return receiver_first_window(ack);
 	return min((__u64)2 * ca->copied_max, (__u64)most * flow->mss);
 }
 

@@ -37,7 +37,7 @@ static __always_inline __u32 drwa_window(struct window_flow *flow, const struct 
 		receiver_round_rtt(round, ack->rtt_us, rtt_weight);
 	if (receiver_round_ends(round, ack) && receiver_window_counts(ca, flow->mss, alpha, false))
 		receiver_window_show(ca, drwa_target(round->rtt_us, round->rtt_min_us, ca->estimate), flow->mss, most);
-	return receiver_window_shown(ca);
+	return receiver_window_shown(ca, ack);
 }
 
 WINDOW_CONTROL(drwa_window)

@@ -49,7 +49,7 @@ static __always_inline __u32 rtac_window(struct window_flow *flow, const struct 
 
 		receiver_window_show(ca, rtac_target(rtt_us, base_us, ca->estimate, k), flow->mss, most);
 	}
-	return receiver_window_shown(ca);
+	return receiver_window_shown(ca, ack);
 }
 
 WINDOW_CONTROL(rtac_window)

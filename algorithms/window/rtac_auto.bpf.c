@@ -279,7 +279,7 @@ static __always_inline __u32 rtac_auto_window(struct window_flow *flow, const st
 
 		rtac_auto_step(ca, &round, flow->mss);
 	}
-	return receiver_window_shown(&ca->window);
+	return receiver_window_shown(&ca->window, ack);
 }
 
 WINDOW_CONTROL(rtac_auto_window)

@@ -1,7 +1,9 @@
 //! What no single key can tell: values that contradict each other.
 
 use crate::impairments::Impairments;
-use crate::model::{Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service, TcpRmem};
+use crate::model::{
+    CcSource, Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service, TcpRmem,
+};
 use crate::queue::Discipline;
 use crate::read_app;
 use crate::section::Section;
@@ -14,6 +16,8 @@ use std::collections::BTreeMap;
 const MOST_FLOWS: u64 = 1_000_000;
 /// Without window scaling the header has 16 bits for the window (RFC 9293).
 const UNSCALED_WINDOW: Bytes = Bytes(65_535);
+/// The window controller that needs no round-trip time.
+const MEASURES_NOTHING: &str = "static";
 /// The longest name of a congestion control that the kernel takes (`TCP_CA_NAME_MAX` without the closing zero).
 const LONGEST_KERNEL_NAME: usize = 15;
 
@@ -238,11 +242,24 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
             );
         }
         receive_buffer(section, group);
+        window_controller(section, group);
     }
     let flows: u64 = scenario.flows.iter().map(|group| flows_of(group, scenario)).sum();
     if let (true, Some(last)) = (flows > MOST_FLOWS, groups.last()) {
         let key = if last.get("arrivals").is_some() { "arrivals" } else { "count" };
         last.complain(key, format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
+    }
+}
+
+/// Can a window controller measure what it goes by? A user's own file is told that it cannot.
+fn window_controller(section: &Section, group: &FlowGroup) {
+    let Some(CcSource::Builtin(name)) = group.receiver.as_ref().map(|receiver| &receiver.source) else { return };
+    if !group.stack.timestamps && name != MEASURES_NOTHING {
+        let message = format!(
+            "{name} measures round-trip times by timestamps, which this profile does not have; set timestamps = true, \
+             or take {MEASURES_NOTHING}"
+        );
+        section.complain("receiver", message);
     }
 }
 

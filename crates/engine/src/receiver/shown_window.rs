@@ -12,6 +12,8 @@ pub struct ShownWindow {
     flow: WindowFlow,
     /// By so many bits windows are shifted in packets.
     scale: u8,
+    /// The connection has timestamps.
+    measures: bool,
     /// Bytes that were read and the latest RTT, since the last acknowledgement.
     copied: u32,
     rtt_us: u32,
@@ -20,10 +22,10 @@ pub struct ShownWindow {
 }
 
 impl ShownWindow {
-    /// For segments with `mss` bytes, and windows that are shifted by `scale`.
-    pub fn new(mss: u32, scale: u8) -> ShownWindow {
+    /// For segments with `mss` bytes, and windows that are shifted by `scale`. `measures`: they have timestamps.
+    pub fn new(mss: u32, scale: u8, measures: bool) -> ShownWindow {
         let flow = WindowFlow::new(mss);
-        ShownWindow { flow, scale, copied: 0, rtt_us: 0, right_edge: 0 }
+        ShownWindow { flow, scale, measures, copied: 0, rtt_us: 0, right_edge: 0 }
     }
 
     /// The round-trip time as it was measured last.
@@ -47,6 +49,7 @@ impl ShownWindow {
             copied: std::mem::take(&mut self.copied),
             rtt_us: std::mem::take(&mut self.rtt_us),
             has_hole: has_hole.into(),
+            no_rtts: (!self.measures).into(),
         };
         let answer = controller.window(&mut self.flow, &told);
         let start = ack.next as u64 * self.flow.mss as u64;

@@ -40,6 +40,8 @@ pub struct WindowAck {
     pub rtt_us: u32,
     /// A segment is missing.
     pub has_hole: u32,
+    /// No RTT can be measured: the connection has no timestamps.
+    pub no_rtts: u32,
 }
 
 type Window = unsafe extern "C-unwind" fn(*mut WindowFlow, *const WindowAck) -> u32;

@@ -5,3 +5,4 @@ mod bounds;
 mod odd_segments;
 mod replay;
 mod segments;
+mod timestamps;

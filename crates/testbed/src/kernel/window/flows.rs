@@ -37,7 +37,6 @@ struct Shown {
     right_edge: u32,
     read_to: u32,
     latest_rtt_us: u32,
-    socket_rtt: u32,
     last_tsecr: u32,
     flags: [u8; 4],
     sent: [[u32; 2]; SENT],
