@@ -142,12 +142,16 @@ static __always_inline void unbloat_syn_leaves(const struct tcp_packet *packet, 
 	}
 }
 
-/* Remembers when a timestamp left first; one that may still be echoed keeps its place. */
+/*
+ * Remembers when a timestamp left first; one that may still be echoed keeps its place. Before the first echo any may
+ * look old, also that of the tick that still lasts.
+ */
 static __always_inline void unbloat_timestamp_leaves(struct shown_flow *flow, __u32 tsval, __u32 now_us)
 {
 	struct sent_timestamp *sent = &flow->sent[tsval % SENT_TIMESTAMPS];
+	bool is_empty = !sent->at_us && !sent->tsval;
 
-	if ((!sent->at_us && !sent->tsval) || before(sent->tsval, flow->last_tsecr)) {
+	if (is_empty || (sent->tsval != tsval && before(sent->tsval, flow->last_tsecr))) {
 		sent->tsval = tsval;
 		sent->at_us = now_us;
 	}

@@ -4,6 +4,7 @@ use libbpf_rs::Program;
 use mechanism::{Library, WindowScope};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
 use std::time::Duration;
 use testbed::kernel::WindowPrograms;
 
@@ -164,8 +165,17 @@ pub fn receiver(name: &str, params: &[(&str, i64)]) -> CongestionControl {
 
 /// Its programs as a router has them at an Ethernet device: a segment of a test has no socket.
 pub fn on_a_router(receiver: &CongestionControl) -> WindowPrograms {
+    on_a_router_of(&Library::open(ALGORITHMS), receiver)
+}
+
+/// The same, which writes down what the controller is asked.
+pub fn recording_on_a_router(receiver: &CongestionControl) -> WindowPrograms {
+    on_a_router_of(&Library::recording(Path::new(ALGORITHMS)), receiver)
+}
+
+fn on_a_router_of(library: &Library, receiver: &CongestionControl) -> WindowPrograms {
     let scope = WindowScope { link_header: 14, forwards: true, ..WindowScope::default() };
-    WindowPrograms::load(&Library::open(ALGORITHMS), receiver, &scope, None).unwrap_or_else(|error| panic!("{error}"))
+    WindowPrograms::load(library, receiver, &scope, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Host and port of the client's end of a connection, and of the server's.
