@@ -37,7 +37,7 @@ static __always_inline void receiver_window_show(struct receiver_window *window,
 {
 	__u64 within = min(max(packets, (__u64)2 * Q8), (__u64)most * Q8);
 
-	window->shown = within * mss / Q8;
+	window->shown = window_of(within * mss / Q8);
 }
 
 static __always_inline __u32 receiver_window_shown(const struct receiver_window *window, const struct window_ack *ack)

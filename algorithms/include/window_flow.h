@@ -6,6 +6,7 @@
 #include "control.h"
 
 #define WINDOW_STATE_WORDS 16
+#define MOST_WINDOW (1 << 30) /* RFC 7323, section 2.3 */
 
 /* A connection. */
 struct window_flow {
@@ -21,6 +22,12 @@ struct window_ack {
 	__u32 has_hole; /* a segment is missing */
 	__u32 no_rtts;	/* none can be measured: the connection has no timestamps */
 };
+
+/* So many bytes, as far as a window goes. */
+static __always_inline __u32 window_of(__u64 bytes)
+{
+	return min(bytes, (__u64)MOST_WINDOW);
+}
 
 /* The controller's own part of a connection, as a pointer to one of its types. */
 #define window_own(flow, type)                                                    \

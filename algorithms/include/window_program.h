@@ -26,9 +26,8 @@
 
 #define UNBLOAT_FLOWS 16384
 #define SENT_TIMESTAMPS 32
-#define SHOWN_RTT_WEIGHT 128  /* /1024, as TCP's own smoothed RTT */
-#define LEAST_MSS 536	      /* RFC 9293, section 3.7.1: small segments say nothing of full ones */
-#define MOST_WINDOW (1 << 30) /* RFC 7323, section 2.3 */
+#define SHOWN_RTT_WEIGHT 128 /* /1024, as TCP's own smoothed RTT */
+#define LEAST_MSS 536	     /* RFC 9293, section 3.7.1: small segments say nothing of full ones */
 
 static long (*const bpf_skb_under_cgroup)(void *skb, void *map, __u32 index) = (void *)33;
 

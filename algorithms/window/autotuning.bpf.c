@@ -35,7 +35,7 @@ static __always_inline __u32 autotuning_window(struct window_flow *flow, const s
 		ca->copied_max = max(ca->copied_max, ca->round.copied_before);
 	if (!ca->copied_max)
 		return receiver_first_window(ack);
-	return min((__u64)2 * ca->copied_max, (__u64)most * flow->mss);
+	return window_of(min((__u64)2 * ca->copied_max, (__u64)most * flow->mss));
 }
 
 WINDOW_CONTROL(autotuning_window)

@@ -16,7 +16,7 @@ PARAM(u32, most, 400, 2, 100000, "packets", "largest window");
 
 static __always_inline __u32 static_window(struct window_flow *flow, const struct window_ack *ack)
 {
-	return most * flow->mss;
+	return window_of((__u64)most * flow->mss);
 }
 
 WINDOW_CONTROL(static_window)

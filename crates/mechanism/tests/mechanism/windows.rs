@@ -148,6 +148,23 @@ fn what_is_shown_is_a_window() {
     }
 }
 
+/// 65 590 segments of the loopback device are more than 32 bits hold. What comes here in ten round trips makes the
+/// others show all that they may, too, as far as they measure it.
+#[test]
+fn a_window_ends_where_windows_end() {
+    let most = [("most", ParamValue::Integer(65_590))];
+    for name in library().names_of(mechanism::Kind::WindowController) {
+        let controller = builtin(&name, &most);
+        let mut connection = Connection::new(&controller, 10);
+        connection.flow.mss = 65_483;
+        let shown: Vec<_> = (0..10).map(|_| connection.round(10, 600_000_000, false)).collect();
+        assert!(shown.iter().all(|shown| *shown <= 1 << 30), "{name}: {shown:?}");
+        if ["static", "autotuning", "drwa"].contains(&name.as_str()) {
+            assert_eq!(shown.last(), Some(&(1 << 30)), "{name}");
+        }
+    }
+}
+
 /// Without timestamps whatever the stack offers is shown, but by the one that measures nothing (`MEASURES_NOTHING` of a
 /// scenario's checks).
 #[test]
