@@ -36,24 +36,35 @@ static __always_inline void receiver_round_rtt(struct receiver_round *round, __u
 	round->rtt_min_us = min(round->rtt_min_us ?: rtt_us, rtt_us);
 }
 
+static __always_inline void receiver_round_begin(struct receiver_round *round, const struct window_ack *ack)
+{
+	round->copied = 0;
+	round->began_us = ack->now_us;
+}
+
 /*
  * Counts what was read, from the first RTT on. True when a round trip has ended, in which so much came as
- * `copied_before` tells.
+ * `copied_before` tells. One that took two RTTs had a pause in it, as nothing came in one of them: it tells what the
+ * sender's application had, not the window, and is left out with its holes.
  */
 static __always_inline bool receiver_round_ends(struct receiver_round *round, const struct window_ack *ack)
 {
-	bool counts = round->began_us;
+	__u64 lasted_us = ack->now_us - round->began_us;
 
 	if (!round->rtt_us)
 		return false;
-	round->copied += counts ? ack->copied : 0;
+	if (!round->began_us || lasted_us > (__u64)2 * round->rtt_us) {
+		round->had_hole = ack->has_hole;
+		receiver_round_begin(round, ack);
+		return false;
+	}
+	round->copied += ack->copied;
 	round->had_hole |= ack->has_hole;
-	if (counts && ack->now_us - round->began_us < round->rtt_us)
+	if (lasted_us < round->rtt_us)
 		return false;
 	round->copied_before = round->copied;
-	round->copied = 0;
-	round->began_us = ack->now_us;
-	return counts;
+	receiver_round_begin(round, ack);
+	return true;
 }
 
 #endif

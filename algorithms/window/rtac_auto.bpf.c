@@ -278,6 +278,9 @@ static __always_inline __u32 rtac_auto_window(struct window_flow *flow, const st
 		struct rtac_auto_round round = rtac_auto_round(ca, ack->now_us - began_us);
 
 		rtac_auto_step(ca, &round, flow->mss);
+	} else if (began_us && ca->window.round.began_us != began_us) {
+		ca->rtt_sum = 0;
+		ca->rtt_count = 0;
 	}
 	return receiver_window_shown(&ca->window, ack);
 }

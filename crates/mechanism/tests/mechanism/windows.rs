@@ -188,6 +188,22 @@ fn a_round_trip_with_a_hole_says_nothing() {
     }
 }
 
+/// Five round trips without data, and two packets behind them: that says nothing of the sender's window, and neither
+/// does a hole that there was. The round trip after it counts again.
+#[test]
+fn a_pause_says_nothing() {
+    for name in ["rtac", "drwa"] {
+        let controller = builtin(name, &[]);
+        let mut connection = Connection::new(&controller, 50);
+        let before = (0..20).map(|_| connection.round(60, 200 * MSS, false)).last().expect("twenty");
+        connection.now_us += 5 * 60_000;
+        let ack = WindowAck { now_us: connection.now_us, copied: 2 * MSS, has_hole: 1, ..WindowAck::default() };
+        assert_eq!(controller.window(&mut connection.flow, &ack), before, "{name} behind the pause");
+        assert_eq!(connection.round(60, 200 * MSS, false), before, "{name} when all goes on");
+        assert_ne!(connection.round(60, 50 * MSS, false), before, "{name} when less comes");
+    }
+}
+
 /// A path on which so many packets a second come, however many more are on the way, and 50 ms without a queue.
 struct Path {
     packets_per_s: u32,
