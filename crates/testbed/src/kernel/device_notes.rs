@@ -8,6 +8,7 @@ use super::device::{Device, namespace};
 use super::error::Error;
 use super::rights;
 use nix::fcntl::{Flock, FlockArg};
+use nix::net::if_::if_indextoname;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -24,7 +25,7 @@ pub(super) const CLASSIFIERS: &str = "/run/unbloat-classifiers";
 /// What every note says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtDevice {
-    /// The device's name.
+    /// The device's name when this was written.
     pub device: String,
     /// The built-in's name, or the path of its file.
     pub source: String,
@@ -51,6 +52,12 @@ impl AtDevice {
     /// The device.
     pub(super) fn device(&self) -> Device {
         Device { name: self.device.clone(), index: self.index }
+    }
+
+    /// What the device is called by now.
+    pub(super) fn name(&self) -> String {
+        let name = if_indextoname(self.index).ok().and_then(|name| name.into_string().ok());
+        name.unwrap_or_else(|| self.device.clone())
     }
 
     /// What no other device has.
@@ -128,17 +135,18 @@ pub(super) fn unload<N: DeviceNote>(source: &str, device: Option<&str>) -> Resul
     let _lock = lock()?;
     sweep_locked::<N>();
     let all = notes::<N>();
-    let is_meant = |at: &AtDevice| at.source == source && device.is_none_or(|device| at.device == device);
+    let index = device.and_then(|name| Device::named(name).ok()).map(|device| device.index);
+    let is_meant = |at: &AtDevice| at.source == source && (device.is_none() || index == Some(at.index));
     let meant: Vec<_> = all.iter().filter(|note| is_meant(note.at())).collect();
     if meant.is_empty() {
         let place = device.map_or("no device has".to_string(), |device| format!("{device} does not have"));
-        let there: Vec<_> = all.iter().map(|note| format!("{} at {}", note.at().source, note.at().device)).collect();
+        let there: Vec<_> = all.iter().map(|note| format!("{} at {}", note.at().source, note.at().name())).collect();
         let there = if there.is_empty() { "nothing".to_string() } else { there.join(", ") };
         return Err(Error::input(format!("{place} the {} {source}; `unbloat load` has loaded {there}", N::WHAT)));
     }
     let unload = |note: &N| {
         take_away(note);
-        DeviceUnloaded { device: note.at().device.clone(), source: note.at().source.clone() }
+        DeviceUnloaded { device: note.at().name(), source: note.at().source.clone() }
     };
     Ok(meant.into_iter().map(unload).collect())
 }

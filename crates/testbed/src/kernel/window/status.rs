@@ -33,7 +33,7 @@ pub fn window_status() -> Result<Vec<WindowStatus>, Error> {
     sweep::<WindowNote>();
     let describe = |note: WindowNote| WindowStatus {
         flows: attached(note.at.index).and_then(|maps| map_of(&maps)).map(flows).unwrap_or_default(),
-        device: note.at.device,
+        device: note.at.name(),
         source: note.at.source,
         parameters: note.at.parameters,
         target: note.target,
