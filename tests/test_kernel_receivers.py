@@ -59,7 +59,7 @@ def test_a_window_is_lowered_until_it_is_unloaded(
     sandbox: Sandbox, unbloat: Sandbox, device: str, address: str
 ) -> None:
     done = unbloat("load", "static", "--dev", device, "--param", "most=2")
-    assert (done.stdout, done.stderr) == ("static lowers the windows that leave through lo\n", "")
+    assert (done.stdout, done.stderr) == ("static lowers the windows that leave through lo\nmost = 2\n", "")
     download(sandbox, address)
     ((window, offered),) = windows(unbloat)
     assert 0 < window < offered
@@ -119,7 +119,7 @@ def test_only_a_control_group(sandbox: Sandbox, unbloat: Sandbox, device: str, n
     group.mkdir()
     try:
         done = unbloat("load", "static", "--dev", device, "--param", "most=2", "--cgroup", group.name)
-        assert done.stdout == f"static lowers the windows that leave through lo, of {group}\n", done.stderr
+        assert done.stdout == f"static lowers the windows that leave through lo, of {group}\nmost = 2\n", done.stderr
         download(sandbox, "127.0.0.1", 4321)
         assert windows(unbloat, 4321) == []
         download(sandbox, "127.0.0.1", 4322, "sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group)
@@ -178,11 +178,26 @@ def odd_device(sandbox: Sandbox) -> str:
     return "br-lan"
 
 
+def test_a_device_that_has_another_name_by_now(sandbox: Sandbox, unbloat: Sandbox, odd_device: str) -> None:
+    assert unbloat("load", "static", "--dev", odd_device).returncode == 0
+    assert sandbox("ip", "link", "set", odd_device, "name", "renamed").returncode == 0
+    assert [receiver["device"] for receiver in receivers(unbloat)] == ["renamed"]
+    assert sandbox("ip", "link", "add", odd_device, "type", "veth", "peer", "name", "another").returncode == 0
+    refused = unbloat("unload", "static", "--dev", odd_device)
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        f"unbloat: {odd_device} does not have the window controller static; `unbloat load` has loaded static at "
+        "renamed\n",
+    )
+    assert unbloat("unload", "static", "--dev", "renamed").stdout == "renamed no longer has static\n"
+    assert receivers(unbloat) == []
+
+
 def test_at_boot(sandbox: Sandbox, installed: Sandbox, odd_device: str, tmp_path: Path) -> None:
     path = r"/etc/systemd/system/unbloat-window-br\x2dlan.service"
     options = ["--param", "most=20", "--port", "443", "--dest", "192.0.2.0/24", "--router"]
     done = installed("load", "static", "--dev", odd_device, *options, "--persist")
-    assert done.stdout.splitlines()[1:] == [
+    assert done.stdout.splitlines()[2:] == [
         rf"wrote {path}; systemd does not run here: enable it with systemctl enable unbloat-window-br\x2dlan.service"
     ], done.stderr
     unit = sandbox("cat", path).stdout

@@ -24,12 +24,13 @@ LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
 sudo unbloat load ./mine.bpf.c --as mine --verbose
 sudo unbloat load clpc --persist
-sudo unbloat load rtac --dev wlan0
+sudo unbloat load rtac_auto --dev wlan0
+sudo unbloat load rtac --dev eth0 --param bdp=68
 sudo unbloat load sorpc --dev eth0 --rate 20mbit"""
 UNLOAD_EXAMPLES = """\
 sudo unbloat unload cubic_plus
 sudo unbloat unload clpc --drain
-sudo unbloat unload rtac --dev wlan0
+sudo unbloat unload rtac_auto --dev wlan0
 sudo unbloat unload sorpc --dev eth0"""
 ATTACH_EXAMPLES = """\
 sudo unbloat attach clpc system.slice/backup.service

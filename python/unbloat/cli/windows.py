@@ -35,8 +35,15 @@ def load(
 
 
 def load_sentence(loaded: dict[str, Any]) -> str:
-    """Describe what the device has now."""
-    return f"{loaded['source']} lowers the windows that leave through {loaded['device']}{of_whom(loaded['target'])}"
+    """Describe what the device has now, and by which parameters it goes, as their defaults suit one path only."""
+    whose = f"{loaded['device']}{of_whom(loaded['target'])}"
+    return "\n".join([f"{loaded['source']} lowers the windows that leave through {whose}", *settings(loaded)])
+
+
+def settings(receiver: dict[str, Any]) -> list[str]:
+    """Write the parameters in force as one line, if there are any."""
+    line = ", ".join(f"{name} = {value}" for name, value in receiver["parameters"].items())
+    return [line] if line else []
 
 
 def options(parameters: list[tuple[str, str]], target: dict[str, Any]) -> list[str]:
@@ -75,10 +82,7 @@ def screen(receivers: list[dict[str, Any]]) -> Iterator[str]:
     from unbloat.report.table import Column, render
 
     for receiver in receivers:
-        settings = ", ".join(f"{name} = {value}" for name, value in receiver["parameters"].items())
-        yield "\n".join(
-            [f"{receiver['device']}: {receiver['source']}{of_whom(receiver)}", *([settings] if settings else [])]
-        )
+        yield "\n".join([f"{receiver['device']}: {receiver['source']}{of_whom(receiver)}", *settings(receiver)])
         flows = receiver["flows"][:MOST_FLOWS]
         if not flows:
             yield f"no connection of {receiver['device']} yet"
