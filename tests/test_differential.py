@@ -66,13 +66,19 @@ def test_most_scenarios_agree_in_every_data_packet(many: Many) -> None:
 
 
 def test_auto_tuned_receivers_agree(tmp_path: Path, kernel: str) -> None:
-    """Buffers that grow with what is read (tcp_rmem), and slow readers, whose windows close and open."""
+    """Buffers that grow with what is read (tcp_rmem), and slow readers, whose windows close and open.
+
+    Some windows are held back behind that, and some connections have no timestamps.
+    """
     output = tmp_path / "verdicts.json"
-    done = differential(TUNED, "--tunes", "--kernel", kernel, "-o", output, "--at-least", LEAST_TUNED_PERCENT)
+    many = [TUNED, "--tunes", "--holds"]
+    done = differential(*many, "--kernel", kernel, "-o", output, "--at-least", LEAST_TUNED_PERCENT)
     assert done.returncode == 0, done.stdout + done.stderr
     verdicts = json.loads(output.read_text())
     assert sum("read_rate" in verdict["scenario"] for verdict in verdicts) >= TUNED // 5
     assert all("tcp_rmem" in verdict["scenario"] for verdict in verdicts)
+    for what in ('receiver = "static"', "timestamps = false"):
+        assert sum(what in verdict["scenario"] for verdict in verdicts) >= TUNED // 6, what
 
 
 def test_a_guest_gives_the_same_packets_every_time(tmp_path: Path, kernel: str) -> None:

@@ -13,6 +13,9 @@ ROUNDS = 20
 """A flow without end has at least so many round trips."""
 LONGEST_S = 12.0
 SHARE_OF_TWO_FLOWS = 0.2
+SHARE_WITHOUT_TIMESTAMPS = 0.3
+SHARE_HELD = 0.6
+"""Of flows."""
 SHARE_IMPAIRED = 0.35
 """Scenarios whose link does more than lose packets."""
 
@@ -41,8 +44,8 @@ class Scenario:
         return PACKET_BYTES * 8e3 / self.rate_bps
 
 
-def scenario(seed: int, number: int, *, tunes: bool = False) -> Scenario:
-    """Draw one; its receivers may be told to have auto-tuned buffers and slow readers."""
+def scenario(seed: int, number: int, *, tunes: bool = False, holds: bool = False) -> Scenario:
+    """Draw one; its receivers may be told to have auto-tuned buffers and slow readers, and to hold windows back."""
     draw = random.Random(f"{seed}/{number}")
     flows = 2 if draw.random() < SHARE_OF_TWO_FLOWS else 1
     rate_bps = between(draw, 1e6, 20e6)
@@ -54,6 +57,10 @@ def scenario(seed: int, number: int, *, tunes: bool = False) -> Scenario:
     if tunes:
         receivers = random.Random(f"{seed}/{number}/receivers")
         groups = [replace(each, receiver=receiver(receivers, rate_bps)) for each in groups]
+    holders = random.Random(f"{seed}/{number}/holders")
+    has_timestamps = not (holds and holders.random() < SHARE_WITHOUT_TIMESTAMPS)
+    if holds:
+        groups = [replace(each, receiver=(*each.receiver, *held(holders, bdp_packets))) for each in groups]
     packets = LONG_PACKETS if any(each.size is None for each in groups) else 0
     enough_s = max(packets * PACKET_BYTES * 8 / rate_bps, ROUNDS * rtt_s)
     needed_s = sum(each.size or 0 for each in groups) * 8 / rate_bps
@@ -63,6 +70,7 @@ def scenario(seed: int, number: int, *, tunes: bool = False) -> Scenario:
         f'name = "differential {seed}/{number}"',
         f'duration = "{round(duration_s * 1e3)}ms"',
         f"seed = {number + 1}",
+        *(() if has_timestamps else ("profile = { timestamps = false }",)),
         "",
         "[link.bottleneck]",
         f'rate = "{round(rate_bps / 1e3)}kbit"',
@@ -127,6 +135,16 @@ def group(draw: random.Random, ecn: bool) -> Group:
         delayed_ack=draw.random() < 0.85,
         ecn=ecn,
     )
+
+
+def held(draw: random.Random, bdp_packets: float) -> tuple[str, ...]:
+    """Draw whether a window controller holds the window to so many packets.
+
+    Others follow RTTs, which are of another clock in a kernel (docs/agreement/departures.md).
+    """
+    most = max(2, round(bdp_packets * between(draw, 0.3, 3)))
+    lines = ('receiver = "static"', f"receiver_params = {{ most = {most} }}")
+    return lines if draw.random() < SHARE_HELD else ()
 
 
 def receiver(draw: random.Random, rate_bps: float) -> tuple[str, ...]:
