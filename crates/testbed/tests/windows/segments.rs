@@ -68,7 +68,7 @@ impl Segment {
         frame.extend(self.window.to_be_bytes());
         frame.extend([0; 4]);
         frame.extend(&self.options);
-        frame.extend((0..self.payload).map(|byte| byte as u8));
+        frame.resize(frame.len() + self.payload, 0xa5);
         let checksum = !sum(&frame, at);
         frame[at + 16..at + 18].copy_from_slice(&checksum.to_be_bytes());
         frame
@@ -84,9 +84,15 @@ pub fn timestamps(value: u32, echo: u32) -> Vec<u8> {
 fn sum(frame: &[u8], at: usize) -> u16 {
     let addresses = if frame[ETHERNET] >> 4 == 4 { &frame[26..34] } else { &frame[22..54] };
     let tcp = &frame[at..];
-    let words = addresses.chunks(2).chain(tcp.chunks(2));
-    let mut sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0))).sum();
-    sum += 6 + tcp.len() as u32;
+    let mut sum = 6 + tcp.len() as u32;
+    // Both begin at an even byte. Plain loops: a million of these are made without a compiler that optimises.
+    for bytes in [addresses, tcp] {
+        let mut at = 0;
+        while at < bytes.len() {
+            sum += u32::from(bytes[at]) << (8 - at % 2 * 8);
+            at += 1;
+        }
+    }
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
