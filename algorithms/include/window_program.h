@@ -30,6 +30,7 @@
 #define LEAST_MSS 536	     /* RFC 9293, section 3.7.1: small segments say nothing of full ones */
 
 static long (*const bpf_skb_under_cgroup)(void *skb, void *map, __u32 index) = (void *)33;
+static void *(*const bpf_skc_to_tcp_request_sock)(__u64 sk) = (void *)139;
 
 /* Whose acknowledgements these are; the loader sets it. */
 struct unbloat_scope {
@@ -61,8 +62,8 @@ struct shown_flow {
 	__u32 last_tsecr;
 	__u8 scale;
 	__u8 has_scale;	  /* both ends have agreed on it */
-	__u8 has_edge;	  /* an acknowledgement has passed */
-	__u8 has_read_to; /* likewise */
+	__u8 has_edge;	  /* an acknowledgement, or our answer to a SYN, has passed */
+	__u8 has_read_to; /* an acknowledgement has passed */
 	struct sent_timestamp sent[SENT_TIMESTAMPS];
 };
 
@@ -94,6 +95,7 @@ struct unbloat_socket {
 	__u32 copied_seq;
 	__u8 scale;
 	bool is_here;
+	bool is_asked; /* not yet, but it has been asked for */
 };
 
 static __always_inline void unbloat_socket_read(__u64 sk, struct unbloat_socket *socket)
@@ -105,6 +107,8 @@ static __always_inline void unbloat_socket_read(__u64 sk, struct unbloat_socket 
 		socket->copied_seq = tp->copied_seq;
 		socket->scale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale);
 		socket->is_here = true;
+	} else if (sk) {
+		socket->is_asked = bpf_skc_to_tcp_request_sock(sk) != NULL;
 	}
 }
 
@@ -113,7 +117,7 @@ static __always_inline bool unbloat_is_meant(struct __sk_buff *skb, const struct
 {
 	__u32 other = 0;
 
-	if (!socket->is_here && !unbloat_scope.forwards)
+	if (!socket->is_here && !socket->is_asked && !unbloat_scope.forwards)
 		return false;
 	if (unbloat_scope.port && packet->ends.to_port != unbloat_scope.port)
 		return false;
@@ -130,14 +134,21 @@ static __always_inline struct shown_flow *unbloat_begin_flow(const struct tcp_en
 	return bpf_map_lookup_elem(&unbloat_flows, ends);
 }
 
-/* Our half of a handshake leaves. An answer shows a scale only if the question did (RFC 7323, section 2.2). */
+/*
+ * Our half of a handshake leaves. An answer shows a scale only if the question did, and a window without one (RFC 7323,
+ * section 2.2).
+ */
 static __always_inline void unbloat_syn_leaves(const struct tcp_packet *packet, const struct tcp_options *options)
 {
 	struct shown_flow *flow = unbloat_begin_flow(&packet->ends);
 
-	if (flow) {
-		flow->scale = options->scale;
-		flow->has_scale = !!(packet->flags & ACK_FLAG);
+	if (!flow)
+		return;
+	flow->scale = options->scale;
+	if (packet->flags & ACK_FLAG) {
+		flow->has_scale = 1;
+		flow->has_edge = 1;
+		flow->right_edge = packet->ack + packet->window;
 	}
 }
 

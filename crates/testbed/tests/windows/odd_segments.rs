@@ -60,7 +60,8 @@ impl Watcher {
                 assert_eq!(before, after, "a SYN's window has no scale");
                 let offered = read_before.scale.unwrap_or(0).min(14);
                 let scale = (flags & ACK != 0).then_some(offered);
-                self.connections.insert(read_before.ends, Shown { offered, scale, edge: None });
+                let edge = scale.map(|_| read_before.ack.wrapping_add(read_before.window.into()));
+                self.connections.insert(read_before.ends, Shown { offered, scale, edge });
             }
             _ => self.acknowledged(&read_before, &read_after),
         }
