@@ -46,7 +46,7 @@ impl Stream {
     pub fn stats(&self) -> AppStats {
         let mut stats = self.meter.stats();
         if self.kind == DatagramKind::Voice {
-            (stats.rating, stats.opinion_score) = self.meter.call();
+            (stats.rating, stats.opinion_score) = self.meter.call(self.every);
         }
         stats
     }

@@ -181,6 +181,8 @@ pub struct AppStats {
     pub bitrate_mbps_mean: Option<f64>,
     /// How often its quality changes.
     pub quality_switches: Option<u64>,
+    /// Responses, pages or starts of films that somebody still waited for at the end.
+    pub unfinished: Option<u64>,
 }
 
 /// What a send buffer holds when packets leave it.

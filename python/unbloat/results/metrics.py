@@ -126,8 +126,10 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("delay_p99", "delay_ms_p99", "p99", "ms", MEAN, "99th percentile of these times."),
     ("delay_max", "delay_ms_max", "max", "ms", MAX, "Longest of these times."),
     ("rating", "rating", "R", "", MEAN,
-     "Of a call: its transmission rating factor R by the E-model (ITU-T G.107), G.711 with concealment of losses, with "
-     "the constant playout delay that gives the highest; 93.2 at best, above 70 most people are satisfied."),
+     "Of what the flow's host says in a call: the transmission rating factor R by the E-model (ITU-T G.107), G.711 "
+     "with concealment of losses, `every` for the sound in a packet, with the constant playout delay that gives the "
+     "highest; 93.2 at best, above 70 most people are satisfied. What the other end says, a packet for each that "
+     "reaches it, is not rated: a group with `reverse = true` rates that direction."),
     ("opinion", "opinion_score", "MOS", "", MEAN,
      "The mean opinion score that belongs to this rating (G.107, annex B), from 1 to 4.5."),
     ("response", "response_ms_mean", "response mean", "ms", MEAN,
@@ -149,6 +151,9 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("bitrate", "bitrate_mbps_mean", "bit rate", "Mbit/s", MEAN,
      "Of `video`: mean rate of the pieces that it fetched."),
     ("switches", "quality_switches", "switches", "times", SUM, "Of `video`: how often its quality changes."),
+    ("unfinished", "unfinished", "unfinished", "", SUM,
+     "Responses, or of `web` pages, or of `video` the start, that were still waited for when the application stopped. "
+     "They are in no mean or percentile, so that a path on which many do not arrive looks better there than it is."),
     ("wmem_queued", "wmem_queued_bytes_mean", "in send buffer", "B", MEAN,
      "Of a sender on a host: memory that its send buffer holds (`sk_wmem_queued`), mean over the packets that leave "
      "TCP."),
