@@ -74,7 +74,8 @@ def test_calls_beside_an_upload(scenario: Write, kernel: str, rate: int, seconds
     ping, call = 3, 4
     for flow in (ping, call):
         assert runs["single"][flow]["delay_ms_p95"] > 5 * runs["sorpc"][flow]["delay_ms_p95"]
-    assert runs["single"][call]["opinion_score"] < 3 < 4 < runs["sorpc"][call]["opinion_score"]
+    # Below 3.6 many users are dissatisfied, above 4 most are satisfied (G.107, table B.1).
+    assert runs["single"][call]["opinion_score"] < 3.6 < 4 < runs["sorpc"][call]["opinion_score"]
 
 
 @pytest.mark.parametrize(("rate", "classifier"), [(9, "single"), (9, "sorpc"), (20, "single"), (20, "sorpc")])

@@ -60,14 +60,14 @@ impl DatagramMeter {
         }
     }
 
-    /// Rating factor and mean opinion score of a call with these delays and losses, in G.711, each of whose packets has
+    /// Rating factor of a call with these delays and losses, in G.711, each of whose packets has
     /// the sound of so long, which it waits for before it leaves. What comes later than its
     /// playout delay is lost to a call, and the playout delay is the one with which the call is rated best: no buffer
     /// that keeps its delay could do better.
-    pub fn call(&self, frame: Nanos) -> (Option<f64>, Option<f64>) {
+    pub fn call_rating(&self, frame: Nanos) -> Option<f64> {
         if self.sent == 0 {
             let nothing_arrives = !self.under_way.is_empty();
-            return (nothing_arrives.then_some(0.0), nothing_arrives.then(|| e_model::opinion_score(0.0)));
+            return nothing_arrives.then_some(0.0);
         }
         let rated = |percent: u32| {
             let in_time = f64::from(percent) / 100.0;
@@ -76,8 +76,7 @@ impl DatagramMeter {
             let loss = 1.0 - in_time * self.received as f64 / self.sent as f64;
             Some(e_model::rating(Codec::G711, delay, loss))
         };
-        let best = (1..=100).filter_map(rated).max_by(f64::total_cmp).unwrap_or(0.0).max(0.0);
-        (Some(best), Some(e_model::opinion_score(best)))
+        Some((1..=100).filter_map(rated).max_by(f64::total_cmp).unwrap_or(0.0).max(0.0))
     }
 }
 
@@ -160,7 +159,7 @@ mod tests {
             meter.arrived(now, Nanos::from_millis(*delay));
         }
         meter.sent(Nanos::from_secs(1000)); // It is on its way.
-        meter.call(Nanos::from_millis(20)).0.expect("it was sent")
+        meter.call_rating(Nanos::from_millis(20)).expect("it was sent")
     }
 
     /// A steady 50 ms is as good as a call gets, 20 ms for the packet included; a packet in a hundred that comes after

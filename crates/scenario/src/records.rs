@@ -156,8 +156,12 @@ pub struct AppStats {
     pub delay_ms_p95: Option<f64>,
     pub delay_ms_p99: Option<f64>,
     pub delay_ms_max: Option<f64>,
-    /// A call's rating factor by the E-model (ITU-T G.107).
+    /// A call's rating factor by the E-model (ITU-T G.107): that of its worse direction.
     pub rating: Option<f64>,
+    /// That of what the flow's sender says.
+    pub rating_out: Option<f64>,
+    /// That of what the other end says.
+    pub rating_in: Option<f64>,
     /// The mean opinion score that belongs to it, from 1 to 4.5.
     pub opinion_score: Option<f64>,
     /// From a request to the end of its response.
