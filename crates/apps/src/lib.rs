@@ -33,7 +33,7 @@ pub enum Action {
 
 /// One program.
 enum Program {
-    Stream(Stream),
+    Stream(Box<Stream>),
     Client(Box<Client>),
 }
 
@@ -71,7 +71,9 @@ impl Programs {
             let first = first + number as u32 * a_program;
             self.of_flow.extend(vec![Some(self.programs.len() as u32); a_program as usize]);
             self.programs.push(match app {
-                App::Datagrams(datagrams) => Program::Stream(Stream::new(datagrams, first, *opens, end, scenario)),
+                App::Datagrams(datagrams) => {
+                    Program::Stream(Box::new(Stream::new(datagrams, first, *opens, end, scenario)))
+                }
                 App::Requests(requests) => {
                     Program::Client(Box::new(Client::new(requests, group, first, *opens, end, scenario.warmup)))
                 }
