@@ -10,11 +10,12 @@ import guests
 BIN = Path(sys.executable).parent
 COMMANDS = """
 set -eu
-unbloat load sorpc --dev lo
+unbloat load sorpc --dev lo 2>/dev/null
 tc qdisc show dev lo
 unbloat unload sorpc
 tc qdisc show dev lo
-for known in "fq_codel limit 333 target 7ms" "fq limit 77 flow_limit 7" "fq_pie limit 77 flows 64"
+for known in "fq_codel limit 333 target 7ms" "fq limit 77 flow_limit 7" "fq_pie limit 77 flows 64" \
+    "codel limit 77 target 7ms" "pie limit 77 target 7ms ecn" "cake bandwidth 7Mbit rtt 70ms"
 do
     tc qdisc replace dev lo root handle 9: $known
     tc qdisc show dev lo
@@ -24,7 +25,7 @@ do
     tc qdisc del dev lo root
 done
 """
-KNOWN = ["fq_codel", "fq", "fq_pie"]
+KNOWN = ["fq_codel", "fq", "fq_pie", "codel", "pie", "cake"]
 
 
 def test_bands_of_prio_come_and_what_was_there_comes_back(tmp_path: Path, cache: Path) -> None:
