@@ -1,13 +1,14 @@
 """Classifiers at a device of the running kernel: `unbloat load sorpc --dev`, `unload`, `status`, `clean`; as root."""
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kernel_sandbox import Sandbox
+from kernel_sandbox import UNBLOAT, Sandbox
 
 pytest_plugins = ["kernel_sandbox"]
 
@@ -45,10 +46,12 @@ with socket.create_connection(server.getsockname()) as sender, server.accept()[0
         assert receiver.recv(1000)
 """
 DATAGRAMS = """
-import socket
+import socket, sys
 receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 receiver.bind(("127.0.0.1", 4323))
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+if sys.argv[1:]:
+    sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, int(sys.argv[1], 16))
 for _ in range(20):
     sender.sendto(bytes(100), receiver.getsockname())
     assert receiver.recv(1000)
@@ -95,15 +98,16 @@ def test_who_fills_its_buffer_goes_last(
         assert sandbox("ip", "link", "set", device, "gso_max_size", 200_000).returncode == 0
     before = qdiscs(sandbox)
     done = unbloat("load", "sorpc", "--dev", device)
-    assert (done.stdout, done.stderr) == ("sorpc sorts the packets that leave lo\n", "")
+    assert done.stdout == "sorpc sorts the packets that leave lo\n"
+    assert done.stderr.startswith("unbloat: warning: lo takes every packet at once (it had noqueue)"), done.stderr
     run(sandbox, MESSAGES)
     run(sandbox, DATAGRAMS)
-    first, last = packets(unbloat)
-    assert first >= 60 and last == 0, "messages, their acknowledgements, and datagrams"
+    first, last, never = packets(unbloat)
+    assert first >= 60 and last == never == 0, "messages, their acknowledgements, and datagrams"
     run(sandbox, UPLOAD, address)
     (classifier,) = classifiers(unbloat)
     assert classifier["bands"][1]["bytes"] > 60_000, "a third of the buffer, or more"
-    assert all(0 <= band["delay_ms_mean"] <= band["delay_ms_max"] for band in classifier["bands"])
+    assert all(0 <= band["delay_ms_mean"] <= band["delay_ms_max"] for band in classifier["bands"][:2])
     sent = {flow["to"].rpartition(":")[2]: flow for flow in classifier["flows"]}
     assert sent["4322"]["band"] == 0 and sent["4322"]["occupancy_percent"] < 50, sent
     assert "4321" in sent and sent["4321"]["sndbuf_bytes"] > 0
@@ -121,11 +125,22 @@ def test_every_classifier_passes_the_verifier(unbloat: Sandbox, device: str, cla
     assert unbloat("unload", classifier, "--dev", device).returncode == 0
 
 
+def test_types_of_service_have_the_bands_of_the_kernel_s_pfifo_fast(
+    sandbox: Sandbox, unbloat: Sandbox, device: str
+) -> None:
+    """Low delay goes first, what asks for nothing next, throughput last."""
+    assert unbloat("load", "pfifo_fast", "--dev", device).returncode == 0
+    for service, expected in [("0x00", [0, 20, 0]), ("0x10", [20, 20, 0]), ("0x08", [20, 20, 20])]:
+        run(sandbox, DATAGRAMS, service)
+        assert packets(unbloat) == expected
+    assert unbloat("unload", "pfifo_fast").returncode == 0
+
+
 def test_parameters_arrive(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
     assert unbloat("load", "sorpc", "--dev", device, "--param", "sor_threshold=0%").returncode == 0
     run(sandbox, MESSAGES)
-    first, last = packets(unbloat)
-    assert last == 20 and first > 0, "every message is data, and nothing else is"
+    first, last, never = packets(unbloat)
+    assert last == 20 and first > 0 and never == 0, "every message is data, and nothing else is"
     assert classifiers(unbloat)[0]["parameters"]["sor_threshold"] == "0/1024"
     assert unbloat("unload", "sorpc").returncode == 0
 
@@ -136,7 +151,7 @@ def test_an_upload_that_has_too_much_in_the_host_keeps_it(sandbox: Sandbox, unbl
     assert done.returncode == 0, done.stderr
     run(sandbox, MESSAGES)
     run(sandbox, UPLOAD, "127.0.0.1")
-    first, last = classifiers(unbloat)[0]["bands"]
+    first, last, _ = classifiers(unbloat)[0]["bands"]
     assert last["dropped"] > 0 and last["packets"] > 0 and first["dropped"] == 0
     assert "dropped" in unbloat("status").stdout
     assert unbloat("unload", "sorpc_fair").returncode == 0
@@ -149,7 +164,7 @@ def test_how_long_packets_wait(sandbox: Sandbox, unbloat: Sandbox, device: str) 
     run(sandbox, UPLOAD, "127.0.0.1")
     ms = 1000 * (time.monotonic() - begins)
     (classifier,) = classifiers(unbloat)
-    first, last = classifier["bands"]
+    first, last, _ = classifier["bands"]
     assert 30 < last["delay_ms_mean"] <= last["delay_ms_max"] < ms, classifier
     assert first["delay_ms_max"] < ms
     assert "delay mean" in unbloat("status").stdout
@@ -168,8 +183,27 @@ def test_a_file_of_one_s_own(sandbox: Sandbox, unbloat: Sandbox, device: str, tm
     done = unbloat("load", file, "--dev", device)
     assert done.returncode == 0, done.stderr
     run(sandbox, DATAGRAMS)
-    assert packets(unbloat) == [0, 20]
+    assert packets(unbloat) == [0, 20, 0]
     assert unbloat("unload", file).returncode == 0
+
+
+def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path) -> None:
+    """A unit beside that of a receiver at the same device, and unlike it."""
+    assert sandbox("ip", "link", "add", "eth7", "type", "veth", "peer", "name", "other").returncode == 0
+    words = ["--param", "no_overtake=false", "--rate", "19mbit"]
+    assert installed("load", "static", "--dev", "eth7", "--persist").returncode == 0
+    done = installed("load", "sorpc", "--dev", "eth7", *words, "--persist")
+    path = "/etc/systemd/system/unbloat-classifier-eth7.service"
+    assert done.stdout.splitlines()[1].startswith(f"wrote {path}; systemd does not run here"), done.stderr
+    unit = sandbox("cat", path).stdout
+    assert f"ExecStart={sys.executable} -m unbloat load sorpc --dev eth7 {' '.join(words)}\n" in unit
+    for what, there in [("ExecStop=-", []), ("ExecStart=", [19_000_000])]:
+        (command,) = [line.removeprefix(what) for line in unit.splitlines() if line.startswith(what)]
+        assert sandbox(*command.split(), PYTHONPATH=str(tmp_path / "lib")).returncode == 0
+        assert [classifier["rate_bps"] for classifier in classifiers(installed)] == there
+    assert installed("unload", "sorpc").stdout == f"eth7 no longer has sorpc\nremoved {path}\n"
+    assert sandbox("ls", "/etc/systemd/system").stdout == "unbloat-window-eth7.service\n"
+    assert installed("unload", "static").returncode == 0
 
 
 def test_a_rate_is_a_class_of_htb(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
@@ -179,19 +213,101 @@ def test_a_rate_is_a_class_of_htb(sandbox: Sandbox, unbloat: Sandbox, device: st
     assert "4247:ff root rate 20Mbit ceil 20Mbit" in classes
     assert "4247:1 parent 4247:ff prio 0 rate 20Mbit ceil 20Mbit" in classes
     assert "4247:2 parent 4247:ff prio 1 rate 8Kbit ceil 20Mbit" in classes
+    assert "4247:3 parent 4247:ff prio 2 rate 8Kbit ceil 20Mbit" in classes
     run(sandbox, MESSAGES)
     sent = sandbox("tc", "-s", "class", "show", "dev", "lo", "classid", "4247:1").stdout
     assert "Sent 0 bytes" not in sent, sent
     assert unbloat("unload", "sorpc").returncode == 0
 
 
-def test_what_was_there_comes_back(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
-    assert sandbox("tc", "qdisc", "add", "dev", device, "root", "handle", "7:", "pfifo", "limit", "77").returncode == 0
-    done = unbloat("load", "sorpc", "--dev", device)
-    assert done.stdout == "sorpc sorts the packets that leave lo; pfifo comes back when it goes\n", done.stderr
-    assert "pfifo 7:" not in qdiscs(sandbox)
+KNOWN = [
+    ["pfifo", "limit", "77"],
+    ["bfifo", "limit", "77000"],
+    ["pfifo_fast"],
+    ["codel", "limit", "77", "target", "7ms", "noecn"],
+    ["fq_codel", "limit", "77", "target", "7ms", "flows", "64"],
+    ["fq", "limit", "77", "flow_limit", "7"],
+    ["pie", "limit", "77", "target", "7ms", "ecn"],
+    ["fq_pie", "limit", "77", "flows", "64"],
+    ["cake", "bandwidth", "7Mbit", "rtt", "70ms"],
+]
+
+
+@pytest.mark.parametrize("rate", [[], ["--rate", "20mbit"]], ids=["prio", "htb"])
+@pytest.mark.parametrize("known", KNOWN, ids=lambda known: known[0])
+def test_what_was_there_comes_back(
+    sandbox: Sandbox, unbloat: Sandbox, device: str, known: list[str], rate: list[str]
+) -> None:
+    """With its options. Which disciplines a kernel has differs; the oldest stock one has them in a guest."""
+    added = sandbox("tc", "qdisc", "add", "dev", device, "root", "handle", "7:", *known)
+    if "kind is unknown" in added.stderr:
+        pytest.skip(f"this kernel has no {known[0]}")
+    assert added.returncode == 0, added.stderr
+    before = without_number(qdiscs(sandbox))
+    done = unbloat("load", "sorpc", "--dev", device, *rate)
+    assert done.stdout.endswith(f"; {known[0]} comes back when it goes\n") and not done.stderr, done
+    assert "qdisc prio 4247:" in qdiscs(sandbox) or "qdisc htb 4247:" in qdiscs(sandbox)
     assert unbloat("unload", "sorpc").returncode == 0
-    assert "pfifo" in qdiscs(sandbox) and "limit 77p" in qdiscs(sandbox)
+    assert without_number(qdiscs(sandbox)) == before and notes(sandbox) == ""
+
+
+def without_number(qdisc: str) -> str:
+    """Drop its number, which the kernel chooses."""
+    return re.sub(r"^(qdisc \w+) \w+:", r"\1", qdisc)
+
+
+def test_what_was_there_comes_back_after_somebody_took_ours(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
+    """Unless they have given the device another."""
+    for other in ([], ["bfifo", "limit", "7000"]):
+        sandbox("tc", "qdisc", "replace", "dev", device, "root", "handle", "7:", "pfifo", "limit", "77")
+        assert unbloat("load", "sorpc", "--dev", device).returncode == 0
+        assert sandbox("tc", "qdisc", "del", "dev", device, "root").returncode == 0
+        if other:
+            assert sandbox("tc", "qdisc", "add", "dev", device, "root", *other).returncode == 0
+        assert "the classifier sorpc at lo" in unbloat("clean").stdout
+        there = ("qdisc bfifo", "limit 7000b") if other else ("qdisc pfifo", "limit 77p")
+        assert all(words in qdiscs(sandbox) for words in there), qdiscs(sandbox)
+        assert "clsact" not in qdiscs(sandbox) and notes(sandbox) == ""
+
+
+def test_what_the_kernel_does_not_give_back_leaves_the_classifier(
+    sandbox: Sandbox, unbloat: Sandbox, device: str
+) -> None:
+    assert sandbox("tc", "qdisc", "add", "dev", device, "root", "handle", "7:", "pfifo", "limit", "77").returncode == 0
+    assert unbloat("load", "sorpc", "--dev", device).returncode == 0
+    (file,) = sandbox("find", "/run/unbloat-classifiers", "-type", "f").stdout.split()
+    note = json.loads(sandbox("cat", file).stdout)
+    options = note["before"]["options"]
+    # Half of what this discipline wants.
+    write(sandbox, file, {**note, "before": {**note["before"], "options": options[:2]}})
+    done = unbloat("unload", "sorpc")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("unbloat: lo does not get its pfifo back and keeps the classifier: "), done.stderr
+    assert "4247:" in qdiscs(sandbox) and classifiers(unbloat)[0]["source"] == "sorpc"
+    write(sandbox, file, note)
+    assert unbloat("unload", "sorpc").returncode == 0
+    assert "pfifo" in qdiscs(sandbox) and "limit 77p" in qdiscs(sandbox) and notes(sandbox) == ""
+
+
+def write(sandbox: Sandbox, file: str, note: dict[str, Any]) -> None:
+    assert sandbox("sh", "-c", 'printf %s "$1" > "$2"', "sh", json.dumps(note), file).returncode == 0
+
+
+def test_what_was_there_comes_back_from_processes_that_are_killed(
+    sandbox: Sandbox, unbloat: Sandbox, device: str
+) -> None:
+    """Wherever they are."""
+    assert sandbox("tc", "qdisc", "add", "dev", device, "root", "handle", "7:", "pfifo", "limit", "77").returncode == 0
+    for command in ("load", "unload"):
+        script = 'for after in 0.2 0.4 0.6 0.8 1.0; do timeout -s KILL $after "$@" >/dev/null 2>&1; done'
+        sandbox("sh", "-c", script, "sh", *UNBLOAT, command, "sorpc", "--dev", device)
+        assert all(words in qdiscs(sandbox) for words in ("qdisc pfifo", "limit 77p")) or "4247:" in qdiscs(sandbox)
+        unbloat("clean")
+        if command == "load":
+            unbloat("load", "sorpc", "--dev", device)
+    unbloat("unload", "sorpc")
+    assert all(words in qdiscs(sandbox) for words in ("qdisc pfifo", "limit 77p")), qdiscs(sandbox)
+    assert "clsact" not in qdiscs(sandbox) and notes(sandbox) == ""
 
 
 def test_what_could_not_come_back_is_not_replaced(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
@@ -237,6 +353,12 @@ def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox
         ),
         (["load", "rtac", "--dev", "lo", "--rate", "1mbit"], "--rate is for classifiers, such as sorpc; rtac is none"),
         (["load", "sorpc", "--dev", "lo", "--rate", "fast"], "--rate: "),
+        (
+            ["load", "sorpc", "--dev", "lo", "--rate", "0mbit"],
+            "--rate: 0bit is less than 8kbit, the least that a device",
+        ),
+        (["load", "sorpc", "--dev", "lo", "--rate", "7.9kbit"], "--rate: 7900bit is less than 8kbit"),
+        (["load", "sorpc", "--dev", "lo", "--persist"], "--persist: systemd starts nothing when lo comes"),
         (["load", "sorpc", "--dev", "nonesuch"], "there is no network device nonesuch; there are lo"),
         (["unload", "sorpc"], "no device has the classifier sorpc; `unbloat load` has loaded nothing"),
     ],

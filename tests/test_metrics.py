@@ -59,7 +59,7 @@ def test_units_end_the_names() -> None:
         "mJ": "mj",
     }
     counts = {"timeouts", "jain_index", "drops", "wire_losses", "duplicates", "marks", "retries"}
-    counts |= {"rating", "opinion_score", "stalls", "quality_switches"}
+    counts |= {"rating", "rating_out", "rating_in", "opinion_score", "stalls", "quality_switches", "unfinished"}
     counts |= {name for name in FELT if name.startswith("buffered_windows")}
     counts |= {"loss_events", "overflows", "frames", "frame_retries", "channel_failures", "unacknowledged"}
     for metric in METRICS.values():

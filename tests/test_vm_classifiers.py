@@ -10,18 +10,25 @@ import guests
 BIN = Path(sys.executable).parent
 COMMANDS = """
 set -eu
-unbloat load sorpc --dev lo
+unbloat load sorpc --dev lo 2>/dev/null
 tc qdisc show dev lo
 unbloat unload sorpc
 tc qdisc show dev lo
-tc qdisc replace dev lo root handle 9: fq_codel limit 333 target 7ms
-unbloat load sorpc --dev lo
-unbloat unload sorpc
-tc qdisc show dev lo
+for known in "fq_codel limit 333 target 7ms" "fq limit 77 flow_limit 7" "fq_pie limit 77 flows 64" \
+    "codel limit 77 target 7ms" "pie limit 77 target 7ms ecn" "cake bandwidth 7Mbit rtt 70ms"
+do
+    tc qdisc replace dev lo root handle 9: $known
+    tc qdisc show dev lo
+    unbloat load sorpc --dev lo
+    unbloat unload sorpc
+    tc qdisc show dev lo
+    tc qdisc del dev lo root
+done
 """
+KNOWN = ["fq_codel", "fq", "fq_pie", "codel", "pie", "cake"]
 
 
-def test_two_bands_of_prio_come_and_what_was_there_comes_back(tmp_path: Path, cache: Path) -> None:
+def test_bands_of_prio_come_and_what_was_there_comes_back(tmp_path: Path, cache: Path) -> None:
     kernel = guests.booted(cache)
     script = tmp_path / "as-root.sh"
     script.write_text(COMMANDS)
@@ -31,11 +38,12 @@ def test_two_bands_of_prio_come_and_what_was_there_comes_back(tmp_path: Path, ca
     assert done.returncode == 0, done.stderr
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert lines[0] == "sorpc sorts the packets that leave lo"
-    assert lines[1] == "qdisc prio 4247: root refcnt 2 bands 2 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+    assert lines[1] == "qdisc prio 4247: root refcnt 2 bands 3 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
     assert lines[2] == "qdisc clsact ffff: parent ffff:fff1"
     assert lines[3:5] == ["lo no longer has sorpc", "qdisc noqueue 0: root refcnt 2"]
-    assert lines[5:7] == [
-        "sorpc sorts the packets that leave lo; fq_codel comes back when it goes",
-        "lo no longer has sorpc",
-    ]
-    assert len(lines) == 8 and "fq_codel" in lines[7] and "limit 333p" in lines[7] and "target 7ms" in lines[7]
+    assert len(lines) == 5 + 4 * len(KNOWN)
+    for known, at in zip(KNOWN, range(5, len(lines), 4), strict=True):
+        before, loaded, unloaded, after = lines[at : at + 4]
+        assert loaded == f"sorpc sorts the packets that leave lo; {known} comes back when it goes"
+        assert unloaded == "lo no longer has sorpc"
+        assert before.startswith(f"qdisc {known} 9:") and after.split()[3:] == before.split()[3:]

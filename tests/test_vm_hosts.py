@@ -57,12 +57,14 @@ def assert_the_same_waits(simulated: Run, real: Run, metrics: tuple[str, ...] = 
     assert compared >= len(metrics)
 
 
-def test_calls_beside_an_upload(scenario: Write, kernel: str) -> None:
+@pytest.mark.parametrize(("rate", "seconds"), [(9, 12), (20, 8)])
+def test_calls_beside_an_upload(scenario: Write, kernel: str, rate: int, seconds: int) -> None:
     """In a host whose TCP fills the queue, as before Linux 3.6, with one queue and with the two of SORPC."""
-    file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]\nsmall_queues = false', duration="12s")
+    file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]\nsmall_queues = false', duration=f"{seconds}s")
     runs = {}
     for classifier in ("single", "sorpc"):
-        simulated, real = both(file, kernel, **{"host.pc.classifier": classifier})
+        changes = {"host.pc.classifier": classifier, "link.bottleneck.rate": f"{rate}mbit"}
+        simulated, real = both(file, kernel, **changes)
         assert_the_same_waits(simulated, real)
         ours, theirs = simulated["links"][0], real["links"][0]
         assert theirs["queue_delay_ms_p95"] == pytest.approx(ours["queue_delay_ms_p95"], rel=0.2)
@@ -72,10 +74,11 @@ def test_calls_beside_an_upload(scenario: Write, kernel: str) -> None:
     ping, call = 3, 4
     for flow in (ping, call):
         assert runs["single"][flow]["delay_ms_p95"] > 5 * runs["sorpc"][flow]["delay_ms_p95"]
-    assert runs["single"][call]["opinion_score"] < 3 < 4 < runs["sorpc"][call]["opinion_score"]
+    # Below 3.6 many users are dissatisfied, above 4 most are satisfied (G.107, table B.1).
+    assert runs["single"][call]["opinion_score"] < 3.6 < 4 < runs["sorpc"][call]["opinion_score"]
 
 
-@pytest.mark.parametrize(("rate", "classifier"), [(9, "single"), (9, "sorpc"), (20, "single")])
+@pytest.mark.parametrize(("rate", "classifier"), [(9, "single"), (9, "sorpc"), (20, "single"), (20, "sorpc")])
 def test_calls_beside_an_upload_of_today(scenario: Write, kernel: str, rate: int, classifier: str) -> None:
     """With TCP small queues there is little left to sort.
 

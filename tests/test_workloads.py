@@ -17,6 +17,17 @@ reverse = { queue = { limit = "40p" } }
 """
 
 
+def test_a_family_s_evening_is_as_its_file_says() -> None:
+    """A mean opinion score below 2.6 is one of nearly all users dissatisfied, one above 4 of satisfied (G.107, B.1)."""
+    scores = {
+        tuple(record.axes.values()): record.run["flows"][2]["opinion_score"]
+        for record in ub.run("family-evening", {"duration": "40s"})
+    }
+    assert len(scores) == 10
+    assert scores.pop(("fifo", "off")) < 2.6
+    assert min(scores.values()) > 4
+
+
 @pytest.fixture
 def both_ways(scenario: Write) -> Path:
     """Give an upload that its receiver's window holds back, beside a download that fills its queue."""

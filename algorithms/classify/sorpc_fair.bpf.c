@@ -27,7 +27,7 @@ static __always_inline __u32 sorpc_fair_band(struct classify_flow *flow, const s
 {
 	__u32 band = sorpc_band(flow, packet);
 
-	return band == LAST && packet->in_host >= max_waiting ? CLASSIFY_DROP : band;
+	return band == LAST && packet->in_host >= max_waiting ? band | CLASSIFY_DROP : band;
 }
 
 CLASSIFIER(sorpc_fair_band)

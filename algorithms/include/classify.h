@@ -39,11 +39,11 @@ struct classify_packet {
 };
 
 /*
- * An answer in place of a band: these data are dropped before the queue. TCP hears of it at once (NET_XMIT_DROP): it
- * keeps the segment, which was not sent, and enters CWR. For packets that are not TCP data of a socket here it stands
- * for the last band.
+ * With a band: these data, which would wait there, are dropped before the queue. TCP hears of it at once
+ * (NET_XMIT_DROP): it keeps the segment, which was not sent, and enters CWR. For packets that are not TCP data of a
+ * socket here it means nothing.
  */
-#define CLASSIFY_DROP (~0U)
+#define CLASSIFY_DROP (1U << 31)
 
 /* A file has one function that answers. A band that the queue does not have stands for its last. */
 #define CLASSIFIER(function)                                                                                           \

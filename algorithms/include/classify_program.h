@@ -172,8 +172,7 @@ static __always_inline __u32 unbloat_band_of_data(const struct tcp_packet *tcp, 
 
 	__u32 band = unbloat_classify(&known->flow, packet);
 
-	if (band != CLASSIFY_DROP)
-		known->band = band;
+	known->band = band & ~CLASSIFY_DROP;
 	known->seen_ns = bpf_ktime_get_ns();
 	known->wmem_queued = packet->wmem_queued;
 	known->sndbuf = packet->sndbuf;
@@ -198,7 +197,8 @@ SEC("tc") int unbloat_egress(struct __sk_buff *skb)
 		band = unbloat_band_of_data(&tcp, &packet);
 	else
 		band = unbloat_classify(&none, &packet);
-	drops = band == CLASSIFY_DROP && packet.kind == PACKET_TCP_DATA && packet.sndbuf;
+	drops = band & CLASSIFY_DROP && packet.kind == PACKET_TCP_DATA && packet.sndbuf;
+	band &= ~CLASSIFY_DROP;
 	if (band >= unbloat_scope.bands)
 		band = unbloat_scope.bands - 1;
 

@@ -27,11 +27,13 @@ pub enum Action {
     Write { flow: u32, segments: u32 },
     /// It sends the next datagram of a flow.
     Send { flow: u32 },
+    /// The other end of a flow of datagrams sends one.
+    SendBack { flow: u32 },
 }
 
 /// One program.
 enum Program {
-    Stream(Stream),
+    Stream(Box<Stream>),
     Client(Box<Client>),
 }
 
@@ -69,7 +71,9 @@ impl Programs {
             let first = first + number as u32 * a_program;
             self.of_flow.extend(vec![Some(self.programs.len() as u32); a_program as usize]);
             self.programs.push(match app {
-                App::Datagrams(datagrams) => Program::Stream(Stream::new(datagrams, first, *opens, end, scenario)),
+                App::Datagrams(datagrams) => {
+                    Program::Stream(Box::new(Stream::new(datagrams, first, *opens, end, scenario)))
+                }
                 App::Requests(requests) => {
                     Program::Client(Box::new(Client::new(requests, group, first, *opens, end, scenario.warmup)))
                 }
@@ -110,11 +114,20 @@ impl Programs {
         }
     }
 
-    /// A datagram that was sent at `sent_at` is at the other end; tells whether that answers.
+    /// A datagram that was sent at `sent_at` is at the other end; tells whether its host answers it. The program may
+    /// have something to do then.
     pub fn datagram_arrived(&mut self, now: Nanos, flow: u32, sent_at: Nanos) -> bool {
         match self.of(flow).map(|program| &mut self.programs[program as usize]) {
             Some(Program::Stream(stream)) => stream.arrived(now, sent_at),
             _ => false,
+        }
+    }
+
+    /// A datagram of the other end's that was sent at `sent_at` is here. Gives the round-trip times that this shows.
+    pub fn datagram_came_back(&mut self, now: Nanos, flow: u32, sent_at: Nanos) -> Vec<Nanos> {
+        match self.of(flow).map(|program| &mut self.programs[program as usize]) {
+            Some(Program::Stream(stream)) => stream.came_back(now, sent_at),
+            _ => vec![],
         }
     }
 

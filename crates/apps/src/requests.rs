@@ -107,6 +107,7 @@ impl Client {
             Pattern::Chunks { .. } => {}
             Pattern::Web { objects, to_ask, missing, began, .. } => {
                 (*to_ask, *missing, *began) = (*objects, 1 + *objects, now);
+                self.pages.begins();
             }
             Pattern::Video(player) => response = player.asks(now),
         }
@@ -118,6 +119,7 @@ impl Client {
         let connection = &mut self.connections[connection];
         connection.request_bytes += segments * self.request_mss;
         let request_end = connection.request_bytes;
+        self.responses.begins();
         connection.asked.push_back(Asked { at: now, request_end, response, response_end: None });
         actions.push(Action::Write { flow: connection.requests, segments: segments as u32 });
     }
@@ -186,7 +188,8 @@ impl Client {
         }
         let mut stats = match &mut self.pattern {
             Pattern::Video(player) => player.stats(self.end),
-            _ => AppStats::default(),
+            Pattern::Web { .. } => AppStats { unfinished: Some(self.pages.unfinished()), ..AppStats::default() },
+            _ => AppStats { unfinished: Some(self.responses.unfinished()), ..AppStats::default() },
         };
         self.responses.fill_responses(&mut stats);
         self.pages.fill_pages(&mut stats);
@@ -229,6 +232,9 @@ mod tests {
         client.delivered(ms(1700), 11, 400, &mut actions);
         let stats = client.stats(10).expect("its own");
         assert_eq!((stats.response_ms_max, client.next(), client.stats(11)), (Some(1600.0), ms(2000), None));
+        assert_eq!(stats.unfinished, Some(0));
+        client.wake(ms(2000), &mut actions);
+        assert_eq!(client.stats(10).expect("its own").unfinished, Some(1));
     }
 
     /// A page of one object and three more over two connections: the second asks when the page itself is there.
@@ -246,8 +252,9 @@ mod tests {
         answer(&mut client, 200, 12, 200, &mut actions);
         answer(&mut client, 300, 10, 400, &mut actions);
         assert_eq!(client.next(), Nanos::NEVER, "one is missing");
+        assert_eq!(client.stats(10).expect("its own").unfinished, Some(1));
         answer(&mut client, 400, 12, 400, &mut actions);
         let stats = client.stats(10).expect("its own");
-        assert_eq!((stats.page_load_s_max, client.next()), (Some(0.41), ms(910)));
+        assert_eq!((stats.page_load_s_max, client.next(), stats.unfinished), (Some(0.41), ms(910), Some(0)));
     }
 }

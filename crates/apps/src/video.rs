@@ -109,6 +109,7 @@ impl Player {
             stalled_percent: watched.filter(|watched| *watched > 0.0).map(share),
             bitrate_mbps_mean: (self.pieces > 0).then(|| self.bits / played / 1e6),
             quality_switches: Some(self.switches),
+            unfinished: Some(u64::from(self.started.is_none())),
             ..AppStats::default()
         }
     }
@@ -138,7 +139,9 @@ mod tests {
         let stats = player.stats(s(23));
         assert_eq!((stats.startup_s, stats.stalls, stats.stalled_percent), (Some(3.0), Some(1), Some(20.0)));
         assert_eq!(stats.bitrate_mbps_mean, Some((2.0 * 4.0 + 2.0 * 9.0) / 16.0));
-        assert_eq!(stats.quality_switches, Some(3));
+        assert_eq!((stats.quality_switches, stats.unfinished), (Some(3), Some(0)));
+        let never = Player::new(Rate(1_000_000), Rate(3_000_000), s(4), s(8), s(30), s(0)).stats(s(23));
+        assert_eq!((never.startup_s, never.unfinished), (None, Some(1)));
     }
 
     /// With 28 s buffered of at most 30 the next piece of 4 s is asked for 2 s later.

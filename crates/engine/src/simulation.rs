@@ -10,7 +10,7 @@ use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, WindowController};
 use path::{Agenda, Network, PacketId, Source, Told, Topology};
-use scenario::app::{App, DatagramKind};
+use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{CcSource, CongestionControl, Scenario};
 use scenario::records::{Moment, Progress, Run};
 use scenario::units::Nanos;
@@ -352,12 +352,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
                     self.set_timer_no_later(Timer::Sender(flow), deadline);
                 }
                 Action::Send { flow } => self.send_datagram(now, flow, now, false),
+                Action::SendBack { flow } => self.send_datagram(now, flow, now, true),
             }
         }
         self.set_program_timer(program);
     }
 
-    /// A datagram, or the reply to one that was sent at `sent_at`, leaves its host.
+    /// A datagram that says `sent_at` leaves its host, or the other end's.
     fn send_datagram(&mut self, now: Nanos, flow: u32, sent_at: Nanos, is_reply: bool) {
         let group = &self.scenario.flows[self.group_of[flow as usize] as usize];
         let Some(App::Datagrams(datagrams)) = &group.app else { return };
@@ -377,14 +378,28 @@ impl<'a, T: Tap> Simulation<'a, T> {
     fn datagram_arrives(&mut self, now: Nanos, datagram: &Datagram) {
         let Datagram { flow, sent_at, bytes, is_reply, .. } = *datagram;
         if is_reply {
-            let rtt_us = u32::try_from((now - sent_at).as_micros()).unwrap_or(u32::MAX);
-            return self.senders[flow as usize].meter.rtt(now, rtt_us);
+            return self.datagram_comes_back(now, flow, sent_at);
         }
         let meter = &mut self.receivers[flow as usize].meter;
         meter.arrived(now, bytes.into());
         meter.delivered(now, u64::from(bytes).saturating_sub(IP_AND_UDP));
         if self.programs.datagram_arrived(now, flow, sent_at) {
             self.send_datagram(now, flow, sent_at, true);
+        }
+        if let Some(program) = self.programs.of(flow) {
+            self.set_program_timer(program);
+        }
+    }
+
+    /// The answer to a ping says when that was sent, what comes from the other end of a call when it was sent itself.
+    fn datagram_comes_back(&mut self, now: Nanos, flow: u32, sent_at: Nanos) {
+        let meter = &mut self.senders[flow as usize].meter;
+        let mut count = |rtt: Nanos| meter.rtt(now, u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX));
+        match &self.scenario.flows[self.group_of[flow as usize] as usize].app {
+            Some(App::Datagrams(Datagrams { kind: DatagramKind::Voice, .. })) => {
+                self.programs.datagram_came_back(now, flow, sent_at).into_iter().for_each(count);
+            }
+            _ => count(now - sent_at),
         }
     }
 

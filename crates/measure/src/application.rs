@@ -60,23 +60,23 @@ impl DatagramMeter {
         }
     }
 
-    /// Rating factor and mean opinion score of a call with these delays and losses, in G.711. What comes later than its
+    /// Rating factor of a call with these delays and losses, in G.711, each of whose packets has
+    /// the sound of so long, which it waits for before it leaves. What comes later than its
     /// playout delay is lost to a call, and the playout delay is the one with which the call is rated best: no buffer
     /// that keeps its delay could do better.
-    pub fn call(&self) -> (Option<f64>, Option<f64>) {
+    pub fn call_rating(&self, frame: Nanos) -> Option<f64> {
         if self.sent == 0 {
             let nothing_arrives = !self.under_way.is_empty();
-            return (nothing_arrives.then_some(0.0), nothing_arrives.then(|| e_model::opinion_score(0.0)));
+            return nothing_arrives.then_some(0.0);
         }
         let rated = |percent: u32| {
             let in_time = f64::from(percent) / 100.0;
             let played = self.delay.quantile_ms(in_time)?;
-            let delay = Codec::G711.frame + Nanos((played * 1e6) as u64);
+            let delay = frame + Nanos((played * 1e6) as u64);
             let loss = 1.0 - in_time * self.received as f64 / self.sent as f64;
             Some(e_model::rating(Codec::G711, delay, loss))
         };
-        let best = (1..=100).filter_map(rated).max_by(f64::total_cmp).unwrap_or(0.0).max(0.0);
-        (Some(best), Some(e_model::opinion_score(best)))
+        Some((1..=100).filter_map(rated).max_by(f64::total_cmp).unwrap_or(0.0).max(0.0))
     }
 }
 
@@ -85,19 +85,32 @@ impl DatagramMeter {
 pub struct DelayMeter {
     interval: Interval,
     delay: Histogram,
+    /// How many have begun and not ended in time.
+    unfinished: u64,
 }
 
 impl DelayMeter {
     /// For what ends in `interval`.
     pub fn new(interval: Interval) -> DelayMeter {
-        DelayMeter { interval, delay: Histogram::default() }
+        DelayMeter { interval, delay: Histogram::default(), unfinished: 0 }
     }
 
-    /// It began at `began` and ends now.
+    /// Something begins.
+    pub fn begins(&mut self) {
+        self.unfinished += 1;
+    }
+
+    /// What began at `began` ends now.
     pub fn record(&mut self, began: Nanos, now: Nanos) {
+        self.unfinished -= u64::from(now <= self.interval.to);
         if now >= self.interval.from && now <= self.interval.to {
             self.delay.record(now - began);
         }
+    }
+
+    /// How many had begun and not ended when the interval did; nothing else tells of them.
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished
     }
 
     /// Where these are responses.
@@ -123,6 +136,20 @@ impl DelayMeter {
 mod tests {
     use super::*;
 
+    /// What begins before the warm-up and ends after the interval is in no mean.
+    #[test]
+    fn what_has_not_ended_in_time_is_counted() {
+        let s = Nanos::from_secs;
+        let mut meter = DelayMeter::new(Interval { from: s(1), to: s(10) });
+        (0..4).for_each(|_| meter.begins());
+        meter.record(s(0), s(1));
+        meter.record(s(8), s(10));
+        meter.record(s(9), s(11));
+        let mut stats = AppStats::default();
+        meter.fill_responses(&mut stats);
+        assert_eq!((stats.response_ms_max, meter.unfinished()), (Some(2000.0), 2));
+    }
+
     fn call(delays_ms: &[u64], lost: u64) -> f64 {
         let mut meter = DatagramMeter::new(Nanos::ZERO, Nanos::NEVER);
         (0..lost).for_each(|_| meter.sent(Nanos::ZERO));
@@ -132,7 +159,7 @@ mod tests {
             meter.arrived(now, Nanos::from_millis(*delay));
         }
         meter.sent(Nanos::from_secs(1000)); // It is on its way.
-        meter.call().0.expect("it was sent")
+        meter.call_rating(Nanos::from_millis(20)).expect("it was sent")
     }
 
     /// A steady 50 ms is as good as a call gets, 20 ms for the packet included; a packet in a hundred that comes after

@@ -12,13 +12,11 @@ pub struct Codec {
     pub impairment: f64,
     /// How well it stands losses (Bpl).
     pub robustness: f64,
-    /// What it waits for to fill a packet.
-    pub frame: Nanos,
 }
 
 impl Codec {
-    /// 64 kbit/s in packets of 20 ms, with packet loss concealment.
-    pub const G711: Codec = Codec { impairment: 0.0, robustness: 25.1, frame: Nanos::from_millis(20) };
+    /// 64 kbit/s, with packet loss concealment.
+    pub const G711: Codec = Codec { impairment: 0.0, robustness: 25.1 };
 }
 
 /// Loudness ratings of sending and receiving, sidetone masking and talker echo, dB (SLR, RLR, STMR, TELR).
@@ -46,12 +44,13 @@ pub fn rating(codec: Codec, delay: Nanos, loss: f64) -> f64 {
         - equipment(codec, loss)
 }
 
-/// The mean opinion score that belongs to a rating (annex B).
+/// The mean opinion score that belongs to a rating (annex B). Its cubic (B-4) falls below 1, the least that people may
+/// say, between ratings of 0 and 6.5; the scale ends there.
 pub fn opinion_score(rating: f64) -> f64 {
     match rating {
         r if r <= 0.0 => 1.0,
         r if r >= 100.0 => 4.5,
-        r => 1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6,
+        r => (1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6).max(1.0),
     }
 }
 
@@ -143,6 +142,11 @@ mod tests {
         }
         near(opinion_score(93.2), 4.41, 0.005);
         assert_eq!((opinion_score(-5.0), opinion_score(101.0)), (1.0, 4.5));
+        // By hand: 1 + 0.105 - 3 * 57 * 97 * 7e-6 = 0.989 at 3, and 1 + 0.245 - 7 * 53 * 93 * 7e-6 = 1.0035 at 7.
+        assert_eq!(opinion_score(3.0), 1.0);
+        near(opinion_score(7.0), 1.0035, 0.0001);
+        let scores: Vec<_> = (-10..=110).map(|r| opinion_score(r.into())).collect();
+        assert!(scores.windows(2).all(|pair| pair[0] <= pair[1]), "{scores:?}");
     }
 
     /// Equation 7-29 by hand: 1 % costs 95/5.3 without concealment and 95/26.1 with it (Bpl by G.113, appendix I).

@@ -76,6 +76,10 @@ pub fn kernel_load_classifier(
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
     let classifier = CongestionControl { source: source(classifier), params };
     let rate = rate.map(str::parse::<Rate>).transpose().map_err(|why| input_error(format!("--rate: {why}")))?;
+    if let Some(rate) = rate.filter(|rate| *rate < kernel::LEAST_RATE) {
+        let least = kernel::LEAST_RATE;
+        return Err(input_error(format!("--rate: {rate} is less than {least}, the least that a device can be given")));
+    }
     answer(py, || kernel::load_classifier(&Library::open(algorithms), &classifier, device, rate))
 }
 

@@ -29,7 +29,7 @@ pub struct Datagrams {
 pub enum DatagramKind {
     /// ICMP echo requests, each of which is answered.
     Ping,
-    /// One direction of a telephone call, whose other end reports each packet as a ping does.
+    /// A telephone call, in which both ends talk.
     Voice,
     /// UDP at a constant rate.
     Udp,

@@ -156,8 +156,12 @@ pub struct AppStats {
     pub delay_ms_p95: Option<f64>,
     pub delay_ms_p99: Option<f64>,
     pub delay_ms_max: Option<f64>,
-    /// A call's rating factor by the E-model (ITU-T G.107).
+    /// A call's rating factor by the E-model (ITU-T G.107): that of its worse direction.
     pub rating: Option<f64>,
+    /// That of what the flow's sender says.
+    pub rating_out: Option<f64>,
+    /// That of what the other end says.
+    pub rating_in: Option<f64>,
     /// The mean opinion score that belongs to it, from 1 to 4.5.
     pub opinion_score: Option<f64>,
     /// From a request to the end of its response.
@@ -181,6 +185,8 @@ pub struct AppStats {
     pub bitrate_mbps_mean: Option<f64>,
     /// How often its quality changes.
     pub quality_switches: Option<u64>,
+    /// Responses, pages or starts of films that somebody still waited for at the end.
+    pub unfinished: Option<u64>,
 }
 
 /// What a send buffer holds when packets leave it.

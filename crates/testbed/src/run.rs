@@ -348,6 +348,7 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, watch: 
 
 fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, flow: &Flow) -> scenario::records::Flow {
     monitor.refused(&flow.refused);
+    monitor.measured(&flow.round_trips);
     let sender = &mut monitor.sender;
     // What is acknowledged after the application has stopped is no completion.
     let completed_at = monitor.completed_at.filter(|at| flow.stopped_at.is_none_or(|stopped| *at <= stopped));

@@ -10,7 +10,7 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.windows import MOST_FLOWS, thousands
 
-BAND_NAMES = ("first", "last")
+BAND_NAMES = ("first", "second", "third")
 """The queues of a device in the order in which they are served."""
 
 
@@ -39,7 +39,7 @@ def load(
     loaded: dict[str, Any] = json.loads(
         _core.kernel_load_classifier(ALGORITHMS, classifier, parameters, device, rate=rate)
     )
-    shown = {key: loaded[key] for key in ("device", "source", "rate_bps")}
+    shown = {key: loaded[key] for key in ("device", "source", "rate_bps", "sorts_nothing")}
     return {**shown, "parameters": dict(loaded["parameters"]), "before": (loaded["before"] or {}).get("kind")}
 
 
@@ -49,9 +49,26 @@ def load_sentence(loaded: dict[str, Any]) -> str:
     return f"{loaded['source']} sorts the packets that leave {loaded['device']}{at_rate(loaded)}{comes_back}"
 
 
+def warning(loaded: dict[str, Any]) -> str | None:
+    """Describe why loading it does nothing, if that is so."""
+    if not loaded["sorts_nothing"]:
+        return None
+    device = loaded["device"]
+    return (
+        f"warning: {device} takes every packet at once (it had noqueue), so that none waits here to be sorted: unload "
+        "it, and give a --rate a little below that of the line"
+    )
+
+
+def options(parameters: list[tuple[str, str]], rate: str | None) -> list[str]:
+    """Write parameters and rate as the command has them."""
+    words = [word for name, value in parameters for word in ("--param", f"{name}={value}")]
+    return [*words, *(["--rate", rate] if rate is not None else [])]
+
+
 def at_rate(loaded: dict[str, Any]) -> str:
     """Describe how fast the device sends, as the end of a sentence."""
-    return f", at {loaded['rate_bps'] / 1e6:g} Mbit/s" if loaded["rate_bps"] else ""
+    return f", at {loaded['rate_bps'] / 1e6:g} Mbit/s" if loaded["rate_bps"] is not None else ""
 
 
 def unload(source: str, device: str | None) -> list[dict[str, Any]] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +15,10 @@ from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.cli import classifiers, windows
 from unbloat.cli.options import JsonOption, control_names, split_pair
-from unbloat.cli.terminal import say, say_json, wrapped
+from unbloat.cli.terminal import say, say_json, tell, wrapped
 
 if TYPE_CHECKING:
-    from unbloat.system.systemd import AtBoot, Unit
+    from unbloat.system.systemd import AtBoot, Kind, Unit
 
 LOAD_EXAMPLES = """\
 sudo unbloat load cubic_plus --param threshold=30ms
@@ -70,9 +70,7 @@ AsOption = Annotated[
     typer.Option("--as", metavar="NAME", help="Its name in the kernel (default: the one in its file)."),
 ]
 DefaultOption = Annotated[bool, typer.Option("--default", help="Make it the default of new connections.")]
-PersistOption = Annotated[
-    bool, typer.Option("--persist", help="Load a control or a receiver at every boot (writes a systemd unit).")
-]
+PersistOption = Annotated[bool, typer.Option("--persist", help="Load it at every boot, too (writes a systemd unit).")]
 LogOption = Annotated[
     Path | None,
     typer.Option(
@@ -131,11 +129,15 @@ def load_command(
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
     target = {"port": port, "dest": dest, "cgroup": cgroup, "router": router}
     if classifiers.is_classifier(control):
-        refuse_for_classifiers(persist)
         refuse_at_devices(name, default)
+        when_it_comes = at_every_boot(control, dev, target) if persist else None
         with verifier_log(log, verbose), compiler_warnings_shown():
-            sorted_by = classifiers.load(control, parameters, dev, rate, target)
-        say_json(sorted_by) if as_json else say(classifiers.load_sentence(sorted_by))
+            at_device = classifiers.load(control, parameters, dev, rate, target)
+        if warning := classifiers.warning(at_device):
+            tell(warning)
+        options, device = classifiers.options(parameters, rate), at_device["device"]
+        kept_there = systemd.install_at_device(when_it_comes, "classifier", device, options) if when_it_comes else None
+        say_loaded(at_device, kept_there, classifiers.load_sentence(at_device), as_json)
         return
     if rate is not None:
         raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
@@ -145,7 +147,7 @@ def load_command(
         with verifier_log(log, verbose), compiler_warnings_shown():
             at_device = windows.load(control, parameters, dev, target)
         options, device = windows.options(parameters, target), at_device["device"]
-        kept_there = systemd.install_at_device(when_it_comes, device, options) if when_it_comes else None
+        kept_there = systemd.install_at_device(when_it_comes, "window", device, options) if when_it_comes else None
         say_loaded(at_device, kept_there, windows.load_sentence(at_device), as_json)
         return
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
@@ -168,7 +170,7 @@ def say_loaded(loaded: dict[str, Any], unit: Unit | None, sentences: str, as_jso
 
 
 def at_every_boot(control: str, device: str | None, target: dict[str, Any]) -> AtBoot:
-    """Check that a window controller may be loaded whenever its device comes; raises `InputError`."""
+    """Check that a mechanism may be loaded whenever its device comes; raises `InputError`."""
     from unbloat.system import systemd
 
     if device == "lo":
@@ -196,12 +198,6 @@ def refuse_at_devices(name: str | None, default: bool) -> None:
         raise InputError(
             f"{wrong} is for congestion controls; what stands at a device stays there until `unbloat unload`"
         )
-
-
-def refuse_for_classifiers(persist: bool) -> None:
-    """Refuse what only the others can."""
-    if persist:
-        raise InputError("--persist is for congestion controls and receivers; a classifier is loaded until the reboot")
 
 
 @contextmanager
@@ -281,9 +277,9 @@ def unload_command(
     """Unload a congestion control, a receiver or a classifier from the running kernel."""
     from unbloat.system import systemd
 
-    from_devices = classifiers.unload(name, dev)
+    from_devices = unloaded_at_device("classifier", classifiers.unload, name, dev, keep_unit)
     if from_devices is None:
-        from_devices = windows_unloaded(name, dev, keep_unit)
+        from_devices = unloaded_at_device("window", windows.unload, name, dev, keep_unit)
     if from_devices is not None:
         sentences = unload_at_device_sentences(name, from_devices)
         say_json({"unloaded": from_devices}) if as_json else say("\n".join(sentences))
@@ -305,16 +301,22 @@ def unload_command(
         say("\n".join([*unload_sentences(name, unloaded), *([f"removed {unit}"] if unit else [])]))
 
 
-def windows_unloaded(name: str, device: str | None, keep_unit: bool) -> list[dict[str, Any]] | None:
-    """Remove a window controller and what loads it again; return None if the name means a congestion control."""
+def unloaded_at_device(
+    kind: Kind,
+    unload: Callable[[str, str | None], list[dict[str, Any]] | None],
+    name: str,
+    device: str | None,
+    keep_unit: bool,
+) -> list[dict[str, Any]] | None:
+    """Remove a mechanism from its devices, and what loads it again; return None if the name means another kind."""
     from unbloat.system import systemd
 
     def unit_of(device: str) -> str | None:
-        path = None if keep_unit else systemd.remove_at_device(device, name)
+        path = None if keep_unit else systemd.remove_at_device(kind, device, name)
         return str(path) if path else None
 
     try:
-        from_devices = windows.unload(name, device)
+        from_devices = unload(name, device)
     except InputError:
         # One whose device has not come, or that failed to load there, still has its unit.
         if device is None or (unit := unit_of(device)) is None:

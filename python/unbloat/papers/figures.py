@@ -207,15 +207,15 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
     width = 0.8 / len(figure.bars)
     for number, bar in enumerate(figure.bars):
         selectors: dict[str, Selector] = {} if bar.flow is None else {"flow": bar.flow}
+        quantity = bar.quantity or figure.quantity
         repeats = [
-            runs.repeats(figure.quantity, [*panel.at, *bar.at, group], selectors, figure.unit)
-            for group in figure.groups
+            runs.repeats(quantity, [*panel.at, *bar.at, group], selectors, figure.unit) for group in figure.groups
         ]
         heights = [fmean(values) for values in repeats]
         places = [group - 0.4 + width * (number + 0.5) for group in range(len(figure.groups))]
         finite = [height if math.isfinite(height) else 0.0 for height in heights]
         axes.bar(places, finite, width, label=bar.name, color=COLOURS[number])
-        intervals = reaches([estimate(values) for values in repeats], figure.quantity)
+        intervals = reaches([estimate(values) for values in repeats], quantity)
         if intervals.any():
             axes.errorbar(places, finite, intervals, fmt="none", ecolor="black", elinewidth=0.8, capsize=2)
         for place, height in zip(places, heights, strict=True):

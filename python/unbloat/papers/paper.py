@@ -149,6 +149,8 @@ class Bar(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     at: list[str] = []
     flow: int | None = None
+    quantity: str = ""
+    """Another one than the figure's, of the same unit, such as a percentile beside the mean."""
 
 
 class Panel(Struct, frozen=True, forbid_unknown_fields=True):

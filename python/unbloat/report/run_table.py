@@ -23,7 +23,7 @@ LINK_COLUMNS = (
 )
 APP_COLUMNS = (
     *("response_ms_mean", "response_ms_p95", "page_load_s_mean", "page_load_s_p95", "startup_s", "stalled_percent"),
-    *("bitrate_mbps_mean", "delay_ms_mean", "delay_ms_p95", "opinion_score"),
+    *("bitrate_mbps_mean", "delay_ms_mean", "delay_ms_p95", "opinion_score", "unfinished"),
 )
 """What a person waits for, where a flow has it."""
 REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
@@ -65,6 +65,8 @@ def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
     if not any(column.cells == controls for column in columns):  # An axis may say so already.
         columns.append(Column("cc", "", controls))
     of_applications = [key for key in APP_COLUMNS if any(row.get(key) is not None for _, row in rows)]
+    if not any(row.get("unfinished") for _, row in rows):
+        of_applications = [key for key in of_applications if key != "unfinished"]
     columns += value_columns((*FLOW_COLUMNS, *of_applications), [row for _, row in rows], titled)
     return [*columns, soundness(record for record, _ in rows)]
 

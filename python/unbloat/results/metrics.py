@@ -120,14 +120,19 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
 _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("delay", "delay_ms_mean", "one-way delay mean", "ms", MEAN,
      "Of an application's datagrams: mean time from sending to the other end, over those sent after the warm-up; empty "
-     "for all others. Their round-trip times stand in the columns of RTTs, and their `cc` is `none`."),
+     "for all others. Their round-trip times stand in the columns of RTTs, and their `cc` is `none`. In a call a round "
+     "trip is the way of a datagram, and that of the next which comes back."),
     ("delay_p50", "delay_ms_p50", "p50", "ms", MEAN, "Median of these times."),
     ("delay_p95", "delay_ms_p95", "p95", "ms", MEAN, "95th percentile of these times."),
     ("delay_p99", "delay_ms_p99", "p99", "ms", MEAN, "99th percentile of these times."),
     ("delay_max", "delay_ms_max", "max", "ms", MAX, "Longest of these times."),
     ("rating", "rating", "R", "", MEAN,
-     "Of a call: its transmission rating factor R by the E-model (ITU-T G.107), G.711 with concealment of losses, with "
-     "the constant playout delay that gives the highest; 93.2 at best, above 70 most people are satisfied."),
+     "Of a call: the transmission rating factor R by the E-model (ITU-T G.107) of its worse direction, G.711 with "
+     "concealment of losses, `every` for the sound in a packet, with the constant playout delay that gives the "
+     "highest; 93.2 at best, above 70 most people are satisfied. Both ends send at the same pace, the other one from "
+     "when it first hears something."),
+    ("rating_out", "rating_out", "R out", "", MEAN, "That of what the flow's sender says."),
+    ("rating_in", "rating_in", "R in", "", MEAN, "That of what the other end says."),
     ("opinion", "opinion_score", "MOS", "", MEAN,
      "The mean opinion score that belongs to this rating (G.107, annex B), from 1 to 4.5."),
     ("response", "response_ms_mean", "response mean", "ms", MEAN,
@@ -149,6 +154,9 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("bitrate", "bitrate_mbps_mean", "bit rate", "Mbit/s", MEAN,
      "Of `video`: mean rate of the pieces that it fetched."),
     ("switches", "quality_switches", "switches", "times", SUM, "Of `video`: how often its quality changes."),
+    ("unfinished", "unfinished", "unfinished", "", SUM,
+     "Responses, or of `web` pages, or of `video` the start, that were still waited for when the application stopped. "
+     "They are in no mean or percentile, so that a path on which many do not arrive looks better there than it is."),
     ("wmem_queued", "wmem_queued_bytes_mean", "in send buffer", "B", MEAN,
      "Of a sender on a host: memory that its send buffer holds (`sk_wmem_queued`), mean over the packets that leave "
      "TCP."),

@@ -1,4 +1,4 @@
-"""Units of systemd that load a congestion control at every boot, or a window controller when its device comes."""
+"""Units of systemd that load a congestion control at every boot, or what stands at a device when that comes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from unbloat._core import InputError, RunError
 from unbloat.system.paths import DATA
@@ -39,6 +39,9 @@ ExecStop={stop}
 WantedBy=multi-user.target
 """
 
+Kind = Literal["window", "classifier"]
+WHAT: dict[Kind, str] = {"window": "TCP receive windows", "classifier": "Order of packets"}
+"""Mechanisms that stand at a device, and what they are about."""
 
 AT_DEVICE = """\
 [Unit]
@@ -118,12 +121,12 @@ def install(at_boot: AtBoot, name: str, parameters: Sequence[tuple[str, str]], d
     return written(path, TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))
 
 
-def install_at_device(at_boot: AtBoot, device: str, options: Sequence[str]) -> Unit:
-    """Write the unit that loads a window controller when a device comes, and enable it if systemd runs."""
-    name = at_device(device)
+def install_at_device(at_boot: AtBoot, kind: Kind, device: str, options: Sequence[str]) -> Unit:
+    """Write the unit that loads a mechanism when a device comes, and enable it if systemd runs."""
+    name = at_device(kind, device)
     source = keep_sources(at_boot, name)
     text = AT_DEVICE.format(
-        what=description_at(device, at_boot.control),
+        what=description_at(kind, device, at_boot.control),
         device_unit=f"sys-subsystem-net-devices-{escaped(device)}.device",
         start=command_line([*at_boot.program, "load", source, "--dev", device, *options]),
         stop=command_line([*at_boot.program, "unload", source, "--dev", device, "--keep-unit"]),
@@ -131,22 +134,22 @@ def install_at_device(at_boot: AtBoot, device: str, options: Sequence[str]) -> U
     return written(unit_path(name), text)
 
 
-def remove_at_device(device: str, source: str) -> Path | None:
-    """Remove the unit of a device's window controller as `remove` does, if it is the one of this name or file."""
-    path = unit_path(at_device(device))
-    if not path.exists() or f"={description_at(device, source)}\n" not in path.read_text():
+def remove_at_device(kind: Kind, device: str, source: str) -> Path | None:
+    """Remove the unit of a device's mechanism as `remove` does, if it is the one of this name or file."""
+    path = unit_path(at_device(kind, device))
+    if not path.exists() or f"={description_at(kind, device, source)}\n" not in path.read_text():
         return None
-    return remove(at_device(device))
+    return remove(at_device(kind, device))
 
 
-def description_at(device: str, source: str) -> str:
+def description_at(kind: Kind, device: str, source: str) -> str:
     """Say what a unit is for; a file goes by its name, as its copy does."""
-    return f"TCP receive windows at {escaped(device)}: {Path(source).name} (unbloat)"
+    return f"{WHAT[kind]} at {escaped(device)}: {Path(source).name} (unbloat)"
 
 
-def at_device(device: str) -> str:
-    """Name the unit of a device's window controller; it has one at most."""
-    return f"window-{escaped(device)}"
+def at_device(kind: Kind, device: str) -> str:
+    """Name the unit of a device's mechanism; it has one of each kind at most."""
+    return f"{kind}-{escaped(device)}"
 
 
 def escaped(device: str) -> str:

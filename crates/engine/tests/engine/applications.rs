@@ -56,6 +56,8 @@ fn a_call_is_rated_by_its_delay() {
     let flows = flows(&path(vec![datagrams(DatagramKind::Voice, ms(20), 200)]));
     let rating = measure_rating(40.16);
     near(stats(&flows[0]).rating, rating, 0.05);
+    near(stats(&flows[0]).rating_in, rating, 0.05);
+    near(flows[0].rtt.rtt_ms_mean, 40.32, 0.001);
     assert!(stats(&flows[0]).opinion_score.expect("a score") > 4.3);
     assert!((flows[0].throughput_mbps - 0.08).abs() < 0.001, "50 packets of 200 bytes a second");
 }
@@ -104,6 +106,19 @@ fn a_page_takes_its_rounds_and_its_bytes() {
     let bytes_s = 330_000.0 * 1500.0 / 1448.0 * 8.0 / 10e6;
     let mean = page.page_load_s_mean.expect("pages");
     assert!(mean > bytes_s && mean < bytes_s + 0.5, "{mean} s for {bytes_s} s of bytes");
+}
+
+/// A download that fills the queue on its way down spoils what is heard, and with it the call.
+#[test]
+fn a_call_is_as_good_as_its_worse_direction() {
+    let mut s = path(vec![datagrams(DatagramKind::Voice, ms(20), 200), flow("cubic")]);
+    s.warmup = Nanos::from_secs(10);
+    s.links[0].reverse.queue = crate::world::droptail(scenario::model::Limit::Packets(1000));
+    s.flows[1].reverse = true;
+    let call = stats(&flows(&s)[0]);
+    assert!(call.rating_out > Some(91.0) && call.rating_in < Some(60.0), "{call:?}");
+    assert!(call.rating == call.rating_in && call.opinion_score < Some(3.1), "{call:?}");
+    assert!(call.delay_ms_max < Some(40.0), "what is sent does not wait: {call:?}");
 }
 
 /// A call behind an upload in one queue is no call; the upload is told nothing of it.

@@ -13,8 +13,8 @@ pub(crate) const CLASSIFY: Function = Function {
 /// Words of a classifier's own state (`CLASSIFY_STATE_WORDS`).
 const STATE_WORDS: usize = 4;
 
-/// The answer by which data are dropped (`CLASSIFY_DROP`); for other packets it is a band beyond the last.
-const DROP: u32 = u32::MAX;
+/// With a band: data are dropped before it (`CLASSIFY_DROP`); for other packets it means nothing.
+const DROP: u32 = 1 << 31;
 
 /// `struct classify_flow`: one connection.
 #[repr(C)]
@@ -89,6 +89,6 @@ impl Classifier {
         // SAFETY: both are what the function takes, and outlive the call.
         let answer = unsafe { (self.classify)(flow, packet) };
         let can_be_dropped = packet.kind == PacketKind::TcpData && packet.sndbuf > 0;
-        (answer != DROP || !can_be_dropped).then_some(answer)
+        (answer & DROP == 0 || !can_be_dropped).then_some(answer & !DROP)
     }
 }

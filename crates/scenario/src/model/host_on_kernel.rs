@@ -1,6 +1,7 @@
 //! What a host of a scenario asks for that a kernel's host does not have.
 
 use super::only::{OnlyInTheSimulator, OnlyThere};
+use super::{CcSource, CongestionControl, ParamValue};
 use super::{FlowGroup, Host, Limit, Link, Queue, Scenario, SendTuning, Service};
 use crate::queue::Discipline;
 
@@ -46,6 +47,19 @@ fn in_host(host: &Host, queue: &Queue) -> Option<OnlyInTheSimulator> {
         Host { send_buffer, .. } if send_buffer.tuning != SendTuning::Linux => {
             Some(only(key("tcp_wmem.tuning"), OnlyThere::Tuning))
         }
+        Host { small_queues: false, classifier: Some(classifier), .. } => {
+            asks_what_is_in_host(classifier).map(|asks| only(key(asks), OnlyThere::InHost))
+        }
+        _ => None,
+    }
+}
+
+/// Where a classifier is told to go by what a connection has in the host (`in_host`), as far as that can be known from
+/// outside. A queue that takes packets from their sockets leaves nothing on their accounts.
+fn asks_what_is_in_host(classifier: &CongestionControl) -> Option<&'static str> {
+    match classifier.params.get("no_overtake") {
+        _ if classifier.source == CcSource::Builtin("sorpc_fair".into()) => Some("classifier"),
+        Some(ParamValue::Bool(true)) => Some("classifier_params.no_overtake"),
         _ => None,
     }
 }

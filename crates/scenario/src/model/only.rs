@@ -41,6 +41,8 @@ pub enum OnlyThere {
     SmallQueues,
     /// Hosts whose TCP fills queues of other kinds than FIFOs of packets.
     NoSmallQueues,
+    /// Classifiers that are told what a connection has in the host, where TCP fills the queue.
+    InHost,
     /// Small queues of a length that no driver asks for.
     PacingShift,
     /// Devices that take packets ahead of sending them.
@@ -72,6 +74,12 @@ impl std::fmt::Display for OnlyInTheSimulator {
             }
             OnlyThere::NoSmallQueues => {
                 write!(f, "is true on a kernel, unless the queue is a FIFO of so many packets or has such bands")?;
+            }
+            OnlyThere::InHost => {
+                write!(
+                    f,
+                    "goes by what a connection has in the host, which a kernel does not count with small_queues = false"
+                )?;
             }
             OnlyThere::PacingShift => write!(f, "is what the device's driver asks for on a kernel")?,
             OnlyThere::Ring => {

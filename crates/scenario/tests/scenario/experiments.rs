@@ -165,6 +165,8 @@ fn what_a_host_on_a_kernel_lacks_is_named() {
     for had in [
         &[][..],
         &[("host.pc.small_queues", "false"), ("host.pc.classifier", "sorpc")],
+        &[("host.pc.classifier", "sorpc_fair")],
+        &[("host.pc.classifier", "sorpc"), ("host.pc.classifier_params", "{ no_overtake = true }")],
         &[("link.line.queue", r#"{ kind = "fq_codel" }"#), ("host.pc.tcp_wmem.max", "1mb")],
         &[droptail],
     ] {
@@ -174,6 +176,15 @@ fn what_a_host_on_a_kernel_lacks_is_named() {
         (&[("host.pc.ring", "10")][..], "host.pc.ring"),
         (&[("host.pc.tcp_wmem.tuning", "twice_cwnd")], "host.pc.tcp_wmem.tuning"),
         (&[("host.pc.small_queues", "false"), droptail], "host.pc.small_queues"),
+        (&[("host.pc.small_queues", "false"), ("host.pc.classifier", "sorpc_fair")], "host.pc.classifier"),
+        (
+            &[
+                ("host.pc.small_queues", "false"),
+                ("host.pc.classifier", "sorpc"),
+                ("host.pc.classifier_params", "{ no_overtake = true }"),
+            ],
+            "host.pc.classifier_params.no_overtake",
+        ),
         (&[("link.line.queue", r#"{ kind = "pie" }"#)], "link.line.queue.kind"),
         (&[("link.line.queue", r#"{ ecn_threshold = "10p" }"#)], "link.line.queue.ecn_threshold"),
         (&[("link.line.rates", r#"[{ at = "1ms", rate = "1mbit" }]"#)], "link.line.rates"),

@@ -326,8 +326,9 @@ impl Network {
                 (Some(segment), _) if info.is_data => monitor.arrives(now, segment, info.bytes()),
                 (Some(segment), _) => monitor.returns(now, segment),
                 (None, Some(_)) if info.is_data => monitor.receiver.arrived(now, info.bytes()),
-                (None, Some(sent_at)) => monitor.answer_returns(now, sent_at),
-                (None, None) => {}
+                (None, Some(sent_at)) if !self.plan.flows[flow].is_call() => monitor.answer_returns(now, sent_at),
+                // What the other end of a call says is no answer.
+                (None, _) => {}
             }
         }
         Ok(Some(Delivery { to, hosts: self.plan.flows[flow].hosts, length, due }))

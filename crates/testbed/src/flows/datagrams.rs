@@ -1,7 +1,7 @@
 //! The sockets of datagrams: pings, calls, UDP at a constant rate.
 //!
-//! Each datagram begins with the time at which its program sent it, and an answer with the time of what it answers.
-//! Pings are answered by the kernel, calls by the program at the other end.
+//! Each datagram begins with the time at which its program sent it, and the answer to a ping, which is the kernel's, with
+//! the time of what it answers.
 
 use crate::flows::plan::Planned;
 use crate::flows::sockets::{AMPLE, address, service_type, set_at};
@@ -25,7 +25,8 @@ const SEQUENCE: std::ops::Range<usize> = 6..8;
 /// Both ends of a flow of datagrams.
 pub struct DatagramSockets {
     kind: DatagramKind,
-    sender: OwnedFd,
+    /// To wait for what comes back, of calls.
+    pub sender: OwnedFd,
     /// To wait for what arrives.
     pub receiver: OwnedFd,
     port: u16,
@@ -44,8 +45,11 @@ impl DatagramSockets {
             let fd = if is_ping { ping_socket()? } else { udp_socket()? };
             // What the host refuses is told to the program that sends it.
             set_at(&fd, libc::IPPROTO_IP, libc::IP_RECVERR, 1 as libc::c_int)?;
-            // Nobody reads answers: the emulator has seen them.
-            socket::setsockopt(&fd, sockopt::RcvBuf, &0)?;
+            // Who reads the answers of a ping is the emulator.
+            match planned.is_call() {
+                true => socket::setsockopt(&fd, sockopt::RcvBufForce, &AMPLE)?,
+                false => socket::setsockopt(&fd, sockopt::RcvBuf, &0)?,
+            }
             socket::setsockopt(&fd, sockopt::SndBufForce, &AMPLE)?;
             join(&fd, planned, (from, port), (to, if is_ping { 0 } else { port }))?;
             Ok(fd)
@@ -80,11 +84,7 @@ impl DatagramSockets {
     /// Takes the next that has arrived: when it was sent, and the bytes of its payload.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(Nanos, usize)>> {
         loop {
-            let length = match recv(self.receiver.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
-                Ok(length) => length,
-                Err(Errno::EAGAIN) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            };
+            let Some(length) = taken(&self.receiver, buffer)? else { return Ok(None) };
             let mut payload = &buffer[..length];
             if self.kind == DatagramKind::Ping {
                 // A raw socket gets the echoes of all flows, with their IP headers.
@@ -98,12 +98,24 @@ impl DatagramSockets {
         }
     }
 
-    /// Answers with the payload that was received last, unless the kernel has done so.
-    pub fn answer(&self, payload: &[u8]) -> io::Result<()> {
-        if self.kind != DatagramKind::Ping {
-            offer(&self.receiver, payload)?;
-        }
-        Ok(())
+    /// The other end sends a datagram, which says that it was sent at `at`. If it has no room for it, it is lost.
+    pub fn send_back(&mut self, at: Nanos) -> io::Result<()> {
+        self.packet[..size_of::<u64>()].copy_from_slice(&at.0.to_be_bytes());
+        offer(&self.receiver, &self.packet).map(|_| ())
+    }
+
+    /// Takes the next that has come back: when it was sent.
+    pub fn receive_back(&self, buffer: &mut [u8]) -> io::Result<Option<Nanos>> {
+        Ok(taken(&self.sender, buffer)?.and_then(|length| stamp(&buffer[..length])))
+    }
+}
+
+/// Takes the next datagram, if there is one; gives its length.
+fn taken(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    match recv(fd.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
+        Ok(length) => Ok(Some(length)),
+        Err(Errno::EAGAIN) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

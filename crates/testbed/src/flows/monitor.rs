@@ -105,6 +105,13 @@ impl FlowMonitor {
         self.sender.rtt(now, u32::try_from(now.since(sent_at).as_micros()).unwrap_or(u32::MAX));
     }
 
+    /// The round-trip times that the flow's program has measured, each with when that was.
+    pub fn measured(&mut self, round_trips: &[(Nanos, Nanos)]) {
+        for &(at, rtt) in round_trips {
+            self.sender.rtt(at, u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX));
+        }
+    }
+
     /// A segment reaches the receiver's host, in a packet of so many bytes.
     #[inline]
     pub fn arrives(&mut self, now: Nanos, segment: &Segment, bytes: u32) {
@@ -215,6 +222,8 @@ mod tests {
         monitor.refused(&[ms(2), ms(20)]);
         monitor.answer_returns(ms(27), ms(15));
         assert_eq!((monitor.sender.sent, monitor.lost, monitor.sender.latest_rtt_us), (2, 1, Some(12_000)));
+        monitor.measured(&[(ms(5), ms(4)), (ms(30), ms(7))]);
+        assert_eq!((monitor.sender.latest_rtt_us, monitor.sender.rtt.samples()), (Some(7000), 2));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::host::End;
-use scenario::app::{App, Datagrams};
+use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::workload::FlowArrival;
 use std::sync::Arc;
@@ -40,6 +40,11 @@ impl Planned {
     /// The end at which its data is sent.
     pub fn from(&self) -> End {
         if self.settings.reverse { End::Receiver } else { End::Sender }
+    }
+
+    /// Is it a call, whose other end talks too?
+    pub fn is_call(&self) -> bool {
+        self.datagrams().is_some_and(|datagrams| datagrams.kind == DatagramKind::Voice)
     }
 
     /// Its datagrams, if it has them in place of a connection.

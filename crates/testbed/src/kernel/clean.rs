@@ -19,12 +19,12 @@ pub(crate) const CONTROL_PREFIX: &str = "ub";
 /// Removes what processes that are no more have left behind; says what that was.
 ///
 /// # Errors
-/// If this process may not, or the kernel does not give it up.
+/// If this process may not, or the kernel does not give something up; the rest is removed.
 pub fn clean() -> Result<Vec<String>, Error> {
     rights::require("cleaning up")?;
     let types = Types::read()?;
-    let mut removed = device_notes::sweep::<WindowNote>();
-    removed.extend(device_notes::sweep::<ClassifierNote>());
+    let mut removed = device_notes::sweep::<WindowNote>()?;
+    let classifiers = device_notes::sweep::<ClassifierNote>();
     for (name, map) in held_by_maps(&types.operations_layout()) {
         if name.strip_prefix(CONTROL_PREFIX).is_some_and(is_of_the_dead) {
             map.delete(&0_u32.to_ne_bytes())
@@ -32,6 +32,7 @@ pub fn clean() -> Result<Vec<String>, Error> {
             removed.push(format!("the congestion control {name}"));
         }
     }
+    removed.extend(classifiers?);
     Ok(removed)
 }
 

@@ -3,7 +3,7 @@
 use crate::host::netlink::Netlink;
 use crate::kernel::error::Error;
 use netlink_packet_route::tc::TcHandle;
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{if_indextoname, if_nametoindex};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -33,6 +33,12 @@ impl Device {
                 Err(Error::input(format!("there is no network device {name}; there are {there}")))
             }
         }
+    }
+
+    /// The one of this number, whatever it is called by now; none if it is gone.
+    pub(in crate::kernel) fn numbered(index: u32) -> Option<Device> {
+        let name = if_indextoname(index).ok()?.into_string().ok()?;
+        Some(Device { name, index })
     }
 
     /// Bytes of a frame before its IP header.

@@ -8,7 +8,6 @@ use super::device::{Device, namespace};
 use super::error::Error;
 use super::rights;
 use nix::fcntl::{Flock, FlockArg};
-use nix::net::if_::if_indextoname;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -56,8 +55,7 @@ impl AtDevice {
 
     /// What the device is called by now.
     pub(super) fn name(&self) -> String {
-        let name = if_indextoname(self.index).ok().and_then(|name| name.into_string().ok());
-        name.unwrap_or_else(|| self.device.clone())
+        Device::numbered(self.index).map_or_else(|| self.device.clone(), |device| device.name)
     }
 
     /// What no other device has.
@@ -87,7 +85,10 @@ pub(super) trait DeviceNote: Serialize + DeserializeOwned {
     /// The device has all that the note says.
     fn is_whole(&self) -> bool;
     /// Takes what is there of it from the device.
-    fn take_from_device(&self);
+    ///
+    /// # Errors
+    /// If something of it has to stay, and the note with it.
+    fn take_from_device(&self) -> Result<(), Error>;
 }
 
 /// What unloading did.
@@ -122,18 +123,22 @@ pub(super) fn keep<N: DeviceNote>(note: N, give: impl FnOnce() -> Result<(), Err
         .and_then(|()| fs::write(&half_written, text))
         .and_then(|()| fs::rename(&half_written, &path))
         .map_err(|e| Error::machine(format!("{} cannot be written: {e}", path.display())))?;
-    give().inspect_err(|_| take_away(&note))?;
-    Ok(note)
+    match give() {
+        Ok(()) => Ok(note),
+        Err(error) => Err(take_away(&note)
+            .err()
+            .map_or(error.clone(), |more| Error::machine(format!("{}; {}", error.message, more.message)))),
+    }
 }
 
 /// Takes what `source` names from `device`, or from every device that has it.
 ///
 /// # Errors
-/// If no device has it, or this process may not.
+/// If no device has it, this process may not, or something of it has to stay.
 pub(super) fn unload<N: DeviceNote>(source: &str, device: Option<&str>) -> Result<Vec<DeviceUnloaded>, Error> {
     rights::require(&format!("unloading a {}", N::WHAT))?;
     let _lock = lock()?;
-    sweep_locked::<N>();
+    let _ = sweep_locked::<N>();
     let all = notes::<N>();
     let index = device.and_then(|name| Device::named(name).ok()).map(|device| device.index);
     let is_meant = |at: &AtDevice| at.source == source && (device.is_none() || index == Some(at.index));
@@ -145,28 +150,35 @@ pub(super) fn unload<N: DeviceNote>(source: &str, device: Option<&str>) -> Resul
         return Err(Error::input(format!("{place} the {} {source}; `unbloat load` has loaded {there}", N::WHAT)));
     }
     let unload = |note: &N| {
-        take_away(note);
-        DeviceUnloaded { device: note.at().name(), source: note.at().source.clone() }
+        take_away(note)?;
+        Ok(DeviceUnloaded { device: note.at().name(), source: note.at().source.clone() })
     };
-    Ok(meant.into_iter().map(unload).collect())
+    meant.into_iter().map(unload).collect()
 }
 
 /// Takes away what processes that were killed have begun, and the notes of devices that are no more; says what that
 /// was.
-pub(super) fn sweep<N: DeviceNote>() -> Vec<String> {
+///
+/// # Errors
+/// If something has to stay.
+pub(super) fn sweep<N: DeviceNote>() -> Result<Vec<String>, Error> {
     if notes::<N>().is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    lock().map(|_lock| sweep_locked::<N>()).unwrap_or_default()
+    let _lock = lock()?;
+    sweep_locked::<N>()
 }
 
 /// The same for whoever holds the lock.
-pub(super) fn sweep_locked<N: DeviceNote>() -> Vec<String> {
+///
+/// # Errors
+/// As `sweep`.
+pub(super) fn sweep_locked<N: DeviceNote>() -> Result<Vec<String>, Error> {
     let half_done = notes::<N>().into_iter().filter(|note| !note.is_whole());
     half_done
         .map(|note| {
-            take_away(&note);
-            format!("the {} {} at {}", N::WHAT, note.at().source, note.at().device)
+            take_away(&note)?;
+            Ok(format!("the {} {} at {}", N::WHAT, note.at().source, note.at().device))
         })
         .collect()
 }
@@ -179,10 +191,11 @@ pub(super) fn lock() -> Result<Flock<File>, Error> {
 }
 
 /// What the device has of it, then the note, and the folder if that was its last.
-fn take_away<N: DeviceNote>(note: &N) {
-    note.take_from_device();
+fn take_away<N: DeviceNote>(note: &N) -> Result<(), Error> {
+    note.take_from_device()?;
     let _ = fs::remove_file(note.at().path(N::FOLDER));
     let _ = fs::remove_dir(N::FOLDER);
+    Ok(())
 }
 
 /// Has something of ours, of whatever kind, given this device its `clsact`?

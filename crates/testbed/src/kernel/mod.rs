@@ -25,7 +25,7 @@ mod window;
 
 pub use cgroup::{Attachment, Group, attach, detach};
 pub use classifier::{
-    ClassifiedFlow, ClassifierNote, ClassifierStatus, classifier_status, load_classifier, unload_classifier,
+    ClassifiedFlow, ClassifierNote, ClassifierStatus, LEAST_RATE, classifier_status, load_classifier, unload_classifier,
 };
 pub(crate) use classifier::{
     ClassifierDrops, ClassifierPlace, ClassifierProgram, HANDLE as BANDS_HANDLE, classes as band_classes,

@@ -70,6 +70,8 @@ pub struct Flow {
     datagrams: Option<DatagramSockets>,
     /// When datagrams were sent that its host had no room for.
     pub refused: Vec<Nanos>,
+    /// Round-trip times that its program has measured, each with when that was.
+    pub round_trips: Vec<(Nanos, Nanos)>,
     /// It waits for room in its send buffer.
     waits_for_room: bool,
     /// It goes on writing after a pause.
@@ -191,6 +193,9 @@ impl<'a> Apps<'a> {
         let datagrams = DatagramSockets::open(planned, &self.pairs[planned.hosts])?;
         if let Some(datagrams) = &datagrams {
             self.waiting.watch(&datagrams.receiver, 3 * number + 2)?;
+            if planned.is_call() {
+                self.waiting.watch(&datagrams.sender, 3 * number + 1)?;
+            }
         }
         let has_connection = datagrams.is_none();
         let slow_writer = programs::slow_writer(planned);
@@ -199,6 +204,7 @@ impl<'a> Apps<'a> {
             receiver: None,
             datagrams,
             refused: vec![],
+            round_trips: vec![],
             waits_for_room: false,
             pauses: false,
             opened: false,
@@ -255,6 +261,7 @@ impl<'a> Apps<'a> {
             for number in ready {
                 match number % 3 {
                     0 => self.accept(number / 3)?,
+                    1 if self.flows[number / 3].datagrams.is_some() => self.read_what_came_back(number / 3)?,
                     1 => self.write(number / 3)?,
                     _ if self.reads_at_rate(number / 3) => self.read_at_rate(number / 3)?,
                     _ => self.read(number / 3)?,

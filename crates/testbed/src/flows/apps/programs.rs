@@ -59,6 +59,11 @@ impl Apps<'_> {
                         flow.refused.push(now);
                     }
                 }
+                apps::Action::SendBack { flow } => {
+                    if let Some(datagrams) = &mut self.flows[flow as usize].datagrams {
+                        datagrams.send_back(now)?;
+                    }
+                }
             }
         }
         Ok(())

@@ -32,9 +32,21 @@ impl Apps<'_> {
         while let Some((sent_at, length)) = datagrams.receive(&mut self.nowhere)? {
             let now = self.clock.now();
             receiver_meter.delivered(now, length as u64);
-            if self.programs.datagram_arrived(now, number as u32, sent_at) {
-                datagrams.answer(&self.nowhere[..length])?;
-            }
+            self.programs.datagram_arrived(now, number as u32, sent_at);
+        }
+        if let Some(program) = self.programs.of(number as u32) {
+            self.plan_program(program);
+        }
+        Ok(())
+    }
+
+    /// Reads what the other end of a call has sent.
+    pub(super) fn read_what_came_back(&mut self, number: usize) -> io::Result<()> {
+        let Flow { datagrams: Some(datagrams), round_trips, .. } = &mut self.flows[number] else { return Ok(()) };
+        while let Some(sent_at) = datagrams.receive_back(&mut self.nowhere)? {
+            let now = self.clock.now();
+            let shown = self.programs.datagram_came_back(now, number as u32, sent_at);
+            round_trips.extend(shown.into_iter().map(|rtt| (now, rtt)));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! The two queues of a device: `prio`, or two classes of `htb` where the kernel has no `prio`, or where the device is
-//! to send at a rate of its own: what waits then waits here, and not in a modem.
+//! The queues of a device: `prio`, or classes of `htb` where the kernel has no `prio`, or where the device is to send at
+//! a rate of its own: what waits then waits here, and not in a modem.
 
 use crate::host::netlink::Netlink;
-use crate::host::netlink::Qdisc;
+use crate::host::netlink::{Qdisc, RootQdisc};
 use crate::kernel::device::{Device, netlink};
 use crate::kernel::error::Error;
 use crate::kernel_qdisc::qdisc::{htb, htb_class, prio};
@@ -15,17 +15,17 @@ use std::io;
 const MAJOR: u16 = 0x4247;
 /// The number by which its classes are named, `handle:1` and so on.
 pub(crate) const HANDLE: u32 = (MAJOR as u32) << 16;
-/// Queues.
-pub(super) const BANDS: u32 = 2;
-/// The class that holds both where they are classes of `htb`.
+/// Queues: as many as the kernel's own `prio` and `pfifo_fast` have.
+pub(super) const BANDS: u32 = 3;
+/// The class that holds them where they are classes of `htb`.
 const WHOLE: u16 = 0xff;
 /// What `htb` may do at once, beside a packet.
 const AHEAD: Nanos = Nanos::from_millis(1);
 const PACKET: u32 = 1600;
 /// Faster than any device, which says itself what it takes.
 const NO_RATE: Rate = Rate(1_000_000_000_000);
-/// What the second queue has even if the first has more than there is: `htb` wants a rate.
-const LEAST: Rate = Rate(8_000);
+/// What each queue has even if those before it have more than there is: `htb` wants a rate. No device gets less.
+pub const LEAST_RATE: Rate = Rate(8_000);
 /// Disciplines that are put back as they were: what the kernel says of their options is what it takes.
 const KNOWN: [&str; 9] = ["pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "fq", "pie", "fq_pie", "cake"];
 
@@ -54,7 +54,17 @@ pub(super) fn before(device: &Device) -> Result<Option<Before>, Error> {
     Ok(Some(Before { kind, options: root.options }))
 }
 
-/// Gives a device the two queues; gives the kind of discipline that they are. With a rate no more than that leaves.
+/// Does the device take every packet at once, so that none waits before it? It has `noqueue` then, the kernel's choice
+/// for Wi-Fi, bridges, tunnels and `lo`.
+///
+/// # Errors
+/// If the kernel does not tell.
+pub(super) fn takes_all(device: &Device) -> Result<bool, Error> {
+    let root = netlink()?.root_qdisc(device.index).map_err(|error| refused(device, &error))?;
+    Ok(root.is_some_and(|root| root.kind == "noqueue"))
+}
+
+/// Gives a device the queues; gives the kind of discipline that they are. With a rate no more than that leaves.
 ///
 /// # Errors
 /// What the kernel says.
@@ -80,7 +90,7 @@ pub(crate) fn classes(netlink: &Netlink, device: &str, rate: Rate, ahead: Nanos,
     netlink.add_class(device, class(WHOLE), class(1), &parameters(rate, 0))?;
     let last = (1..).take_while(|band| *band < bands);
     last.into_iter().try_for_each(|band| {
-        netlink.add_class(device, class(WHOLE), class(band as u16 + 1), &parameters(LEAST.min(rate), band))
+        netlink.add_class(device, class(WHOLE), class(band as u16 + 1), &parameters(LEAST_RATE.min(rate), band))
     })
 }
 
@@ -90,21 +100,35 @@ pub(super) fn has(device: u32) -> bool {
     root.is_some_and(|root| root.handle == HANDLE)
 }
 
-/// Takes ours away, and puts back what was there.
-pub(super) fn take(device: &Device, before: Option<&Before>) {
-    let Ok(netlink) = netlink() else { return };
-    if !has(device.index) {
-        return;
-    }
-    // The kernel gives a device without a discipline one of its own choice.
-    let _ = netlink.delete_root_qdisc(device.index);
+/// Puts back what was there, in place of ours: in one step, so that whoever is killed has done it or not begun. If
+/// somebody has taken ours away already, what was there comes back too, unless they have chosen another.
+///
+/// # Errors
+/// What the kernel says. Then ours stays.
+pub(super) fn take(device: &Device, before: Option<&Before>) -> Result<(), Error> {
+    let netlink = netlink()?;
+    let root = netlink.root_qdisc(device.index).map_err(|error| kept(device, before, &error))?;
+    let is_chosen = |root: &RootQdisc| root.handle != 0 && root.handle != HANDLE;
+    let is_ours = root.as_ref().is_some_and(|root| root.handle == HANDLE);
     let known = |before: &Before| KNOWN.into_iter().find(|kind| *kind == before.kind);
-    if let Some((kind, before)) = before.and_then(|before| Some((known(before)?, before))) {
-        let qdisc = Qdisc { kind, options: before.options.clone() };
-        let _ = netlink.set_qdisc(&device.name, TcHandle::ROOT, TcHandle::UNSPEC, &qdisc);
+    match before.and_then(|before| Some((known(before)?, before))) {
+        _ if root.as_ref().is_some_and(is_chosen) => Ok(()),
+        Some((kind, Before { options, .. })) => {
+            let qdisc = Qdisc { kind, options: options.clone() };
+            netlink.set_qdisc(&device.name, TcHandle::ROOT, TcHandle::UNSPEC, &qdisc)
+        }
+        // The kernel gives a device without a discipline one of its own choice.
+        None if is_ours => netlink.delete_root_qdisc(device.index),
+        None => Ok(()),
     }
+    .map_err(|error| kept(device, before, &error))
+}
+
+fn kept(device: &Device, before: Option<&Before>, error: &io::Error) -> Error {
+    let (name, kind) = (&device.name, before.map_or("discipline of the kernel's choice", |before| &before.kind));
+    Error::machine(format!("{name} does not get its {kind} back and keeps the classifier: {error}"))
 }
 
 fn refused(device: &Device, error: &io::Error) -> Error {
-    Error::machine(format!("{} cannot have two queues: {error}", device.name))
+    Error::machine(format!("{} cannot have queues of ours: {error}", device.name))
 }

@@ -28,6 +28,9 @@ pub struct ClassifierNote {
     pub rate_bps: Option<u64>,
     /// The queue discipline that comes back; none leaves the choice to the kernel.
     pub before: Option<Before>,
+    /// Nothing waits before the device: it takes every packet at once, and has no rate from us.
+    #[serde(default)]
+    pub sorts_nothing: bool,
 }
 
 impl DeviceNote for ClassifierNote {
@@ -42,9 +45,12 @@ impl DeviceNote for ClassifierNote {
         bands::has(self.at.index) && PROGRAM.maps_at(self.at.index).is_some()
     }
 
-    /// The program, then `clsact` if it was made for it and nobody else's filters are there, then the queues.
-    fn take_from_device(&self) {
+    /// The queues, then the program, then `clsact` if it was made for it and nobody else's filters are there.
+    fn take_from_device(&self) -> Result<(), Error> {
         let device = self.at.device();
+        if let Some(device) = Device::numbered(device.index) {
+            bands::take(&device, self.before.as_ref())?;
+        }
         // It is not there where the kernel does not time packets.
         let _ = std::fs::remove_file(timer_pin(&self.at));
         let _ = std::fs::remove_dir(TIMERS);
@@ -54,7 +60,7 @@ impl DeviceNote for ClassifierNote {
                 remove_clsact(device.index);
             }
         });
-        bands::take(&device, self.before.as_ref());
+        Ok(())
     }
 }
 
@@ -78,14 +84,15 @@ pub fn load_classifier(
     let device = Device::named(device)?;
     let link_header = device.link_header()?;
     let _lock = device_notes::lock()?;
-    device_notes::sweep_locked::<ClassifierNote>();
+    let _ = device_notes::sweep_locked::<ClassifierNote>();
     device_notes::require_none::<ClassifierNote>(&device)?;
     let before = bands::before(&device)?;
+    let sorts_nothing = rate.is_none() && bands::takes_all(&device)?;
     let timed = Some((device.index, device_notes::namespace_number()));
     let program = Loaded::load(library, classifier, Place { link_header, bands: bands::BANDS, timed })?;
     let at = AtDevice::new(&device, &program.source, &program.parameters)?;
     let timer = timer_pin(&at);
-    let note = ClassifierNote { at, rate_bps: rate.map(|rate| rate.0), before };
+    let note = ClassifierNote { at, rate_bps: rate.map(|rate| rate.0), before, sorts_nothing };
     device_notes::keep(note, || {
         bands::give(&device, rate)?;
         let attached = program.attach(device.index);

@@ -34,14 +34,15 @@ pub struct ClassifierStatus {
 /// If this process may not look.
 pub fn classifier_status() -> Result<Vec<ClassifierStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
-    sweep::<ClassifierNote>();
+    // What has to stay is shown with the others.
+    let _ = sweep::<ClassifierNote>();
     let describe = |note: ClassifierNote| {
         let maps = PROGRAM.maps_at(note.at.index).unwrap_or_default();
         ClassifierStatus {
             bands: counts(&maps, BANDS),
             flows: flows(&maps),
             before: note.before.map(|before| before.kind),
-            device: note.at.device,
+            device: note.at.name(),
             source: note.at.source,
             parameters: note.at.parameters,
             rate_bps: note.rate_bps,

@@ -49,9 +49,10 @@ impl DeviceNote for WindowNote {
     }
 
     /// Programs, then `clsact` if it was made for them and nobody else's filters are there.
-    fn take_from_device(&self) {
+    fn take_from_device(&self) -> Result<(), Error> {
         let device = self.at.device();
         detach(device.index, || self.at.made_clsact && !device.has_filters());
+        Ok(())
     }
 }
 
@@ -71,7 +72,7 @@ pub fn load_window(
     let (target, group) = settled(target)?;
     let scope = WindowScope { link_header: device.link_header()?, ..scope_of(&target)? };
     let _lock = device_notes::lock()?;
-    device_notes::sweep_locked::<WindowNote>();
+    device_notes::sweep_locked::<WindowNote>()?;
     device_notes::require_none::<WindowNote>(&device)?;
     let programs = WindowPrograms::load(library, receiver, &scope, group.as_ref())?;
     let at = AtDevice::new(&device, &programs.source, &programs.parameters)?;

@@ -30,7 +30,7 @@ pub struct WindowStatus {
 /// If this process may not look.
 pub fn window_status() -> Result<Vec<WindowStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
-    sweep::<WindowNote>();
+    sweep::<WindowNote>()?;
     let describe = |note: WindowNote| WindowStatus {
         flows: attached(note.at.index).and_then(|maps| map_of(&maps)).map(flows).unwrap_or_default(),
         device: note.at.name(),
