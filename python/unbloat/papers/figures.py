@@ -229,6 +229,7 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
     axes.set_title(panel.name, fontsize=9)
     axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
     axes.set_xlabel(figure.axis)
+    axes.set_ylim(bottom=0)
 
 
 def _in_group(figure: Figure, at: list[str], bar: Bar, group: str, runs: Measurements) -> list[float]:
