@@ -9,6 +9,8 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from pandas.testing import assert_frame_equal
+from unbloat.papers.expressions import ClaimError
+from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.results.metrics import COLUMNS, NODE_METRICS
 
 SHORT = {"duration": "60s", "warmup": "10s"}
@@ -56,6 +58,67 @@ def test_a_mesh_is_drawn_as_its_tree(results: ub.Results) -> None:
         assert len(told) == 11
         assert told[0] == "gateway"
         assert all(text.split()[1].strip(",").replace(".", "").isdigit() for text in told[1:])
+
+
+TWO = """
+duration = "60s"
+profile = "lln"
+
+[mesh.cellar]
+border_router = "gateway"
+path_loss = 3.5
+nodes = { gateway = { x = 0 }, near = { x = 25 }, far = { x = 50 } }
+
+[mesh.attic]
+border_router = "gateway"
+path_loss = 3.5
+nodes = { gateway = { x = 0 }, near = { x = 25 } }
+
+[link.wire]
+rate = "1mbit"
+delay = "5ms"
+queue = { limit = "15p" }
+
+[[flows]]
+cc = "reno"
+mesh = "cellar"
+path = ["wire"]
+write_rate = "1024bit"
+
+[[flows]]
+cc = "reno"
+mesh = "attic"
+path = ["wire"]
+write_rate = "512bit"
+"""
+
+
+def test_two_meshes_may_have_nodes_of_one_name(tmp_path: Path) -> None:
+    (file := tmp_path / "two.toml").write_text(TWO)
+    results = ub.run(file)
+    flows = results.flows[["mesh", "node", "hops"]].to_numpy().tolist()
+    assert flows == [["cellar", "near", 1], ["cellar", "far", 2], ["attic", "near", 1]]
+    assert results.nodes["mesh"].tolist() == ["cellar"] * 3 + ["attic"] * 2
+    panels = results.plot("mesh").axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["cellar", "attic"]
+    told = [[text.get_text().split()[0].strip(",") for text in axes.texts] for axes in panels]
+    assert told == [["gateway", "near", "far"], ["gateway", "near"]]
+    kbps = [float(axes.texts[1].get_text().split()[1].strip(",")) for axes in panels]
+    assert kbps == pytest.approx([1e3 * results.flows["goodput_mbps"][place] for place in (0, 2)], abs=0.006)
+    run = MeasuredRun({}, 1, dict(results.records[0].run))
+    near = quantity_named("goodput_mean").take(run, {"mesh": "attic", "node": "near"})
+    assert near == results.flows["goodput_mbps"][2]
+    assert quantity_named("overflows").take(run, {"mesh": "cellar", "hops": 2}) == 0
+    with pytest.raises(ClaimError, match="no node of a mesh has mesh=attic, node=far"):
+        quantity_named("overflows").take(run, {"mesh": "attic", "node": "far"})
+
+
+def test_the_energy_of_a_byte_is_that_of_the_sensors(results: ub.Results) -> None:
+    run = dict(results.records[0].run)
+    sensors = [node["energy_mj"] for node in run["nodes"] if node["node"] != "gateway"]
+    delivered = sum(flow["goodput_mbps"] for flow in run["flows"]) * 1e6 / 8 * 50
+    taken = quantity_named("energy_per_byte").take(MeasuredRun({}, 1, run), {})
+    assert taken == pytest.approx(1e3 * sum(sensors) / delivered)
 
 
 def test_the_usual_picture_of_a_mesh_begins_with_its_tree(results: ub.Results) -> None:

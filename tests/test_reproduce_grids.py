@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from unbloat.papers import figures as paper_figures
 from unbloat.papers import windows
 from unbloat.papers.code_lines import lines_of
+from unbloat.papers.expressions import ClaimError
 from unbloat.papers.forecast import sampled
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.judge_claims import judge_claim
@@ -284,6 +285,23 @@ def test_names_cover_nothing_that_is_drawn_and_the_title_is_whole(figure):
     assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in canvas.axes)
     (title,) = canvas.texts
     assert canvas.bbox.contains(*title.get_window_extent().max) and title.get_window_extent().x0 >= 0
+
+
+def test_bars_stand_over_hops_and_each_may_have_its_quantity():
+    flows = [
+        {"hops": hops, "goodput_mbps": goodput, "rtt_ms_mean": 10.0 * hops}
+        for hops, goodput in ((1, 4.0), (1, 2.0), (2, 1.0))
+    ]
+    runs = {"tree": Measurements("tree", [MeasuredRun({"cc": "a"}, 1, {"flows": flows})])}
+    fields = {"groups": ["1", "2"], "by": "hops", "axis": "hops", "panels": [Panel("p", "tree")]}
+    both = [Bar("goodput", ["a"]), Bar("RTT", ["a"], quantity="rtt")]
+    figure = Figure("f", "Over hops", "bars", quantity="goodput_mean", bars=both, **fields)
+    (axes,) = paper_figures.DRAWN_BY["bars"](figure, runs).axes
+    assert [[bar.get_height() for bar in bars] for bars in axes.containers] == [[3.0, 1.0], [10.0, 20.0]]
+    assert (axes.get_xlabel(), [label.get_text() for label in axes.get_xticklabels()]) == ("hops", ["1", "2"])
+    nobody = replace(figure, groups=["1", "3"])
+    with pytest.raises(ClaimError, match="no flow of the run has hops=3"):
+        paper_figures.DRAWN_BY["bars"](nobody, runs)
 
 
 def test_a_lone_line_needs_no_name():

@@ -14,13 +14,13 @@
  * and the node sends a window, waits until it is acknowledged, and waits TXP. Packets of others that it forwards never
  * wait.
  *
- * Departures and choices (in brackets: the row of papers/dtpa/choices.toml):
+ * Departures and choices (papers/dtpa/choices.toml, table `wait`, has the gate and the memory beside the others):
  *  - the wait is spread over the window: pacing at cwnd / (TXP + RTT), as kernels can; the simulator can hold whole
- *    windows too, with gate = true in the profile [D4];
+ *    windows too, with gate = true in the profile;
  *  - without a loss p is 0 and TXP without bound: until the first one there is no wait; then p counts as 1/10000 at
- *    least, and TXP is 30 s at most [D1];
+ *    least, and TXP is 30 s at most;
  *  - the paper counts over the life of the connection; with `memory` both counts are halved when more segments than
- *    that were sent [D3];
+ *    that were sent;
  *  - an ECN mark, and a loss that a probe has found, count like duplicates;
  *  - the window grows in the paper by 1/cwnd with every ACK. Here only a window that is in use grows, as in Linux: one
  *    that waits, with more data behind it, is in use.

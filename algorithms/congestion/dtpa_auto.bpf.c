@@ -18,9 +18,9 @@
  * seconds, and tells the mean of twelve full ones in each packet down (`announces_rate` of a mesh). A flow counts from
  * its first packet on, and if it has been silent for half a minute, to its last. A time in which packets go up and none
  * comes down is left out: nodes have nothing but their timeouts then, and what they send tells of no share. Nodes go by
- * what they have been told last. Where the border router does not
- * announce anything, a node goes by what it forwards itself. That is not enough: nodes are then no faster than those
- * behind them, but one that forwards nothing knows of no others, next to the border router too (papers/dtpa has both).
+ * what they have been told last. Where the border router does not announce anything, a node goes by what it forwards
+ * itself. That is not enough: such nodes are no faster than those behind them, but one that forwards nothing knows of
+ * no others, and sends as Reno does, next to the border router too (table `auto` of papers/dtpa/choices.toml).
  *
  * Cost: no message. Six bytes in each packet down, most of which are acknowledgements. A node keeps what it is told and
  * its period. The border router keeps two bytes for each bucket, and of each node four: its short address, and in which

@@ -15,7 +15,10 @@ pub struct FlowSetup {
     pub name: Option<String>,
     /// Propagation from its sender to its receiver and back.
     pub base_rtt_ms: f64,
-    /// The node of a mesh that it comes from.
+    /// The mesh that it comes from ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
+    /// ... and the node of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// How many hops that is from the border router.
@@ -50,6 +53,7 @@ impl Scenario {
         let Some(origin) = &group.origin else { return (0..count as u32).map(setup).collect() };
         let mesh = &self.meshes[origin.mesh];
         let of_node = |node: &usize| FlowSetup {
+            mesh: Some(mesh.name.clone()),
             node: Some(mesh.nodes[*node].name.clone()),
             hops: Some(mesh.hops(*node)),
             ..setup(0)

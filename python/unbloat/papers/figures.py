@@ -20,7 +20,7 @@ from unbloat.papers import windows
 from unbloat.papers.expressions import Selector
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Figure, Panel
+from unbloat.papers.paper import Bar, Figure, Panel
 from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.results.statistics import Estimate, estimate
@@ -206,11 +206,8 @@ def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
 def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> None:
     width = 0.8 / len(figure.bars)
     for number, bar in enumerate(figure.bars):
-        selectors: dict[str, Selector] = {} if bar.flow is None else {"flow": bar.flow}
         quantity = bar.quantity or figure.quantity
-        repeats = [
-            runs.repeats(quantity, [*panel.at, *bar.at, group], selectors, figure.unit) for group in figure.groups
-        ]
+        repeats = [_in_group(figure, [*panel.at, *bar.at], bar, group, runs) for group in figure.groups]
         heights = [fmean(values) for values in repeats]
         places = [group - 0.4 + width * (number + 0.5) for group in range(len(figure.groups))]
         finite = [height if math.isfinite(height) else 0.0 for height in heights]
@@ -231,6 +228,17 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
             )
     axes.set_title(panel.name, fontsize=9)
     axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
+    axes.set_xlabel(figure.axis)
+    axes.set_ylim(bottom=0)
+
+
+def _in_group(figure: Figure, at: list[str], bar: Bar, group: str, runs: Measurements) -> list[float]:
+    """Measure a bar of one group: of the cell with this label, or of the flows or nodes with this value."""
+    selectors: dict[str, Selector] = {} if bar.flow is None else {"flow": bar.flow}
+    if figure.by:
+        selectors[figure.by] = int(group) if group.isdecimal() else group
+    labels = at if figure.by else [*at, group]
+    return runs.repeats(bar.quantity or figure.quantity, labels, selectors, figure.unit)
 
 
 def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:

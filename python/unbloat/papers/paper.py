@@ -144,7 +144,7 @@ class Statements(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bar(Struct, frozen=True, forbid_unknown_fields=True):
-    """One bar of every group: which flow, which runs."""
+    """One bar of every group: which flow, which runs, and what of them if not the figure's quantity."""
 
     name: str
     at: list[str] = []
@@ -168,10 +168,10 @@ FigureKind = Literal["bars", "window", "lines", "curve", "mean_window", "rates"]
 class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """A figure, by its kind.
 
-    `bars` has a panel per setting and a group per label, `window` cwnd over time and a panel per label, `lines` a
-    quantity over the labels of an axis, `curve` one quantity against another, with the labels of an axis along it,
-    `mean_window` cwnd over time, averaged over the flows, a line per label, `rates` goodput over time and a panel per
-    label.
+    `bars` has a panel per setting and a group per label (or per value of a selector), `window` cwnd over time and a
+    panel per label, `lines` a quantity over the labels of an axis, `curve` one quantity against another, with the
+    labels of an axis along it, `mean_window` cwnd over time, averaged over the flows, a line per label, `rates`
+    goodput over time and a panel per label.
     """
 
     id: str
@@ -183,7 +183,7 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     quantity: str = ""
     unit: str = ""
     axis: str = ""
-    """What the groups of `lines` and of a `curve` are values of."""
+    """What the groups of `lines` and of a `curve` are values of; a caption of those of `bars`."""
     lines: list[str] = []
     bars: list[Bar] = []
     panels: list[Panel] = []
@@ -192,6 +192,8 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     against: str = ""
     """The quantity across, of a `curve`."""
     against_unit: str = ""
+    by: Literal["", "flow", "hops", "node"] = ""
+    """The selector whose values the groups of `bars` are; without, they are labels."""
 
     def places(self) -> list[tuple[str, list[str]]]:
         """Name the scenarios that it shows, each with the setting."""

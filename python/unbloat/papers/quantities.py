@@ -49,20 +49,26 @@ class Quantity:
     """No value is above this; none is below 0."""
 
 
+OF_FLOWS = ("cc", "mesh", "node", "hops")
+"""Columns of flows that selectors are compared with."""
+
 RATE_SELECTORS = ("above", "below", "seconds", "after", "before")
 """Numbers for measurements of rates, not about flows."""
 
 
 def _flows(run: MeasuredRun, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[RunRecord]:
-    """Return the flows that `flow=` (from 1, as in papers), `cc=` and `hops=` select; `numbers` are not about flows."""
+    """Return the flows that `flow=` (from 1, as in papers), `cc=`, `mesh=`, `node=` and `hops=` select.
+
+    `numbers` are not about flows.
+    """
     flows: list[RunRecord] = list(run.record["flows"])
     for key, value in selectors.items():
         if key == "flow":
             flows = [flow for flow in flows if flow["flow"] + 1 == value]
-        elif key in ("cc", "hops"):
+        elif key in OF_FLOWS:
             flows = [flow for flow in flows if flow.get(key) == value]
         elif key not in numbers:
-            raise ClaimError(f"no selector `{key}` here; there are {', '.join(['flow', 'cc', 'hops', *numbers])}")
+            raise ClaimError(f"no selector `{key}` here; there are {', '.join(['flow', *OF_FLOWS, *numbers])}")
     if not flows:
         chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
         raise ClaimError(f"no flow of the run has {chosen}")
@@ -125,12 +131,15 @@ def _code_lines(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
 
 
 def _nodes(run: MeasuredRun, selectors: dict[str, Selector]) -> list[RunRecord]:
-    """Return the nodes that `node=` selects."""
-    if unknown := selectors.keys() - {"node"}:
-        raise ClaimError(f"no selector `{unknown.pop()}` here; there is node")
-    nodes = [node for node in run.record.get("nodes", []) if node["node"] == selectors.get("node", node["node"])]
+    """Return the nodes that `mesh=`, `node=` and `hops=` select."""
+    if unknown := selectors.keys() - {"mesh", "node", "hops"}:
+        raise ClaimError(f"no selector `{unknown.pop()}` here; there are mesh, node, hops")
+    nodes = [
+        node for node in run.record.get("nodes", []) if all(node[key] == value for key, value in selectors.items())
+    ]
     if not nodes:
-        raise ClaimError(f"no node of a mesh is called {selectors['node']}" if selectors else "there is no mesh")
+        chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
+        raise ClaimError(f"no node of a mesh has {chosen}" if chosen else "there is no mesh")
     return nodes
 
 
@@ -143,26 +152,51 @@ def _seconds(run: MeasuredRun) -> float:
 
 
 def _energy_per_byte(run: MeasuredRun, _: dict[str, Selector]) -> float:
-    """Return the energy that all radios have used per byte delivered, microjoules."""
-    energy = 1e3 * sum(node["energy_mj"] for node in _nodes(run, {}))
+    """Return the energy that the radios of all nodes have used per byte delivered, microjoules.
+
+    A border router, which has no parent, is left out: it has mains.
+    """
+    energy = 1e3 * sum(node["energy_mj"] for node in _nodes(run, {}) if node["parent"] is not None)
     delivered = sum(flow["goodput_mbps"] for flow in run.record["flows"]) * 1e6 / 8 * _seconds(run)
     return float(energy / delivered) if delivered else math.inf
 
 
-def _model_error(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    """Return how far the square-root law is from what was sent, as the mean over the flows that have lost something.
+def _new_segments(run: MeasuredRun, flow: RunRecord) -> float:
+    """Return what a flow sends for the first time, segments a second."""
+    return float((flow["sent_packets"] - flow["retransmitted_packets"]) / _seconds(run))
 
-    Each flow sends sqrt(3/2p) segments in the time of its wait and of a round trip, p being the losses found for each
-    segment sent.
+
+def _by_the_law(flow: RunRecord) -> float:
+    """Return what a flow would send by the square-root law, segments a second; NaN if it has lost nothing.
+
+    It sends sqrt(3/2p) segments in the time of its wait and of a round trip, p being the losses found for each segment
+    sent.
     """
-    errors = []
-    for flow in _flows(run, selectors):
-        if flow["loss_events"] and flow["rtt_ms_mean"]:
-            turn_s = ((flow.get("wait_ms_mean") or 0) + flow["rtt_ms_mean"]) / 1e3
-            law = math.sqrt(1.5 * flow["sent_packets"] / flow["loss_events"]) / turn_s
-            sent = (flow["sent_packets"] - flow["retransmitted_packets"]) / _seconds(run)
-            errors.append(100 * abs(law / sent - 1) if sent else math.inf)
-    return fmean(errors) if errors else math.nan
+    if not flow["loss_events"] or not flow["rtt_ms_mean"]:
+        return math.nan
+    turn_s = ((flow.get("wait_ms_mean") or 0) + flow["rtt_ms_mean"]) / 1e3
+    return float(math.sqrt(1.5 * flow["sent_packets"] / flow["loss_events"]) / turn_s)
+
+
+def _of_those_with_losses(run: MeasuredRun, selectors: dict[str, Selector]) -> list[tuple[float, float]]:
+    """Return what the law says and what was sent, for each of the flows that have lost something."""
+    both = [(_by_the_law(flow), _new_segments(run, flow)) for flow in _flows(run, selectors)]
+    return [(law, sent) for law, sent in both if not math.isnan(law)]
+
+
+def _law(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    laws = [law for law, _ in _of_those_with_losses(run, selectors)]
+    return fmean(laws) if laws else math.nan
+
+
+def _sent(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    return fmean(_new_segments(run, flow) for flow in _flows(run, selectors))
+
+
+def _model_error(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    """Return how far the square-root law is from what was sent, as the mean over the flows that have lost something."""
+    both = _of_those_with_losses(run, selectors)
+    return fmean(100 * abs(law / sent - 1) if sent else math.inf for law, sent in both) if both else math.nan
 
 
 def _number(selectors: dict[str, Selector], key: str) -> float:
@@ -309,7 +343,9 @@ QUANTITIES: dict[str, Quantity] = {
     "rtt_fairness": Quantity("index", _rtt_fairness, most=1),
     "wait": Quantity("ms", lambda run, chosen: fmean(flow.get("wait_ms_mean") or 0 for flow in _flows(run, chosen))),
     "overflows": Quantity("packets", _overflows),
-    "energy_per_byte": Quantity("uJ", _energy_per_byte),
+    "energy_per_byte": Quantity("uJ/B", _energy_per_byte),
+    "sent_rate": Quantity("segments/s", _sent),
+    "law_rate": Quantity("segments/s", _law),
     "model_error": Quantity("%", _model_error),
     "code_lines": Quantity("lines", _code_lines),
     "window_steps": Quantity("times", _window_steps),

@@ -255,7 +255,7 @@ def _checked(record: Record) -> Record:
 
 NAMES: dict[str, Any] = {
     **{"cc": str, "link": str, "name": str | None, "queue_kind": str | None},
-    **{"mesh": str, "node": str | None, "parent": str | None},
+    **{"mesh": str | None, "node": str | None, "parent": str | None},
 }
 """Columns of flows, links and nodes that hold words."""
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")

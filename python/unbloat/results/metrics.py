@@ -298,7 +298,8 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("cc", "Congestion control; that of a file is called by the file's name without `.bpf.c`."),
         Column("name", "Name of its group in the scenario; absent where none has one."),
         Column("base_rtt_ms", "Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells."),
-        Column("node", "Node of a mesh that the flow comes from; absent where none does. Likewise `hops`."),
+        Column("mesh", "Mesh that the flow comes from; absent where none does. Likewise `node` and `hops`."),
+        Column("node", "Node of the mesh."),
         Column("hops", "How many hops that is from the border router."),
     ),
     "nodes": (

@@ -143,16 +143,23 @@ def _panels(kind: str, results: Results, choice: Choice, other: Results | None) 
         return [Panel(kind, lambda axes, rows: delay_throughput.draw(records, axes, size, rows), height)]
     if kind in OF_NODES:
         mesh.check(records)
-        return [_mesh_panel(kind, runs, where, size) for where, runs in repeated(records)]
+        return [
+            _mesh_panel(kind, runs, name, where, size)
+            for where, runs in repeated(records)
+            for name in mesh.names_of(runs[0])
+        ]
     return [_metric_panel(kind, metric, results, choice, other) for metric in metrics_named(choice.metrics)]
 
 
-def _mesh_panel(kind: str, runs: Sequence[Record], where: str, size: Size) -> Panel:
-    def drawn(axes: Axes, _: int) -> None:
-        mesh.draw(runs, axes, size)
-        axes.set_title(where, loc="left", fontsize=size.font)
+def _mesh_panel(kind: str, runs: Sequence[Record], name: str, where: str, size: Size) -> Panel:
+    """Make the panel of a mesh, which is named where there are several."""
+    title = where if len(mesh.names_of(runs[0])) == 1 else ": ".join(filter(None, (where, name)))
 
-    leaves = 1 + max(mesh.rows_of(runs[0].run["nodes"]).values())
+    def drawn(axes: Axes, _: int) -> None:
+        mesh.draw(runs, name, axes, size)
+        axes.set_title(title, loc="left", fontsize=size.font)
+
+    leaves = 1 + max(mesh.rows_of(mesh.nodes_of(runs[0], name)).values())
     return Panel(kind, drawn, size.rows_of_text(int(2.5 * leaves)))
 
 

@@ -17,11 +17,11 @@ LARGEST = 26
 """Diameter of the largest circle, in widths of a line."""
 
 
-def draw(records: Sequence[Record], axes: Axes, size: Size) -> None:
-    """Draw the mesh of a cell's runs: hops to the right, circles as large as goodputs, in the mean over the runs."""
-    nodes = records[0].run["nodes"]
-    goodputs = {node["node"]: _goodput(records, node["node"]) for node in nodes}
-    overflows = {node["node"]: _overflows(records, node["node"]) for node in nodes}
+def draw(records: Sequence[Record], name: str, axes: Axes, size: Size) -> None:
+    """Draw a mesh of a cell's runs: hops to the right, circles as large as goodputs, in the mean over the runs."""
+    nodes = nodes_of(records[0], name)
+    goodputs = {node["node"]: _goodput(records, node) for node in nodes}
+    overflows = {node["node"]: _overflows(records, node) for node in nodes}
     heights = rows_of(nodes)
     most = max(filter(None, goodputs.values()), default=1.0)
     for node in nodes:
@@ -43,6 +43,16 @@ def check(records: Sequence[Record]) -> None:
     """Raise `InputError` where there is no mesh."""
     if not all(record.run.get("nodes") for record in records):
         raise InputError("mesh: no run of these results has a mesh; a scenario has one with [mesh.NAME]")
+
+
+def names_of(record: Record) -> list[str]:
+    """List the meshes of a run in the scenario's order."""
+    return list(dict.fromkeys(node["mesh"] for node in record.run["nodes"]))
+
+
+def nodes_of(record: Record, name: str) -> list[Node]:
+    """List the nodes of one mesh: those of two may have the same names."""
+    return [node for node in record.run["nodes"] if node["mesh"] == name]
 
 
 def rows_of(nodes: Sequence[Node]) -> dict[str, float]:
@@ -69,14 +79,18 @@ def rows_of(nodes: Sequence[Node]) -> dict[str, float]:
     return rows
 
 
-def _goodput(records: Sequence[Record], node: str) -> float | None:
+def _is_of(row: Mapping[str, Any], node: Node) -> bool:
+    return (row.get("mesh"), row.get("node")) == (node["mesh"], node["node"])
+
+
+def _goodput(records: Sequence[Record], node: Node) -> float | None:
     """Return the goodput of a node's flows as the mean over the runs, kbit/s; None for one that sends nothing."""
-    flows = [[flow for flow in record.run["flows"] if flow.get("node") == node] for record in records]
+    flows = [[flow for flow in record.run["flows"] if _is_of(flow, node)] for record in records]
     return fmean(1e3 * sum(flow["goodput_mbps"] for flow in own) for own in flows) if any(flows) else None
 
 
-def _overflows(records: Sequence[Record], node: str) -> float:
-    return fmean(row["overflows"] for record in records for row in record.run["nodes"] if row["node"] == node)
+def _overflows(records: Sequence[Record], node: Node) -> float:
+    return fmean(row["overflows"] for record in records for row in record.run["nodes"] if _is_of(row, node))
 
 
 def _node(

@@ -5,6 +5,7 @@ use crate::medium::members::Members;
 use crate::packet::{Packet, Pool};
 use scenario::mesh::{self, DutyCycle};
 use scenario::units::Nanos;
+use std::cmp::Reverse;
 
 /// What happens to a mesh.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,13 @@ pub(super) enum Change {
     Up(usize),
     /// The others have found that out: another tree, by its nodes' parents.
     Tree(Vec<Option<usize>>),
+}
+
+impl Change {
+    /// Does it happen to this node?
+    fn is_of(&self, node: usize) -> bool {
+        matches!(self, Change::Down(one) | Change::Up(one) if *one == node)
+    }
 }
 
 /// All that will happen, the next last.
@@ -36,10 +44,11 @@ pub(super) fn plan(model: &mesh::Mesh) -> Vec<(Nanos, Change)> {
 impl Mesh {
     /// The next change of the plan. A node that is transmitting goes down behind its frame.
     pub(super) fn change<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
-        let Some((_, change)) = self.plan.pop() else { return };
+        let Some((at, change)) = self.plan.pop() else { return };
         match change {
             Change::Down(node) if now < self.nodes[node].transmits_until => {
-                self.plan.push((self.nodes[node].transmits_until, Change::Down(node)));
+                self.plan.push((at, change));
+                self.put_off(node, self.nodes[node].transmits_until);
             }
             Change::Down(node) => self.go_down(node, now, members, packets),
             Change::Up(node) => self.come_up(node, now),
@@ -47,6 +56,15 @@ impl Mesh {
         }
         let next = self.plan.last().map_or(Nanos::NEVER, |(at, _)| *at);
         self.events.set(self.plan_event(), next);
+    }
+
+    /// What would happen to a node before `until` happens then, in its order: an outage shorter than the frame is over
+    /// at once, but the node has lost what it had. Others go down and come up meanwhile.
+    fn put_off(&mut self, node: usize, until: Nanos) {
+        for (at, _) in self.plan.iter_mut().filter(|(_, change)| change.is_of(node)) {
+            *at = until.max(*at);
+        }
+        self.plan.sort_by_key(|(at, _)| Reverse(*at));
     }
 
     /// All that the node has is lost, and what it has counted is forgotten.

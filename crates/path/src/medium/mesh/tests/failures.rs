@@ -69,3 +69,57 @@ fn what_waits_in_a_node_that_goes_down_is_lost() {
     assert!((record.down_s - 9.0).abs() < 0.005, "{record:?}");
     assert_eq!(record.overflows, 0);
 }
+
+/// Two nodes with ten packets each. As n1 begins its first frame, which takes 4 ms, outages of both begin: pairs of
+/// when, and for how long, in microseconds from then on. How many packets have arrived after ten seconds.
+fn down_within_a_frame(of_1: &[(u64, u64)], of_2: &[(u64, u64)]) -> (World, usize) {
+    let run = |of_1: String, of_2: String| {
+        let nodes = star(2).replace("[mesh.m.nodes.n2]", &format!("{of_1}\n[mesh.m.nodes.n2]")) + &of_2;
+        let mut world = World::new(&scenario(&nodes, "", 1));
+        for node in (0..10).flat_map(|_| [1, 2]) {
+            world.send(Nanos::ZERO, node, 0, PACKET);
+        }
+        let (mut arrived, mut now) = (0, Nanos::ZERO);
+        while world.medium.next() < Nanos::from_secs(10) {
+            assert!(world.medium.next() >= now, "{} us, after {} us", us(world.medium.next()), us(now));
+            now = world.medium.next();
+            arrived += usize::from(world.step().is_some());
+        }
+        (world, arrived)
+    };
+    let (undisturbed, arrived) = run(String::new(), String::new());
+    assert!(arrived > 15, "{arrived}: a few are given up, because the channel is busy");
+    let frame = undisturbed.mesh().log.iter().find(|sent| sent.from == 1).expect("it has packets");
+    let down = |outages: &[(u64, u64)]| {
+        let one =
+            |(at, lasts): &(u64, u64)| format!("{{ at = \"{}us\", for = \"{lasts}us\" }}", frame.start.0 / 1000 + at);
+        format!("down = [{}]", outages.iter().map(one).collect::<Vec<_>>().join(", "))
+    };
+    run(down(of_1), down(of_2))
+}
+
+/// An outage that would be over before the frame on the air has ended is one all the same: the node starts again and
+/// has lost what waited. Several of them are as one.
+#[test]
+fn an_outage_shorter_than_a_frame_is_over_when_that_ends() {
+    for outages in [&[(100, 1000)][..], &[(100, 1000), (1200, 500), (1800, 1)]] {
+        let (mut world, arrived) = down_within_a_frame(outages, &[]);
+        assert!((6..12).contains(&arrived), "{arrived}: those of n2, and n1's first");
+        assert_eq!((world.gone, world.packets.count()), (20 - arrived, 0));
+        assert_eq!(world.medium.node_records()[1].down_s, 0.0);
+        world.send(Nanos::from_secs(10), 1, 0, PACKET);
+        assert_eq!(world.run(Nanos::from_secs(11)).len(), 1, "it is up");
+    }
+}
+
+/// What happens to another node while a frame puts an outage off happens in its time.
+#[test]
+fn others_go_down_and_come_up_while_a_node_sends_its_last_frame() {
+    let (mut world, _) = down_within_a_frame(&[(100, 100_000)], &[(1000, 1000), (2500, 500)]);
+    let down = world.medium.node_records().iter().map(|node| 1e3 * node.down_s).collect::<Vec<_>>();
+    assert!((96.0..97.0).contains(&down[1]) && (down[2] - 1.5).abs() < 1e-6, "{down:?} ms");
+    for node in [1, 2] {
+        world.send(Nanos::from_secs(10), node, 0, PACKET);
+    }
+    assert_eq!(world.run(Nanos::from_secs(11)).len(), 2, "both are up");
+}
