@@ -98,7 +98,7 @@ def test_measurements_choose_flows_and_take_the_rest_for_the_others():
         (
             RATES,
             {"flow": 1, "under": 1, "seconds": 1},
-            "no selector `under` here; there are flow, cc, hops",
+            "no selector `under` here; there are flow, cc, mesh, node, hops",
         ),
     ],
 )

@@ -325,4 +325,5 @@ def check_labels(paper):
         for panel in figure.panels:
             for line in figure.lines or [bar.at for bar in figure.bars]:
                 at = [*panel.at, *([line] if isinstance(line, str) else line)]
-                assert all(measured[panel.scenario].pick([*at, group]) for group in figure.groups)
+                labels = [at] if figure.by else [[*at, group] for group in figure.groups]
+                assert all(measured[panel.scenario].pick(each) for each in labels)

@@ -60,10 +60,9 @@ impl DatagramMeter {
         }
     }
 
-    /// Rating factor of a call with these delays and losses, in G.711, each of whose packets has
-    /// the sound of so long, which it waits for before it leaves. What comes later than its
-    /// playout delay is lost to a call, and the playout delay is the one with which the call is rated best: no buffer
-    /// that keeps its delay could do better.
+    /// Rating factor of a call with these delays and losses, in G.711. Each packet has the sound of `frame`, and leaves
+    /// when that is over. What comes later than its playout delay is lost to a call, and the playout delay is the one
+    /// with which the call is rated best: no buffer that keeps its delay could do better.
     pub fn call_rating(&self, frame: Nanos) -> Option<f64> {
         if self.sent == 0 {
             let nothing_arrives = !self.under_way.is_empty();
