@@ -18,6 +18,7 @@ from unbloat.papers import read
 from unbloat.runs import experiment, pool
 from unbloat.runs.store import Store
 from unbloat.runs.task import Task, Watch
+from unbloat.system.paths import PAPERS
 
 PLAN = """
 text = "The kernel's own TCP."
@@ -278,3 +279,14 @@ def test_statements_stand_with_what_was_measured(tiny: Path, kernel: Kernel) -> 
     for *_, simulated, likewise, measured in rows:
         for cell in (simulated, likewise, measured.removesuffix(" |")):
             assert any(letter.isdigit() for letter in cell) and cell[-1] in "=~x?", cell
+
+
+@pytest.mark.parametrize("on", ["kernel", "vm"])
+@pytest.mark.parametrize("name", [folder.parent.name for folder in sorted(PAPERS.glob("*/kernel.toml"))])
+def test_a_kernel_takes_every_run_of_a_plan(name: str, on: str) -> None:
+    paper = read.load(PAPERS / name)
+    plan = kernels.load(paper).on(on)
+    cells = [cell for selection in plan.runs for cell in selection.cells(paper)]
+    assert cells or not plan.runs
+    for cell in cells:
+        cell.check(on)
