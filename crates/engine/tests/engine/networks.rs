@@ -4,7 +4,9 @@ use crate::random;
 use crate::world::control_with;
 use proptest::prelude::*;
 use scenario::lte::{self, Bandwidth, Cqi, Direction, Scheduling};
-use scenario::model::{CongestionControl, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation};
+use scenario::model::{
+    CcSource, CongestionControl, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation,
+};
 use scenario::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
 };
@@ -206,7 +208,9 @@ pub fn network() -> impl Strategy<Value = Scenario> {
     });
     with_receivers.prop_map(|(mut scenario, receivers)| {
         for (group, (receiver, (tcp_rmem, read_rate))) in scenario.flows.iter_mut().zip(receivers) {
-            group.receiver = receiver;
+            // Others than this one measure RTTs by timestamps.
+            let is_static = |receiver: &CongestionControl| receiver.source == CcSource::Builtin("static".into());
+            group.receiver = receiver.filter(|receiver| group.stack.timestamps || is_static(receiver));
             // A textbook's receiver has no buffer.
             if group.stack.quick_ack {
                 let least = Bytes(2 * truesize(group.packet.0));
