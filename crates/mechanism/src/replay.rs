@@ -78,8 +78,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Leaves out what follows a call of `ssthresh` or `undo_cwnd` that the kernel skipped ([`is_ssthresh`]). No window is
-    /// above `i32::MAX` (`tcp_snd_cwnd_set`).
+    /// Leaves out what follows a call of `ssthresh` or `undo_cwnd` that the kernel skipped ([`is_ssthresh`]). No window
+    /// is above `i32::MAX` (`tcp_snd_cwnd_set`).
     pub fn end_at_skipped_call(&mut self) {
         let is_stray = |sk: &TcpSock| !is_ssthresh(sk.snd_ssthresh) || sk.snd_cwnd > i32::MAX as u32;
         let first = self.events.iter().position(|event| is_stray(&event.before));

@@ -172,8 +172,8 @@ pub fn complaint(
     let (longest, bound) = (lateness.max_ms().unwrap_or(0.0), tolerated_once(scenario).as_millis_f64());
     if longest > bound {
         return Ok(Some(format!(
-            "the machine stood still for {longest:.1} ms, above the bound of {bound:.1} ms: the packets that then arrive \
-             at once fill the queue in a way that the scenario does not describe"
+            "the machine stood still for {longest:.1} ms, above the bound of {bound:.1} ms: the packets that then \
+             arrive at once fill the queue in a way that the scenario does not describe"
         )));
     }
     if missed_inside > 0 {

@@ -1,8 +1,9 @@
 //! What a host of a scenario asks for that a kernel's host does not have.
 
 use super::only::{OnlyInTheSimulator, OnlyThere};
-use super::{CcSource, CongestionControl, ParamValue};
-use super::{FlowGroup, Host, Limit, Link, Queue, Scenario, SendTuning, Service};
+use super::{
+    CcSource, CongestionControl, FlowGroup, Host, Limit, Link, ParamValue, Queue, Scenario, SendTuning, Service,
+};
 use crate::queue::Discipline;
 
 impl Scenario {

@@ -1,7 +1,7 @@
 //! The sockets of datagrams: pings, calls, UDP at a constant rate.
 //!
-//! Each datagram begins with the time at which its program sent it, and the answer to a ping, which is the kernel's, with
-//! the time of what it answers.
+//! Each datagram begins with the time at which its program sent it, and the answer to a ping, which is the kernel's,
+//! with the time of what it answers.
 
 use crate::flows::plan::Planned;
 use crate::flows::sockets::{AMPLE, address, service_type, set_at};

@@ -29,8 +29,8 @@ const CONTRADICTIONS: &[Case] = &[
     ("count = 2", "receive_window = \"1kb\"",
      "base.toml:15: flows.0.receive_window: 1kb has no room for one packet of 1500b"),
     ("count = 2", "receive_window = \"70kb\"\ntcp_rmem = {}",
-     "base.toml:16: flows.0.tcp_rmem: cannot be set together with receive_window, which fixes the buffer's size; write one of the \
-         two"),
+     "base.toml:16: flows.0.tcp_rmem: cannot be set together with receive_window, which fixes the buffer's size; write \
+         one of the two"),
     ("count = 2", "tcp_rmem = { default = \"7mib\" }",
      "base.toml:15: flows.0.tcp_rmem.default: 7340032b is more than max, 6291456b"),
     ("count = 2", "tcp_rmem = { default = \"4kib\" }",

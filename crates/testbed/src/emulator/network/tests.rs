@@ -22,6 +22,14 @@ fn network(scenario: &Scenario, monitors: Vec<FlowMonitor>, options: &Options) -
     Network::new(scenario, Plan::new(scenario).unwrap(), monitors, Time::Real, options).unwrap()
 }
 
+/// One that looks at the packets of its only flow.
+fn monitored(scenario: &Scenario) -> Network {
+    let interval = measure::Interval::new(scenario, None);
+    let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
+    let monitors = vec![FlowMonitor::new(sender, measure::ReceiverMeter::new(interval), None)];
+    network(scenario, monitors, &Options::default())
+}
+
 /// A look at the links comes whenever its time has come, and packets may be on the access link then that are due at
 /// the bottleneck already.
 #[test]
@@ -169,11 +177,7 @@ fn packets_leave_the_order_only_where_they_may() {
 fn what_a_timer_sends_in_virtual_time_leaves_with_its_tick() {
     let scenario = &scenario(SCENARIO, &[]);
     let came = |time, seen_at| {
-        let interval = measure::Interval::new(scenario, None);
-        let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
-        let monitors = vec![FlowMonitor::new(sender, measure::ReceiverMeter::new(interval), None)];
-        let options = Options::default();
-        let mut network = network(scenario, monitors, &options);
+        let mut network = monitored(scenario);
         network.time = time;
         let mut packet = sent(1460, 0).into_boxed_slice();
         network.enter_unasked(End::Sender, seen_at, 0, packet.len(), &mut packet).unwrap();
@@ -202,11 +206,7 @@ access = { delay = "100ms" }
 #[test]
 fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
     let scenario = &scenario(WARM_UP, &[]);
-    let interval = measure::Interval::new(scenario, None);
-    let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
-    let monitors = vec![FlowMonitor::new(sender, measure::ReceiverMeter::new(interval), None)];
-    let options = Options::default();
-    let mut network = network(scenario, monitors, &options);
+    let mut network = monitored(scenario);
     let enter = |network: &mut Network, at: u64, mut packet: Vec<u8>| {
         let length = packet.len();
         packet.resize(network.buffer().len(), 0);

@@ -1,5 +1,5 @@
-//! The queues of a device: `prio`, or classes of `htb` where the kernel has no `prio`, or where the device is to send at
-//! a rate of its own: what waits then waits here, and not in a modem.
+//! The queues of a device: `prio`, or classes of `htb` where the kernel has no `prio`, or where the device is to send
+//! at a rate of its own: what waits then waits here, and not in a modem.
 
 use crate::host::netlink::Netlink;
 use crate::host::netlink::{Qdisc, RootQdisc};
