@@ -25,7 +25,7 @@ MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 # The binding has no tests in Rust, though --lib would have it compiled for them.
 RUST_TESTS := --workspace --exclude unbloat-python --lib --tests
-C_FILES := $(shell find algorithms crates/testbed -name '*.[ch]')
+C_FILES := $(shell find algorithms crates/testbed tests -name '*.[ch]')
 
 .PHONY: demo test bench docs figures format build wheel try-wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-guest clean
 .DELETE_ON_ERROR:

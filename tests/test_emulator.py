@@ -36,16 +36,15 @@ class Train:
     def scenario(self) -> str:
         return f'duration = "1s"\n[link.bottleneck]\n{self.link}\n[[flows]]\ncc = "kernel:reno"\n{self.flows}\n'
 
-    def programs(self, signal: Path) -> tuple[list[str], str]:
+    def programs(self, program: Path, signal: Path) -> tuple[list[str], str]:
         """Give the program at the end that it goes to, and the one at the other end."""
-        python = [sys.executable, "-S", str(HERE / "train.py")]
         far = f"send {signal} {self.to} {self.count} {self.size} {round(self.gap_ms * 1000)}"
-        return [*python, "receive", str(signal), "250"], f"{' '.join(python)} {far}"
+        return [str(program), "receive", str(signal), "250"], f"{program} {far}"
 
-    def task(self, signal: Path) -> dict[str, object]:
+    def task(self, program: Path, signal: Path) -> dict[str, object]:
         """Describe it to `behind_links.py`."""
         (cell,) = source_of(self.scenario(), {}).cells()
-        near, far = self.programs(signal)
+        near, far = self.programs(program, signal)
         shell = {"at": self.to, "program": near, "far": ["/bin/sh", "-c", far]}
         return {"cell": cell.portable(), "algorithms": str(ALGORITHMS), **shell}
 
@@ -65,13 +64,23 @@ class Arrival:
 
 
 @pytest.fixture(scope="session")
-def in_guest(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[Train, list[Arrival]]:
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`train.c`, compiled."""
+    compiled = tmp_path_factory.mktemp("program") / "train"
+    subprocess.run(["clang", "-O2", "-Wall", "-Wextra", "-Werror", "-o", compiled, HERE / "train.c"], check=True)
+    return compiled
+
+
+@pytest.fixture(scope="session")
+def in_guest(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, program: Path
+) -> dict[Train, list[Arrival]]:
     """What arrives of the trains of all tests that are to be done, one after the other in one guest."""
     parameters = [getattr(item, "callspec", None) for item in request.session.items]
     trains = list(dict.fromkeys(each.params["train"] for each in parameters if each and "train" in each.params))
     folder = tmp_path_factory.mktemp("trains")
     tasks = folder / "tasks.json"
-    tasks.write_text(json.dumps([train.task(folder / f"ready-{number}") for number, train in enumerate(trains)]))
+    tasks.write_text(json.dumps([train.task(program, folder / f"ready-{n}") for n, train in enumerate(trains)]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBLOAT_CACHE", str(guests.KEPT))
         words = [HERE / "in_virtual_time.py", guests.oldest_kernel(), sys.executable, HERE / "behind_links.py", tasks]
@@ -249,12 +258,12 @@ def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
 
 @pytest.mark.parametrize("to", ["receiver", "sender"])
 @pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'], ids=["ours", "the kernel's"])
-def test_on_the_running_kernel(tmp_path: Path, to: str, queue: str) -> None:
+def test_on_the_running_kernel(tmp_path: Path, program: Path, to: str, queue: str) -> None:
     """All come through, and none earlier than it can; needs root."""
     sent = Train(one_way(to, f'rate = "2mbit"\ndelay = "20ms"\nqueue = {queue}'), 25, to=to)
     file = tmp_path / "link.toml"
     file.write_text(sent.scenario())
-    near, far = sent.programs(tmp_path / "ready")
+    near, far = sent.programs(program, tmp_path / "ready")
     shell = ["-m", "unbloat", "shell", "--on", "kernel", str(file), "--at", to, "--far", far, "--", *near]
     done = subprocess.run([sys.executable, *shell], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
