@@ -123,6 +123,15 @@ fn impairments(section: &Section, link: &Link) {
     if reorder.is_some_and(|reorder| reorder.by.is_none()) && link.delay == Nanos::ZERO {
         section.complain("reorder", "needs a delay that a packet can do without, or reorder_by, to hold it back");
     }
+    for (base, refinements) in
+        [("jitter", ["jitter_distribution", "jitter_reorder"]), ("reorder", ["reorder_gap", "reorder_by"])]
+    {
+        if section.get(base).is_none()
+            && let Some(alone) = refinements.into_iter().find(|key| section.get(key).is_some())
+        {
+            section.complain(alone, format!("says how {base} does, which is not written here; write {base} too"));
+        }
+    }
     if matches!(link.service, Service::Lte(_)) && link.impairments.waiting_outages().next().is_some() {
         section.complain("outages", "cannot stop an LTE cell; a link to a user of one can have lose = true only");
     }

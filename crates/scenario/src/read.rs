@@ -55,7 +55,7 @@ impl Reader {
         let cells: Vec<_> = wifi.iter().map(read_wifi::cell).collect();
         let link = top.child("link", "link");
         let sections: Vec<_> = link.named_children("link.NAME");
-        if link.is_there() && sections.is_empty() {
+        if link.is_empty() {
             top.complain("link", "is empty; write at least one [link.NAME]");
         }
         let sections: Vec<_> =

@@ -105,7 +105,13 @@ impl Red {
             let weight = 0.5f64.powi(*log as i32);
             beyond_min <= (1.0 - (1.0 - weight).powf(self.burst as f64)) / weight
         };
-        (1..32).find(fits).ok_or_else(|| format!("burst = {} is too large", self.burst))
+        (1..32).find(fits).ok_or_else(|| {
+            format!(
+                "RED has no average that stays below min = {} bytes while {} packets of avpkt = {} bytes come at once; \
+                 raise min, max or limit, or lower burst",
+                self.min.0, self.burst, self.avpkt.0
+            )
+        })
     }
 
     /// log2 of (max - min)/probability: the probability rises by one over that with each byte. Kernels from 3.3 on go

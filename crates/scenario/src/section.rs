@@ -97,8 +97,16 @@ impl<'a> Section<'a> {
 
     /// The sections of a table whose keys are names that the file chooses, in its order.
     pub fn named_children(&self, shape: &'static str) -> Vec<Section<'a>> {
-        let names = self.table.map(|table| &table.0).into_iter().flatten();
-        names.map(|(name, node)| self.nested(node, self.path_of(name), shape)).collect()
+        let all = || self.table.map(|table| &table.0).into_iter().flatten();
+        for (name, _) in all().filter(|(name, _)| !is_name(name)) {
+            self.complain(name, "is no name; it may have letters, digits, - and _");
+        }
+        let keys: Vec<_> = register::keys_of(shape).map(|key| key.name).collect();
+        if let Some((key, _)) = all().find(|(name, node)| node.value.as_table().is_none() && keys.contains(&&**name)) {
+            self.complain(key, format!("stands under no name; write [{shape}] over such keys, with a name for NAME"));
+            return Vec::new();
+        }
+        all().map(|(name, node)| self.nested(node, self.path_of(name), shape)).collect()
     }
 
     /// Its own key, the last part of its path.
@@ -121,6 +129,11 @@ impl<'a> Section<'a> {
     /// Is the section written at all?
     pub fn is_there(&self) -> bool {
         self.table.is_some()
+    }
+
+    /// Is the section written, and nothing in it?
+    pub fn is_empty(&self) -> bool {
+        self.table.is_some_and(|table| table.0.is_empty())
     }
 
     /// The value of `name` as it stands.
@@ -265,8 +278,13 @@ fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String
         return Ok(value);
     }
     // Packets do not compare with bytes.
-    let what = if value.partial_cmp(&bound(least)).is_none() { "has another unit" } else { "is out of range" };
+    let what = if value.partial_cmp(&bound(least)).is_none() { "counts something else" } else { "is out of range" };
     Err(format!("{written} {what}; it may be {least} to {most}"))
+}
+
+/// May a section be called this? It stands between dots in the paths of keys.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_')
 }
 
 /// "must be KIND, not VALUE".

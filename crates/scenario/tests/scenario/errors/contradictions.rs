@@ -66,8 +66,11 @@ const CONTRADICTIONS: &[Case] = &[
          60000 and 50000 bytes"),
     ("droptail\", limit = \"500kb\"", "red\", limit = \"500kb\", burst = 2",
      "base.toml:10: link.bottleneck.queue.kind: burst = 2 is less than min holds; it must be at least 42"),
+    ("droptail\", limit = \"500kb\"", "red\", limit = \"3kb\"",
+     "base.toml:10: link.bottleneck.queue.kind: RED has no average that stays below min = 250 bytes while 1 packets of \
+         avpkt = 1000 bytes come at once; raise min, max or limit, or lower burst"),
     ("droptail", "kernel:fq_codel",
-     "base.toml:10: link.bottleneck.queue.limit: 500kb has another unit; it may be 1p to 4294967295p"),
+     "base.toml:10: link.bottleneck.queue.limit: 500kb counts something else; it may be 1p to 4294967295p"),
     ("droptail\", limit = \"500kb\"", "kernel:red\"",
      "base.toml:10: link.bottleneck.queue.limit: is missing; it is a size such as \"500kb\", packets such as \
          \"300p\", or \"1bdp\": room for waiting packets"),

@@ -19,6 +19,11 @@ const IMPAIRMENTS: &[Case] = &[
      "base.toml:11: link.bottleneck.reorder_gap: 0 is out of range; it may be 1 to 1000000"),
     ("loss = \"0%\"", "reorder_by = \"0s\"",
      "base.toml:11: link.bottleneck.reorder_by: 0s is out of range; it may be 1ns to 3600s"),
+    ("loss = \"0%\"", "reorder_by = \"5ms\"",
+     "base.toml:11: link.bottleneck.reorder_by: says how reorder does, which is not written here; write reorder too"),
+    ("loss = \"0%\"", "reverse = { jitter_reorder = true }",
+     "base.toml:11: link.bottleneck.reverse.jitter_reorder: says how jitter does, which is not written here; write \
+         jitter too"),
     ("loss = \"0%\"", "duplicate = 1",
      "base.toml:11: link.bottleneck.duplicate: must be a percentage such as \"1%\", not 1"),
     ("loss = \"0%\"", "rates = \"1mbit\"",

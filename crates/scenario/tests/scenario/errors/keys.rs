@@ -8,6 +8,10 @@ const KEYS_AND_SECTIONS: &[Case] = &[
      "base.toml:8: link.bottleneck.rat: no such key; here may stand rate, trace, wifi, signal, phy_rate, \
          frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
          jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
+    ("[link.bottleneck]", "[link]",
+     "base.toml:8: link.rate: stands under no name; write [link.NAME] over such keys, with a name for NAME"),
+    ("[link.bottleneck]", "[link.\"a.b\"]",
+     "base.toml:7: link.a.b: is no name; it may have letters, digits, - and _"),
     ("\"linux\"", "\"linx\"",
      "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not \"linx\" (did \
          you mean linux?)"),

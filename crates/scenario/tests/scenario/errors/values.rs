@@ -56,7 +56,7 @@ const VALUES: &[Case] = &[
      "base.toml:10: link.bottleneck.queue.diffserv: must be one of diffserv3, diffserv4, diffserv8, besteffort, \
          precedence, not \"diffserv5\" (did you mean diffserv3?)"),
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"pie\", limit = \"500kb\" }",
-     "base.toml:10: link.bottleneck.queue.limit: 500kb has another unit; it may be 1p to 4294967295p"),
+     "base.toml:10: link.bottleneck.queue.limit: 500kb counts something else; it may be 1p to 4294967295p"),
     ("500kb", "500kx",
      "base.toml:10: link.bottleneck.queue.limit: \"500kx\" is not a size; its unit must be one of b, kb, mb, gb, or \
          kib, mib, gib for 1024 (did you mean kb?); a number of packets such as \"300p\", or \"1bdp\", may stand here \
