@@ -18,6 +18,7 @@ from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES
 from unbloat.report.figures.sweeps import short_name
 from unbloat.report.figures.values import metrics_named, quantity, reach
+from unbloat.results.bottleneck import NO_LINKS
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.statistics import estimate
 
@@ -153,7 +154,8 @@ def test_a_run_without_a_sweep_has_no_axis(small: Path) -> None:
 
 def test_quantities_and_axes_have_words_and_units() -> None:
     words = [
-        quantity(metric) for metric in metrics_named(["rtt", "rtt_p95", "queue_delay_max", "jain", "loss_percent"])
+        quantity(metric, NO_LINKS)
+        for metric in metrics_named(["rtt", "rtt_p95", "queue_delay_max", "jain", "loss_percent"])
     ]
     assert words == ["RTT (ms)", "RTT p95 (ms)", "queueing delay max (ms)", "Jain index", "loss (%)"]
     assert [short_name(axis) for axis in ("flows.0.cc", "link.bottleneck.queue.limit", "losses", "flows.*.cc")] == [

@@ -15,6 +15,7 @@ from unbloat.comparison.tolerance import Between, Compared, ComparedCell, Criter
 from unbloat.report.report import Report
 from unbloat.results import files
 from unbloat.results.axes import columns_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey
 from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.record import Record
@@ -293,8 +294,9 @@ def _three(sets: Sequence[Side], options: Options) -> Comparison:
     a, b, c = (side.records for side in sets)
     names, why, criteria = [side.name for side in sets], options.known_reasons(), options.criteria
     beside_b = Perturbed("in A and B", [*a, *Side.of(options.spread).records]) if options.spread else None
-    first = tolerance.compare((names[0], names[1]), a, b, why, _perturbed(options, a, b, c), criteria)
-    second = tolerance.compare((names[1], names[2]), b, c, why, (beside_b, None), criteria)
+    links = Bottlenecks.of([*a, *b, *c])
+    first = tolerance.compare((names[0], names[1]), a, b, why, _perturbed(options, a, b, c), criteria, links)
+    second = tolerance.compare((names[1], names[2]), b, c, why, (beside_b, None), criteria, links)
     return Comparison((first, second))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.record import Record
 from unbloat.results.repeats import ALIKE, values_by_seed
@@ -69,6 +70,7 @@ class SweepComparison:
     only: tuple[list[CellKey], list[CellKey]]
     unsound: tuple[int, int]
     """Runs that were left out, because they are not to be believed."""
+    bottlenecks: Bottlenecks
 
     def counts(self) -> dict[str, int]:
         """Count the differences by whether they exceed their intervals."""
@@ -98,16 +100,18 @@ def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) ->
     """Compare sweep B with sweep A; raises `InputError` if they have no cell in common."""
     sound = [[record for record in side if record.run["sound"]] for side in (a, b)]
     sides = (by_cell(sound[0]), by_cell(sound[1]))
-    cells = [_cell(place, sides[0][place], sides[1][place]) for place in in_both(names, sides)]
+    bottlenecks = Bottlenecks.of([*a, *b])
+    cells = [_cell(place, sides[0][place], sides[1][place], bottlenecks) for place in in_both(names, sides)]
     return SweepComparison(
         (ResultSet.of(names[0], a), ResultSet.of(names[1], b)),
         cells,
         in_one(sides),
         (len(a) - len(sound[0]), len(b) - len(sound[1])),
+        bottlenecks,
     )
 
 
-def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record]) -> CellDifference:
+def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record], bottlenecks: Bottlenecks) -> CellDifference:
     values = (values_by_seed(a), values_by_seed(b))
     metrics = tuple(
         MetricDifference(
@@ -116,4 +120,4 @@ def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record]) -> CellDiffe
         for key, left in values[0].items()
         if key in values[1]
     )
-    return CellDifference(place, a[0].run["links"][0]["link"], metrics)
+    return CellDifference(place, bottlenecks.link(a[0].run)["link"], metrics)

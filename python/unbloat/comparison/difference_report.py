@@ -59,7 +59,8 @@ def _columns(comparison: SweepComparison) -> list[Column]:
     columns = cell_columns([place for place, _ in rows]) if rows else []
     metrics = [metric for _, metric in rows]
     described = [METRICS[metric.name] for metric in metrics]
-    columns.append(Column("metric", "", [f"{each.heading} {each.unit}".strip() for each in described]))
+    heading = comparison.bottlenecks.heading
+    columns.append(Column("metric", "", [f"{heading(each)} {each.unit}".strip() for each in described]))
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
     columns.append(Column("B - A", "", [f"{written(each.difference)} {_mark(each):1}" for each in metrics], True))

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from unbloat.report.table import show, with_interval
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import folded
 from unbloat.results.record import SEED, flows_by_group
 from unbloat.results.repeats import Repeats
@@ -91,6 +92,7 @@ class Question:
         """Derive it from the results."""
         self.results = results
         self.cells = [cell for cell in results.cells if cell.sound]
+        self.bottlenecks = Bottlenecks.of(results.records)
         varied = [axis for axis in results.axes if axis != SEED and len(_labels(self.cells, axis)) > 1]
         controls = [axis for axis in varied if axis.rpartition(".")[2] == CONTROL]
         self.axis: str | None = next(iter([*controls, *varied]), None)
@@ -113,8 +115,15 @@ class Question:
 
     @cached_property
     def measures(self) -> list[Measure]:
-        """Queueing delay at the first link; goodput of the flows that the axis is about, or of all."""
-        delay = Measure("queueing delay", "ms", _delay, min, "Queueing delay is lowest", "less")
+        """Queueing delay at the bottleneck; goodput of the flows that the axis is about, or of all.
+
+        In a mesh packets wait in the nodes, so there it is the round-trip times that tell.
+        """
+        if self.cells[0].sound[0].run.get("nodes"):
+            delay = Measure("mean RTT", "ms", _rtt, min, "The mean RTT is lowest", "less")
+        else:
+            at = f" at {name}" if (name := self.bottlenecks.name) else ""
+            delay = Measure(f"mean queueing delay{at}", "ms", self._delay, min, f"Queueing delay{at} is lowest", "less")
         return [delay, Measure("goodput", "Mbit/s", self._goodput, max, "goodput is highest", "more")]
 
     @cached_property
@@ -131,6 +140,10 @@ class Question:
             flows: list[dict[str, Any]] = run["flows"]
             return flows
         return flows_by_group(run)[self.group]
+
+    def _delay(self, run: Run) -> float | None:
+        value: float | None = self.bottlenecks.link(run)["queue_delay_ms_mean"]
+        return value
 
     def _goodput(self, run: Run) -> float | None:
         return folded(self.flows(run))["goodput_mbps"]
@@ -160,9 +173,8 @@ def _labels(cells: Sequence[Repeats], axis: str | None) -> list[str]:
     return list(dict.fromkeys(cell.axes[axis] for cell in cells if axis in cell.axes))
 
 
-def _delay(run: Run) -> float | None:
-    value: float | None = run["links"][0]["queue_delay_ms_mean"]
-    return value
+def _rtt(run: Run) -> float | None:
+    return folded(run["flows"])["rtt_ms_mean"]
 
 
 # ---------------------------------------------------------------- Numbers
@@ -212,7 +224,7 @@ def _between(question: Question, leads: Sequence[Lead]) -> list[str]:
     if several:
         axes = " and ".join(axis.rpartition(".")[2] for axis in question.others)
         over = f"over {len(question.settings)} settings of {axes}, "
-    head = f"{over}{_flows(question)} {first[1]} of goodput with {first[0]}, at {first[2]} of mean queueing delay"
+    head = f"{over}{_flows(question)} {first[1]} of goodput with {first[0]}, at {first[2]} of {delay.name}"
     tail = [f"with {name} {goodput} at {delay}" for name, goodput, delay in others]
     between = f"; at the other end of {len(sides)}, " if len(sides) > MOST else "; "
     return [_capital(f"{between.join([head, *tail])}."), *([_ahead(question, leads)] if leads else [])]
@@ -282,12 +294,12 @@ def _within(question: Question) -> list[str]:
     controls = list(dict.fromkeys(flow["cc"] for flow in cell.sound[0].run["flows"]))
     shares = {cc: _goodput_of(cc, cell) for cc in controls}
     by_delay, by_goodput = question.measures
-    delay = _of(by_delay.estimate(cell), by_delay.unit)
+    delay, name = _of(by_delay.estimate(cell), by_delay.unit), question.bottlenecks.name
     if len(controls) == 1:
         together = _of(by_goodput.estimate(cell), by_goodput.unit)
-        used = _of(estimate(record.run["links"][0]["utilisation_percent"] for record in cell.sound), "%")
-        head = f"{_count(cell, controls[0])} {together} of goodput and {delay} of mean queueing delay"
-        return [_capital(f"{head}; {used} of the link is used."), _tail(cell)]
+        used = _of(estimate(question.bottlenecks.link(record.run)["utilisation_percent"] for record in cell.sound), "%")
+        head = f"{_count(cell, controls[0])} {together} of goodput and {delay} of {by_delay.name}"
+        return [_capital(f"{head}; {used} of {name or 'the link'} is used."), _tail(question, cell)]
     first, *others = controls
     head = f"{_count(cell, first)} {_of(estimate(shares[first].values()), by_goodput.unit)} of goodput"
     tail = [f"{_count(cell, cc)} {_of(estimate(shares[cc].values()), by_goodput.unit)}" for cc in others]
@@ -312,10 +324,10 @@ def _count(cell: Repeats, cc: str) -> str:
     return f"{cc} has" if flows == 1 else f"the {flows} flows of {cc} have"
 
 
-def _tail(cell: Repeats) -> str:
+def _tail(question: Question, cell: Repeats) -> str:
     """Describe the slow packets of a cell, and the lost ones."""
     runs = [record.run for record in cell.sound]
-    waits = _of(estimate(run["links"][0].get("queue_delay_ms_p95") for run in runs), "ms")
+    waits = _of(estimate(question.bottlenecks.link(run).get("queue_delay_ms_p95") for run in runs), "ms")
     together = [folded(run["flows"]) for run in runs]
     loss = _of(estimate(each["loss_percent"] for each in together), "%")
     return f"95 % of the packets wait {waits} or less in the queue, and {loss} of them are lost."

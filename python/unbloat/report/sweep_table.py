@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, render, with_interval
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import ALL, MANY, METRICS, Metric, metric_named
 from unbloat.results.record import SEED, where_ran, why_unsound
 from unbloat.results.repeats import MetricOf, Repeats, estimates
@@ -56,11 +57,11 @@ class Row:
     """What it is of."""
     cc: str
 
-    def value(self, metric: Metric) -> str:
+    def value(self, metric: Metric, bottlenecks: Bottlenecks) -> str:
         """Write a metric of these flows; of the bottleneck and the run where the row is of all flows."""
         if metric.of != "flow" and self.flow != ALL:
             return ""
-        link = self.cell.records[0].run["links"][0]["link"] if self.cell.records else ""
+        link = bottlenecks.link(self.cell.records[0].run)["link"] if self.cell.records else ""
         return written(self.estimates.get((link if metric.of == "link" else self.flow, metric.name)))
 
 
@@ -77,6 +78,7 @@ def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column
     """Lay out the table of cells."""
     rows = [row for cell in sweep.cells for row in rows_of(cell)]
     axes = [axis for axis in sweep.axes if axis != SEED]
+    bottlenecks = Bottlenecks.of(sweep.records)
     columns = []
     if len({row.cell.scenario for row in rows}) > 1:
         columns.append(Column("scenario", "", [row.cell.scenario for row in rows]))
@@ -85,7 +87,10 @@ def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column
     if any(row.cc for row in rows):
         columns.append(Column("flow", "", [row.flow.removeprefix("flow ").removesuffix(" flows") for row in rows]))
         columns.append(Column("cc", "", [row.cc for row in rows]))
-    columns += [Column(metric.title, metric.unit, [row.value(metric) for row in rows], True) for metric in metrics]
+    columns += [
+        Column(bottlenecks.heading(metric), metric.unit, [row.value(metric, bottlenecks) for row in rows], True)
+        for metric in metrics
+    ]
     columns.append(Column("", "", [note(row.cell) if row.flow == ALL else "" for row in rows]))
     return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 

@@ -321,7 +321,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
     "stats": (
         Column("scenario", "Name of the scenario; where results have several. Likewise `on` and `kernel`."),
-        Column("of", "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link."),
+        Column(
+            "of",
+            "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link (of more than 12, those whose "
+            "queues have a limit).",
+        ),
         Column("metric", "Name of the metric's column."),
         Column("n", "Sound runs that have a value."),
         Column("mean", "Their mean."),
@@ -377,7 +381,7 @@ def metric_named(name: str) -> Metric:
 
 
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
-    """Yield a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
+    """Yield a run's metrics by what they are of: all flows, each flow where there are a few, each link."""
     flows = run["flows"]
     together = folded(flows)
     if len(flows) > 1:
@@ -385,11 +389,20 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
     yield ALL, together
     if 1 < len(flows) <= MANY:
         yield from ((f"flow {flow['flow']}", folded([flow])) for flow in flows)
-    bottleneck = run["links"][0]
-    yield (
-        bottleneck["link"],
-        {metric.name: bottleneck[metric.name] for metric in LINK_METRICS if metric.name in bottleneck},
-    )
+    for link in links_listed(run):
+        yield link["link"], {metric.name: link[metric.name] for metric in LINK_METRICS if metric.name in link}
+
+
+def links_listed(run: Mapping[str, Any]) -> Sequence[Row]:
+    """Return the links that statistics tell of: all, or where there are many those whose queues have a limit."""
+    links: Sequence[Row] = run["links"]
+    bounded = [link for link in links if is_bounded(link)]
+    return links if len(links) <= MANY else bounded or links[:1]
+
+
+def is_bounded(link: Row) -> bool:
+    """Return whether a link's queue has a limit, which that of an access link has not unless it is given one."""
+    return any(link.get(name) is not None for name in ("queue_percent_mean", "limit_bytes", "limit_packets"))
 
 
 AHEAD = (

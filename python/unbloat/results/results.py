@@ -131,7 +131,7 @@ class Results:
 
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per direction of every link, the bottleneck first: `link`, `utilisation_percent`, `drops` and more.
+        """One row per direction of every link: `link`, `utilisation_percent`, `drops` and more.
 
         Warns of unsound runs likewise.
         """

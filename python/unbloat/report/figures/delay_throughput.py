@@ -12,6 +12,7 @@ from matplotlib.patches import Ellipse
 from unbloat.report.figures import names
 from unbloat.report.figures.style import HALO, MARKERS, Box, Size, Style, colour, note
 from unbloat.report.figures.values import groups_of, quantity, repeated, value_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
 
@@ -29,6 +30,7 @@ def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
     An ellipse is one standard deviation of the runs of a cell, as a normal distribution of both would have it.
     """
     delay, goodput = BY_KEY["queue_delay"], BY_KEY["goodput"]
+    bottlenecks = Bottlenecks.of(records)
     groups = groups_of(records, goodput)
     cells = dict(repeated(records))
     if len(groups) * len(cells) > MOST_CLOUDS:
@@ -37,7 +39,10 @@ def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
     for where, runs in cells.items():
         first, *others = [*runs[0].cell_axes.values()] or [""]
         for group in groups:
-            pairs = [(value_of(record.run, delay), value_of(record.run, goodput, group)) for record in runs]
+            pairs = [
+                tuple(value_of(record.run, metric, bottlenecks, group) for metric in (delay, goodput))
+                for record in runs
+            ]
             known = np.array([pair for pair in pairs if None not in pair], dtype=float)
             if len(known):
                 clouds.append(Cloud(names.joined(where, group), first or group, " ".join([*others, group]), known))
@@ -52,8 +57,8 @@ def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
     axes.set_ylim(0 if low < high / 2 else low, high)
     left, right = axes.get_xlim()
     axes.set_xlim(right, max(left, 0.0))
-    axes.set_xlabel(f"{quantity(delay)}, lower to the right")
-    axes.set_ylabel(quantity(goodput))
+    axes.set_xlabel(f"{quantity(delay, bottlenecks)}, lower to the right")
+    axes.set_ylabel(quantity(goodput, bottlenecks))
     note(axes, "better ↗", (0.5, 1.01), ha="center", va="bottom")  # Names may rise above either end.
     if len(clouds) > 1:
         _name(axes, clouds, hues, size, rows)

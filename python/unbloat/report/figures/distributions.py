@@ -15,6 +15,7 @@ from unbloat.report.figures.lines import Line
 from unbloat.report.figures.series import flow_lines, link_lines
 from unbloat.report.figures.style import Size, Style, colour, dashes, first_digit, name_above
 from unbloat.report.figures.values import quantity, values_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def of_metric(metric: Metric, results: Results, axes: Axes, size: Size, is_tail:
     values = {label: np.sort(found) for label, found in values_of(results.records, metric).items() if len(found)}
     counted = enumerate(values.items())
     _curves(axes, [Histogram(label, hue, 0, found, np.ones(len(found))) for hue, (label, found) in counted], is_tail)
-    axes.set_xlabel(quantity(metric))
+    axes.set_xlabel(quantity(metric, Bottlenecks.of(results)))
     axes.set_ylabel(f"share of {metric.of}s{' above' if is_tail else ''}")
     name_above(axes, [f"{label} ({len(found)})" for label, found in values.items()], size)
 
@@ -86,7 +87,7 @@ def boxes_of_metric(metric: Metric, results: Results, axes: Axes, size: Size) ->
             axes.plot(
                 found, np.full(len(found), place), ".", color=colour(place), alpha=0.6, markersize=2.5 * size.line
             )
-    axes.set_xlabel(f"{quantity(metric)}\n{BOXES} of {metric.of}s", **BELOW_BOXES)
+    axes.set_xlabel(f"{quantity(metric, Bottlenecks.of(results))}\n{BOXES} of {metric.of}s", **BELOW_BOXES)
 
 
 # ---------------------------------------------------------------- Parts

@@ -32,7 +32,8 @@ from unbloat.report.figures.style import (
     make_room_for_names,
     size_named,
 )
-from unbloat.report.figures.values import metrics_named, repeated, values_of
+from unbloat.report.figures.values import metrics_named, quantity, repeated, values_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
 from unbloat.scenario.checks import one_of
@@ -167,8 +168,9 @@ def _metric_panel(kind: str, metric: Metric, results: Results, choice: Choice, o
     size, records = choice.size, results.records
     if other is not None:
         found = comparison.changes(records, other.records, metric)
+        what = quantity(metric, Bottlenecks.of([*records, *other.records]))
         height = size.rows_of_text(len(found))
-        return Panel(kind, lambda axes, _: comparison.draw(found, metric, choice.sides, axes, size), height)
+        return Panel(kind, lambda axes, _: comparison.draw(found, what, choice.sides, axes, size), height)
     height = size.rows_of_text(len(values_of(records, metric))) if kind == "box" else 1.0
     return Panel(kind, lambda axes, _: _of_metric(kind, metric, results, axes, choice), height)
 

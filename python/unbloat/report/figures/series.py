@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from unbloat.report.figures import names
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
 from unbloat.report.figures.style import COLOURS, GREY, PALE, SHADE, Size, Style, small
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY
 from unbloat.results.record import Record
 
@@ -97,10 +98,12 @@ def shade_warmup(records: Sequence[Record], axes: Axes) -> None:
 
 def _marks(records: Sequence[Record], label: str, height: Callable[[names.Path], float | None]) -> list[Mark]:
     """Return the mark that all runs have in common."""
-    heights = {height(names.Path.of(record.run)) for record in records}
+    bottlenecks = Bottlenecks.of(records)
+    heights = {height(names.Path.of(record.run, bottlenecks)) for record in records}
     common = heights.pop() if len(heights) == 1 else None
     links = busy_links(records)
-    of = f" ({direction(links[0], links)})" if len(links) > 1 and label in OF_A_LINK else ""
+    own = bottlenecks.link(records[0].run)["link"]
+    of = f" ({direction(own, links)})" if len(links) > 1 and label in OF_A_LINK else ""
     return [Mark(f"{label}{of}", float(common))] if common else []
 
 
@@ -115,7 +118,7 @@ def capacity(results: Results, axes: Axes) -> None:
     table = results.series("links")
     if "capacity_mbps" not in table:
         return
-    bottleneck = results.records[0].run["links"][0]["link"]
+    bottleneck = Bottlenecks.of(results.records).link(results.records[0].run)["link"]
     runs = [part for _, part in table[table["link"] == bottleneck].groupby("run", sort=True)]
     values = [part["capacity_mbps"].to_numpy() for part in runs]
     if any(len(each) != len(values[0]) or not np.allclose(each, values[0], equal_nan=True) for each in values[1:]):
@@ -191,11 +194,11 @@ def busy_links(records: Sequence[Record]) -> list[str]:
         for link in record.run["links"]:
             delay = link.get("queue_delay_ms_mean") or 0.0
             delays[link["link"]] = max(delays.get(link["link"], 0.0), delay)
-    first = records[0].run["links"][0]["link"]
+    bottleneck = Bottlenecks.of(records).link(records[0].run)["link"]
     longest = max(delays.values())
-    busy = [name for name, delay in delays.items() if name == first or delay >= BUSY * longest > 0]
-    # Many busy links are mostly access links, which look alike: the first one stands for all.
-    return busy if len(busy) <= MANY else busy[:1]
+    busy = [name for name, delay in delays.items() if name == bottleneck or delay >= BUSY * longest > 0]
+    # Many busy links are mostly access links, which look alike: the bottleneck stands for all.
+    return busy if len(busy) <= MANY else [bottleneck]
 
 
 def direction(name: str, links: Sequence[str]) -> str:

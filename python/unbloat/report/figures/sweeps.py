@@ -16,6 +16,7 @@ from unbloat.report.figures.style import COLOURS, MARKERS, Size, Style, colour, 
 from unbloat.report.figures.values import axes_of, groups_of, points, quantity, reach
 from unbloat.report.table import show
 from unbloat.results.axes import axis_named, base_values
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
@@ -133,7 +134,7 @@ def lines(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: 
             capsize=2 * size.line,
             elinewidth=0.8 * size.line,
         )
-    _finish(axes, axis, metric, [curve.label for curve in drawn], size)
+    _finish(axes, axis, quantity(metric, Bottlenecks.of(records)), [curve.label for curve in drawn], size)
 
 
 def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: str | None) -> None:
@@ -154,7 +155,7 @@ def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: s
                           capsize=1.8 * size.line)  # fmt: skip
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
-    _finish(axes, axis, metric, [curve.label for curve in drawn], size)
+    _finish(axes, axis, quantity(metric, Bottlenecks.of(records)), [curve.label for curve in drawn], size)
 
 
 def _places(axes: Axes, axis: Along) -> list[float]:
@@ -169,9 +170,9 @@ def _places(axes: Axes, axis: Along) -> list[float]:
     return axis.values
 
 
-def _finish(axes: Axes, axis: Along, metric: Metric, labels: Sequence[str], size: Size) -> None:
+def _finish(axes: Axes, axis: Along, what: str, labels: Sequence[str], size: Size) -> None:
     axes.set_xlabel(axis.short)
-    axes.set_ylabel(quantity(metric))
+    axes.set_ylabel(what)
     axes.set_ylim(bottom=0)
     if sum(map(len, axis.labels)) > 0.8 * size.width * 72 / size.small:
         axes.tick_params(axis="x", rotation=30)
@@ -211,4 +212,4 @@ def heat_map(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, 
     axes.set_ylabel(up.short)
     axes.grid(visible=False)
     assert axes.figure is not None
-    axes.figure.colorbar(image, ax=axes, label=quantity(metric))
+    axes.figure.colorbar(image, ax=axes, label=quantity(metric, Bottlenecks.of(records)))

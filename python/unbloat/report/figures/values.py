@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbloat.report.figures import names
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import METRICS, Metric, metric_named
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
@@ -26,9 +27,9 @@ def metrics_named(wanted: Sequence[str]) -> list[Metric]:
     return [metric_named(name) for name in wanted or USUAL]
 
 
-def quantity(metric: Metric) -> str:
-    """Name a metric with its unit, as an axis has it."""
-    name = metric.title.removesuffix(" mean")
+def quantity(metric: Metric, bottlenecks: Bottlenecks) -> str:
+    """Name a metric with its unit, as an axis has it, and with the link that it is of where there are several."""
+    name = bottlenecks.heading(metric).removesuffix(" mean")
     return f"{name} ({metric.unit})" if metric.unit else name
 
 
@@ -43,12 +44,12 @@ def groups_of(records: Sequence[Record], metric: Metric) -> list[str]:
     return list(groups) if apart else [""]
 
 
-def value_of(run: Mapping[str, Any], metric: Metric, group: str = "") -> float | None:
+def value_of(run: Mapping[str, Any], metric: Metric, bottlenecks: Bottlenecks, group: str = "") -> float | None:
     """Take a metric of a run: of a group of flows or all of them, of the bottleneck, of the run."""
     if metric.fold:
         flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
         return metric.fold.of(flows, metric.name) if flows else None
-    value: float | None = (run if metric.of == "run" else run["links"][0]).get(metric.name)
+    value: float | None = (run if metric.of == "run" else bottlenecks.link(run)).get(metric.name)
     return value
 
 
@@ -56,13 +57,12 @@ def values_of(records: Sequence[Record], metric: Metric) -> dict[str, np.ndarray
     """Collect all values of a metric, those of single flows, links or runs, by cells and groups."""
     values: dict[str, list[float]] = {}
     several = groups_of(records, metric) != [""]
+    bottlenecks = Bottlenecks.of(records)
     for record in records:
         if not record.is_sound:
             continue
-        where = names.run_label(record)
-        for row in (
-            record.run["flows"] if metric.fold else [record.run["links"][0] if metric.of == "link" else record.run]
-        ):
+        where, run = names.run_label(record), record.run
+        for row in run["flows"] if metric.fold else [bottlenecks.link(run) if metric.of == "link" else run]:
             label = names.joined(where, names.flow_group(row) if metric.fold and several else "")
             value = row.get(metric.name)
             found = values.setdefault(label or "all", [])
@@ -90,9 +90,10 @@ class Point:
 def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[Point]:
     """Return a point for each cell of the grid in its order; unsound runs do not count."""
     cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
+    bottlenecks = Bottlenecks.of(records)
     for record in records:
         values = cells.setdefault(tuple(record.cell_axes.items()), [])
-        value = value_of(record.run, metric, group) if record.is_sound else None
+        value = value_of(record.run, metric, bottlenecks, group) if record.is_sound else None
         if value is not None:
             values.append(float(value))
     return [Point(dict(axes), tuple(values)) for axes, values in cells.items()]
