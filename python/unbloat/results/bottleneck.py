@@ -63,7 +63,8 @@ def _name(link: Row) -> str:
 
 
 def _busy_wait(link: Row) -> float:
-    return (link.get("queue_delay_ms_mean") or 0.0) * link.get("utilisation_percent", 100.0) / 100
+    wait, used = link.get("queue_delay_ms_mean") or 0.0, link.get("utilisation_percent")
+    return float(wait if used is None else wait * used / 100)
 
 
 NO_LINKS = Bottlenecks({}, is_one_of_several=False)

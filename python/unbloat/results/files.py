@@ -249,7 +249,7 @@ def _checked(record: Record) -> Record:
             missing = [name for name in needed if name not in row or (part == "flows" and row[name] is None)]
             _require(not missing, f"{part}: {', '.join(missing)}")
     if "repeat" in run:
-        _require(isinstance(run["links"][0]["link"], str) and all("flow" in flow for flow in run["flows"]), "links")
+        _require(all("link" in link for link in run["links"]) and all("flow" in flow for flow in run["flows"]), "links")
     return record
 
 
