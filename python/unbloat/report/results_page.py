@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbloat._core import __version__
 from unbloat.report import answer, run_table, sweep_table
+from unbloat.report.answer import Answer
 from unbloat.report.drawing import inline
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES
@@ -48,7 +49,7 @@ def page_of(results: Results) -> Page:
     sections = [
         Section("Pictures", list(_pictures(results))),
         Section("Numbers", list(_tables(results))),
-        Section("Unsound or undecided", _doubts(results, found.undecided)),
+        Section("Unsound or undecided", _doubts(results, found)),
         Section("Run it again", list(_again(results))),
     ]
     return Page("unbloat · results", _title(results), _asked(results), found.sentences, sections, _made(results))
@@ -179,10 +180,13 @@ def _meanings() -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- What is open, how to repeat it
 
 
-def _doubts(results: Results, undecided: Sequence[str]) -> list[Part]:
+def _doubts(results: Results, found: Answer) -> list[Part]:
     parts: list[Part] = []
-    if undecided:
-        parts.append(Listing("Undecided, because the interval of the lead holds 0", sweep_table.shortened(undecided)))
+    lists = {
+        "Undecided, because the interval of the lead holds 0": found.undecided,
+        "Known of some runs only, which may be the lucky ones": found.unfinished,
+    }
+    parts += [Listing(head, sweep_table.shortened(said)) for head, said in lists.items() if said]
     unsound = [
         f"{sweep_table.place(record.axes)}seed {record.run['seed']}: {why_unsound(record.run)}"
         for record in results.records

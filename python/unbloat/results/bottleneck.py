@@ -19,6 +19,8 @@ class Bottlenecks:
     """The link's name by that of the scenario."""
     is_one_of_several: bool
     """Whether other links have queues with a limit too, so that readers must be told which one is meant."""
+    is_shared: bool = True
+    """Whether the rates of all flows add up to what it carries in each run (`add_up`)."""
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Bottlenecks:
@@ -30,7 +32,8 @@ class Bottlenecks:
         waits: dict[str, dict[str, list[float]]] = {}
         bounded: dict[str, set[str]] = {}
         every = list(records)
-        for record in [each for each in every if each.is_sound] or every:
+        counted = [each for each in every if each.is_sound] or every
+        for record in counted:
             scenario = record.run["scenario"]
             for link in links_listed(record.run):
                 waits.setdefault(scenario, {}).setdefault(_name(link), []).append(_busy_wait(link))
@@ -39,7 +42,8 @@ class Bottlenecks:
         names = {
             scenario: max(links, key=lambda name: round(fmean(links[name]), 9)) for scenario, links in waits.items()
         }
-        return cls(names, any(found - {names[scenario]} for scenario, found in bounded.items()))
+        is_one_of_several = any(found - {names[scenario]} for scenario, found in bounded.items())
+        return cls(names, is_one_of_several, all(add_up(record.run) for record in counted))
 
     def link(self, run: Mapping[str, Any]) -> Row:
         """Return the bottleneck's row of a run."""
@@ -55,7 +59,40 @@ class Bottlenecks:
 
     def heading(self, metric: Metric) -> str:
         """Return what a metric is called by itself, with the bottleneck's name where that is to be told."""
+        if metric.name in RATES and not self.is_shared:
+            return f"{metric.title} of a flow"
         return ", ".join(filter(None, [metric.title, self.name if metric.of == "link" else ""]))
+
+
+RATES = ("goodput_mbps", "throughput_mbps")
+"""Metrics that are over each flow's own lifetime."""
+MORE = 1.05
+"""How many times what the link has carried the flows' rates may be: flows that start within seconds count as one."""
+
+
+def add_up(run: Mapping[str, Any]) -> bool:
+    """Return whether the sum of the flows' rates says something: not if they run one after another, or both ways.
+
+    Each rate is over its flow's own lifetime. Flows that share a link all of the time, in one direction, have
+    throughputs that sum up to what the link has carried; those of others sum up to more. With several links it is more
+    than all of them have carried. That can be told where rates are constant.
+    """
+    flows, links = run["flows"], [link for link in run["links"] if is_bounded(link)]
+    if len(flows) < 2:
+        return True
+    if any(str(flow.get("name") or "").endswith(ANSWERS) for flow in flows):
+        return False
+    rates = [(link.get("rate_mbps"), link.get("utilisation_percent")) for link in links]
+    throughputs = [flow.get("throughput_mbps") for flow in flows]
+    if not links or None in throughputs or any(None in pair for pair in rates):
+        return True
+    carried = [rate * used / 100 for rate, used in rates]
+    is_one = len({_name(link).removesuffix(".reverse") for link in links}) == 1
+    return bool(sum(throughputs) <= MORE * (max(carried) if is_one else sum(carried)))
+
+
+ANSWERS = ": responses"
+"""How the names of flows end that carry what an application gets back."""
 
 
 def _name(link: Row) -> str:

@@ -87,7 +87,9 @@ class Metric:
 
 _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("goodput", "goodput_mbps", "goodput", "Mbit/s", SUM,
-     "Payload delivered in order to the receiving application, over the flow's active time after the warm-up. Data "
+     "Payload delivered in order to the receiving application, over the flow's active time after the warm-up. Of all "
+     "flows together it is empty where flows share a link one after another, or in both directions: rates of different "
+     "times do not add up, and the link's utilisation says how much passed. Data "
      "that arrived behind a gap counts when the gap is filled, so that goodput can exceed the link's rate by what the "
      "receiver held at the end of the warm-up."),
     ("throughput", "throughput_mbps", "throughput", "Mbit/s", SUM,
@@ -95,9 +97,9 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
      "active time after the warm-up."),
     ("sent", "sent_packets", "sent", "packets", SUM,
      "Data packets sent after the warm-up, retransmissions included."),
-    ("losses", "lost_packets", "lost", "packets", SUM,
+    ("losses", "lost_packets", "losses", "packets", SUM,
      "Those of the packets in `sent_packets` that were dropped or lost anywhere on the path, whenever that was."),
-    ("retransmissions", "retransmitted_packets", "retransmits", "packets", SUM,
+    ("retransmissions", "retransmitted_packets", "retransmissions", "packets", SUM,
      "Data packets sent after the warm-up that had been sent before."),
     ("timeouts", "timeouts", "timeouts", "", SUM, "Retransmission timeouts (RTO) after the warm-up."),
     ("loss", "loss_percent", "loss", "%", LOSS, "`lost_packets` over `sent_packets`."),

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unbloat.results.metrics import metrics_of
+from unbloat.results.bottleneck import RATES, add_up
+from unbloat.results.metrics import ALL, metrics_of
 from unbloat.results.record import SEED, Failure, Outcome, Record
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Repeats:
     def sound(self) -> list[Record]:
         """The runs whose numbers can be believed."""
         return [record for record in self.records if record.is_sound]
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """What these came to."""
+        return [record.run for record in self.sound]
 
     @property
     def are_alike(self) -> bool:
@@ -88,26 +94,26 @@ def estimates(records: Sequence[Record]) -> dict[MetricOf, Estimate]:
     from unbloat.results.statistics import estimate
 
     values: dict[MetricOf, list[float | None]] = {}
-    for record in records:
-        for metric, value in values_of(record):
-            values.setdefault(metric, []).append(value)
+    for _, metric, value in values_of(records):
+        values.setdefault(metric, []).append(value)
     return {metric: estimate(found) for metric, found in values.items()}
 
 
 def values_by_seed(records: Sequence[Record]) -> dict[MetricOf, dict[int, float | None]]:
     """Return each metric of one cell by the seeds of its runs."""
     values: dict[MetricOf, dict[int, float | None]] = {}
-    for record in records:
-        for metric, value in values_of(record):
-            values.setdefault(metric, {})[record.run["seed"]] = value
+    for record, metric, value in values_of(records):
+        values.setdefault(metric, {})[record.run["seed"]] = value
     return values
 
 
-def values_of(record: Record) -> Iterator[tuple[MetricOf, float | None]]:
-    """Yield every metric of a run."""
-    for of, metrics in metrics_of(record.run):
-        for name, value in metrics.items():
-            yield (of, name), value
+def values_of(records: Sequence[Record]) -> Iterator[tuple[Record, MetricOf, float | None]]:
+    """Yield every metric of the runs of a cell; of all flows no rates unless these add up in each run."""
+    are_sums = all(add_up(record.run) for record in records)
+    for record in records:
+        for of, metrics in metrics_of(record.run):
+            for name, value in metrics.items():
+                yield record, (of, name), value if are_sums or of != ALL or name not in RATES else None
 
 
 def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:

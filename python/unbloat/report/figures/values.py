@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from unbloat.report.figures import names
-from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.metrics import METRICS, Metric, metric_named
+from unbloat.results.bottleneck import RATES, Bottlenecks
+from unbloat.results.metrics import MEAN, METRICS, Metric, metric_named
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
 
@@ -48,7 +48,8 @@ def value_of(run: Mapping[str, Any], metric: Metric, bottlenecks: Bottlenecks, g
     """Take a metric of a run: of a group of flows or all of them, of the bottleneck, of the run."""
     if metric.fold:
         flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
-        return metric.fold.of(flows, metric.name) if flows else None
+        fold = MEAN if metric.name in RATES and not bottlenecks.is_shared else metric.fold
+        return fold.of(flows, metric.name) if flows else None
     value: float | None = (run if metric.of == "run" else bottlenecks.link(run)).get(metric.name)
     return value
 
