@@ -256,7 +256,7 @@ def test_a_run_says_what_was_asked_and_the_answer(tab: Browser, pages: dict[str,
     words = words_of(tab, pages["run"])
     assert "A slow line: one upload spoils it for everybody." in words
     assert "flows.0.cc: cubic, vegas, cubic_plus" in words
-    assert "The flow “backup” has " in words and " of goodput with vegas, at " in words
+    assert "the flow “backup” has " in words and " of goodput with vegas, at " in words
     assert "Every run finished and is sound" in words
     assert 'limit = "64kb"' in words
 

@@ -140,6 +140,8 @@ def test_axes_are_numbers_too(small: Path) -> None:
 def test_statistics_can_pool_cells(sweep: Path) -> None:
     results = ub.run(sweep)
     pooled = results.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
+    # The limits were chosen: how far their goodputs lie apart is no interval of chance.
+    assert pooled["ci95_low"].isna().all() and pooled["deviation"].max() > 0
     assert list(pooled["n"]) == [2, 2] and list(pooled["flows.0.cc"]) == ["reno", "cubic"]
     means = results.flows.groupby("flows.0.cc", observed=True)["goodput_mbps"].mean()
     assert list(pooled["mean"]) == pytest.approx(list(means))

@@ -287,9 +287,7 @@ def amount(mean: float | None, half_width: float | None, unit: str) -> str:
     """Write a mean with its interval, both to the same decimal place."""
     if mean is None:
         return "no value"
-    # An interval of a ten-thousandth of its mean comes from the ticks of clocks: readers need not see it.
-    reach = half_width if half_width and half_width >= 1e-4 * abs(mean) else None
-    return f"{with_interval(float(mean), reach)} {unit}".strip()
+    return f"{with_interval(float(mean), half_width)} {unit}".strip()
 
 
 def _of(value: Estimate, unit: str) -> str:

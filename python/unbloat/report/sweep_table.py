@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
-from unbloat.report.run_table import flow_words
 from unbloat.report.table import Column, render, with_interval
 from unbloat.results.bottleneck import RATES, Bottlenecks
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
@@ -17,15 +16,14 @@ from unbloat.results.results import Results
 from unbloat.results.statistics import Difference, Estimate, estimate
 from unbloat.scenario.checks import count_of
 
-OF_APPS = ("goodput_mbps", "rtt_ms_mean", "loss_percent", "completion_s")
 OF_LINKS = ("utilisation_percent", "queue_delay_ms_mean")
 SHOWN = (
     *("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index"),
     *OF_LINKS,
 )
 """What is shown of a cell's flows together, and of its bottleneck."""
-FELT_SHOWN = ("rating", "response_ms_mean", "page_load_s_mean", "startup_s", "stalled_percent")
-"""What is shown of applications."""
+FELT_SHOWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
+"""What is shown of applications, in place of the other metrics of flows."""
 LISTED = 20
 """Not more lines than this are listed."""
 
@@ -64,6 +62,8 @@ class Row:
     cc: str
     has_end: bool
     """Whether its flows have an end, which may lie behind that of the run."""
+    is_alike: bool
+    """Whether its runs are as good as the same, so that they give no interval."""
 
     def value(self, metric: Metric) -> str:
         """Write a metric; where only some runs have a value, how many do: they may be the lucky ones."""
@@ -73,7 +73,7 @@ class Row:
         total = len(self.cell.sound)
         is_missed = found is not None and (found.n or (self.has_end and metric.name == "completion_s"))
         counted = f" ({found.n} of {total})" if found is not None and is_missed and found.n < total else ""
-        return written(found) + counted
+        return written(found, has_interval=not self.is_alike) + counted
 
 
 def rows_of(sweep: Results) -> Iterator[Row]:
@@ -85,21 +85,22 @@ def rows_of(sweep: Results) -> Iterator[Row]:
         for flow in record.run["flows"]
         if flow.get("completion_s") is not None
     }
-    are_told = are_flows_told(sweep.records) or not bottlenecks.is_shared
+    # What applications have to tell stands once in a cell; their flows are many, and mean little one by one.
+    are_told = not felt_of(sweep) and (are_flows_told(sweep.records) or not bottlenecks.is_shared)
     for cell in sweep.cells:
-        found = estimates(cell.sound)
+        found, is_alike = estimates(cell.sound), cell.are_alike
         flows = cell.records[0].run["flows"] if cell.records else []
         link = bottlenecks.link(cell.records[0].run)["link"] if cell.records else ""
         of_all = {name: value for (of, name), value in found.items() if of in (ALL, link)}
         if not bottlenecks.is_shared:
             of_all = {name: value for name, value in of_all.items() if name not in RATES}
-        yield Row(cell, of_all, ALL, "", all(names.flow_group(flow) in ends for flow in flows))
+        yield Row(cell, of_all, ALL, "", all(names.flow_group(flow) in ends for flow in flows), is_alike)
         if are_told and 1 < len(flows) <= MANY:
             for flow in flows:
                 own = {name: value for (of, name), value in found.items() if of == f"flow {flow['flow']}"}
-                yield Row(cell, own, flow_words(flow), flow["cc"], names.flow_group(flow) in ends)
+                yield Row(cell, own, str(names.flow_words(flow)), flow["cc"], names.flow_group(flow) in ends, is_alike)
         elif are_told and len(flows) > MANY:
-            yield from _rows_of_groups(cell, ends)
+            yield from _rows_of_groups(cell, ends, is_alike)
 
 
 def are_flows_told(records: Sequence[Record]) -> bool:
@@ -111,7 +112,7 @@ def are_flows_told(records: Sequence[Record]) -> bool:
     )
 
 
-def _rows_of_groups(cell: Repeats, ends: Collection[str]) -> Iterator[Row]:
+def _rows_of_groups(cell: Repeats, ends: Collection[str], is_alike: bool) -> Iterator[Row]:
     """Yield a row of means for each group of many flows, unless there are as many groups."""
     groups = list(dict.fromkeys(names.flow_group(flow) for run in cell.runs for flow in run["flows"]))
     if not 1 < len(groups) <= MANY:
@@ -125,15 +126,19 @@ def _rows_of_groups(cell: Repeats, ends: Collection[str]) -> Iterator[Row]:
         own = {name: estimate(MEAN.of(flows, name) for flows in members) for name in known}
         said = group if number == 1 else f"mean of {number} {group}"
         controls = {flow["cc"] for flows in members for flow in flows}
-        yield Row(cell, own, said, controls.pop() if len(controls) == 1 else "", group in ends)
+        yield Row(cell, own, said, controls.pop() if len(controls) == 1 else "", group in ends, is_alike)
 
 
 def usual(sweep: Results) -> list[Metric]:
-    """Return the metrics that are shown: with applications what a person waits for, in place of fairness."""
-    felt = [
-        name for name in FELT_SHOWN if any(flow.get(name) is not None for each in sweep for flow in each.run["flows"])
-    ]
-    return [METRICS[name] for name in ((*OF_APPS, *felt, *OF_LINKS) if felt else SHOWN)]
+    """Return the metrics that are shown: with applications what a person waits for, in place of rates and fairness."""
+    felt = felt_of(sweep)
+    return [METRICS[name] for name in ((*felt, *OF_LINKS) if felt else SHOWN)]
+
+
+def felt_of(sweep: Results) -> list[str]:
+    """List what there is to be told of applications."""
+    flows = [flow for record in sweep for flow in record.run["flows"]]
+    return [name for name in FELT_SHOWN if any(flow.get(name) is not None for flow in flows)]
 
 
 def columns_of(sweep: Results, metrics: Sequence[Metric] | None = None) -> list[Column]:
@@ -144,12 +149,12 @@ def columns_of(sweep: Results, metrics: Sequence[Metric] | None = None) -> list[
     if len({row.cell.scenario for row in rows}) > 1:
         columns.append(Column("scenario", "", [row.cell.scenario for row in rows]))
     columns += [Column(axis.rpartition(".")[2], "", [row.cell.axes.get(axis, "") for row in rows]) for axis in axes]
-    if any(len(cell.records) + len(cell.failures) > 1 for cell in sweep.cells):
-        columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
     if any(row.flow != ALL for row in rows):
         columns.append(Column("flow", "", [row.flow.removesuffix(" flows") for row in rows]))
         if not any(_says_cc(axis, rows) for axis in axes) and len({row.cc for row in rows} - {""}) > 1:
             columns.append(Column("cc", "", [row.cc for row in rows]))
+    if any(len(cell.records) + len(cell.failures) > 1 for cell in sweep.cells):
+        columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
     heading = Bottlenecks.of(sweep.records).heading
     shown = usual(sweep) if metrics is None else metrics
     columns += [Column(heading(metric), metric.unit, [row.value(metric) for row in rows], True) for metric in shown]
@@ -162,11 +167,11 @@ def _says_cc(axis: str, rows: Sequence[Row]) -> bool:
     return all(row.cell.axes.get(axis) == row.cc for row in rows if row.cc)
 
 
-def written(value: Estimate | Difference | None) -> str:
+def written(value: Estimate | Difference | None, *, has_interval: bool = True) -> str:
     """Write a mean with its interval, where there is one."""
     if value is None or value.mean is None:
         return "-"
-    return with_interval(float(value.mean), value.half_width)
+    return with_interval(float(value.mean), value.half_width if has_interval else None)
 
 
 def note(cell: Repeats) -> str:

@@ -332,7 +332,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("n", "Sound runs that have a value."),
         Column("mean", "Their mean."),
         Column("deviation", "Standard deviation of one run (n - 1 in the denominator); empty with fewer than two."),
-        Column("ci95_low", "Lower end of the 95 % confidence interval of the mean (Student's t); empty likewise."),
+        Column(
+            "ci95_low",
+            "Lower end of the 95 % confidence interval of the mean (Student's t); empty likewise, and where several "
+            "settings are pooled.",
+        ),
         Column("ci95_high", "Upper end."),
     ),
     "flow_series": (

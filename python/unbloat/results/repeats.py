@@ -117,7 +117,11 @@ def values_of(records: Sequence[Record]) -> Iterator[tuple[Record, MetricOf, flo
 
 
 def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:
-    """Yield a row per metric of a cell: mean, deviation and interval over the sound runs."""
+    """Yield a row per metric of a cell: mean, deviation and interval over the sound runs.
+
+    Where cells are pooled there is no interval: their settings are chosen, and not drawn like the luck of repeats.
+    """
+    is_pooled = len({tuple(record.cell_axes.items()) for record in cell.sound}) > 1
     for (of, metric), estimate in estimates(cell.sound).items():
         yield {
             "of": of,
@@ -125,6 +129,6 @@ def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:
             "n": estimate.n,
             "mean": estimate.mean,
             "deviation": estimate.deviation,
-            "ci95_low": estimate.low,
-            "ci95_high": estimate.high,
+            "ci95_low": None if is_pooled else estimate.low,
+            "ci95_high": None if is_pooled else estimate.high,
         }

@@ -185,7 +185,8 @@ class Results:
         ----------
         by : str or sequence of str, optional
             Axes, by their names or the last part of them. Runs that agree on these are pooled, so that the deviation
-            covers the other axes too. By default every axis but the seed's.
+            covers the other axes too. Then there is no interval: settings are chosen, and no sample of anything. By
+            default every axis but the seed's.
 
         Returns
         -------

@@ -164,6 +164,14 @@ def flow_label(run: Mapping[str, Any], where: str, number: int) -> str:
     )
 
 
+def flow_words(row: Row) -> int | str:
+    """Return a flow's number, or what a mean is of, with the name of its group if that has one."""
+    number: int | str = row["flow"]
+    if not row.get("name"):
+        return number
+    return f"{row['name']}: {number}" if isinstance(number, str) else f"{number} {row['name']}"
+
+
 def joined(where: str, what: str) -> str:
     """Put the name of a run before that of something in it."""
     return f"{where}: {what}" if where and what else where or what
