@@ -5,36 +5,17 @@ from typing import Any
 
 import pytest
 import unbloat as ub
+from made_up_runs import CC, flow, in_turn, run
 from unbloat.report.answer import amount, answer_of
-from unbloat.report.figures.values import points
+from unbloat.report.figures.values import points, quantity
 from unbloat.report.sweep_table import columns_of
-from unbloat.results.bottleneck import add_up
+from unbloat.results.bottleneck import Bottlenecks, add_up
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Failure, Outcome, Record
 from unbloat.results.results import Results
 
-CC = "flows.0.cc"
 LIMIT = "link.bottleneck.queue.limit"
 QUEUE = "queue"
-
-
-def flow(number: int, cc: str, goodput: float) -> dict[str, Any]:
-    counts = {"sent_packets": 100, "lost_packets": 2, "retransmitted_packets": 2, "completion_s": None}
-    return {"flow": number, "cc": cc, "goodput_mbps": goodput, **counts}
-
-
-def run(
-    axes: dict[str, str], delay: float, *flows: dict[str, Any], seed: int = 1, sound: bool = True, groups: Any = None
-) -> Record:
-    link = {"link": "bottleneck", "queue_delay_ms_mean": delay, "queue_delay_ms_p95": 2 * delay}
-    return Record(
-        axes,
-        {
-            **{"scenario": "made up", "on": "simulator", "seed": seed, "sound": sound, "duration_s": 10.0},
-            **{"jain_index": 1.0, "groups": groups or [len(flows)], "flows": list(flows)},
-            "links": [{**link, "utilisation_percent": 98.0}],
-        },
-    )
 
 
 def repeats(cc: str, goodputs: Iterable[float], delays: Iterable[float], **more: str) -> list[Record]:
@@ -133,17 +114,6 @@ def test_equal_sides_are_said_to_be_equal() -> None:
     assert answer(sides)[1].startswith("Goodput is highest with vegas and with reno alike; queueing delay is lowest")
 
 
-def in_turn(cc: str, first: float, second: float | None, seed: int = 1) -> Record:
-    """Two flows that have a link of 10 Mbit/s one after the other; `second` is when the download ends, if it does."""
-    flows = [
-        flow(0, cc, first) | {"name": "backup", "throughput_mbps": first},
-        flow(1, "cubic", 8.0) | {"name": "download", "throughput_mbps": 8.0, "completion_s": second},
-    ]
-    record = run({CC: cc}, 5.0, *flows, seed=seed, groups=[1, 1])
-    record.run["links"][0] |= {"rate_mbps": 10.0, "limit_bytes": 64000}
-    return record
-
-
 def test_rates_of_different_times_are_not_added_up() -> None:
     results = Results([in_turn("cubic", 7.0, 9.5), in_turn("vegas", 6.0, 8.5)])
     first, second, _ = answer_of(results).sentences
@@ -156,8 +126,10 @@ def test_rates_of_different_times_are_not_added_up() -> None:
     assert stats["all flows", "goodput_mbps"].isna().all() and stats["flow 1", "goodput_mbps"].tolist() == [8.0, 8.0]
     table = {column.head: column.cells for column in columns_of(results)}
     assert table["flow"] == 2 * ["all", "0 backup", "1 download"]
-    assert table["goodput of a flow"] == ["-", "7.00", "8.00", "-", "6.00", "8.00"]
-    assert [point.values for point in points(results.records, BY_KEY["goodput"])] == [(7.5,), (7.0,)]
+    assert table["goodput"] == ["-", "7.00", "8.00", "-", "6.00", "8.00"]
+    goodput = BY_KEY["goodput"]
+    assert [point.values for point in points(results.records, goodput)] == [(7.5,), (7.0,)]
+    assert quantity(goodput, Bottlenecks.of(results.records)) == "goodput of a flow (Mbit/s)"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import OUTPUT, RESULTS, WHAT, JsonOption, split_pair
+from unbloat.cli.options import OUTPUT, RESULTS, WHAT, JsonOption, MetricsOption, metrics_listed, split_pair
 from unbloat.cli.terminal import say, say_json
 
 PART = "comparison"
@@ -106,12 +106,14 @@ class ForResults:
     reasons: Path | None
     page: Path | None
     tolerance: Sequence[str]
+    metrics: Sequence[str]
 
     def words(self) -> list[str]:
         """List the options that were set, as they are typed."""
         single = {"--between": self.between, "--spread": self.spread, "--reasons": self.reasons, "--page": self.page}
         given = [(option, str(value)) for option, value in single.items() if value]
         given += [("--tolerance", text) for text in self.tolerance]
+        given += [("--metrics", ",".join(self.metrics))] if self.metrics else []
         return [word for pair in given for word in pair]
 
 
@@ -123,6 +125,7 @@ def command(
     tolerance: ToleranceOption = None,
     spread: SpreadOption = None,
     reasons: ReasonsOption = None,
+    metrics: MetricsOption = None,
     packets: PacketsOption = False,
     fields: FieldsOption = None,
     check: CheckOption = False,
@@ -131,7 +134,7 @@ def command(
 ) -> int:
     """Compare two or three sets of results, or two packet traces."""
     paths = [path for path in (a, b, c) if path]
-    given = ForResults(between, spread, reasons, page, tolerance or [])
+    given = ForResults(between, spread, reasons, page, tolerance or [], metrics_listed(metrics))
     if packets:
         for option in given.words()[:1]:
             raise InputError(f"compare {option} is for results, and --packets for packet traces: leave one out")
@@ -148,7 +151,12 @@ def compare_results(paths: Sequence[Path], given: ForResults, as_json: bool) -> 
 
     tolerances = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in given.tolerance)
     compared = compare(
-        *paths, between=given.between, tolerance=tolerances or None, spread=given.spread, reasons=given.reasons
+        *paths,
+        between=given.between,
+        tolerance=tolerances or None,
+        spread=given.spread,
+        reasons=given.reasons,
+        metrics=given.metrics,
     )
     report = compared.report()
     say_json(report.data) if as_json else say(report.text())

@@ -81,6 +81,19 @@ def plot_kinds(incomplete: str) -> list[str]:
     return _behind_commas((*KINDS, *SHORT), incomplete)
 
 
+MetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metrics",
+        metavar="NAME,...",
+        help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
+        autocompletion=metric_names,
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 def _behind_commas(names: Iterable[str], incomplete: str) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
@@ -198,6 +211,13 @@ def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, st
     if not name or not equals:
         raise InputError(f"{option}: {text} is not {form}, such as {example}")
     return name.strip(), value.strip()
+
+
+def metrics_listed(names: Sequence[str] | None) -> list[str]:
+    """Split what `--metrics` was given; raises `InputError` for an unknown one."""
+    from unbloat.results.metrics import metric_named
+
+    return [metric_named(name).key for name in listed(names, "--metrics")]
 
 
 def listed(texts: Sequence[str] | None, option: str) -> list[str]:

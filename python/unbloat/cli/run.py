@@ -11,9 +11,11 @@ from unbloat._core import InputError
 from unbloat.cli.options import (
     OUTPUT,
     JsonOption,
+    MetricsOption,
     ScenarioArgument,
     keeping_runs,
     listed,
+    metrics_listed,
     plot_kinds,
 )
 from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
@@ -88,6 +90,7 @@ def command(
     scenario: ScenarioArgument,
     given: RunOptions = USUAL,
     live: LiveOption = False,
+    metrics: MetricsOption = None,
     as_json: JsonOption = False,
     output: OutputOption = None,
     figure: FigureOption = None,
@@ -100,7 +103,7 @@ def command(
 
     Every cell of the scenario's grid is run once; `unbloat sweep` repeats cells.
     """
-    panels = listed(plot, "--plot")
+    panels, shown = listed(plot, "--plot"), metrics_listed(metrics)
     check_figure(figure, panels)
     from unbloat.report.run_table import text_of
     from unbloat.runs.experiment import numbered, run
@@ -113,7 +116,7 @@ def command(
     if pcap:
         for number in range(len(results)):
             tell(f"wrote {numbered(pcap, number, len(results))}")
-    say_json(results.as_dict()) if as_json else say(text_of(results))
+    say_json(results.as_dict()) if as_json else say(text_of(results, shown))
 
 
 def check_figure(figure: Path | None, panels: list[str]) -> None:

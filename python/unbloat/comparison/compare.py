@@ -17,7 +17,7 @@ from unbloat.results import files
 from unbloat.results.axes import columns_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey
-from unbloat.results.metrics import ALL, METRICS
+from unbloat.results.metrics import ALL, METRICS, Metric, metric_named
 from unbloat.results.record import Record
 from unbloat.results.results import Results
 from unbloat.results.statistics import Estimate
@@ -162,6 +162,7 @@ def compare(
     tolerance: Mapping[str, Tolerance] | None = None,
     spread: Source | None = None,
     reasons: str | Path | None = None,
+    metrics: Sequence[str] = (),
 ) -> Comparison:
     """Compare results cell by cell and metric by metric: B with A, and C with B.
 
@@ -183,6 +184,8 @@ def compare(
         Runs of the same cells along an axis that should make no difference: a difference within their range is none.
     reasons : path, optional
         A TOML file with reasons for what lies outside the tolerances.
+    metrics : sequence of str
+        What `print` lays out, such as `completion`; within tolerances nothing else is compared.
 
     Returns
     -------
@@ -200,7 +203,7 @@ def compare(
     >>> ub.compare(simulated, real, tolerance={"goodput": "5%", "rtt": "10%"}).is_within
 
     """
-    options = Options(spread, None if reasons is None else Path(reasons), between, tolerance)
+    options = Options(spread, None if reasons is None else Path(reasons), between, tolerance, metrics)
     sets = [Side.of(each) for each in (a, b, c) if each is not None]
     return _three(sets, options) if c is not None else _two(sets, options)
 
@@ -244,11 +247,21 @@ class Options:
     reasons: Path | None
     between: str | None
     tolerance: Mapping[str, Tolerance] | None
+    metrics: Sequence[str]
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """The metrics that are compared within tolerances."""
-        return criteria_of(self.tolerance)
+        every = {criterion.name: criterion for criterion in criteria_of(self.tolerance)}
+        wanted = [metric.key for metric in self.shown] or list(every)
+        if unknown := [key for key in wanted if key not in every]:
+            raise InputError(f"metrics: {unknown[0]} has no tolerance here: give one, such as {unknown[0]}=5%")
+        return tuple(every[key] for key in wanted)
+
+    @property
+    def shown(self) -> tuple[Metric, ...]:
+        """The metrics that are laid out; none for the usual ones."""
+        return tuple(metric_named(name) for name in self.metrics)
 
     def known_reasons(self) -> list[KnownReason]:
         """Read the reasons."""
@@ -261,7 +274,7 @@ def _two(sets: Sequence[Side], options: Options) -> Comparison:
     a, b = _sides(sets, options.between)
     names = (a.name, b.name)
     if is_sweep([*a.records, *b.records]) and not (options.reasons or options.spread or options.tolerance):
-        return Comparison((difference.compare(names, a.records, b.records),))
+        return Comparison((difference.compare(names, a.records, b.records, options.shown),))
     around = _perturbed(options, a.records, b.records)
     why = options.known_reasons()
     return Comparison((tolerance.compare(names, a.records, b.records, why, around, options.criteria),))

@@ -158,7 +158,9 @@ def _tables(results: Results) -> Iterator[Part]:
     cells = sweep_table.columns_of(results)
     is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
     title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
-    yield Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
+    table = Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
+    rows = len(cells[0].cells)
+    yield table if rows <= MANY else Fold(f"{title} ({rows} rows)", [table])
     details = {"Every flow of every run": run_table.flows_columns, "Every link of every run": run_table.links_columns}
     for name, columns_of in details.items():
         columns = columns_of(results, titled=True)
@@ -209,7 +211,8 @@ def _again(results: Results) -> Iterator[Part]:
         yield Code(about.command)
     facts = [("unbloat", about.version), ("Hash of its code", about.code[:KEPT]), ("Kernel", ", ".join(about.kernel))]
     facts += [(f"Hash of `{name}`", hashed[:KEPT]) for name, hashed in about.controls.items()]
-    facts += [("Machine", ", ".join(filter(None, map(str, about.host.values())))), ("Time", about.time)]
+    host = {**about.host, **({"python": f"Python {about.host['python']}"} if about.host.get("python") else {})}
+    facts += [("Machine", ", ".join(filter(None, map(str, host.values())))), ("Time", about.time)]
     if known := [(term, said) for term, said in facts if said]:
         yield Facts(known)
     if about.scenario:

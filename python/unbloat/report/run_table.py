@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -10,7 +10,7 @@ from unbloat.report import sweep_table
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, fits, render, show
-from unbloat.results.metrics import AHEAD, MANY, METRICS, is_ahead
+from unbloat.results.metrics import AHEAD, FLOW_METRICS, MANY, METRICS, Metric, Row, is_ahead, metric_named
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
 from unbloat.results.results import Results
 from unbloat.scenario.checks import count_of
@@ -38,16 +38,28 @@ REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 """How well the machine kept up with a run in real time."""
 
 
-def text_of(results: Results) -> str:
-    """Format runs for a terminal: title, path, the table of flows, the table of links."""
+def text_of(results: Results, metrics: Sequence[str] = ()) -> str:
+    """Format runs for a terminal: title, path, the table of flows, the table of links.
+
+    `metrics` replace the usual ones, by their short names or their columns.
+    """
     doubts = [f"warning: {doubt}" for doubt in results.doubts]
     notes = [AHEAD] if any(is_ahead(record.run) for record in results) else []
-    parts = [headline(results), *_tables(results), *notes, *doubts, *warnings(results.records)]
+    parts = [
+        headline(results),
+        *_tables(results, [metric_named(name) for name in metrics]),
+        *notes,
+        *doubts,
+        *warnings(results.records),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _tables(results: Results) -> Iterator[str]:
+def _tables(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
     """Yield the tables; where they are long and too wide for the screen, those of each cell by themselves."""
+    if metrics:
+        yield from _chosen(results, metrics)
+        return
     tables = [flows_columns(results), links_columns(results)]
     if all(map(fits, tables)) or len(tables[0][0].cells) <= MANY or not results.axes:
         yield from map(render, tables)
@@ -60,6 +72,28 @@ def _tables(results: Results) -> Iterator[str]:
         alone = Results([Record({}, record.run)])
         yield ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in record.axes.items())
         yield from (render(columns) for columns in (flows_columns(alone), links_columns(alone)))
+
+
+def _chosen(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield a table of flows, of links and of runs, each with those of the metrics that it has."""
+    parts: dict[str, tuple[str, Callable[[Row], object], Callable[[dict[str, Any]], Sequence[Row]]]] = {
+        "flow": ("flow", names.flow_words, flow_rows),
+        "link": ("link", lambda link: link["link"], lambda run: run["links"]),
+        "run": ("", lambda _: "", lambda run: [run]),
+    }
+    for of, (head, called, rows_of) in parts.items():
+        own = [metric for metric in metrics if metric.of == of]
+        rows = [
+            (record, row)
+            for record in results.records
+            for row in rows_of(record.run)
+            if any(row.get(metric.name) is not None for metric in own)
+        ]
+        if rows:
+            columns = axis_columns(results, [record for record, _ in rows])
+            columns.append(Column(head, "", [called(row) for _, row in rows]))
+            columns += [Column(each.title, each.unit, [row.get(each.name) for _, row in rows]) for each in own]
+            yield render([*columns, soundness(record for record, _ in rows)])
 
 
 def headline(results: Results) -> str:
@@ -128,7 +162,7 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     names = {flow["name"].partition(": ")[0] if flow.get("name") else None for flow in flows}
     name = names.pop() if len(names) == 1 else None
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
-    for key in (*FLOW_COLUMNS, *APP_COLUMNS):
+    for key in [metric.name for metric in FLOW_METRICS if any(metric.name in flow for flow in flows)]:
         known = [flow[key] for flow in flows if flow.get(key) is not None]
         row[key] = fmean(known) if known else None
     return row

@@ -59,8 +59,6 @@ class Bottlenecks:
 
     def heading(self, metric: Metric) -> str:
         """Return what a metric is called by itself, with the bottleneck's name where that is to be told."""
-        if metric.name in RATES and not self.is_shared:
-            return f"{metric.title} of a flow"
         return ", ".join(filter(None, [metric.title, self.name if metric.of == "link" else ""]))
 
 

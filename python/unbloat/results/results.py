@@ -216,6 +216,7 @@ class Results:
         *,
         between: str | None = None,
         tolerance: Mapping[str, Tolerance] | None = None,
+        metrics: Sequence[str] = (),
     ) -> Comparison:
         """Compare these results (A) with others (B), or two labels of one of their axes.
 
@@ -228,6 +229,8 @@ class Results:
             axis with just two labels needs no more than its name.
         tolerance : mapping, optional
             How far metrics may lie apart, as `unbloat.compare` has it.
+        metrics : sequence of str
+            What is laid out.
 
         Returns
         -------
@@ -241,7 +244,7 @@ class Results:
         """
         from unbloat.comparison.compare import compare  # It knows how to compare results, which know nothing of it.
 
-        return compare(self, other, between=between, tolerance=tolerance)
+        return compare(self, other, between=between, tolerance=tolerance, metrics=metrics)
 
     def plot(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -12,7 +12,7 @@ from matplotlib.ticker import NullLocator
 
 from unbloat._core import InputError
 from unbloat.report.figures import names
-from unbloat.report.figures.style import COLOURS, MARKERS, Size, Style, colour, dashes, name_above, small
+from unbloat.report.figures.style import COLOURS, GREY, HALO, MARKERS, Size, Style, colour, dashes, name_above, small
 from unbloat.report.figures.values import axes_of, groups_of, points, quantity, reach
 from unbloat.report.table import show
 from unbloat.results.axes import axis_named, base_values
@@ -135,6 +135,7 @@ def lines(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: 
             elinewidth=0.8 * size.line,
         )
     _finish(axes, axis, quantity(metric, Bottlenecks.of(records)), [curve.label for curve in drawn], size)
+    _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
 
 
 def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: str | None) -> None:
@@ -156,6 +157,34 @@ def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: s
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
     _finish(axes, axis, quantity(metric, Bottlenecks.of(records)), [curve.label for curve in drawn], size)
+    _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
+
+
+def missing_along(records: Sequence[Record], metric: Metric, axis: str) -> dict[str, tuple[int, int]]:
+    """Return at which labels of an axis runs have no value: how many have one, and how many there are.
+
+    What never has one, such as the completion time of an endless flow, does not count.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for group in groups_of(records, metric):
+        drawn = points(records, metric, group)
+        for point in drawn if any(point.values for point in drawn) else []:
+            label = point.axes.get(axis, "")
+            known, total = found.get(label, (0, 0))
+            found[label] = known + len(point.values), total + len(point.values) + point.missing
+    return {label: (known, total) for label, (known, total) in found.items() if known < total}
+
+
+def _mark_missing(axes: Axes, axis: Along, missing: Mapping[str, tuple[int, int]], size: Size) -> None:
+    """Mark where means are over some of the runs only, or over none, with an open marker and how many there are."""
+    style: Style = {"color": GREY, "markerfacecolor": "white", "clip_on": False, "zorder": 5}
+    words: Style = {"ha": "center", "va": "bottom", "fontsize": size.small, "path_effects": HALO}
+    frame: Style = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+    for place, label in zip(axes.get_xticks(), axis.labels, strict=False):
+        if label in missing:
+            known, total = missing[label]
+            axes.plot([place], [0], "o", transform=axes.get_xaxis_transform(), markersize=4 * size.line, **style)
+            axes.annotate(f"{known} of {total} runs", (place, 0), xytext=(0, 4 * size.line), **frame, **words)
 
 
 def _places(axes: Axes, axis: Along) -> list[float]:

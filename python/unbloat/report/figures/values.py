@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ def metrics_named(wanted: Sequence[str]) -> list[Metric]:
 def quantity(metric: Metric, bottlenecks: Bottlenecks) -> str:
     """Name a metric with its unit, as an axis has it, and with the link that it is of where there are several."""
     name = bottlenecks.heading(metric).removesuffix(" mean")
+    if metric.name in RATES and not bottlenecks.is_shared:
+        name += " of a flow"  # They do not add up, so that means are drawn.
     return f"{name} ({metric.unit})" if metric.unit else name
 
 
@@ -81,6 +84,8 @@ class Point:
 
     axes: dict[str, str]
     values: tuple[float, ...]
+    missing: int = 0
+    """Sound runs without a value, such as those that ended before a flow did."""
 
     @property
     def estimate(self) -> Estimate:
@@ -91,13 +96,15 @@ class Point:
 def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[Point]:
     """Return a point for each cell of the grid in its order; unsound runs do not count."""
     cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
+    missing: Counter[tuple[tuple[str, str], ...]] = Counter()
     bottlenecks = Bottlenecks.of(records)
     for record in records:
         values = cells.setdefault(tuple(record.cell_axes.items()), [])
         value = value_of(record.run, metric, bottlenecks, group) if record.is_sound else None
         if value is not None:
             values.append(float(value))
-    return [Point(dict(axes), tuple(values)) for axes, values in cells.items()]
+        missing[tuple(record.cell_axes.items())] += record.is_sound and value is None
+    return [Point(dict(axes), tuple(values), missing[axes]) for axes, values in cells.items()]
 
 
 def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
