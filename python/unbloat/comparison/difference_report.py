@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from unbloat.comparison.difference import CellDifference, MetricDifference, SweepComparison
 from unbloat.comparison.tolerance_report import cell_columns, sides_named
@@ -10,7 +10,7 @@ from unbloat.report.parts import Listing, Part, Table
 from unbloat.report.report import Report
 from unbloat.report.sweep_table import FELT_SHOWN, SHOWN, written
 from unbloat.report.table import Column
-from unbloat.results.metrics import ALL, METRICS, Metric
+from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.statistics import CONFIDENCE
 from unbloat.scenario.checks import count_of
 
@@ -47,9 +47,12 @@ def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDi
     return ((cell, metric) for cell in comparison.cells for metric in cell.metrics)
 
 
-def _shown(cell: CellDifference, wanted: Sequence[Metric]) -> Iterator[MetricDifference]:
+def _shown(cell: CellDifference, comparison: SweepComparison) -> Iterator[MetricDifference]:
     """Yield the metrics that are wanted, by default those which `unbloat sweep` prints, whose means differ."""
+    wanted = comparison.shown
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
+    if not (wanted or comparison.bottlenecks.is_shared):
+        metrics.pop((ALL, "jain_index"), None)  # It is of goodputs at different times.
     names = [metric.name for metric in wanted] or [*FELT_SHOWN, *SHOWN]
     places = [(cell.link if METRICS[name].of == "link" else ALL, name) for name in names]
     of_flows = [name for name in names if METRICS[name].of == "flow" and (wanted or name in OF_EACH_FLOW)]
@@ -61,7 +64,7 @@ def _shown(cell: CellDifference, wanted: Sequence[Metric]) -> Iterator[MetricDif
 
 
 def _columns(comparison: SweepComparison) -> list[Column]:
-    rows = [(cell, metric) for cell in comparison.cells for metric in _shown(cell, comparison.shown)]
+    rows = [(cell, metric) for cell in comparison.cells for metric in _shown(cell, comparison)]
     columns = cell_columns([cell.place for cell, _ in rows]) if rows else []
     metrics = [metric for _, metric in rows]
     flows = [cell.flows.get(metric.of, "") for cell, metric in rows]
@@ -94,7 +97,7 @@ def _remarks(comparison: SweepComparison) -> list[Part]:
     for side, places in zip("AB", comparison.only, strict=True):
         if places:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
-    if any(metric.is_fixed for cell in comparison.cells for metric in _shown(cell, comparison.shown)):
+    if any(metric.is_fixed for cell in comparison.cells for metric in _shown(cell, comparison)):
         parts.append(
             f"{FIXED} marks a difference between repeats that are all alike: hardly anything in the scenario is "
             "random, so the difference is exact, and statistics have nothing to add."

@@ -93,7 +93,8 @@ def rows_of(sweep: Results) -> Iterator[Row]:
         link = bottlenecks.link(cell.records[0].run)["link"] if cell.records else ""
         of_all = {name: value for (of, name), value in found.items() if of in (ALL, link)}
         if not bottlenecks.is_shared:
-            of_all = {name: value for name, value in of_all.items() if name not in RATES}
+            # Nor is it fair or unfair what flows have at different times.
+            of_all = {name: value for name, value in of_all.items() if name not in (*RATES, "jain_index")}
         yield Row(cell, of_all, ALL, "", all(names.flow_group(flow) in ends for flow in flows), is_alike)
         if are_told and 1 < len(flows) <= MANY:
             for flow in flows:
