@@ -133,7 +133,7 @@ def _drawn(columns: Sequence[Column], widths: Sequence[int]) -> str:
     for row in rows:
         cells = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
         if row is rows[0]:  # Heads of one line stand above their units.
-            lines_of_heads = max(map(len, cells))
+            lines_of_heads = max(map(len, cells), default=1)
             cells = [[""] * (lines_of_heads - len(cell)) + cell for cell in cells]
         for line in zip_longest(*cells, fillvalue=""):
             drawn = (align(cell, width) for align, cell, width in zip(aligns, line, widths, strict=True))
