@@ -125,7 +125,7 @@ def answer_of(results: Results) -> Answer:
     question = Question(results)
     leads = [lead for measure in question.measures for lead in question.leads(measure)]
     told = _between(question, leads) if question.axis else _within(question)
-    undecided = [lead for lead in leads if lead.is_open]
+    undecided = [lead for lead in leads if lead.is_open and not lead.is_tie]
     sentences = [*told, certainty(results, undecided)]
     return Answer(sentences, [_undecided(lead) for lead in undecided], list(question.unfinished()))
 
@@ -170,7 +170,7 @@ class Question:
         measures = [each for each in FELT if any(flow.get(each.column) is not None for flow in flows)]
         for each in measures[:MOST_FELT]:
             metric, best = METRICS[each.column], min if each.is_less_better else max
-            name = metric.title.removesuffix(" mean")
+            name = metric.key.replace("_", " ")
             more = "less" if each.is_less_better else "more"
             yield Measure(
                 name, metric.unit, partial(_folded, each.column), best, each.ahead, more, each.said, is_felt=True

@@ -28,6 +28,8 @@ ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
+MOST_FELT = 3
+"""Not more of what applications wait for is drawn."""
 FEW = 4
 """Cells whose names find room in a narrow picture."""
 OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -138,13 +140,24 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
     if len(results.cells) > 1 and len(results.records) > 1:
         over = "lines" if _has_numbers(results) else "bars"
-        for kind, (caption, metrics) in OF_CELLS.items():
+        for kind, (caption, metrics) in _of_cells(results).items():
             # A column has no room for the names of many points.
             width: Width = "column" if metrics or len(results.cells) <= FEW else "page"
             yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
     if results.has_series and 0 < len(results.records) <= MANY:
         for kind, caption in OVER_TIME.items():
             yield caption, results.plot(kind, width="column", title="")
+
+
+def _of_cells(results: Results) -> Mapping[str, tuple[str, Sequence[str]]]:
+    """Return the pictures of cells, each with its caption and what it draws; with applications what people wait for."""
+    felt = [METRICS[name] for name in sweep_table.felt_of(results)][:MOST_FELT]
+    if not felt:
+        return OF_CELLS
+    of_felt = {
+        each.key: (f"{each.title.removesuffix(' mean').capitalize()} of each cell", (each.key,)) for each in felt
+    }
+    return {**of_felt, "queue_delay": OF_CELLS["queue_delay"]}
 
 
 def _has_numbers(results: Results) -> bool:

@@ -10,6 +10,7 @@ from unbloat.report import sweep_table
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, fits, render, show
+from unbloat.results.bottleneck import ANSWERS, RATES
 from unbloat.results.metrics import AHEAD, FLOW_METRICS, MANY, METRICS, Metric, Row, is_ahead, metric_named
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
 from unbloat.results.results import Results
@@ -163,9 +164,15 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     name = names.pop() if len(names) == 1 else None
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
     for key in [metric.name for metric in FLOW_METRICS if any(metric.name in flow for flow in flows)]:
-        known = [flow[key] for flow in flows if flow.get(key) is not None]
-        row[key] = fmean(known) if known else None
+        known = [[flow[key] for flow in part if flow.get(key) is not None] for part in _ways(flows, key)]
+        row[key] = max((fmean(each) for each in known if each), default=None)
     return row
+
+
+def _ways(flows: Sequence[dict[str, Any]], key: str) -> list[list[dict[str, Any]]]:
+    """Split an application's flows by their direction where rates are told, which are those of the greater one."""
+    answers = [flow for flow in flows if str(flow.get("name") or "").endswith(ANSWERS)]
+    return [answers, [flow for flow in flows if flow not in answers]] if key in RATES else [list(flows)]
 
 
 def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
