@@ -382,7 +382,8 @@ def _in_several(measure: Measure, leads: Sequence[Lead]) -> str:
         name, own = ranked[0]
         head = f"with {name} in {len(own)} of {len(leads)} settings ({gaps[0]} {measure.more} than the next)"
         told.insert(0, head)
-    told += [f"with several alike in {ties}"] if (ties := sum(lead.is_tie for lead in leads)) else []
+    if ties := sum(lead.is_tie for lead in leads):
+        told.append(f"with several alike in {ties}{'' if ranked else f' of {len(leads)} settings'}")
     more = f" and with {_count_others(len(ranked) - MOST)} in the rest" if len(ranked) > MOST else ""
     return ", ".join(told) + more
 
