@@ -145,9 +145,10 @@ def execute(
         raise InputError("pcap_links: adds packets to the file that pcap names: name one")
     if pcap and not Path(pcap).absolute().parent.is_dir():
         raise InputError(f"pcap: there is no folder {Path(pcap).parent} to write {Path(pcap).name} to")
-    experiment = Experiment(source, manner, only)
-    experiment.run(series, pcap, pcap_links)
-    return experiment.results(experiment.records(), series)
+    with source.placing_errors():
+        experiment = Experiment(source, manner, only)
+        experiment.run(series, pcap, pcap_links)
+        return experiment.results(experiment.records(), series)
 
 
 def chosen_source(

@@ -83,8 +83,10 @@ def sweep(
     if dask and on != "simulator":
         raise InputError(f"dask: a cluster runs simulations; runs with on = {on} are for this machine alone")
     manner = Manner(on, kernel, cache, progress, jobs)
-    experiment = Experiment(chosen_source(source, overrides, cc, seed), manner, only, repeat)
-    return run_through(experiment, dask).warn()
+    chosen = chosen_source(source, overrides, cc, seed)
+    with chosen.placing_errors():
+        results = run_through(Experiment(chosen, manner, only, repeat), dask)
+    return results.warn()
 
 
 def run_through(experiment: Experiment, dask: str | None = None) -> Results:
