@@ -220,9 +220,7 @@ def test_several_controls_are_an_axis(small: Path, tmp_path: Path) -> None:
 
 def test_a_choice_that_leaves_no_cell_is_a_sentence(sweep: Path) -> None:
     for run in (ub.run, ub.sweep):
-        with pytest.raises(
-            ub.InputError, match=r"only: picks none of the 4 cells; the first one has flows\.0\.cc=reno"
-        ):
+        with pytest.raises(ub.InputError, match=r"only: picks none of the 4 cells; the first has flows\.0\.cc=reno"):
             run(sweep, only=lambda axes: False)
 
 

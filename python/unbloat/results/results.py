@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from unbloat._core import InputError
 from unbloat.results import files
 from unbloat.results.about import About
-from unbloat.results.axes import axis_named, columns_of
+from unbloat.results.axes import Only, axis_named, columns_of, picked
 from unbloat.results.metrics import NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record, scalars, why_unsound
 from unbloat.results.repeats import Repeats, cells_of, stats_of
@@ -208,6 +209,56 @@ class Results:
         return self._stats(by)
 
     # ------------------------------------------------------------ What is done with them
+
+    def only(self, pick: Only | None = None, /, **labels: object) -> Results:
+        """Choose cells of the grid.
+
+        Parameters
+        ----------
+        pick : dict or callable, optional
+            Labels by axes, or a function that gets the axes of a cell and returns whether it is wanted.
+        **labels
+            The same as a dictionary: axes by the last part of their names, each with a label or several. A number is
+            one in base units.
+
+        Returns
+        -------
+        Results
+            The runs of these cells, with their series.
+
+        Raises
+        ------
+        InputError
+            If there is no such axis, label or cell.
+
+        Examples
+        --------
+        >>> r.only(cc="cubic", rate=["1mbit", "2mbit"]).plot("box")
+
+        """
+        cells = [outcome.axes for outcome in self._outcomes]
+        kept: Sequence[int] = range(len(cells))
+        for choice in (pick, labels or None):
+            if choice is not None:
+                kept = sorted({*kept}.intersection(picked(choice, cells)))
+        if not kept:
+            raise InputError("only: picks no cell")
+        return self.part(kept)
+
+    def part(self, numbers: Sequence[int], without: Collection[str] = ()) -> Results:
+        """Return runs by their numbers in the tables; axes that tell none of them apart may be left out."""
+        place = {number: new for new, number in enumerate(numbers)}
+
+        def fetched(kind: SeriesKind) -> pd.DataFrame:
+            values = self.series(kind)
+            mine = values[values["run"].isin(numbers)]
+            return mine.assign(run=mine["run"].map(place))
+
+        outcomes = [
+            replace(each, axes={axis: label for axis, label in each.axes.items() if axis not in without})
+            for each in (self._outcomes[number] for number in numbers)
+        ]
+        return Results(outcomes, self.about, fetched if self._fetch_series else None, is_recorded=self._is_recorded)
 
     def compare(
         self,

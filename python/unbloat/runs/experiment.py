@@ -19,6 +19,7 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.results.about import About
+from unbloat.results.axes import Only, picked
 from unbloat.results.record import Outcome, Record, flows_by_group
 from unbloat.results.results import Results, Series, of_runs
 from unbloat.runs.checkpoint import Checkpoint
@@ -58,7 +59,7 @@ def run(
     series: bool | str = False,
     pcap: str | Path | None = None,
     pcap_links: bool = False,
-    only: Pick | None = None,
+    only: Only | None = None,
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
@@ -90,8 +91,9 @@ def run(
         Write the packets at the senders to this file; for several runs, to one file each.
     pcap_links : bool
         Write the packets at the far ends of links too.
-    only : callable, optional
-        A function that gets the axes of a cell and returns whether to run it.
+    only : dict or callable, optional
+        Labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", "2mbit"]}`, or a function that gets the axes of a
+        cell and returns whether to run it.
     cache : bool, optional
         Whether finished runs are reused. True: on the kernel too, if code and kernel release are the same. False: no
         run is reused, and none is kept. By default, runs in the simulator and in guests are reused, and on the kernel
@@ -128,14 +130,12 @@ def run(
 
 Control = str | Path
 """A congestion control: its name, or its file."""
-Pick = Callable[[Mapping[str, str]], bool]
-"""Called with the axes of a cell; returns whether to run it."""
 
 
 def execute(
     source: Source,
     manner: Manner,
-    only: Pick | None = None,
+    only: Only | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
     pcap_links: bool = False,
@@ -279,7 +279,7 @@ Work = Callable[["Mapping[Task, Planned]"], None]
 class Experiment:
     """The runs of a scenario, and the store that holds or will hold them."""
 
-    def __init__(self, source: Source, manner: Manner, only: Pick | None = None, repeats: int | None = None) -> None:
+    def __init__(self, source: Source, manner: Manner, only: Only | None = None, repeats: int | None = None) -> None:
         """Plan one run for each cell that `only` picks, or with `repeats` so many with other seeds.
 
         Raises `InputError` if it picks none.
@@ -294,15 +294,12 @@ class Experiment:
         self._controls = identity.built_in_hashes()
         self._code = Code.now()
         cells = source.cells()
-        picked = [cell for cell in cells if only is None or only(dict(cell.axes))]
-        if not picked:
-            first = ", ".join(f"{axis}={label}" for axis, label in cells[0].axes) or "no axes"
-            raise InputError(f"only: picks none of the {count_of(len(cells), 'cell')}; the first one has {first}")
+        chosen = [cells[number] for number in picked(only, [dict(cell.axes) for cell in cells])]
         if repeats is None:  # Of a sweep some cells may fail, and it says itself which.
-            for cell in picked:
+            for cell in chosen:
                 cell.check(manner.on)
         where = manner.where()
-        for cell in picked:
+        for cell in chosen:
             self._plan(cell, where)
 
     def _plan(self, cell: _core.Cell, where: Sequence[str]) -> None:

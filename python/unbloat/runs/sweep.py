@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from unbloat._core import Error, InputError
+from unbloat.results.axes import Only
 from unbloat.results.record import Failure
 from unbloat.results.results import Results
-from unbloat.runs.experiment import Control, Experiment, Manner, Pick, Planned, chosen_source, refuse
+from unbloat.runs.experiment import Control, Experiment, Manner, Planned, chosen_source, refuse
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import SweepProgress
 from unbloat.runs.task import Task
@@ -32,7 +33,7 @@ def sweep(
     kernel: str | None = None,
     cc: Control | Sequence[Control] | None = None,
     seed: int | None = None,
-    only: Pick | None = None,
+    only: Only | None = None,
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
