@@ -21,9 +21,10 @@ BLOCK = re.compile(
 )
 """A block of code that is marked, by a comment on the line before it:
 
-`runs`: the commands run (those in Python of a page as one program), `fails`: they end with status 2, `runs in a guest`: they run and start one; `runs as root`:
-all of a page do so one after the other, in a guest, whose kernel they may change. `prints`: the commands before it
-print this, to the letter; `file NAME`: they find this file. The blocks of a page share a folder.
+`runs`: the commands run (those in Python of a page as one program), `fails`: they end with status 2, `runs in a guest`:
+they run and start one; `runs as root`: all of a page do so one after the other, in a guest, whose kernel they may
+change. `prints`: the commands before it print this, to the letter; `file NAME`: they find this file. The blocks of a
+page share a folder.
 """
 AS_ROOT = "runs as root"
 GUESTS = {AS_ROOT, "runs in a guest"}

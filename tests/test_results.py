@@ -171,7 +171,7 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
     assert list(longer.runs["link.bottleneck.rate"]) == ["1mbit", "2mbit"]
     del scenario["name"]
     assert source_of(scenario).cells()[0].name == "scenario"
-    with pytest.raises(ub.InputError, match="^duraton: no such key"):
+    with pytest.raises(ub.InputError, match=r"^duraton: no such key"):
         ub.run({**scenario, "duraton": 1})
     with pytest.raises(ub.InputError, match=r"^flows\.0\.cc: there is no congestion control"):
         ub.run({**scenario, "flows": [{"cc": "renno"}]})

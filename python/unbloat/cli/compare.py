@@ -35,7 +35,7 @@ BetweenOption = Annotated[
     typer.Option(
         "--between",
         metavar="AXIS=LABEL_A,LABEL_B",
-        help="Compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic.",
+        help="Compare A's cells with one label of an axis with B's (or its own) with another: cc=cubic,vegas.",
         rich_help_panel=WHAT,
     ),
 ]

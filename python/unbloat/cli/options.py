@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from unbloat._core import InputError
 from unbloat.scenario.checks import Backend
 from unbloat.system.interrupts import Ended
+
+if TYPE_CHECKING:
+    from unbloat.results.results import Results
 
 WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
 """Headings of options."""
@@ -107,6 +110,14 @@ ScenarioArgument = Annotated[
 ]
 RESULTS = "What `-o` wrote: a folder, or one above several; or a file that `--json` printed."
 ResultsArgument = Annotated[Path, typer.Argument(metavar="RESULTS", help=RESULTS, show_default=False)]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="AXIS=LABEL,...",
+        help="Only the cells with these labels of an axis, such as cc=cubic,vegas; may be given several times.",
+    ),
+]
 ControlOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -190,6 +201,15 @@ def overrides_of(
 
         overrides.update(cases(scenario, overrides, times))
     return overrides
+
+
+def chosen(results: Results, only: Sequence[str] | None) -> Results:
+    """Pick the cells of results that `--only` names."""
+    wanted: dict[str, list[str]] = {}
+    for text in only or []:
+        axis, labels = split_pair(text, "--only", "AXIS=LABEL,...", "cc=cubic,vegas")
+        wanted.setdefault(axis, []).extend(listed([labels], "--only"))
+    return results.only(wanted) if wanted else results
 
 
 def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, str]:

@@ -18,14 +18,14 @@ from unbloat.results.metrics import NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record, scalars, why_unsound
 from unbloat.results.repeats import Repeats, cells_of, stats_of
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
-from unbloat.scenario.checks import count_of
+from unbloat.scenario.checks import count_of, names_in
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from unbloat.comparison.compare import Comparison
+    from unbloat.comparison.compare import Comparison, Labels
     from unbloat.comparison.tolerance import Tolerance
     from unbloat.report.figures.kinds import Width
 
@@ -264,7 +264,7 @@ class Results:
         self,
         other: Results | str | Path | None = None,
         *,
-        between: str | None = None,
+        between: Labels | None = None,
         tolerance: Mapping[str, Tolerance] | None = None,
     ) -> Comparison:
         """Compare these results (A) with others (B), or two labels of one of their axes.
@@ -273,9 +273,10 @@ class Results:
         ----------
         other : Results or path, optional
             Results of the same cells.
-        between : str, optional
-            `AXIS=LABEL_A,LABEL_B`: compare A's cells with one label with B's (by default A's own) with the other. An
-            axis with just two labels needs no more than its name.
+        between : str or sequence or dict, optional
+            `AXIS=LABEL_A,LABEL_B`, `("AXIS", "LABEL_A", "LABEL_B")` or `{"AXIS": ["LABEL_A", "LABEL_B"]}`: compare A's
+            cells with one label with B's (by default A's own) with the other. An axis with just two labels needs no
+            more than its name.
         tolerance : mapping, optional
             How far metrics may lie apart, as `unbloat.compare` has it.
 
@@ -295,10 +296,10 @@ class Results:
 
     def plot(
         self,
-        *kinds: str,
+        *kinds: str | Sequence[str],
         other: Results | None = None,
         width: Width = "page",
-        metrics: Sequence[str] = (),
+        metrics: str | Sequence[str] = (),
         x: str | None = None,
         y: str | None = None,
         title: str | None = None,
@@ -307,16 +308,18 @@ class Results:
 
         Parameters
         ----------
-        *kinds : str
-            A panel each. Over time: `cwnd`, `rtt`, `queue` (bytes), `queue_delay`, `goodput`. Distributions within
-            runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on. Metrics over a sweep:
-            `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over delay, with an ellipse
-            for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`.
+        *kinds : str or sequence of str
+            A panel each; by default those that show most of these results. Over time: `cwnd`, `rtt`, `queue` (bytes),
+            `queue_delay`, `goodput`. Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise
+            `queue_delay_cdf` and so on. Metrics over a sweep: `bars`, `lines`, `heatmap`; over flows and runs: `box`,
+            `ecdf`, `eccdf`. Goodput over delay, with an ellipse for repeats: `delay_throughput`. Of nodes: `mesh`. Two
+            sets: `comparison`. Colours are those of the axis that is compared, dashes of the next one; others, and more
+            than a dozen lines over time, have panels of their own.
         other : Results, optional
             The second set of a `comparison`.
         width : {"page", "slide", "column"}
             Where it is looked at: size and type go by it.
-        metrics : sequence of str
+        metrics : str or sequence of str
             What a kind that draws metrics draws, such as `goodput` or `rtt_p95`.
         x, y : str, optional
             The axes of the sweep that run across, and up in a heat map.
@@ -340,7 +343,7 @@ class Results:
         """
         from unbloat.report.figures.draw import Choice, draw  # matplotlib takes a while to load
 
-        return draw(self, kinds, Choice(width, metrics, x, y, title), other)
+        return draw(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), other)
 
     def to_html(self, file: str | Path | None = None) -> str:
         """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
@@ -415,6 +418,11 @@ class Results:
     @property
     def _has_nodes(self) -> bool:
         return any(record.run.get("nodes") for record in self.records)
+
+    @property
+    def can_have_series(self) -> bool:
+        """Return whether time series are at hand, or can be recorded."""
+        return self._fetch_series is not None or self.has_series
 
     @property
     def has_series(self) -> bool:

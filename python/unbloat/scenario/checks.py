@@ -20,6 +20,12 @@ def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def names_in(*texts: str | Iterable[str]) -> list[str]:
+    """List names, which may be given one by one, in lists, or with commas between them."""
+    each = [name for text in texts for name in ([text] if isinstance(text, str) else text)]
+    return [name.strip() for text in each for name in text.split(",") if name.strip()]
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Offer the name that is spelled most like a word; empty if none is."""
     near = get_close_matches(word, list(names), 1)

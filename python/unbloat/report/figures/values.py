@@ -26,10 +26,10 @@ def metrics_named(wanted: Sequence[str]) -> list[Metric]:
     return [metric_named(name) for name in wanted or USUAL]
 
 
-def quantity(metric: Metric) -> str:
-    """Name a metric with its unit, as an axis has it."""
-    name = metric.title.removesuffix(" mean")
-    return f"{name} ({metric.unit})" if metric.unit else name
+def quantity(metric: Metric, unit: str | None = None) -> str:
+    """Name a metric with its unit, or another one, as an axis has it."""
+    name, unit = metric.title.removesuffix(" mean"), metric.unit if unit is None else unit
+    return f"{name} ({unit})" if unit else name
 
 
 # ---------------------------------------------------------------- Groups of flows
@@ -52,23 +52,37 @@ def value_of(run: Mapping[str, Any], metric: Metric, group: str = "") -> float |
     return value
 
 
-def values_of(records: Sequence[Record], metric: Metric) -> dict[str, np.ndarray]:
-    """Collect all values of a metric, those of single flows, links or runs, by cells and groups."""
-    values: dict[str, list[float]] = {}
+@dataclass(frozen=True)
+class Sample:
+    """All values of a metric in a cell, or in a group of its flows."""
+
+    label: str
+    axes: Mapping[str, str]
+    group: str
+    values: np.ndarray
+
+
+def values_of(records: Sequence[Record], metric: Metric) -> list[Sample]:
+    """Collect all values of a metric, those of single flows, links or runs, by cells and groups; empty ones too."""
+    values: dict[tuple[str, str], list[float]] = {}
+    cells: dict[str, Mapping[str, str]] = {}
     several = groups_of(records, metric) != [""]
     for record in records:
         if not record.is_sound:
             continue
         where = names.run_label(record)
-        for row in (
-            record.run["flows"] if metric.fold else [record.run["links"][0] if metric.of == "link" else record.run]
-        ):
-            label = names.joined(where, names.flow_group(row) if metric.fold and several else "")
+        cells[where] = record.cell_axes
+        rows = record.run["flows"] if metric.fold else [record.run["links"][0] if metric.of == "link" else record.run]
+        for row in rows:
+            group = names.flow_group(row) if metric.fold and several else ""
             value = row.get(metric.name)
-            found = values.setdefault(label or "all", [])
+            found = values.setdefault((where, group), [])
             if value is not None:
                 found.append(float(value))
-    return {label: np.array(found) for label, found in values.items()}
+    return [
+        Sample(names.joined(where, group) or "all", cells[where], group, np.array(found))
+        for (where, group), found in values.items()
+    ]
 
 
 # ---------------------------------------------------------------- Cells
