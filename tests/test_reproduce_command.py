@@ -72,6 +72,11 @@ def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
         ub.reproduce(tiny, table="tab9")
 
 
+def test_a_part_is_drawn_if_that_is_asked_for(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--claim", "window"]) == 0
+    assert not (tiny.parent / "results").exists() and "Figures" not in capsys.readouterr().out
+
+
 def test_runs_are_counted_beforehand(tiny, capsys):
     assert main(["reproduce", str(tiny), "-j", "1"]) == 0
     assert "unbloat: 12 runs of 8000 packets at most: 0:01\n" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import OnlyOption, ResultsArgument, chosen
 from unbloat.cli.terminal import plain, tell
+from unbloat.system.output import write_text
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
@@ -51,7 +52,7 @@ def command(
     name: TableName = table or ("stats" if any(len(cell.records) > 1 for cell in found.cells) else "flows")
     text = as_csv(found, name) if csv else as_latex(found, name)
     if output:
-        output.write_text(text, encoding="utf-8")
+        write_text(output, text)
         tell(f"wrote {output}")
     else:
         typer.echo(plain(text), nl=False)

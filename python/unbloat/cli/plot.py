@@ -11,6 +11,8 @@ from unbloat._core import InputError
 from unbloat.cli.options import OnlyOption, ResultsArgument, chosen, listed, metric_names, plot_kinds
 from unbloat.cli.terminal import tell
 from unbloat.report.figures import kinds
+from unbloat.scenario.checks import one_of
+from unbloat.system.output import room_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +25,7 @@ unbloat run home-dsl --cc cubic,vegas -o home
 unbloat plot home -o home.svg
 unbloat plot home queue_delay rtt_cdf --width column -o queue.pdf
 unbloat plot sweep lines --metrics goodput,rtt_p95 -x rate -o rate.svg
-unbloat plot sweep delay_throughput --only cc=cubic,vegas --width slide -o slide.png
+unbloat plot sweep delay_throughput --only rate=1mbit --width slide -o x.png
 unbloat plot simulated agreement --against measured -o agreement.svg"""
 
 OutputOption = Annotated[
@@ -88,6 +90,7 @@ def command(
 
     sides = (str(results), str(against))
     choice = Choice(width, listed(metric, "--metrics"), x, y, title, sides)
+    room_for(output)
     save(drawn(results, listed(wanted, "plot"), against, choice, output, only), output)
     tell(f"wrote {output}")
 
@@ -96,6 +99,9 @@ def drawn(
     a: Path, wanted: list[str], b: Path | None, choice: Choice, output: Path, only: list[str] | None = None
 ) -> Figure:
     """Draw one set of results or two; what cannot be drawn is refused before anything is read."""
+    known = [*kinds.KINDS, *kinds.SHORT, AGREEMENT]
+    for kind in wanted:
+        one_of("plot", kind, known)
     from unbloat.report.figures.draw import check, draw
     from unbloat.results.results import read
 

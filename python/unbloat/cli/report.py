@@ -10,6 +10,7 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import RESULTS, CacheOption, JobsOption, OnlyOption, chosen, keeping_runs, paper_names
 from unbloat.cli.terminal import tell
+from unbloat.system.output import room_for
 
 if TYPE_CHECKING:
     from unbloat.report.page import Page
@@ -86,8 +87,7 @@ def checked(file: Path) -> Path:
     """Refuse a name that is no page's before anything is simulated for it."""
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"report: -o {file}: a page's name ends in .html")
-    if file.is_dir():
-        raise InputError(f"report: -o {file}: this is a folder")
+    room_for(file)
     return file
 
 

@@ -19,6 +19,7 @@ from unbloat.cli.options import (
 from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
+from unbloat.system.output import room_for, room_within
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
@@ -102,6 +103,8 @@ def command(
     """
     panels = listed(plot, "--plot")
     check_figure(figure, panels)
+    room_for(figure)
+    room_within(output)
     from unbloat.report.run_table import text_of
     from unbloat.runs.experiment import numbered, run
 
@@ -124,8 +127,6 @@ def check_figure(figure: Path | None, panels: list[str]) -> None:
         from unbloat.report.figures.draw import check
 
         check(panels, file=figure)
-        if not figure.absolute().parent.is_dir():
-            raise InputError(f"--figure: there is no folder {figure.parent} to write {figure.name} to")
 
 
 def write(results: Results, output: Path | None, figure: Path | None, panels: list[str]) -> None:

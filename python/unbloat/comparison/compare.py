@@ -290,7 +290,7 @@ def _two(sets: Sequence[Side], options: Options) -> Comparison:
 def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
     """Return the two sides of the comparison: B and A, or one label and the other."""
     if len(sets) == 1 and not between:
-        raise InputError("compare needs two sets of results, or one and an axis with two of its labels (between)")
+        raise InputError("compare needs two sets of results, or one and an axis with two of its labels (--between)")
     a, b = sets[0], sets[-1]
     if not between:
         return a, b

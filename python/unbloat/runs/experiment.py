@@ -31,11 +31,12 @@ from unbloat.runs.task import Task
 from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenario import identity
 from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, one_of
-from unbloat.scenario.controls import axis_over, own_names
+from unbloat.scenario.controls import axis_over, known_control, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
 from unbloat.scenario.source import Source, source_of
 from unbloat.system import compiler_warnings, processors
+from unbloat.system.output import room_for
 from unbloat.system.paths import ALGORITHMS, cache_folder
 
 log = logging.getLogger(__name__)
@@ -143,8 +144,8 @@ def execute(
     """Run what was chosen as `run` does."""
     if pcap_links and not pcap:
         raise InputError("pcap_links: adds packets to the file that pcap names: name one")
-    if pcap and not Path(pcap).absolute().parent.is_dir():
-        raise InputError(f"pcap: there is no folder {Path(pcap).parent} to write {Path(pcap).name} to")
+    if pcap:
+        room_for(Path(pcap))
     with source.placing_errors():
         experiment = Experiment(source, manner, only)
         experiment.run(series, pcap, pcap_links)
@@ -169,7 +170,7 @@ def chosen_source(
 
 
 def _written(cc: Control) -> str:
-    return str(cc.absolute()) if isinstance(cc, Path) else cc
+    return str(cc.absolute()) if isinstance(cc, Path) else known_control(cc)
 
 
 @dataclass(frozen=True)

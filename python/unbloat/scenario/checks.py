@@ -40,7 +40,7 @@ def count_of(number: int, thing: str) -> str:
 def check_kernel(kernel: str | None, on: str) -> None:
     """Refuse a kernel where there is no choice of one."""
     if kernel is not None and on != "vm":
-        raise InputError(f"kernel {kernel}: only guests (on = vm) have a choice of kernels, not runs with on = {on}")
+        raise InputError(f"kernel {kernel}: only guests (--on vm) have a choice of kernels, not runs --on {on}")
 
 
 def check_jobs(jobs: int | None) -> None:
