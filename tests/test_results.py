@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import unbloat as ub
 from unbloat.report.sweep_table import text_of
+from unbloat.runs.experiment import command
 from unbloat.scenario.source import as_toml, source_of
 from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
@@ -206,6 +207,40 @@ def test_numbers_of_numpy_and_pandas_are_numbers(rates: object) -> None:
 )
 def test_numbers_get_the_units_that_read_best(key: str, value: object, text: str) -> None:
     assert as_toml(value, key) == text
+
+
+def test_names_are_completed_before_they_are_loaded() -> None:
+    assert dir(ub) == ub.__all__ and "sweep" in dir(ub)
+
+
+def test_round_trips_and_durations_are_arguments_beside_controls(small: Path) -> None:
+    results = ub.run(small, cc="reno, cubic", rtt=["20ms", 0.04], duration=0.5)
+    assert results.axes == ["flows.*.cc", "rtt"] and list(results.runs["rtt"]) == ["20ms", "40ms"] * 2
+    assert set(results.runs["duration_s"]) == {0.5}
+    assert [flow["base_rtt_ms"] for flow in ub.sweep(small, rtt="30ms", duration="500ms")[0].run["flows"]] == [30]
+    with pytest.raises(ub.InputError, match=r'^rtt: "soon" is not a time'):
+        ub.run(small, rtt="soon")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["/usr/lib/unbloat/__main__.py", "run", "my line"], "unbloat run 'my line'"),
+        (["work/api.py", "1"], "python api.py 1"),
+        (["/usr/bin/pytest"], "pytest"),
+        (["-c"], ""),
+        (["/lib/ipykernel_launcher.py", "-f", "kernel.json"], ""),
+    ],
+)
+def test_commands_are_told_as_they_are_typed(monkeypatch: pytest.MonkeyPatch, words: list[str], said: str) -> None:
+    monkeypatch.setattr("sys.argv", words)
+    assert command() == said
+
+
+def test_a_page_in_a_file_is_not_given_too(small: Path, tmp_path: Path) -> None:
+    results = ub.run(small, duration="100ms")
+    assert results.to_html(tmp_path / "x.html") is None
+    assert results.to_html() == (tmp_path / "x.html").read_text()
 
 
 def test_one_line_is_a_scenario_too() -> None:

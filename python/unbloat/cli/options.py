@@ -184,7 +184,7 @@ def overrides_of(
     pairs = (split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or [])
     overrides: dict[str, object] = {key: quoted(key, value) for key, value in pairs}
     if duration is not None:
-        from unbloat.cli.times import time_ns
+        from unbloat.scenario.times import time_ns
 
         time_ns(duration, "--duration")
         overrides["duration"] = duration
@@ -198,7 +198,7 @@ def overrides_of(
             overrides[axis_over(key, source_of(scenario, overrides).cells()[0])] = names
     times = listed(rtts, "--rtt")
     if times:
-        from unbloat.cli.rtt import cases
+        from unbloat.scenario.rtt import cases
 
         overrides.update(cases(scenario, overrides, times))
     return overrides

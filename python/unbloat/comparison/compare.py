@@ -124,14 +124,14 @@ class Comparison:
         """Lay it out as text, Markdown, HTML or JSON."""
         return report_of(self)
 
-    def plot(self, *, width: Width = "page", metrics: Sequence[str] = (), title: str | None = None) -> Figure:
+    def plot(self, *, width: Width = "page", metrics: str | Sequence[str] = (), title: str | None = None) -> Figure:
         """Draw B over A with the tolerance around equality, or each cell's change with its interval.
 
         Parameters
         ----------
         width : {"page", "slide", "column"}
             Where it is looked at: size and type go by it.
-        metrics : sequence of str
+        metrics : str or sequence of str
             Which of the compared metrics, a panel each.
         title : str, optional
             In place of the names of both sets.
@@ -143,7 +143,7 @@ class Comparison:
         """
         from unbloat.comparison.figures import draw  # matplotlib takes a while to load
 
-        return draw(self.parts[0], width, metrics, title)
+        return draw(self.parts[0], width, names_in(metrics), title)
 
     def __str__(self) -> str:
         return self.report().text()

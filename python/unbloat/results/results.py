@@ -345,18 +345,18 @@ class Results:
 
         return draw(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), other)
 
-    def to_html(self, file: str | Path | None = None) -> str:
+    def to_html(self, file: str | Path | None = None) -> str | None:
         """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
 
         Parameters
         ----------
         file : path, optional
-            Where to write it too; its folder is made if it is missing.
+            Where to write it; its folder is made if it is missing.
 
         Returns
         -------
-        str
-            The page.
+        str or None
+            The page; None where it is written to a file.
 
         Examples
         --------
@@ -366,9 +366,10 @@ class Results:
         from unbloat.report.results_page import page_of  # It knows results, which know nothing of it.
 
         page = page_of(self)
-        if file:
-            page.write(Path(file))
-        return page.html()
+        if file is None:
+            return page.html()
+        page.write(Path(file))
+        return None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what `--json` prints.

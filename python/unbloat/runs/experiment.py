@@ -30,11 +30,12 @@ from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
 from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenario import identity
-from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, one_of
+from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, names_in, one_of
 from unbloat.scenario.controls import axis_over, known_control, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
-from unbloat.scenario.source import Source, source_of
+from unbloat.scenario.rtt import cases
+from unbloat.scenario.source import Source, as_toml, source_of
 from unbloat.system import compiler_warnings, processors
 from unbloat.system.output import room_for
 from unbloat.system.paths import ALGORITHMS, cache_folder
@@ -56,6 +57,8 @@ def run(
     on: Backend = "simulator",
     kernel: str | None = None,
     cc: Control | Sequence[Control] | None = None,
+    rtt: Time | Sequence[Time] | None = None,
+    duration: Time | None = None,
     seed: int | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
@@ -83,7 +86,12 @@ def run(
     kernel : str, optional
         The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default the newest there is.
     cc : str or path or sequence of these, optional
-        Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis.
+        Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis, in a
+        list or with commas between them.
+    rtt : str or float or sequence of these, optional
+        Round-trip time of the empty path, such as "40ms" or 0.04; several make an axis.
+    duration : str or float, optional
+        How long each run lasts, such as "30s" or 30.
     seed : int, optional
         Seed of the run's random draws.
     series : bool or str
@@ -126,11 +134,13 @@ def run(
 
     """
     manner = Manner(on, kernel, cache, progress, jobs, live=live)
-    return execute(chosen_source(source, overrides, cc, seed), manner, only, series, pcap, pcap_links)
+    return execute(chosen_source(source, overrides, cc, seed, rtt, duration), manner, only, series, pcap, pcap_links)
 
 
 Control = str | Path
 """A congestion control: its name, or its file."""
+Time = str | float
+"""A time: a text with its unit, or a number of seconds."""
 
 
 def execute(
@@ -157,16 +167,31 @@ def chosen_source(
     overrides: Mapping[str, object] | None,
     cc: Control | Sequence[Control] | None,
     seed: int | None,
+    rtt: Time | Sequence[Time] | None = None,
+    duration: Time | None = None,
 ) -> Source:
     """Join the arguments of `run` that say what to run."""
     added: dict[str, object] = {}
     if seed is not None:
         added["seed"] = seed
-    if isinstance(cc, str | Path):
-        added["flows.*.cc"] = _written(cc)
+    if duration is not None:
+        added["duration"] = as_toml(duration, "duration")
+    controls = [] if cc is None else _several(cc)
+    if len(controls) == 1:
+        added["flows.*.cc"] = _written(controls[0])
     elif cc is not None:
-        added[axis_over("cc", source_of(source, overrides).cells()[0])] = [_written(each) for each in cc]
+        added[axis_over("cc", source_of(source, overrides).cells()[0])] = [_written(each) for each in controls]
+    if rtt is not None:
+        times = [as_toml(time, "duration") for time in _several(rtt)]
+        added |= cases(source, {**(overrides or {}), **added}, times, "rtt")
     return source_of(source, {**(overrides or {}), **added})
+
+
+def _several(given: Any) -> list[Any]:
+    """List what may be one value, a list, or a text with commas; the name of a file may have some too."""
+    if isinstance(given, str) and not Path(given).is_file():
+        return names_in(given)
+    return [given] if isinstance(given, str | Path | int | float) else list(given)
 
 
 def _written(cc: Control) -> str:
@@ -444,10 +469,13 @@ class Experiment:
 
 
 def command() -> str:
-    """Return the command that this process was started with; `unbloat` is called by its name."""
+    """Return the command that this process was started with, `unbloat` by its name; empty if nobody could type it."""
     program, *rest = sys.argv or [""]
-    path = Path(program)
-    return shlex.join(["unbloat" if path.name == "__main__.py" else path.name, *rest])
+    name = Path(program).name
+    if name in ("", "-c", "ipykernel_launcher.py"):
+        return ""  # Typed at a prompt, or in a notebook.
+    called = ["unbloat"] if name == "__main__.py" else ["python", name] if name.endswith(".py") else [name]
+    return shlex.join([*called, *rest])
 
 
 def in_cell(cell: _core.Cell, error: Error) -> Error:
