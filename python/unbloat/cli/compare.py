@@ -13,6 +13,7 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import OUTPUT, RESULTS, WHAT, JsonOption, MetricsOption, metrics_listed, split_pair
 from unbloat.cli.terminal import say, say_json
+from unbloat.system.output import write_text
 
 PART = "comparison"
 """The part of a page that `--page` writes."""
@@ -35,7 +36,7 @@ BetweenOption = Annotated[
     typer.Option(
         "--between",
         metavar="AXIS=LABEL_A,LABEL_B",
-        help="Compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic.",
+        help="Compare A's cells with one label of an axis with B's (or its own) with another: cc=cubic,vegas.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -183,5 +184,5 @@ def write_page(page: Path, text: str) -> None:
     from unbloat.report.pages import write_parts
 
     if not page.exists():
-        page.write_text(f"# Compared\n\n<!-- begin {PART} -->\n<!-- end {PART} -->\n", encoding="utf-8")
+        write_text(page, f"# Compared\n\n<!-- begin {PART} -->\n<!-- end {PART} -->\n")
     write_parts(page, {PART: text})

@@ -21,6 +21,7 @@ from unbloat.cli.options import (
 from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
+from unbloat.system.output import room_for, room_within
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
@@ -105,6 +106,8 @@ def command(
     """
     panels, shown = listed(plot, "--plot"), metrics_listed(metrics)
     check_figure(figure, panels)
+    room_for(figure)
+    room_within(output)
     from unbloat.report.run_table import text_of
     from unbloat.runs.experiment import numbered, run
 
@@ -127,8 +130,6 @@ def check_figure(figure: Path | None, panels: list[str]) -> None:
         from unbloat.report.figures.draw import check
 
         check(panels, file=figure)
-        if not figure.absolute().parent.is_dir():
-            raise InputError(f"--figure: there is no folder {figure.parent} to write {figure.name} to")
 
 
 def write(results: Results, output: Path | None, figure: Path | None, panels: list[str]) -> None:

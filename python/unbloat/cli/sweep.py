@@ -20,6 +20,7 @@ from unbloat.cli.options import (
 from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
+from unbloat.system.output import room_within
 
 EXAMPLES = """\
 unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
@@ -71,6 +72,7 @@ def command(
     from unbloat.runs.sweep import sweep
 
     shown = metrics_listed(metrics)  # Refused before anything is run.
+    room_within(output)
     with keeping_runs(given.cache):
         swept = sweep(scenario, **given.arguments(scenario), repeat=repeat, dask=dask)
         if output:

@@ -24,6 +24,7 @@ from unbloat.papers.paper import Bar, Figure, Panel
 from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.results.statistics import Estimate, estimate
+from unbloat.system.output import room_within, writing
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Drawn:
 
 def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
     """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; list the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    room_within(folder)
     figures = drawn(judged, measurements)
     with mpl.rc_context(LOOK):
         return [_saved(figure.canvas, folder / figure.name) for figure in figures]
@@ -56,7 +57,8 @@ def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list
 
 def _saved(canvas: Canvas, file: Path) -> Path:
     """Write a figure; without the date, and the name of what drew it, the same numbers make the same bytes."""
-    canvas.savefig(file, metadata={"Date": None, "Creator": None})
+    with writing(file):
+        canvas.savefig(file, metadata={"Date": None, "Creator": None})
     return file
 
 

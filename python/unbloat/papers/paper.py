@@ -325,18 +325,20 @@ class Paper:
         """Return the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=prefix)._part_asked_for()
         if not part.scenarios():
-            starts = [table.id for table in self.tables] + [figure.id for figure in self.figures]
-            starts += [name.partition(".")[0] for name in self.ids()]
-            known = ", ".join(dict.fromkeys(starts))
-            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {known}")
+            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join(self.starts())}")
         return part
+
+    def starts(self) -> list[str]:
+        """List what ids begin with: tables, figures, and what statements are about."""
+        starts = [table.id for table in self.tables] + [figure.id for figure in self.figures]
+        return list(dict.fromkeys([*starts, *(name.partition(".")[0] for name in self.ids())]))
 
     def claim(self, name: str) -> Paper:
         """Return the part of the paper that is one number or statement; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=name, exactly=True)._part_asked_for()
         if not part.scenarios():
             alike = get_close_matches(name, self.ids(), cutoff=0.7)
-            hint = f"; did you mean {' or '.join(alike)}?" if alike else "; --json lists the ids of all"
+            hint = f"; did you mean {' or '.join(alike)}?" if alike else f"; `unbloat show {self.name}` lists them"
             raise PaperError(f"{self.name} has no number or statement `{name}`{hint}")
         return part
 

@@ -8,11 +8,12 @@ from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from unbloat._core import __version__
+from unbloat._core import InputError, __version__
 from unbloat.report import answer, run_table, sweep_table
 from unbloat.report.answer import Answer
 from unbloat.report.drawing import inline
 from unbloat.report.figures.kinds import Width
+from unbloat.report.figures.looks import ordered
 from unbloat.report.figures.style import SIZES
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
@@ -32,6 +33,8 @@ MOST_FELT = 3
 """Not more of what applications wait for is drawn."""
 FEW = 4
 """Cells whose names find room in a narrow picture."""
+WITH_PANELS = 3
+"""Axes of a sweep from which on a picture has panels for the labels of some."""
 OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
     "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
     "goodput": ("Goodput of each cell", ("goodput",)),
@@ -141,9 +144,13 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
     if len(results.cells) > 1 and len(results.records) > 1:
         over = "lines" if _has_numbers(results) else "bars"
         for kind, (caption, metrics) in _of_cells(results).items():
-            # A column has no room for the names of many points.
-            width: Width = "column" if metrics or len(results.cells) <= FEW else "page"
-            yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
+            # A column has no room for the names of many points, nor for panels beside each other.
+            is_simple = len(results.cells) <= FEW or (metrics and len(ordered(results.records)) < WITH_PANELS)
+            width: Width = "column" if is_simple else "page"
+            try:
+                yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
+            except InputError:
+                continue  # The cells have no such value, or are too many for a picture; the tables have them all.
     if results.has_series and 0 < len(results.records) <= MANY:
         for kind, caption in OVER_TIME.items():
             yield caption, results.plot(kind, width="column", title="")

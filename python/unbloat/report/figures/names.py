@@ -68,9 +68,9 @@ class Path:
     queue: str
 
     @classmethod
-    def of(cls, run: Mapping[str, Any], bottlenecks: Bottlenecks) -> Path:
-        """Read it from the records of a run; those of an earlier version say little."""
-        row = bottlenecks.link(run)
+    def of(cls, run: Mapping[str, Any], bottlenecks: Bottlenecks, name: str = "") -> Path:
+        """Read it from the records of a run, over the link of this name; those of an earlier version say little."""
+        row = next((link for link in run["links"] if name and link["link"] == name), bottlenecks.link(run))
         rtts = {flow["base_rtt_ms"] for flow in run["flows"] if flow.get("base_rtt_ms") is not None}
         # The record has the packet time of the slowest forward link; with one link (two directions) it is known which.
         is_slowest = len(run["links"]) == 2 and row is run["links"][0]

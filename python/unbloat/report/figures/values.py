@@ -28,12 +28,12 @@ def metrics_named(wanted: Sequence[str]) -> list[Metric]:
     return [metric_named(name) for name in wanted or USUAL]
 
 
-def quantity(metric: Metric, bottlenecks: Bottlenecks) -> str:
-    """Name a metric with its unit, as an axis has it, and with the link that it is of where there are several."""
-    name = bottlenecks.heading(metric).removesuffix(" mean")
+def quantity(metric: Metric, bottlenecks: Bottlenecks, unit: str | None = None) -> str:
+    """Name a metric with its unit, or another one, as an axis has it, and with its link where there are several."""
+    name, unit = bottlenecks.heading(metric).removesuffix(" mean"), metric.unit if unit is None else unit
     if metric.name in RATES and not bottlenecks.is_shared:
         name += " of a flow"  # They do not add up, so that means are drawn.
-    return f"{name} ({metric.unit})" if metric.unit else name
+    return f"{name} ({unit})" if unit else name
 
 
 # ---------------------------------------------------------------- Groups of flows
@@ -57,22 +57,40 @@ def value_of(run: Mapping[str, Any], metric: Metric, bottlenecks: Bottlenecks, g
     return value
 
 
-def values_of(records: Sequence[Record], metric: Metric) -> dict[str, np.ndarray]:
-    """Collect all values of a metric, those of single flows, links or runs, by cells and groups."""
-    values: dict[str, list[float]] = {}
+@dataclass(frozen=True)
+class Sample:
+    """All values of a metric in a cell, or in a group of its flows."""
+
+    label: str
+    axes: Mapping[str, str]
+    group: str
+    values: np.ndarray
+
+
+def values_of(records: Sequence[Record], metric: Metric, whole: Sequence[Record] | None = None) -> list[Sample]:
+    """Collect all values of a metric, those of single flows, links or runs, by cells and groups; empty ones too.
+
+    The bottleneck is that of the whole picture.
+    """
+    values: dict[tuple[str, str], list[float]] = {}
+    cells: dict[str, Mapping[str, str]] = {}
     several = groups_of(records, metric) != [""]
-    bottlenecks = Bottlenecks.of(records)
+    bottlenecks = Bottlenecks.of(whole or records)
     for record in records:
         if not record.is_sound:
             continue
         where, run = names.run_label(record), record.run
+        cells[where] = record.cell_axes
         for row in run["flows"] if metric.fold else [bottlenecks.link(run) if metric.of == "link" else run]:
-            label = names.joined(where, names.flow_group(row) if metric.fold and several else "")
+            group = names.flow_group(row) if metric.fold and several else ""
             value = row.get(metric.name)
-            found = values.setdefault(label or "all", [])
+            found = values.setdefault((where, group), [])
             if value is not None:
                 found.append(float(value))
-    return {label: np.array(found) for label, found in values.items()}
+    return [
+        Sample(names.joined(where, group) or "all", cells[where], group, np.array(found))
+        for (where, group), found in values.items()
+    ]
 
 
 # ---------------------------------------------------------------- Cells
@@ -93,11 +111,13 @@ class Point:
         return estimate(self.values)
 
 
-def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[Point]:
+def points(
+    records: Sequence[Record], metric: Metric, group: str = "", whole: Sequence[Record] | None = None
+) -> list[Point]:
     """Return a point for each cell of the grid in its order; unsound runs do not count."""
     cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
     missing: Counter[tuple[tuple[str, str], ...]] = Counter()
-    bottlenecks = Bottlenecks.of(records)
+    bottlenecks = Bottlenecks.of(whole or records)
     for record in records:
         values = cells.setdefault(tuple(record.cell_axes.items()), [])
         value = value_of(record.run, metric, bottlenecks, group) if record.is_sound else None

@@ -1,0 +1,36 @@
+"""Units of axes that suit what they show: 1 kbit/s and not 0.001 Mbit/s, 25 s and not 25 000 ms."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+
+STEPS = {
+    "Mbit/s": ((1e-3, "Gbit/s", 1e4), (1.0, "Mbit/s", 1.0), (1e3, "kbit/s", 1e-3), (1e6, "bit/s", 0.0)),
+    "ms": ((1e-3, "s", 1e4), (1.0, "ms", 0.1), (1e3, "\N{MICRO SIGN}s", 0.0)),
+    "KB": ((1e-3, "MB", 1e4), (1.0, "KB", 0.0)),
+}
+"""By units: a factor, the unit that it leads to, and the largest value from which on that is used."""
+
+
+def unit_for(unit: str, largest: float) -> tuple[float, str]:
+    """Return a factor and the unit that suits values up to the largest one."""
+    found = next(((factor, name) for factor, name, least in STEPS.get(unit, ()) if abs(largest) >= least), None)
+    return found if found and largest else (1.0, unit)
+
+
+def suit(axes: Axes) -> None:
+    """Change the units of both axes of a panel, where others suit what they show."""
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "linear":
+            _suit(axis)
+
+
+def _suit(axis: Axis) -> None:
+    label = axis.label.get_text()
+    low, high = axis.get_view_interval()
+    for unit in STEPS:
+        factor, name = unit_for(unit, max(abs(low), abs(high)))
+        if factor != 1 and f"({unit})" in label:
+            axis.set_major_formatter(lambda value, _, factor=factor: f"{value * factor:.6g}")
+            axis.set_label_text(label.replace(f"({unit})", f"({name})"))
