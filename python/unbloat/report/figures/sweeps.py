@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -188,14 +188,18 @@ def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axe
     axis = along(records, x, is_number=False)
     drawn = curves(whole, records, metric, axis.name)
     width = WIDTH_OF_BARS / len(drawn)
-    # The labels of what is compared have colours in every picture.
-    is_compared = len(drawn) == 1 and axis.name == next(iter(ordered(whole)), "")
+    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
+    # The labels of what is compared have colours in every picture; groups of flows have hatches then.
+    own = Looks.of(whole)
+    is_compared = looks.axis is None and axis.name == own.axis
+    if is_compared:
+        drawn = [replace(curve, kind=curve.hue) for curve in drawn]
     for number, curve in enumerate(drawn):
         there = [(place, curve.at[label]) for place, label in enumerate(axis.labels) if label in curve.at]
         estimates = [each for _, each in there]
         places = [place - WIDTH_OF_BARS / 2 + width * (number + 0.5) for place, _ in there]
         means = [each.mean or 0.0 for each in estimates]
-        hues = [colour(place if is_compared else curve.hue) for place, _ in there]
+        hues = [colour(own.hues.index(axis.labels[place]) if is_compared else curve.hue) for place, _ in there]
         axes.bar(places, means, 0.92 * width, color=hues, hatch=_hatch(curve), edgecolor="white", linewidth=0)
         reaches = reach(estimates, metric)
         if reaches.any():
@@ -205,7 +209,11 @@ def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axe
     axes.set_xticks(range(len(axis.labels)), axis.labels)
     _finish(axes, axis, metric, size)
     shown: list[tuple[str, Style]] = [
-        (curve.label, {"facecolor": colour(curve.hue), "hatch": _hatch(curve), "edgecolor": "white"}) for curve in drawn
+        (
+            curve.label,
+            {"facecolor": GREY if is_compared else colour(curve.hue), "hatch": _hatch(curve), "edgecolor": "white"},
+        )
+        for curve in drawn
     ]
     _name(
         axes,
