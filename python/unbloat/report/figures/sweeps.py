@@ -167,14 +167,8 @@ def lines(metric: Metric, whole: Sequence[Record], records: Sequence[Record], ax
         )
     _finish(axes, axis, metric, size)
     shown = [(curve.label, _look(curve, size, is_joined=axis.values is not None)) for curve in drawn]
-    _name(
-        axes,
-        Looks.of(whole, records, groups_of(records, metric), without=[axis.name]),
-        drawn,
-        shown,
-        size,
-        len(whole) > len(records),
-    )
+    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
+    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
 
 
 def _look(curve: Curve, size: Size, is_joined: bool) -> Style:
@@ -199,8 +193,8 @@ def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axe
         estimates = [each for _, each in there]
         places = [place - WIDTH_OF_BARS / 2 + width * (number + 0.5) for place, _ in there]
         means = [each.mean or 0.0 for each in estimates]
-        hues = [colour(own.hues.index(axis.labels[place]) if is_compared else curve.hue) for place, _ in there]
-        axes.bar(places, means, 0.92 * width, color=hues, hatch=_hatch(curve), edgecolor="white", linewidth=0)
+        shades = [colour(own.hues.index(axis.labels[place]) if is_compared else curve.hue) for place, _ in there]
+        axes.bar(places, means, 0.92 * width, color=shades, hatch=_hatch(curve), edgecolor="white", linewidth=0)
         reaches = reach(estimates, metric)
         if reaches.any():
             axes.errorbar(places, means, reaches, fmt="none", ecolor="black", elinewidth=0.8 * size.line,
@@ -208,21 +202,12 @@ def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axe
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
     _finish(axes, axis, metric, size)
+    hues = [GREY if is_compared else colour(curve.hue) for curve in drawn]
     shown: list[tuple[str, Style]] = [
-        (
-            curve.label,
-            {"facecolor": GREY if is_compared else colour(curve.hue), "hatch": _hatch(curve), "edgecolor": "white"},
-        )
-        for curve in drawn
+        (curve.label, {"facecolor": hue, "hatch": _hatch(curve), "edgecolor": "white"})
+        for curve, hue in zip(drawn, hues, strict=True)
     ]
-    _name(
-        axes,
-        Looks.of(whole, records, groups_of(records, metric), without=[axis.name]),
-        drawn,
-        shown,
-        size,
-        len(whole) > len(records),
-    )
+    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
 
 
 def _hatch(curve: Curve) -> str:
@@ -235,6 +220,7 @@ def _name(
     drawn: Sequence[Curve],
     shown: Sequence[tuple[str, Style]],
     size: Size,
+    *,
     is_part: bool,
 ) -> None:
     """Name the curves above the panel; many of them by their colours and their dashes, markers or hatches apart."""
