@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -40,10 +41,14 @@ def suit_together(panels: Sequence[Axes]) -> None:
         axes.set_ylabel("")
 
 
+def _multiplied(factor: float, value: float, _: float) -> str:
+    return f"{value * factor:.6g}"
+
+
 def _suit(axis: Axis, largest: float | None = None) -> None:
     label = axis.label.get_text()
     for unit in STEPS:
         factor, name = unit_for(unit, largest if largest is not None else max(map(abs, axis.get_view_interval())))
         if factor != 1 and f"({unit})" in label:
-            axis.set_major_formatter(lambda value, _, factor=factor: f"{value * factor:.6g}")
+            axis.set_major_formatter(partial(_multiplied, factor))
             axis.set_label_text(label.replace(f"({unit})", f"({name})"))
