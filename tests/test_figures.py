@@ -14,15 +14,16 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from unbloat import _core
 from unbloat.report.figures.draw import panels_of
-from unbloat.report.figures.kinds import OVER_TIME, WITHIN_RUNS, Width
+from unbloat.report.figures.kinds import OF_SOCKETS, OVER_TIME, WITHIN_RUNS, Width
 from unbloat.report.figures.lines import Line, band_of, smooth, spaced
 from unbloat.report.figures.names import facts_of
 from unbloat.report.figures.series import delay_ms
 from unbloat.report.figures.style import save
 
+OF_ALL = [kind for kind in OVER_TIME if kind not in OF_SOCKETS]
 MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 WIDTHS: list[Width] = ["page", "slide", "column"]
-UNITS = {"cwnd": "packets", "queue": "KB", "goodput": "Mbit/s"}
+UNITS = {"cwnd": "packets", "queue": "KB", "goodput": "Mbit/s", "throughput": "Mbit/s"}
 
 
 def line(x: object, y: object) -> Line:
@@ -82,7 +83,7 @@ def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_off(width: Width, sweep: Path) -> None:
     results = ub.run(sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms", "name": "a rather long name " * 4})
-    for kinds in [list(OVER_TIME), list(WITHIN_RUNS), ["box", "bars", "lines"], ["ecdf", "delay_throughput"]]:
+    for kinds in [list(OF_ALL), list(WITHIN_RUNS), ["box", "bars", "lines"], ["ecdf", "delay_throughput"]]:
         assert is_whole(results.plot(*kinds, width=width)), kinds
     assert is_whole(results.plot("heatmap", width=width))
 
@@ -128,11 +129,31 @@ def test_the_title_says_what_the_path_is() -> None:
 # ---------------------------------------------------------------- Time series
 
 
-@pytest.mark.parametrize("kind", [*OVER_TIME, *WITHIN_RUNS])
+@pytest.mark.parametrize("kind", [*OF_ALL, *WITHIN_RUNS])
 def test_every_kind_has_a_line_and_units(small: Path, kind: str) -> None:
     (panel,) = ub.run(small, {"flows.0.count": 2}).plot(kind).axes
     assert panel.lines
     assert f"({UNITS.get(kind, 'ms')})" in panel.get_xlabel() + panel.get_ylabel()
+
+
+def test_sockets_of_hosts_have_buffers(small: Path) -> None:
+    with pytest.raises(ub.InputError, match="no flow has a send buffer"):
+        ub.run(small).plot("send_buffer")
+    text = SMALL.replace("[link.", "[host.pc]\n[link.", 1).replace("[[flows]]", '[[flows]]\nhost = "pc"')
+    figure = ub.run(text).plot(*OF_SOCKETS)
+    queue, buffer = (panel.lines[0].get_ydata() for panel in figure.axes)
+    assert [panel.get_ylabel() for panel in figure.axes] == ["send queue (KB)", "send buffer (KB)"]
+    assert 0 < np.nanmax(queue) <= np.nanmax(buffer) + 3, "the kernel takes one more segment than fits"
+
+
+def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
+    """What waits behind a lost segment is delivered in one step, at more than the link carries."""
+    results = ub.run(small, {"link.bottleneck.loss": "1%"}, series="10ms")
+    (panel,) = results.plot("goodput").axes
+    assert max(np.nanmax(line.get_ydata()) for line in panel.lines) > 4.4
+    assert "above the link rate" in panel.get_title("right")
+    (panel,) = results.plot("throughput").axes
+    assert max(np.nanmax(line.get_ydata()) for line in panel.lines) <= 4.4 and not panel.get_title("right")
 
 
 def test_usually_the_queue_is_in_milliseconds() -> None:

@@ -162,7 +162,7 @@ class Panel(Struct, frozen=True, forbid_unknown_fields=True):
     published: list[list[float]] | None = None
 
 
-FigureKind = Literal["bars", "window", "lines", "curve", "mean_window", "rates"]
+FigureKind = Literal["bars", "window", "lines", "curve", "mean_window", "rates", "ecdf"]
 
 
 class Figure(Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,7 +171,8 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     `bars` has a panel per setting and a group per label (or per value of a selector), `window` cwnd over time and a
     panel per label, `lines` a quantity over the labels of an axis, `curve` one quantity against another, with the
     labels of an axis along it, `mean_window` cwnd over time, averaged over the flows, a line per label, `rates`
-    goodput over time and a panel per label.
+    goodput over time and a panel per label, `ecdf` the distribution of a quantity over the flows of all repeats, a
+    panel per setting and a line per label; its groups are the names of the flows that count, or none for every flow.
     """
 
     id: str

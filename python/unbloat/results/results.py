@@ -314,11 +314,12 @@ class Results:
         ----------
         *kinds : str or sequence of str
             A panel each; by default those that show most of these results. Over time: `cwnd`, `rtt`, `queue` (bytes),
-            `queue_delay`, `goodput`. Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise
-            `queue_delay_cdf` and so on. Metrics over a sweep: `bars`, `lines`, `heatmap`; over flows and runs: `box`,
-            `ecdf`, `eccdf`. Goodput over delay, with an ellipse for repeats: `delay_throughput`. Of nodes: `mesh`. Two
-            sets: `comparison`. Colours are those of the axis that is compared, dashes of the next one; others, and more
-            than a dozen lines over time, have panels of their own.
+            `queue_delay`, `goodput`, `throughput` (of links), `send_queue` and `send_buffer` (of hosts' sockets).
+            Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on.
+            Metrics over a sweep: `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over
+            delay, with an ellipse for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`. Colours
+            are those of the axis that is compared, dashes of the next one; others, and more than a dozen lines over
+            time, have panels of their own.
         other : Results, optional
             The second set of a `comparison`.
         width : {"page", "slide", "column"}

@@ -68,8 +68,10 @@ def _tables(value: object) -> Sequence[Mapping[str, Any]]:
 
 def inline(value: object, key: str) -> str:
     """Write the value of a dotted key in one line."""
-    if isinstance(value, range) or hasattr(value, "tolist"):
-        value = value.tolist() if hasattr(value, "tolist") else list(value)  # Of NumPy and pandas.
+    if isinstance(value, range):
+        value = list(value)
+    elif hasattr(value, "tolist"):
+        value = value.tolist()  # Of NumPy and pandas.
     match value:
         case bool():
             return "true" if value else "false"

@@ -24,7 +24,7 @@ from unbloat.results.record import Record
 if TYPE_CHECKING:
     from unbloat.results.results import Results
 
-FEW = 6
+FEW_CURVES = 6
 """As many curves are named one by one; more of them by what their colours and dashes mean."""
 WHISKERS = (5, 25, 50, 75, 95)
 """Percentiles of a box: ends of the whiskers, of the box, and the middle."""
@@ -124,7 +124,7 @@ def _known(metric: Metric, records: Sequence[Record], whole: Sequence[Record] | 
 
 def _name(axes: Axes, looks: Looks, drawn: Sequence[Histogram], size: Size, is_part: bool) -> None:
     """Name the curves above the panel; many of them by their colours and their dashes apart."""
-    if not looks.are_two or (len(drawn) <= FEW and not is_part):
+    if not looks.are_two or (len(drawn) <= FEW_CURVES and not is_part):
         name_above(axes, [each.label for each in drawn], size)
         return
     hues = [(label, {"color": colour(hue)}) for hue, label in enumerate(looks.hues)]

@@ -53,11 +53,11 @@ class Looks:
     ) -> Looks:
         """Assign looks by all records of a picture to those of a panel, whose records may lack some axes."""
         there = {axis for record in part or whole for axis in record.cell_axes}
-        axis, *others = [axis for axis in ordered(whole, without) if axis in there] or [None]
-        if axis is None:
+        axes = [axis for axis in ordered(whole, without) if axis in there]
+        if not axes:
             return cls(None, (), list(groups), [""])
+        axis, rest = axes[0], tuple(axes[1:])
         hues = dict.fromkeys(record.cell_axes.get(axis, "") for record in whole)
-        rest = tuple(other for other in others if other is not None)
         dashes = dict.fromkeys(_joined(record.cell_axes, rest, group) for record in whole for group in groups)
         return cls(axis, rest, list(hues), list(dashes))
 

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from unbloat._core import InputError
 from unbloat.report.figures import names
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
 from unbloat.report.figures.looks import Looks
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 OF_A_LINK = ("buffer", "full buffer", "link rate")
 """Marks that are the bottleneck's, where others are drawn beside it."""
+ABOVE = 1.1
+"""Goodput that exceeds the link's rate by so much is explained."""
+IN_BURSTS = "above the link rate: what waited behind a lost segment is delivered at once"
 BUSY = 0.05
 """A link whose queue is not this share of the longest one is not drawn beside it."""
 
@@ -76,7 +80,40 @@ def _goodput(panel: Panel) -> None:
     marks = panel.marks("link rate", lambda path: path.rate_mbps, both=True)
     if not marks:
         capacity(panel.results, panel.axes)
-    panel.draw(smooth(panel.flows("goodput_mbps")), marks, "Mbit/s")
+    lines = smooth(panel.flows("goodput_mbps"))
+    panel.draw(lines, marks, "Mbit/s")
+    rate = max((mark.height for mark in marks), default=np.inf)
+    if len(lines) <= MANY and any(np.nanmax(line.y, initial=0) > ABOVE * rate for line in lines):
+        panel.axes.set_title(IN_BURSTS, loc="right", fontsize=small(panel.axes), color=GREY, pad=3)
+
+
+def _throughput(panel: Panel) -> None:
+    panel.axes.set_ylabel("throughput (Mbit/s)")
+    table = panel.results.series("links")
+    lines = smooth(list(link_lines(panel.results, table, "throughput_mbps", whole=panel.whole)))
+    marks = panel.marks("link rate", lambda path: path.rate_mbps, both=True)
+    if not marks:
+        capacity(panel.results, panel.axes)
+    panel.draw(lines, marks, "Mbit/s", "links")
+
+
+def _send_queue(panel: Panel) -> None:
+    _of_sockets(panel, "wmem_queued_bytes", "send queue")
+
+
+def _send_buffer(panel: Panel) -> None:
+    _of_sockets(panel, "sndbuf_bytes", "send buffer")
+
+
+def _of_sockets(panel: Panel, column: str, name: str) -> None:
+    """Draw what a socket holds, or may hold, for its program: data that wait or are on their way."""
+    table = panel.results.series("flows")
+    if column not in table or not (table[column] > 0).any():
+        why = "flows of a host ([host.NAME]) have one in the simulator, and those of a kernel"
+        raise InputError(f"there is nothing to draw: no flow has a {name}; {why}")
+    panel.axes.set_ylabel(f"{name} (KB)")
+    table = active(table.assign(kilobytes=table[column] / 1e3))
+    panel.draw(flow_lines(panel.results, table, "kilobytes", whole=panel.whole), [], "KB", drawstyle="steps-post")
 
 
 def _queue(panel: Panel) -> None:
@@ -103,6 +140,9 @@ DRAWN_BY: dict[str, Callable[[Panel], None]] = {
     "queue": _queue,
     "queue_delay": _queue_delay,
     "goodput": _goodput,
+    "throughput": _throughput,
+    "send_queue": _send_queue,
+    "send_buffer": _send_buffer,
 }
 
 
@@ -202,7 +242,9 @@ def flow_lines(
         record, where = results.by_number[number], wheres[number]
         hue, dash = looks.look(record.cell_axes, _place(record, flow))
         group = names.flow_group(record.run["flows"][flow])
-        members = (names.joined(where, group), where or "all flows")
+        # A run that is called by its control's name need not have it twice.
+        is_said = group in where.split() and not record.run["flows"][flow].get("name")
+        members = (where if is_said else names.joined(where, group), where or "all flows")
         label = names.flow_label(record.run, where, flow)
         yield Line(label, members, hue, dash, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))
 

@@ -269,7 +269,8 @@ def one_legend(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
             legend.remove()
     if is_beside:
         columns = _columns_for(words_of(whole), 0.9 * size.width, size)
-        figure.legend(whole.legend_handles, words_of(whole), loc="outside lower left", ncols=columns)
+        handles = [handle for handle in whole.legend_handles if handle is not None]
+        figure.legend(handles, words_of(whole), loc="outside lower left", ncols=columns)
         lines = -(-len(words_of(whole)) // columns)
         figure.set_figheight(figure.get_figheight() + size.panel * size.height_of_lines(lines + 1))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -169,14 +169,8 @@ def lines(metric: Metric, whole: Sequence[Record], records: Sequence[Record], ax
         )
     _finish(axes, axis, quantity(metric, Bottlenecks.of(whole)), size)
     shown = [(curve.label, _look(curve, size, is_joined=axis.values is not None)) for curve in drawn]
-    _name(
-        axes,
-        Looks.of(whole, records, groups_of(records, metric), without=[axis.name]),
-        drawn,
-        shown,
-        size,
-        len(whole) > len(records),
-    )
+    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
+    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
     _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
 
 
@@ -191,15 +185,19 @@ def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axe
     axis = along(records, x, is_number=False)
     drawn = curves(whole, records, metric, axis.name)
     width = WIDTH_OF_BARS / len(drawn)
-    # The labels of what is compared have colours in every picture.
-    is_compared = len(drawn) == 1 and axis.name == next(iter(ordered(whole)), "")
+    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
+    # The labels of what is compared have colours in every picture; groups of flows have hatches then.
+    own = Looks.of(whole)
+    is_compared = looks.axis is None and axis.name == own.axis
+    if is_compared:
+        drawn = [replace(curve, kind=curve.hue) for curve in drawn]
     for number, curve in enumerate(drawn):
         there = [(place, curve.at[label]) for place, label in enumerate(axis.labels) if label in curve.at]
         estimates = [each for _, each in there]
         places = [place - WIDTH_OF_BARS / 2 + width * (number + 0.5) for place, _ in there]
         means = [each.mean or 0.0 for each in estimates]
-        hues = [colour(place if is_compared else curve.hue) for place, _ in there]
-        axes.bar(places, means, 0.92 * width, color=hues, hatch=_hatch(curve), edgecolor="white", linewidth=0)
+        shades = [colour(own.hues.index(axis.labels[place]) if is_compared else curve.hue) for place, _ in there]
+        axes.bar(places, means, 0.92 * width, color=shades, hatch=_hatch(curve), edgecolor="white", linewidth=0)
         reaches = reach(estimates, metric)
         if reaches.any():
             axes.errorbar(places, means, reaches, fmt="none", ecolor="black", elinewidth=0.8 * size.line,
@@ -207,17 +205,12 @@ def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axe
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
     _finish(axes, axis, quantity(metric, Bottlenecks.of(whole)), size)
+    hues = [GREY if is_compared else colour(curve.hue) for curve in drawn]
     shown: list[tuple[str, Style]] = [
-        (curve.label, {"facecolor": colour(curve.hue), "hatch": _hatch(curve), "edgecolor": "white"}) for curve in drawn
+        (curve.label, {"facecolor": hue, "hatch": _hatch(curve), "edgecolor": "white"})
+        for curve, hue in zip(drawn, hues, strict=True)
     ]
-    _name(
-        axes,
-        Looks.of(whole, records, groups_of(records, metric), without=[axis.name]),
-        drawn,
-        shown,
-        size,
-        len(whole) > len(records),
-    )
+    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
     _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
 
 
@@ -231,6 +224,7 @@ def _name(
     drawn: Sequence[Curve],
     shown: Sequence[tuple[str, Style]],
     size: Size,
+    *,
     is_part: bool,
 ) -> None:
     """Name the curves above the panel; many of them by their colours and their dashes, markers or hatches apart."""

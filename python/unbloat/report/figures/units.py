@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 
 STEPS = {
     "Mbit/s": ((1e-3, "Gbit/s", 1e4), (1.0, "Mbit/s", 1.0), (1e3, "kbit/s", 1e-3), (1e6, "bit/s", 0.0)),
+    "Mb/s": ((1e-3, "Gb/s", 1e4), (1.0, "Mb/s", 1.0), (1e3, "kb/s", 1e-3), (1e6, "b/s", 0.0)),
     "ms": ((1e-3, "s", 1e4), (1.0, "ms", 0.1), (1e3, "\N{MICRO SIGN}s", 0.0)),
     "KB": ((1e-3, "MB", 1e4), (1.0, "KB", 0.0)),
 }
@@ -26,11 +30,25 @@ def suit(axes: Axes) -> None:
             _suit(axis)
 
 
-def _suit(axis: Axis) -> None:
+def suit_together(panels: Sequence[Axes]) -> None:
+    """Change the unit of what runs up in panels beside each other, of which the first alone bears its name."""
+    largest = max(max(map(abs, axes.get_ylim())) for axes in panels)
+    label = panels[0].get_ylabel()
+    for axes in panels:
+        axes.set_ylabel(label)
+        _suit(axes.yaxis, largest)
+    for axes in panels[1:]:
+        axes.set_ylabel("")
+
+
+def _multiplied(factor: float, value: float, _: float) -> str:
+    return f"{value * factor:.6g}"
+
+
+def _suit(axis: Axis, largest: float | None = None) -> None:
     label = axis.label.get_text()
-    low, high = axis.get_view_interval()
     for unit in STEPS:
-        factor, name = unit_for(unit, max(abs(low), abs(high)))
+        factor, name = unit_for(unit, largest if largest is not None else max(map(abs, axis.get_view_interval())))
         if factor != 1 and f"({unit})" in label:
-            axis.set_major_formatter(lambda value, _, factor=factor: f"{value * factor:.6g}")
+            axis.set_major_formatter(partial(_multiplied, factor))
             axis.set_label_text(label.replace(f"({unit})", f"({name})"))
