@@ -5,31 +5,17 @@ from typing import Any
 
 import pytest
 import unbloat as ub
+from made_up_runs import CC, flow, in_turn, run
 from unbloat.report.answer import amount, answer_of
+from unbloat.report.figures.values import points, quantity
+from unbloat.report.sweep_table import columns_of
+from unbloat.results.bottleneck import Bottlenecks, add_up
+from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Failure, Outcome, Record
 from unbloat.results.results import Results
 
-CC = "flows.0.cc"
 LIMIT = "link.bottleneck.queue.limit"
-
-
-def flow(number: int, cc: str, goodput: float) -> dict[str, Any]:
-    counts = {"sent_packets": 100, "lost_packets": 2, "retransmitted_packets": 2, "completion_s": None}
-    return {"flow": number, "cc": cc, "goodput_mbps": goodput, **counts}
-
-
-def run(
-    axes: dict[str, str], delay: float, *flows: dict[str, Any], seed: int = 1, sound: bool = True, groups: Any = None
-) -> Record:
-    link = {"link": "bottleneck", "queue_delay_ms_mean": delay, "queue_delay_ms_p95": 2 * delay}
-    return Record(
-        axes,
-        {
-            **{"scenario": "made up", "on": "simulator", "seed": seed, "sound": sound, "duration_s": 10.0},
-            **{"jain_index": 1.0, "groups": groups or [len(flows)], "flows": list(flows)},
-            "links": [{**link, "utilisation_percent": 98.0}],
-        },
-    )
+QUEUE = "queue"
 
 
 def repeats(cc: str, goodputs: Iterable[float], delays: Iterable[float], **more: str) -> list[Record]:
@@ -51,8 +37,8 @@ def test_sides_are_told_by_their_delay_and_the_first_by_how_far_it_is_ahead() ->
     )
     # Pairs by seed: 72, 81 and 76.5 ms lie between them.
     assert second == (
-        "Queueing delay is lowest with vegas: 76 ± 11 ms (90.0 %) less than with cubic, the next; "
-        "goodput is highest with cubic: 0.200 Mbit/s (2.25 %) more than with vegas, the next."
+        "Goodput is highest with cubic: 0.200 Mbit/s (2.25 %) more than with vegas, the next; "
+        "queueing delay is lowest with vegas: 76 ± 11 ms (90.0 %) less than with cubic, the next."
     )
     assert third == "± is the 95 % confidence interval of a mean over 3 runs; all 6 runs are sound."
 
@@ -60,7 +46,7 @@ def test_sides_are_told_by_their_delay_and_the_first_by_how_far_it_is_ahead() ->
 def test_a_lead_whose_interval_holds_zero_is_undecided() -> None:
     sides = [*repeats("cubic", [9.0, 8.0, 9.1], [80, 90, 85]), *repeats("vegas", [8.8, 9.0, 8.9], [8, 9, 8.5])]
     found = answer_of(Results(sides))
-    assert "than with cubic, the next, which the runs leave undecided." in found.sentences[1]
+    assert "than with cubic, the next, which the runs leave undecided;" in found.sentences[1]
     assert "1 comparison is undecided, because the interval of the lead holds 0" in found.sentences[2]
     assert [each.partition(" by ")[0] for each in found.undecided] == ["goodput: vegas leads cubic"]
 
@@ -93,9 +79,9 @@ def test_over_settings_it_is_counted_who_is_ahead_in_how_many() -> None:
         "queueing delay; with cubic 9.00 to 9.50 Mbit/s at 4.00 to 50.0 ms."
     )
     assert second == (
-        "Queueing delay is lowest with vegas in 1 of 2 settings (45.0 ms less than the next), with cubic in 1 "
-        "(0.500 ms); "
-        "goodput is highest with cubic in 2 of 2 settings (1.00 Mbit/s more than the next)."
+        "Goodput is highest with cubic in 2 of 2 settings (1.00 Mbit/s more than the next); "
+        "queueing delay is lowest with vegas in 1 of 2 settings (45.0 ms less than the next), with cubic in 1 "
+        "(0.500 ms)."
     )
     assert third.startswith("Every cell ran once, which does not say how far another run would lie from it;")
 
@@ -123,8 +109,71 @@ def test_a_lone_control_is_told_with_its_link() -> None:
 
 
 def test_equal_sides_are_said_to_be_equal() -> None:
-    sides = [run({CC: cc}, 5.0, flow(0, cc, 9.0)) for cc in ("reno", "vegas")]
-    assert "Queueing delay is lowest with reno and with vegas alike; goodput is highest" in answer(sides)[1]
+    sides = [run({CC: cc}, 5.0, flow(0, cc, 9.0 + more)) for cc, more in (("reno", 0.0), ("vegas", 0.0001))]
+    # A lead that does not show at three digits is none.
+    assert answer(sides)[1].startswith("Goodput is highest with vegas and with reno alike; queueing delay is lowest")
+
+
+def test_rates_of_different_times_are_not_added_up() -> None:
+    results = Results([in_turn("cubic", 7.0, 9.5), in_turn("vegas", 6.0, 8.5)])
+    first, second, _ = answer_of(results).sentences
+    assert first == (
+        "Flow “download” takes 9.50 s, the flow “backup” has 7.00 Mbit/s of goodput with cubic, at 5.00 ms of mean "
+        "queueing delay; with vegas 8.50 s, 6.00 Mbit/s at 5.00 ms."
+    )
+    assert second.startswith("The completion time is least with vegas: 1.00 s (10.5 %) less than with cubic, the next;")
+    stats = results.stats().set_index(["of", "metric"])["mean"]
+    assert stats["all flows", "goodput_mbps"].isna().all() and stats["flow 1", "goodput_mbps"].tolist() == [8.0, 8.0]
+    table = {column.head: column.cells for column in columns_of(results)}
+    assert table["flow"] == 2 * ["all", "0 backup", "1 download"]
+    assert table["goodput"] == ["-", "7.00", "8.00", "-", "6.00", "8.00"]
+    goodput = BY_KEY["goodput"]
+    assert [point.values for point in points(results.records, goodput)] == [(7.5,), (7.0,)]
+    assert quantity(goodput, Bottlenecks.of(results.records)) == "goodput of a flow (Mbit/s)"
+
+
+@pytest.mark.parametrize(
+    ("throughputs", "back", "adds_up"),
+    [
+        ([6.0, 3.8], 0.0, True),
+        ([6.0, 4.5], 0.0, False),  # one after the other
+        ([9.0, 3.0], 40.0, False),  # both ways
+        ([9.8], 0.0, True),
+        ([9.8, None], 0.0, True),  # an earlier version's records do not say it
+    ],
+)
+def test_rates_add_up_where_flows_share_a_link_all_of_the_time(
+    throughputs: list[float | None], back: float, adds_up: bool
+) -> None:
+    record = in_turn("cubic", 1.0, None)
+    record.run["flows"] = [flow(n, "cubic", 1.0) | {"throughput_mbps": each} for n, each in enumerate(throughputs)]
+    reverse = {"link": "bottleneck.reverse", "rate_mbps": 20.0, "utilisation_percent": back / 4, "limit_bytes": 64000}
+    record.run["links"].append(reverse)
+    assert add_up(record.run) is adds_up
+
+
+def test_means_over_survivors_are_marked_and_nobody_is_ahead_by_them() -> None:
+    ends = {"cubic": [9.5, None, 9.7], "vegas": [8.5, 8.6, 8.7], "reno": [None, None, None]}
+    runs = [in_turn(cc, 7.0, end, seed) for cc, each in ends.items() for seed, end in enumerate(each)]
+    results = Results(runs)
+    table = {column.head: column.cells for column in columns_of(results)}
+    downloads = [cell for cell, of in zip(table["completion"], table["flow"], strict=True) if of == "1 download"]
+    assert [each.partition("(")[2] for each in downloads] == ["2 of 3)", "", "0 of 3)"]
+    found = answer_of(results)
+    assert "takes 9.6 ± 1.3 s (2 of 3 runs)" in found.sentences[0] and "completion" not in found.sentences[1]
+    assert found.unfinished == [
+        *("completion (cubic): 2 of 3 runs have a value", "completion (reno): 0 of 3 runs have a value")
+    ]
+
+
+def test_applications_are_told_by_what_people_wait_for() -> None:
+    runs = [run({QUEUE: queue}, 5.0, flow(0, "cubic", 1.0) | {"rating": rating, "page_load_s_mean": 2.0})
+            for queue, rating in (("fifo", 31.4), ("cake", 92.0))]  # fmt: skip
+    first, second, _ = answer(runs)
+    assert first.startswith("A call is rated 31.4, a page loads in 2.00 s, the flow has 1.00 Mbit/s of goodput with ")
+    assert second.startswith("Calls are rated best with queue cake: 60.6 (193 %) more than with queue fifo, the next;")
+    heads = [column.head for column in columns_of(Results(runs))]
+    assert {"R", "page load mean"} <= set(heads) and "Jain index" not in heads
 
 
 @pytest.mark.parametrize(

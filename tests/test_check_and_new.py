@@ -45,7 +45,6 @@ def test_a_new_control_runs_and_describes_itself(cli: Cli, mine: Path) -> None:
 
 
 def test_a_new_paper_is_reproduced(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "papers").mkdir()
     assert cli("new", "paper", "papers/mine").returncode == 0
     found = json.loads(cli("reproduce", "papers/mine", "--json").stdout)
     assert found["paper"] == "mine" and len(found["claims"]) == 3
@@ -58,7 +57,6 @@ def test_a_new_paper_is_reproduced(cli: Cli, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["control", "mine"], "mine.bpf.c is there already, and is not overwritten"),
-        (["scenario", "nowhere/line"], "there is no folder nowhere to write line.toml to"),
         (["experiment", "line"], "'scenario', 'control', 'paper'"),
     ],
 )
@@ -67,6 +65,10 @@ def test_new_overwrites_nothing(cli: Cli, mine: Path, words: list[str], said: st
     done = cli("new", *words)
     assert (done.returncode, done.stdout) == (2, "") and said in done.stderr
     assert mine.read_text() == before
+
+
+def test_names_with_blanks_are_quoted(cli: Cli) -> None:
+    assert "--cc './my own.bpf.c'" in cli("new", "control", "my own").stdout
 
 
 def test_a_name_becomes_one_that_c_and_the_kernel_take(cli: Cli, tmp_path: Path) -> None:
@@ -90,6 +92,13 @@ def test_a_scenario_is_told_where_it_runs(cli: Cli, small: Path) -> None:
     done = cli("check", small)
     assert done.returncode == 0, "it runs somewhere"
     assert "no: runs on simulator" in done.stdout and f"{small}:10: flows.0.cc" in done.stdout
+
+
+def test_a_scenario_that_cannot_be_read_is_a_finding(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('duration = "1s"\n')
+    done = cli("check", "bad.toml", "--json")
+    (check,) = json.loads(done.stdout)["checks"]
+    assert done.returncode == 2 and check["answer"] == "no" and "flows: is missing" in check["why"]
 
 
 CALL = """\

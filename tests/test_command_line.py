@@ -128,7 +128,7 @@ def widest(screen: str) -> int:
 def test_every_table_fits_a_terminal_of_80_columns(sweep: Path, tmp_path: Path) -> None:
     loss = ["--set", "link.bottleneck.loss=0.1%", "-t", "3s"]
     said = on_a_terminal("run", str(sweep), "--cc", "reno,cubic_plus", *loss)
-    assert widest(said) <= 80 and said.count("goodput") == 1 and "RTT mean" in said
+    assert widest(said) <= 80 and said.count("goodput") == 1 and "RTT" in said and "mean" in said
     said = on_a_terminal("sweep", str(sweep), "-n", "3", "-o", "out", *loss, folder=tmp_path)
     assert widest(said) <= 80 and "±" in said
     assert widest(on_a_terminal("compare", str(tmp_path / "out"), "--between", "cc=reno,cubic")) <= 80
@@ -192,11 +192,22 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (["list", "scenaros"], "(did you mean scenarios?)"),
         (["keys", "flow"], "(did you mean flows?)"),
         (["keys", "recieve_window"], "(did you mean receive_window?)"),
-        (["run", "home-dsl", "-j", "0"], "there must be at least one process"),
-        (["run", "home-dsl", "-j", "-1"], "there must be at least one process"),
+        (["run", "home-dsl", "-j", "0"], "is not in the range x>=1"),
+        (["run", "home-dsl", "-j", "-1"], "is not in the range x>=1"),
         (["run", "home-dsl", "--seed", "one"], "--seed"),
         (["run", "home-dsl", "--cc", "cubic,,reno"], "--cc: there is nothing between two commas"),
-        (["run", "home-dsl", "--figure", "nowhere/x.svg"], "--figure: there is no folder nowhere to write x.svg to"),
+        (["run", "home-dsl", "--set", "sweep.seed=[one, two]"], """quotes: --set 'sweep.seed=["one", "two"]'"""),
+        (["run", "home-dsl", "--cc", "cubicc"], "no congestion control cubicc (did you mean cubic?)"),
+        (["load", "cubicc"], "no congestion control cubicc (did you mean cubic?)"),
+        (
+            ["run", "reno.bpf.c"],
+            "is a congestion control, and no scenario: run one with it, as home-dsl --cc reno.bpf.c",
+        ),
+        (["run", ""], "a scenario's name is missing"),
+        (["run", "."], ".: is a folder, and no scenario"),
+        (["run", "home-dsl", "--kernel", "6.1"], "only guests (--on vm) have a choice of kernels"),
+        (["reproduce", "cubic-plus", "--claim", "nix"], "`unbloat show cubic-plus` lists them"),
+        (["keys", "link.bottleneck.nix"], "there is no section and no key link.bottleneck.nix"),
         (["compare", "--packets", "a.pcapng"], "compare --packets takes two packet traces, A and B"),
         (["attach", "reno", "some.slice", "--everyone"], "--everyone means the root group, and some.slice is another"),
     ],
@@ -206,6 +217,58 @@ def test_a_slip_is_one_sentence_that_says_what_was_meant(cli: Cli, words: list[s
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr and done.stderr.startswith("unbloat: ")
     assert done.stderr.count("\n") == 1 or "--set" in words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "home-dsl", "-o", "file"],
+        ["run", "home-dsl", "--figure", "file/x.svg"],
+        ["run", "home-dsl", "--pcap", "file/x.pcapng"],
+        ["sweep", "home-dsl", "-o", "file/x"],
+        ["plot", "nix", "-o", "file/x.svg"],
+        ["new", "paper", "file/mine"],
+    ],
+)
+def test_what_cannot_be_written_is_said_before_the_work(cli: Cli, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "file").touch()
+    done = cli(*words)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert f"{words[-1]}: cannot be written: a file is where a folder is needed" in done.stderr
+
+
+def test_folders_are_made_for_what_is_written(cli: Cli, small: Path, tmp_path: Path) -> None:
+    written = ("a/out", "b/x.svg", "c/x.pcapng")
+    done = cli("run", small, "-o", written[0], "--figure", written[1], "--pcap", written[2])
+    assert done.returncode == 0, done.stderr
+    for words in (["plot", "a/out"], ["export", "a/out", "--csv"], ["report", "a/out"]):
+        file = f"made/{words[0]}/x.{'html' if words[0] == 'report' else 'svg'}"
+        assert cli(*words, "-o", file).returncode == 0
+        written += (file,)
+    assert all((tmp_path / name).exists() for name in written)
+    with pytest.raises(ub.InputError, match="a file is where a folder is needed"):
+        ub.read(tmp_path / "a/out").save(small)
+
+
+def test_keys_are_found_as_they_are_set(cli: Cli) -> None:
+    for name, section in (
+        ("link.bottleneck.rate", "[link.NAME]\n  rate ("),
+        ("link.rate", "[link.NAME]\n  rate ("),
+        ("flows.0.cc", "[flows]\n  cc ("),
+        ("sweep.flows.*.params.beta", "[flows]\n  params ("),
+        ("flows.0.access.rate", "[access]\n  rate ("),
+        ("link.line.reverse.queue.limit", "[queue]\n  limit ("),
+        ("host.phone", "[host.NAME]\n  classifier ("),
+    ):
+        assert cli("keys", name).stdout.startswith(section), name
+    assert cli("keys").stdout.endswith("`unbloat keys SECTION` and `unbloat keys KEY` tell values and defaults too.\n")
+
+
+def test_a_paper_shows_what_its_parts_are_called(cli: Cli) -> None:
+    said = cli("show", "cubic-plus").stdout
+    assert "Parts (reproduce --table)" in said and "abstract.I.500" in said and "72 cells" in said
+    (thing,) = json.loads(cli("show", "cubic-plus", "--json").stdout)["things"]
+    assert thing["cost"]["cells"] == 72 and "abstract.I.500" in thing["ids"] and "fig6" in thing["parts"]
 
 
 def test_a_scenario_without_its_ending_is_told_with_it(cli: Cli, small: Path) -> None:
@@ -379,12 +442,6 @@ def test_what_was_written_is_said(cli: Cli, small: Path) -> None:
     packets = cli("run", small, "--cc", "reno,cubic", "--pcap", "p.pcapng")
     assert packets.stderr == "unbloat: wrote p-0.pcapng\nunbloat: wrote p-1.pcapng\n"
     assert (small.parent / "p-1.pcapng").is_file()
-
-
-def test_packets_are_refused_a_folder_that_is_not_there_before_anything_runs(cli: Cli, small: Path) -> None:
-    done = cli("run", small, "--pcap", "nowhere/p.pcapng", "--set", "duration=100000s")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "unbloat: pcap: there is no folder nowhere to write p.pcapng to\n"
 
 
 # ---------------------------------------------------------------- Looking things up

@@ -84,7 +84,7 @@ def test_python_compares_files(tmp_path: Path) -> None:
     three = ub.compare(a, b, b)
     assert [each.counts()["within"] for each in three.parts] == [0, 1]
     assert (ub.compare(a, a).is_within, three.is_within) == (True, False)
-    with pytest.raises(ub.InputError, match="compare needs two sets of results, or one and `between`"):
+    with pytest.raises(ub.InputError, match="compare needs two sets of results, or one and an axis"):
         ub.compare(a)
 
 
@@ -386,11 +386,16 @@ def test_results_compare_themselves(sweep: Path) -> None:
     with pytest.raises(ub.InputError, match="no axis of the sweep is called rate"):
         results.compare(between="rate")
     short = results.compare(between="cc")
-    assert short.table.equals(results.compare(results, between="flows.0.cc=reno,cubic").table)
-    assert len(short.table) == 2 * 4 and list(short.table["metric"])[:2] == ["goodput_mbps", "queue_delay_ms_mean"]
+    assert short.table.equals(results.compare(between="flows.0.cc=reno,cubic").table)
+    assert short.method == "intervals" and short.counts()["exceed"] == 0, "they are meant to differ"
+    assert results.compare(between="cc", tolerance={"goodput": "3%"}).method == "tolerance"
+    for between in (("cc", "reno", "cubic"), ["cc"], {"cc": ["reno", "cubic"]}, {"flows.0.cc": "reno,cubic"}):
+        assert results.compare(between=between).table.equals(short.table)
+    with pytest.raises(ub.InputError, match="between: takes one axis, and there are 2: cc, limit"):
+        results.compare(between={"cc": "reno,cubic", "limit": "15kb,60kb"})
     goodput = results.flows.set_index(["flows.0.cc", "link.bottleneck.queue.limit"])["goodput_mbps"]
-    assert short.table["a"][0] == pytest.approx(goodput["reno", "15kb"])
-    assert short.table["b"][0] == pytest.approx(goodput["cubic", "15kb"])
-    assert "A is small with cc = reno (simulator)" in str(short) and "<table>" in short._repr_html_()
+    (row,) = short.table.query("metric == 'goodput_mbps' and of == 'all flows'")[["a", "b"]].to_numpy().tolist()[:1]
+    assert row == pytest.approx([goodput["reno", "15kb"], goodput["cubic", "15kb"]])
+    assert "A is small with cc = reno (simulator)" in str(short).replace("\n", " ") and "<table>" in short._repr_html_()
     with pytest.raises(ub.InputError, match="between: cc has 3 labels: name two, as cc=reno,cubic"):
         ub.run(sweep, {"sweep.flows.0.cc": ["reno", "cubic", "vegas"]}).compare(between="cc")

@@ -16,14 +16,15 @@ ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 BLOCK = re.compile(
     r"^(?P<indent> *)<!-- (?P<mark>runs as root|runs in a guest|runs|fails|prints|file (?P<name>[\w./-]+)) -->\n"
-    r" *```\w*[^\n]*\n(?P<body>.*?)^ *```$",
+    r" *```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^ *```$",
     re.MULTILINE | re.DOTALL,
 )
 """A block of code that is marked, by a comment on the line before it:
 
-`runs`: the commands run, `fails`: they end with status 2, `runs in a guest`: they run and start one; `runs as root`:
-all of a page do so one after the other, in a guest, whose kernel they may change. `prints`: the commands before it
-print this, to the letter; `file NAME`: they find this file. The blocks of a page share a folder.
+`runs`: the commands run (those in Python of a page as one program), `fails`: they end with status 2, `runs in a guest`:
+they run and start one; `runs as root`: all of a page do so one after the other, in a guest, whose kernel they may
+change. `prints`: the commands before it print this, to the letter; `file NAME`: they find this file. The blocks of a
+page share a folder.
 """
 AS_ROOT = "runs as root"
 GUESTS = {AS_ROOT, "runs in a guest"}
@@ -36,6 +37,7 @@ class Block:
     mark: str
     name: str
     body: str
+    is_python: bool
     span: tuple[int, int]
     """Where the body stands in the page."""
 
@@ -44,7 +46,8 @@ class Block:
         lines = found["body"].splitlines(keepends=True)
         indent = len(found["indent"])
         body = "".join(line[indent:] if line.strip() else line for line in lines)
-        return cls("file" if found["name"] else found["mark"], found["name"], body, found.span("body"))
+        mark = "file" if found["name"] else found["mark"]
+        return cls(mark, found["name"], body, found["language"] == "python", found.span("body"))
 
 
 def pages() -> list[Path]:
@@ -89,8 +92,11 @@ def check(page: Path, folder: Path) -> None:
             assert printed is not None, "a command stands before what it prints"
             assert REGENERATE or printed == block.body
             shown.append((block.span, printed))
-        elif block.mark != AS_ROOT:
+        elif block.mark != AS_ROOT and not block.is_python:
             printed = run(block.body, folder, 2 if block.mark == "fails" else 0)
+    if program := "".join(block.body for block in blocks(page) if block.mark == "runs" and block.is_python):
+        (folder / "page.py").write_text(program)
+        run(f"{sys.executable} page.py", folder, 0)
     as_root = "".join(block.body for block in blocks(page) if block.mark == AS_ROOT)
     if as_root:
         run_as_root(as_root, folder)

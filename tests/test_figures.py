@@ -14,15 +14,16 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from unbloat import _core
 from unbloat.report.figures.draw import panels_of
-from unbloat.report.figures.kinds import OVER_TIME, WITHIN_RUNS, Width
+from unbloat.report.figures.kinds import OF_SOCKETS, OVER_TIME, WITHIN_RUNS, Width
 from unbloat.report.figures.lines import Line, band_of, smooth, spaced
 from unbloat.report.figures.names import facts_of
 from unbloat.report.figures.series import delay_ms
 from unbloat.report.figures.style import save
 
+OF_ALL = [kind for kind in OVER_TIME if kind not in OF_SOCKETS]
 MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 WIDTHS: list[Width] = ["page", "slide", "column"]
-UNITS = {"cwnd": "packets", "queue": "KB", "goodput": "Mbit/s"}
+UNITS = {"cwnd": "packets", "queue": "KB", "goodput": "Mbit/s", "throughput": "Mbit/s"}
 
 
 def line(x: object, y: object) -> Line:
@@ -82,7 +83,7 @@ def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_off(width: Width, sweep: Path) -> None:
     results = ub.run(sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms", "name": "a rather long name " * 4})
-    for kinds in [list(OVER_TIME), list(WITHIN_RUNS), ["box", "bars", "lines"], ["ecdf", "delay_throughput"]]:
+    for kinds in [list(OF_ALL), list(WITHIN_RUNS), ["box", "bars", "lines"], ["ecdf", "delay_throughput"]]:
         assert is_whole(results.plot(*kinds, width=width)), kinds
     assert is_whole(results.plot("heatmap", width=width))
 
@@ -128,11 +129,31 @@ def test_the_title_says_what_the_path_is() -> None:
 # ---------------------------------------------------------------- Time series
 
 
-@pytest.mark.parametrize("kind", [*OVER_TIME, *WITHIN_RUNS])
+@pytest.mark.parametrize("kind", [*OF_ALL, *WITHIN_RUNS])
 def test_every_kind_has_a_line_and_units(small: Path, kind: str) -> None:
     (panel,) = ub.run(small, {"flows.0.count": 2}).plot(kind).axes
     assert panel.lines
     assert f"({UNITS.get(kind, 'ms')})" in panel.get_xlabel() + panel.get_ylabel()
+
+
+def test_sockets_of_hosts_have_buffers(small: Path) -> None:
+    with pytest.raises(ub.InputError, match="no flow has a send buffer"):
+        ub.run(small).plot("send_buffer")
+    text = SMALL.replace("[link.", "[host.pc]\n[link.", 1).replace("[[flows]]", '[[flows]]\nhost = "pc"')
+    figure = ub.run(text).plot(*OF_SOCKETS)
+    queue, buffer = (panel.lines[0].get_ydata() for panel in figure.axes)
+    assert [panel.get_ylabel() for panel in figure.axes] == ["send queue (KB)", "send buffer (KB)"]
+    assert 0 < np.nanmax(queue) <= np.nanmax(buffer) + 3, "the kernel takes one more segment than fits"
+
+
+def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
+    """What waits behind a lost segment is delivered in one step, at more than the link carries."""
+    results = ub.run(small, {"link.bottleneck.loss": "1%"}, series="10ms")
+    (panel,) = results.plot("goodput").axes
+    assert max(np.nanmax(line.get_ydata()) for line in panel.lines) > 4.4
+    assert "above the link rate" in panel.get_title("right")
+    (panel,) = results.plot("throughput").axes
+    assert max(np.nanmax(line.get_ydata()) for line in panel.lines) <= 4.4 and not panel.get_title("right")
 
 
 def test_usually_the_queue_is_in_milliseconds() -> None:
@@ -168,7 +189,7 @@ def test_what_bounds_a_series_is_drawn(small: Path) -> None:
 def test_a_bound_far_above_the_data_does_not_squeeze_them(small: Path) -> None:
     (panel,) = ub.run(small, {"link.bottleneck.queue.limit": "30mb", "duration": "1s"}).plot("queue").axes
     highest = max(panel.lines[0].get_ydata())
-    assert panel.get_ylim()[1] < 2 * highest and "buffer at 3e+04, far above" in texts(panel)
+    assert panel.get_ylim()[1] < 2 * highest and "buffer at 30 MB, far above" in texts(panel)
 
 
 def test_the_warm_up_is_shaded(small: Path) -> None:
@@ -207,10 +228,14 @@ def test_lines_are_named_in_their_colour_and_dashes(sweep: Path) -> None:
     named = {text.get_text(): text for text in panel.texts if isinstance(text, Annotation)}
     assert named.keys() >= {"reno 15kb", "cubic 60kb"}
     colours = {line.get_color() for line in panel.lines}
-    assert len({text.get_color() for text in named.values()}) == 5
     assert {text.get_color() for text in named.values()} <= colours
-    dashed = {text.arrow_patch.get_linestyle() for text in named.values() if text.arrow_patch}
-    assert len(dashed) > 1, "the leader of a limit is dashed"
+    looks = {name: (named[name].get_color(), named[name].arrow_patch.get_linestyle())
+             for name in ("reno 15kb", "reno 60kb", "cubic 15kb", "cubic 60kb")}  # fmt: skip
+    (reno, solid), (_, dashed) = looks["reno 15kb"], looks["reno 60kb"]
+    (cubic, _) = looks["cubic 15kb"]
+    assert reno != cubic and solid != dashed
+    assert looks == {f"{cc} {limit}": (hue, dash) for cc, hue in (("reno", reno), ("cubic", cubic))
+                     for limit, dash in (("15kb", solid), ("60kb", dashed))}, "colours are controls"  # fmt: skip
 
 
 def test_the_same_cell_of_another_seed_looks_the_same(small: Path) -> None:
@@ -224,6 +249,8 @@ def test_both_directions_are_drawn_where_both_have_a_queue() -> None:
     results = ub.run("home-dsl-both-ways", {"duration": "10s", "flows.0.start": "3s"})
     (panel,) = results.plot("queue_delay").axes
     assert {"forward", "reverse", "full buffer (forward)"} <= set(texts(panel))
+    (panel,) = results.plot("goodput").axes
+    assert {"link rate (forward)", "link rate (reverse)"} <= {text.replace("\n", " ") for text in texts(panel)}
     (panel,) = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"}).plot("queue_delay").axes
     assert "reverse" not in texts(panel)
 
@@ -235,6 +262,24 @@ def test_many_flows_are_bands(small: Path) -> None:
     assert len(flows) == 1 and len(panel.collections) == 1
     (name,) = [text for text in texts(panel) if text.startswith("pages")]
     assert int(name.removeprefix("pages (").removesuffix(")")) > 12
+
+
+def test_many_lines_have_a_panel_for_what_is_compared(sweep: Path) -> None:
+    results = ub.run(sweep, {"flows.0.count": 4, "duration": "1s"})
+    for compared, titles in (
+        (results, ["reno, 15kb", "reno, 60kb", "cubic, 15kb", "cubic, 60kb"]),
+        (results.only(limit="15kb"), [""]),
+    ):
+        panels = compared.plot("cwnd").axes
+        assert [panel.get_title("left") for panel in panels] == titles
+        assert len({panel.get_ylim() for panel in panels}) == 1, "on one scale"
+
+
+def test_a_band_ends_where_most_of_its_lines_do() -> None:
+    """The last that is left is not the median of all."""
+    lines = [line([0, 10], [level, level]) for level in range(9)] + [line([0, 20], [100, 100])]
+    x, _, middle, _ = band_of(lines)
+    assert middle[x < 9.5] == pytest.approx(4.5) and np.isnan(middle[x > 10.5]).all()
 
 
 def test_a_band_is_of_the_lines_that_there_are() -> None:

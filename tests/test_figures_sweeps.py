@@ -1,6 +1,8 @@
 """Figures of sweeps and of two sets: what stands where, with which interval, and what cannot be drawn."""
 
-from itertools import combinations, pairwise
+from copy import deepcopy
+from dataclasses import replace
+from itertools import combinations, pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from unbloat.comparison.figures import agreement_of
@@ -15,9 +18,11 @@ from unbloat.report.figures.agreement import edges_of
 from unbloat.report.figures.comparison import changes
 from unbloat.report.figures.delay_throughput import ellipse
 from unbloat.report.figures.kinds import Width
+from unbloat.report.figures.looks import short_name
 from unbloat.report.figures.style import SIZES
-from unbloat.report.figures.sweeps import short_name
+from unbloat.report.figures.units import unit_for
 from unbloat.report.figures.values import metrics_named, quantity, reach
+from unbloat.results.bottleneck import NO_LINKS
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.statistics import estimate
 
@@ -102,6 +107,118 @@ def test_groups_of_flows_are_drawn_apart_by_their_names(small: Path) -> None:
     assert drawn == [pytest.approx(list(values)) for values in zip(*flows, strict=True)]
 
 
+# ---------------------------------------------------------------- Three axes and more
+
+
+THREE = {
+    "link.bottleneck.rate": ["1mbit", "2mbit", "5mbit"],
+    "flows.0.cc": ["reno", "cubic", "vegas"],
+    "link.bottleneck.queue.limit": ["15kb", "60kb"],
+}
+
+
+@pytest.fixture
+def made(small: Path) -> ub.Results:
+    """Runs that nobody did: a number of its own in each cell."""
+    (record,) = ub.run(small, {"duration": "100ms"})
+    runs = []
+    for number, labels in enumerate(product(*THREE.values())):
+        run = deepcopy(record.run)
+        run["flows"][0] |= {"cc": labels[1], "goodput_mbps": 0.01 * (1 + number)}
+        run["links"][0]["queue_delay_ms_mean"] = 3e3 * (1 + number)
+        runs.append(ub.Record(dict(zip(THREE, labels, strict=True)), run))
+    return ub.Results(runs, ub.About(axes=[*THREE]))
+
+
+def legend_of(figure: Figure) -> list[str]:
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_colours_are_what_is_compared_dashes_and_panels_the_others(made: ub.Results) -> None:
+    figure = made.plot("lines", metrics=["goodput"], x="rate")
+    curves = [each.lines[0] for each in figure.axes[0].containers]
+    assert len(figure.axes) == 1 and len(curves) == 6
+    assert len({line.get_color() for line in curves}) == 3 and len({line.get_linestyle() for line in curves}) == 2
+    titles = ["queue limit 15kb", "queue limit 60kb"]
+    for kind in ("ecdf", "delay_throughput"):
+        figure = made.plot(kind, metrics=["goodput"])
+        assert [panel.get_title("right") for panel in figure.axes] == titles
+        assert legend_of(figure) == ["reno", "cubic", "vegas", "1mbit", "2mbit", "5mbit"], "once for all panels"
+
+
+def test_colours_agree_within_a_picture(made: ub.Results) -> None:
+    """Vegas has its colour in the bars beside boxes and curves, whatever the panels show."""
+    figure = made.only(rate="1mbit", limit="15kb").plot("ecdf", "box", "bars", metrics=["goodput"])
+    curves, boxes, bars = figure.axes
+    hues = [to_hex(line.get_color()) for line in curves.lines]
+    assert [to_hex(box.get_facecolor()) for box in boxes.patches] == hues
+    assert [to_hex(bar.get_facecolor()) for bar in bars.patches] == hues
+
+
+def test_labels_are_not_joined_by_lines(made: ub.Results) -> None:
+    (panel,) = made.only(rate="1mbit").plot("lines", metrics=["goodput"], x="cc").axes
+    assert {each.lines[0].get_linestyle() for each in panel.containers} == {"None"}
+
+
+def test_a_third_axis_of_a_heat_map_has_panels(made: ub.Results) -> None:
+    figure = made.plot("heatmap", metrics=["goodput"], x="rate", y="cc")
+    panels = [panel for panel in figure.axes if panel.images]
+    assert [panel.get_title("right") for panel in panels] == ["queue limit 15kb", "queue limit 60kb"]
+    assert len({image.get_clim() for panel in panels for image in panel.images}) == 1
+    with pytest.raises(ub.InputError, match="completion"):
+        made.plot("heatmap", metrics=["completion"])
+    with pytest.raises(ub.InputError, match="completion"):
+        made.plot("bars", metrics=["completion"])
+
+
+def test_units_suit_what_is_shown(made: ub.Results) -> None:
+    panels = made.plot("bars").axes
+    assert {panel.get_ylabel() for panel in panels} - {""} == {"goodput (kbit/s)", "queueing delay (s)"}
+    assert unit_for("Mbit/s", 0) == (1, "Mbit/s") and unit_for("packets", 1e9) == (1, "packets")
+    assert unit_for("ms", 9_999) == (1, "ms")
+
+
+def test_too_many_panels_are_refused(made: ub.Results) -> None:
+    many = ub.Results([replace(each, axes={**each.axes, "losses": str(n)}) for n in range(9) for each in made])
+    with pytest.raises(ub.InputError, match=r"would take 18 panels, and 12 have room .* --only"):
+        many.plot("ecdf", metrics=["goodput"])
+
+
+def test_kinds_and_metrics_come_in_lists_or_with_commas(made: ub.Results) -> None:
+    few = made.only(limit="15kb")
+    for figure in (few.plot(["lines", "bars"], metrics="goodput"), few.plot("lines,bars", metrics=["goodput"])):
+        assert len(figure.axes) == 2
+
+
+def test_cells_of_saved_results_are_picked(cli: Cli, made: ub.Results, tmp_path: Path) -> None:
+    made.save(tmp_path / "made")
+    done = cli("plot", "made", "--only", "cc=cubic,vegas", "--only", "limit=15kb", "-o", "x.svg")
+    assert done.returncode == 0 and (tmp_path / "x.svg").exists(), done.stderr
+    table = cli("export", "made", "--csv", "--only", "cc=cubic", "--only", "limit=15kb").stdout.splitlines()
+    assert len(table) == 4 and all("cubic" in row for row in table[1:])
+    done = cli("report", "made", "--only", "cc=qubic", "-o", "x.html")
+    assert done.returncode == 2 and "did you mean cubic?" in done.stderr
+
+
+def test_a_sweep_is_drawn_without_naming_a_kind(made: ub.Results) -> None:
+    assert made.plot().axes[0].get_xlabel() == "bottleneck rate"
+
+
+def test_boxes_say_of_how_many_values_they_are(made: ub.Results, grid: ub.Results) -> None:
+    assert "one flow each" in made.plot("box", metrics=["goodput"]).axes[0].get_xlabel()
+    assert "of 3 flows each" in grid.plot("box", metrics=["goodput"]).axes[0].get_xlabel()
+
+
+def test_cells_are_picked_by_their_labels(made: ub.Results) -> None:
+    assert len(made.only(cc="vegas", rate=["1mbit", 2e6])) == 4 and len(made.only({"limit": "60kb"})) == 9
+    assert [each.axes["flows.0.cc"] for each in made.only(lambda axes: axes["flows.0.cc"] == "reno")] == ["reno"] * 6
+    with pytest.raises(ub.InputError, match=r"flows\.0\.cc is never vegass; .*did you mean vegas"):
+        made.only(cc="vegass")
+    with pytest.raises(ub.InputError, match="no axis of the sweep is called delay"):
+        made.only(delay="1ms")
+
+
 def test_delay_falls_to_the_right_and_goodput_rises(grid: ub.Results) -> None:
     (panel,) = grid.plot("delay_throughput").axes
     left, right = panel.get_xlim()
@@ -153,7 +270,8 @@ def test_a_run_without_a_sweep_has_no_axis(small: Path) -> None:
 
 def test_quantities_and_axes_have_words_and_units() -> None:
     words = [
-        quantity(metric) for metric in metrics_named(["rtt", "rtt_p95", "queue_delay_max", "jain", "loss_percent"])
+        quantity(metric, NO_LINKS)
+        for metric in metrics_named(["rtt", "rtt_p95", "queue_delay_max", "jain", "loss_percent"])
     ]
     assert words == ["RTT (ms)", "RTT p95 (ms)", "queueing delay max (ms)", "Jain index", "loss (%)"]
     assert [short_name(axis) for axis in ("flows.0.cc", "link.bottleneck.queue.limit", "losses", "flows.*.cc")] == [
@@ -185,7 +303,7 @@ def test_a_long_legend_lies_on_nothing(small: Path, width: Width) -> None:
     canvas.draw()
     renderer = canvas.get_renderer()
     legends = [legend for panel in figure.axes if (legend := panel.get_legend())]
-    assert len(legends) == 2 and all(len(legend.get_texts()) == len(limits) for legend in legends)
+    assert [len(legend.get_texts()) for legend in legends] == [len(limits)], "said once for both panels"
     taken = [legend.get_window_extent(renderer) for legend in legends]
     taken += [panel.get_window_extent(renderer) for panel in figure.axes]
     taken += [text.get_window_extent(renderer) for text in figure.texts]

@@ -113,7 +113,7 @@ def test_a_control_draws_from_the_seed_in_both_backends(small: Path, tmp_path: P
     [
         (["--set", "profile=newreno"], "flows.0.profile: the kernel's TCP always"),
         (["--cc", "kernel:nonesuch"], 'flows.0.cc: the kernel has no congestion control "nonesuch"; it has '),
-        (["--cc", "cubik"], 'flows.0.cc: there is no congestion control "cubik"'),
+        (["--cc", "cubik"], "there is no congestion control cubik (did you mean cubic?)"),
     ],
 )
 def test_what_the_kernel_cannot_do_is_a_sentence(cli: Cli, small: Path, change: list[str], words: str) -> None:

@@ -115,7 +115,7 @@ def test_a_sweep_s_table_tells_flows_with_several_controls_apart(small: Path) ->
     swept = ub.sweep(small.read_text() + TWO, {"link.bottleneck.loss": "1%"}, repeat=2)
     lines = [line.split() for line in sweep_text_of(swept).splitlines()[6:9]]
     stats = swept.stats().set_index(["of", "metric"])["mean"]
-    assert [line[:2] for line in lines] == [["2", "all"], ["0", "reno"], ["1", "cubic"]]
+    assert [line[:2] for line in lines] == [["all", "2"], ["0", "reno"], ["1", "cubic"]]
     assert float(lines[1][2]) == pytest.approx(stats["flow 0", "goodput_mbps"], rel=0.05)
     alone = sweep_text_of(ub.sweep(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}, repeat=2))
     assert "flow" not in alone

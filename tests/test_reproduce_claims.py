@@ -6,7 +6,17 @@ from statistics import fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unbloat.papers.expressions import ClaimError, Repeated, calls, decide, describe, evaluate, work_out, written
+from unbloat.papers.expressions import (
+    ClaimError,
+    Repeated,
+    calls,
+    decide,
+    describe,
+    digits_beside,
+    evaluate,
+    work_out,
+    written,
+)
 from unbloat.papers.uncertainty import Uncertain, every, jackknife, some
 from unbloat.papers.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
 from unbloat.results.statistics import estimate
@@ -234,6 +244,24 @@ def test_what_is_open_is_said_with_the_intervals():
     assert written(Uncertain(80.0, 0.0249)) == "80.000 ± 0.025"
     assert written(Uncertain(80.0, 1e-7)) == "80"
     assert written(Uncertain(12345.6, 300.0)) == "12346 ± 300"
+
+
+@pytest.mark.parametrize(
+    ("value", "half_width", "printed", "text"),
+    [
+        (12.345, None, "12", "12.3"),
+        (12.345, 0.012, "12", "12.3"),
+        (12.345, 1.23, "12", "12.3 ± 1.2"),
+        (12.345, 0.12, "12", "12.3 ± 0.1"),
+        (0.98342, 0.0004, "0.99", "0.983"),
+        (1870.76, None, "1.9e3", "1871"),
+        (123456.7, None, "12", "123457"),
+        (12.34567, None, "12.345678", "12.346"),
+        (12.34567, None, "", "12.346"),
+    ],
+)
+def test_what_is_measured_has_one_digit_more_than_what_is_printed(value, half_width, printed, text):
+    assert written(Uncertain(value, half_width), digits_beside(printed)) == text
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8))

@@ -66,10 +66,16 @@ def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
     found = ub.reproduce(tiny, jobs=1)
     assert capsys.readouterr().out == "" and "12 runs of 8000 packets at most" in caplog.text
     assert found.paper.name == "tiny" and found.extra_tables == []
+    assert repr(found).startswith("<unbloat Reproduction of tiny: ") and "<table>" in found._repr_html_()
     assert main(["reproduce", str(tiny), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.as_dict()
     with pytest.raises(ub.InputError, match="nothing of tiny begins with `tab9`"):
         ub.reproduce(tiny, table="tab9")
+
+
+def test_a_part_is_drawn_if_that_is_asked_for(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--claim", "window"]) == 0
+    assert not (tiny.parent / "results").exists() and "Figures" not in capsys.readouterr().out
 
 
 def test_runs_are_counted_beforehand(tiny, capsys):

@@ -204,6 +204,35 @@ def test_mean_windows_have_a_line_for_each_control(tmp_path):
     assert "mean cwnd (packets)" in file.read_text()
 
 
+def test_distributions_are_over_the_flows_of_a_group_in_all_repeats():
+    def run(cc, seed, *completions):
+        names = ("page", "film", "page")
+        flows = [
+            {"flow": number, "name": name, "completion_s": value}
+            for number, (name, value) in enumerate(zip(names, completions, strict=True))
+        ]
+        return MeasuredRun({"cc": cc}, seed, {"flows": flows, "sound": True})
+
+    runs = Measurements("grid", [run("a", 1, 2.0, 9.0, 1.0), run("a", 2, 3.0, 9.0, None), run("b", 1, 0.1, 0.1, 0.1)])
+    figure = Figure("figure1", "Waits", "ecdf", ["page"], quantity="completion", unit="s", lines=["a", "b"],
+                    panels=[Panel("all", "grid")])  # fmt: skip
+    (axes,) = paper_figures.DRAWN_BY[figure.kind](figure, {"grid": runs}).axes
+    x, y = axes.lines[0].get_data()
+    assert list(x) == [1, 1, 2, 3] and list(y) == [0, 0.25, 0.5, 0.75], "one of four pages never came"
+    assert axes.get_xlabel() == "completion (s)" and axes.get_ylabel() == "share of flows"
+
+
+def test_small_rates_have_a_unit_that_suits_them():
+    panel = Panel("p", "grid")
+    runs = [MeasuredRun({"cc": cc}, 1, {"flows": [{"goodput_mbps": rate}], "sound": True})
+            for cc, rate in (("a", 0.002), ("b", 0.003))]  # fmt: skip
+    figure = Figure("figure1", "Goodput", "bars", ["a", "b"], quantity="goodput", unit="Mb/s", bars=[Bar("all")],
+                    panels=[panel, panel])  # fmt: skip
+    left, right = paper_figures.DRAWN_BY["bars"](figure, {"grid": Measurements("grid", runs)}).axes
+    assert left.get_ylabel() == "goodput (kb/s)" and right.get_ylabel() == ""
+    assert right.yaxis.get_major_formatter()(0.002, 0) == "2"
+
+
 def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
     flows = dict.fromkeys(range(20), OVERSHOOT)
     record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}

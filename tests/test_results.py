@@ -2,12 +2,16 @@
 
 import os
 import warnings
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import unbloat as ub
 from unbloat.report.sweep_table import text_of
+from unbloat.runs.experiment import command
+from unbloat.scenario.source import as_toml, source_of
 from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 
@@ -140,6 +144,8 @@ def test_axes_are_numbers_too(small: Path) -> None:
 def test_statistics_can_pool_cells(sweep: Path) -> None:
     results = ub.run(sweep)
     pooled = results.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
+    # The limits were chosen: how far their goodputs lie apart is no interval of chance.
+    assert pooled["ci95_low"].isna().all() and pooled["deviation"].max() > 0
     assert list(pooled["n"]) == [2, 2] and list(pooled["flows.0.cc"]) == ["reno", "cubic"]
     means = results.flows.groupby("flows.0.cc", observed=True)["goodput_mbps"].mean()
     assert list(pooled["mean"]) == pytest.approx(list(means))
@@ -165,10 +171,78 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
     longer = ub.run(scenario, {"duration": 2.5, "sweep.link.bottleneck.rate": [1e6, 2_000_000]})
     assert list(longer.runs["duration_s"]) == [2.5, 2.5]
     assert list(longer.runs["link.bottleneck.rate_bps"]) == [1e6, 2e6]
-    with pytest.raises(ub.InputError, match="duraton: no such key"):
+    assert list(longer.runs["link.bottleneck.rate"]) == ["1mbit", "2mbit"]
+    del scenario["name"]
+    assert source_of(scenario).cells()[0].name == "scenario"
+    with pytest.raises(ub.InputError, match=r"^duraton: no such key"):
         ub.run({**scenario, "duraton": 1})
+    with pytest.raises(ub.InputError, match=r"^flows\.0\.cc: there is no congestion control"):
+        ub.run({**scenario, "flows": [{"cc": "renno"}]})
     with pytest.raises(ub.InputError, match=r"link\.bottleneck\.rate: .* is not a value that a scenario can hold"):
         ub.run(scenario, {"link.bottleneck.rate": object()})
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        np.array([1e6, 2e6]),
+        [np.float64(1e6), np.int64(2_000_000)],
+        pd.Series([1e6, 2e6]),
+        range(1_000_000, 3_000_000, 1_000_000),
+        (Decimal(1_000_000), 2e6),
+    ],
+)
+def test_numbers_of_numpy_and_pandas_are_numbers(rates: object) -> None:
+    assert as_toml(rates, "sweep.link.bottleneck.rate") == '["1mbit", "2mbit"]'
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("duration", 0.0015, "1.5ms"),
+        ("duration", 90, "90s"),
+        ("duration", 0.012345678, "12.345678ms"),
+        ("link.bottleneck.rate", 1_234_567, "1234567bit"),
+        ("link.bottleneck.queue.limit", 1500, "1.5kb"),
+        ("link.bottleneck.loss", np.float64(0.5), "0.5%"),
+    ],
+)
+def test_numbers_get_the_units_that_read_best(key: str, value: object, text: str) -> None:
+    assert as_toml(value, key) == text
+
+
+def test_names_are_completed_before_they_are_loaded() -> None:
+    assert dir(ub) == ub.__all__ and "sweep" in dir(ub)
+
+
+def test_round_trips_and_durations_are_arguments_beside_controls(small: Path) -> None:
+    results = ub.run(small, cc="reno, cubic", rtt=["20ms", 0.04], duration=0.5)
+    assert results.axes == ["flows.*.cc", "rtt"] and list(results.runs["rtt"]) == ["20ms", "40ms"] * 2
+    assert set(results.runs["duration_s"]) == {0.5}
+    assert [flow["base_rtt_ms"] for flow in ub.sweep(small, rtt="30ms", duration="500ms")[0].run["flows"]] == [30]
+    with pytest.raises(ub.InputError, match=r'^rtt: "soon" is not a time'):
+        ub.run(small, rtt="soon")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["/usr/lib/unbloat/__main__.py", "run", "my line"], "unbloat run 'my line'"),
+        (["work/api.py", "1"], "python api.py 1"),
+        (["/usr/bin/pytest"], "pytest"),
+        (["-c"], ""),
+        (["/lib/ipykernel_launcher.py", "-f", "kernel.json"], ""),
+    ],
+)
+def test_commands_are_told_as_they_are_typed(monkeypatch: pytest.MonkeyPatch, words: list[str], said: str) -> None:
+    monkeypatch.setattr("sys.argv", words)
+    assert command() == said
+
+
+def test_a_page_in_a_file_is_not_given_too(small: Path, tmp_path: Path) -> None:
+    results = ub.run(small, duration="100ms")
+    assert results.to_html(tmp_path / "x.html") is None
+    assert results.to_html() == (tmp_path / "x.html").read_text()
 
 
 def test_one_line_is_a_scenario_too() -> None:
@@ -183,9 +257,7 @@ def test_several_controls_are_an_axis(small: Path, tmp_path: Path) -> None:
 
 def test_a_choice_that_leaves_no_cell_is_a_sentence(sweep: Path) -> None:
     for run in (ub.run, ub.sweep):
-        with pytest.raises(
-            ub.InputError, match=r"only: picks none of the 4 cells; the first one has flows\.0\.cc=reno"
-        ):
+        with pytest.raises(ub.InputError, match=r"only: picks none of the 4 cells; the first has flows\.0\.cc=reno"):
             run(sweep, only=lambda axes: False)
 
 

@@ -46,7 +46,7 @@ def test_the_step_of_a_series_is_round() -> None:
 ROWS = ["cubic", "vegas"]
 WIDE = [
     Column("control", "", ROWS),
-    *(Column(f"metric {n}", "ms", [float(n), float(n)]) for n in range(12)),
+    *(Column(f"metric_{n}", "ms", [float(n), float(n)]) for n in range(12)),
 ]
 
 
@@ -60,7 +60,7 @@ def test_a_wide_table_is_folded_into_several_with_the_same_labels(width: int) ->
     assert widest(table) <= width
     parts = table.split("\n\n")
     assert len(parts) > 1
-    heads = [head for part in parts for head in part.splitlines()[0].split("metric ")[1:]]
+    heads = [head for part in parts for head in part.splitlines()[0].split("metric_")[1:]]
     assert [int(head) for head in heads] == list(range(12)), "every column is there, once and in order"
     assert all([line.split()[0] for line in part.splitlines()[-2:]] == ROWS for part in parts)
 
@@ -96,17 +96,35 @@ def test_a_terminal_s_width_counts_where_none_is_given(monkeypatch: pytest.Monke
     assert widest(render(WIDE)) <= 60
 
 
+def test_heads_of_several_words_take_less_room_on_a_narrow_screen() -> None:
+    columns = [Column("link", "", ["a", "b"]), Column("queueing delay, near", "ms", [1.0, 2.0])]
+    assert render(columns, 16).splitlines()[:3] == ["      queueing", "        delay,", "link      near"]
+    assert len(render(columns, 80).splitlines()[0].split()) == 4
+
+
+def test_no_part_of_a_wide_table_has_a_lone_column_that_others_could_share() -> None:
+    parts = render([Column("flow", "", ["a"]), *(Column(f"metric_{n}", "ms", [1.0]) for n in range(5))], 44)
+    assert [part.splitlines()[0].count("metric") for part in parts.split("\n\n")] == [3, 2]
+
+
+def test_columns_without_a_value_are_left_out() -> None:
+    assert "completion" not in render(
+        [Column("flow", "", ["a"]), Column("completion", "s", [None]), Column("x", "", ["-"])]
+    )
+
+
 @pytest.mark.parametrize(
     ("mean", "half_width", "text"),
     [
         (19.3, 0.0029, "19.3000 ± 0.0029"),
+        (-1692.0, 4.8, "-1692.0 ± 4.8"),
         (72.04, 0.496, "72.04 ± 0.50"),
-        (100.0, 0.0018, "100.000 ± 0.00180"),
+        (100.0, 0.018, "100.000 ± 0.018"),
         (4.8, 3.77, "4.8 ± 3.8"),
         (0.52, 0.0196, "0.520 ± 0.020"),
         (1234.5, 56.7, "1234 ± 57"),
         (0.0, 0.5, "0.00 ± 0.50"),
-        (28.3, 2.9e-6, "28.3000 ± 2.90e-6"),
+        (1870.76, 8.97e-5, "1871"),
         (28.3, 0.0, "28.3"),
         (28.3, None, "28.3"),
         (math.inf, 1.0, "∞"),

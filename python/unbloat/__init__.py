@@ -59,6 +59,11 @@ _WHERE = {
 }
 
 
+def __dir__() -> list[str]:
+    """List the names for completion, though most modules are not loaded yet."""
+    return __all__
+
+
 def __getattr__(name: str) -> object:
     """Load a name's module when it is first used: numpy alone takes longer than most commands."""
     if name not in _WHERE:

@@ -38,7 +38,7 @@ COMMANDS = [
         module="listing",
     ),
     Entry("show", LOOKING, "Show all about one thing: its file, parameters, flows.", module="listing"),
-    Entry("keys", LOOKING, "List the keys of a scenario file: values, defaults, meaning.", module="listing"),
+    Entry("keys", LOOKING, "List the keys of a scenario file with their meaning.", module="listing"),
     Entry("new", FILES, "Write a template of a scenario, a congestion control or a paper."),
     Entry("check", FILES, "Check a scenario, or a congestion control for simulator and kernels."),
     Entry("plot", FILES, "Draw saved results: over time, distributions, sweeps, two sets."),

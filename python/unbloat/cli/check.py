@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -60,7 +61,12 @@ def command(
     is_control = file.partition("#")[0].endswith(".c")
     if kernel and not is_control:
         raise InputError("check --kernel: only a congestion control is shown to kernels")
-    findings = list(of_control(file, listed(kernel, "--kernel")) if is_control else of_scenario(file))
+    try:
+        findings = list(of_control(file, listed(kernel, "--kernel")) if is_control else of_scenario(file))
+    except InputError as error:
+        if not as_json or not Path(file).is_file():
+            raise
+        findings = [Finding("can be read", "no", str(error))]
     say_json({"checks": [asdict(each) for each in findings]}) if as_json else say(screen(findings))
     return WRONG_INPUT if is_wrong(findings) else None
 

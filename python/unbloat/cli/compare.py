@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import OUTPUT, RESULTS, WHAT, JsonOption, split_pair
+from unbloat.cli.options import OUTPUT, RESULTS, WHAT, JsonOption, MetricsOption, metrics_listed, split_pair
 from unbloat.cli.terminal import say, say_json
+from unbloat.system.output import write_text
 
 PART = "comparison"
 """The part of a page that `--page` writes."""
@@ -35,7 +36,7 @@ BetweenOption = Annotated[
     typer.Option(
         "--between",
         metavar="AXIS=LABEL_A,LABEL_B",
-        help="Compare A's cells with one label of an axis with B's with another: cc=kernel:cubic,cubic.",
+        help="Compare A's cells with one label of an axis with B's (or its own) with another: cc=cubic,vegas.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -106,12 +107,14 @@ class ForResults:
     reasons: Path | None
     page: Path | None
     tolerance: Sequence[str]
+    metrics: Sequence[str]
 
     def words(self) -> list[str]:
         """List the options that were set, as they are typed."""
         single = {"--between": self.between, "--spread": self.spread, "--reasons": self.reasons, "--page": self.page}
         given = [(option, str(value)) for option, value in single.items() if value]
         given += [("--tolerance", text) for text in self.tolerance]
+        given += [("--metrics", ",".join(self.metrics))] if self.metrics else []
         return [word for pair in given for word in pair]
 
 
@@ -123,6 +126,7 @@ def command(
     tolerance: ToleranceOption = None,
     spread: SpreadOption = None,
     reasons: ReasonsOption = None,
+    metrics: MetricsOption = None,
     packets: PacketsOption = False,
     fields: FieldsOption = None,
     check: CheckOption = False,
@@ -131,7 +135,7 @@ def command(
 ) -> int:
     """Compare two or three sets of results, or two packet traces."""
     paths = [path for path in (a, b, c) if path]
-    given = ForResults(between, spread, reasons, page, tolerance or [])
+    given = ForResults(between, spread, reasons, page, tolerance or [], metrics_listed(metrics))
     if packets:
         for option in given.words()[:1]:
             raise InputError(f"compare {option} is for results, and --packets for packet traces: leave one out")
@@ -148,7 +152,12 @@ def compare_results(paths: Sequence[Path], given: ForResults, as_json: bool) -> 
 
     tolerances = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in given.tolerance)
     compared = compare(
-        *paths, between=given.between, tolerance=tolerances or None, spread=given.spread, reasons=given.reasons
+        *paths,
+        between=given.between,
+        tolerance=tolerances or None,
+        spread=given.spread,
+        reasons=given.reasons,
+        metrics=given.metrics,
     )
     report = compared.report()
     say_json(report.data) if as_json else say(report.text())
@@ -175,5 +184,5 @@ def write_page(page: Path, text: str) -> None:
     from unbloat.report.pages import write_parts
 
     if not page.exists():
-        page.write_text(f"# Compared\n\n<!-- begin {PART} -->\n<!-- end {PART} -->\n", encoding="utf-8")
+        write_text(page, f"# Compared\n\n<!-- begin {PART} -->\n<!-- end {PART} -->\n")
     write_parts(page, {PART: text})

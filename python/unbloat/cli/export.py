@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import ResultsArgument
+from unbloat.cli.options import OnlyOption, ResultsArgument, chosen
 from unbloat.cli.terminal import plain, tell
+from unbloat.system.output import write_text
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
@@ -37,6 +38,7 @@ def command(
             "cells are repeated, else flows).",
         ),
     ] = None,
+    only: OnlyOption = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it (default: print it).")
     ] = None,
@@ -46,11 +48,11 @@ def command(
         raise InputError("export: say --csv or --latex")
     from unbloat.results.results import read
 
-    found = read(results)
-    chosen = table or ("stats" if any(len(cell.records) > 1 for cell in found.cells) else "flows")
-    text = as_csv(found, chosen) if csv else as_latex(found, chosen)
+    found = chosen(read(results), only)
+    name: TableName = table or ("stats" if any(len(cell.records) > 1 for cell in found.cells) else "flows")
+    text = as_csv(found, name) if csv else as_latex(found, name)
     if output:
-        output.write_text(text, encoding="utf-8")
+        write_text(output, text)
         tell(f"wrote {output}")
     else:
         typer.echo(plain(text), nl=False)

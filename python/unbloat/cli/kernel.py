@@ -16,6 +16,8 @@ from unbloat._core import Error, InputError
 from unbloat.cli import classifiers, windows
 from unbloat.cli.options import JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, tell, wrapped
+from unbloat.scenario.controls import known_control
+from unbloat.system.output import write_text
 
 if TYPE_CHECKING:
     from unbloat.system.systemd import AtBoot, Kind, Unit
@@ -150,6 +152,7 @@ def load_command(
         kept_there = systemd.install_at_device(when_it_comes, "window", device, options) if when_it_comes else None
         say_loaded(at_device, kept_there, windows.load_sentence(at_device), as_json)
         return
+    known_control(control)
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
     if at_boot and not parameters and not default and (there := loaded_already(control, name)):
         kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
@@ -255,7 +258,7 @@ def show_log(error: Error, file: Path | None, verbose: bool) -> None:
     if not log:
         return
     if file:
-        file.write_text(log)
+        write_text(file, log)
     if verbose:
         print(log, file=sys.stderr)
     if not (file or verbose):

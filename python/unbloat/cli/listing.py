@@ -39,7 +39,7 @@ cp "$(unbloat show --path reno)" mine.bpf.c"""
 KEYS_EXAMPLES = """\
 unbloat keys
 unbloat keys flows
-unbloat keys queue"""
+unbloat keys link.bottleneck.rate"""
 
 NameArgument = Annotated[
     str,
@@ -156,8 +156,41 @@ def described(kind: str, entry: Entry) -> Entry:
         "papers": PAPERS / entry["name"],
     }
     path = paths.get(kind)
-    more = scenario_of(path) if kind == "scenarios" and path else {}
+    more = scenario_of(path) if kind == "scenarios" and path else paper_at(path) if kind == "papers" and path else {}
     return {"kind": kind, "path": str(path.resolve()) if path else None, **entry, **more}
+
+
+def paper_at(folder: Path) -> Entry:
+    """Describe a paper: what its parts are called, what it mainly says, and what it takes to repeat it."""
+    from unbloat.papers.batches import batches_of
+    from unbloat.papers.read import load
+
+    paper = load(folder)
+    cells = [cell for batch in batches_of(paper) for cell in batch.cells()]
+    main = [claim for each in paper.statements for claim in each.claims if claim.main]
+    return {
+        "parts": paper.starts(),
+        "main claims": [{"name": claim.id, "says": claim.says} for claim in main],
+        "ids": paper.ids(),
+        "cost": {
+            "cells": len(cells),
+            "simulated_s": sum(cell.duration_s for cell in cells),
+            "most_repeats": paper.seeds,
+        },
+    }
+
+
+def paper_lines(thing: Entry) -> list[str]:
+    """Draw what a paper's parts are called, and what they take."""
+    cost = thing["cost"]
+    takes = f"{cost['cells']} cells of {cost['simulated_s']:,.0f} s in all, each {cost['most_repeats']} times at most"
+    claims = [line for each in thing["main claims"] for line in wrapped(f"{each['name']}: {each['says']}", 2, 4)]
+    return [
+        "\n".join(["Parts (reproduce --table)", *wrapped(", ".join(thing["parts"]), 2)]),
+        *(["\n".join(["Main statements (reproduce --claim)", *claims])] if claims else []),
+        "\n".join(["Numbers and statements (reproduce --claim)", *wrapped(", ".join(thing["ids"]), 2)]),
+        "\n".join(["Takes", *wrapped(takes, 2)]),
+    ]
 
 
 def scenario_of(file: Path) -> Entry:
@@ -177,6 +210,8 @@ def page(thing: Entry) -> str:
         parts.append(
             "\n".join(["Parameters", *(line for each in thing["parameters"] for line in parameter_lines(each))])
         )
+    if thing["kind"] == "papers":
+        parts += paper_lines(thing)
     for title in ("run", "links", "flows", "axes"):
         if thing.get(title):
             parts.append("\n".join([title.capitalize(), *(line for row in thing[title] for line in row_lines(row))]))
@@ -212,14 +247,21 @@ def keys_command(
     section: Annotated[
         str | None,
         typer.Argument(
-            metavar="SECTION|KEY", help="Only these: flows, link, queue, codel, ...", autocompletion=sections
+            metavar="SECTION|KEY", help="Only these: flows, queue, link.bottleneck.rate, ...", autocompletion=sections
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the keys of a scenario file: values, defaults, meaning."""
+    """List the keys of a scenario file with their meaning.
+
+    For a section or a key, it tells values and defaults too.
+    """
     chosen = keys_of(section) if section else keys()
-    say_json({"keys": chosen}) if as_json else say(keys_screen(chosen, detailed=section is not None))
+    if as_json:
+        say_json({"keys": chosen})
+        return
+    more = [] if section else ["`unbloat keys SECTION` and `unbloat keys KEY` tell values and defaults too."]
+    say("\n\n".join([keys_screen(chosen, detailed=section is not None), *more]))
 
 
 def keys() -> list[Entry]:
@@ -233,10 +275,15 @@ def keys() -> list[Entry]:
 
 
 def keys_of(name: str) -> list[Entry]:
-    """Pick a section, with those below it, or keys of this name; raises `InputError` if there are none."""
+    """Pick a section, with those below it, or keys of this name; raises `InputError` if there are none.
+
+    A key may be written as `--set` has it, with the user's own names and numbers: `link.bottleneck.rate`.
+    """
     every = keys()
     inside = [key for key in every if key["section"] == name or key["section"].startswith(f"{name}.")]
     dotted = [key for key in every if name in (f"{key['section']}.{key['name']}", key["name"])]
+    if not inside and not dotted and (place := placed(name, every)) and place != name:
+        return keys_of(place)
     if not inside and not dotted:
         names = dict.fromkeys([*(key["section"] for key in every if key["section"]), *(key["name"] for key in every)])
         there = ", ".join(
@@ -245,6 +292,28 @@ def keys_of(name: str) -> list[Entry]:
         hint = did_you_mean(name, list(names))
         raise InputError(f"keys: there is no section and no key {name}{hint}; the sections are {there}")
     return inside or dotted
+
+
+def placed(name: str, every: Iterable[Entry]) -> str | None:
+    """Find the section or the key that a dotted key such as `flows.0.access.rate` lies in; None if there is none."""
+    keys_of_section: dict[str, set[str]] = {}
+    for key in every:
+        keys_of_section.setdefault(key["section"], set()).add(key["name"])
+    section = ""
+    parts = [part for part in name.removeprefix("sweep.").split(".") if not part.isdigit() and part != "*"]
+    for number, part in enumerate(parts):
+        own = f"{section}.NAME" if section else "NAME"
+        if (is_last := number == len(parts) - 1) and part in keys_of_section[
+            own if own in keys_of_section else section
+        ]:
+            return f"{own if own in keys_of_section else section}.{part}".lstrip(".")
+        below = (f"{section}.{part}" if section else part, own, part)
+        found = next((each for each in below if each in keys_of_section), None)
+        if found is None:
+            # Parameters of a control are a table with keys of its own.
+            return f"{section}.{part}" if not is_last and part in keys_of_section[section] else None
+        section = found
+    return section or None
 
 
 def keys_screen(chosen: Iterable[Entry], *, detailed: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ import typer
 
 from unbloat._core import InputError
 from unbloat.cli.terminal import say
+from unbloat.system.output import room_within, write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIXES = {"scenario": ".toml", "control": ".bpf.c", "paper": ""}
@@ -40,11 +42,9 @@ def command(
     path = name if name.name.endswith(suffix) else name.with_name(name.name + suffix)
     if path.exists():
         raise InputError(f"new: {path} is there already, and is not overwritten")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"new: there is no folder {path.parent} to write {path.name} to")
     template = TEMPLATES / f"{kind}{suffix}"
     if kind == "paper":
-        path.mkdir()
+        room_within(path)
         for file in sorted(template.iterdir()):
             write(file, path / file.name, path)
     else:
@@ -54,7 +54,7 @@ def command(
 
 def typed(path: Path) -> str:
     """Write a path as commands take it for a file and not for a name."""
-    return str(path) if path.is_absolute() else f"./{path}"
+    return shlex.quote(str(path) if path.is_absolute() else f"./{path}")
 
 
 def write(template: Path, file: Path, called: Path) -> None:
@@ -65,4 +65,4 @@ def write(template: Path, file: Path, called: Path) -> None:
     text = template.read_text(encoding="utf-8")
     for word, value in (("NAME", name), ("IDENTIFIER", identifier), ("FILE", typed(called))):
         text = re.sub(rf"\b{word}\b", value.replace("\\", r"\\"), text)
-    file.write_text(text, encoding="utf-8")
+    write_text(file, text)

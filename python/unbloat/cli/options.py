@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +14,10 @@ from unbloat._core import InputError
 from unbloat.scenario.checks import Backend
 from unbloat.system.interrupts import Ended
 
+if TYPE_CHECKING:
+    from unbloat.results.results import Results
+
+WORD = re.compile(r"[A-Za-z_][\w./:-]*")
 WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
 """Headings of options."""
 
@@ -81,6 +86,19 @@ def plot_kinds(incomplete: str) -> list[str]:
     return _behind_commas((*KINDS, *SHORT), incomplete)
 
 
+MetricsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metrics",
+        metavar="NAME,...",
+        help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
+        autocompletion=metric_names,
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 def _behind_commas(names: Iterable[str], incomplete: str) -> list[str]:
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
@@ -107,6 +125,14 @@ ScenarioArgument = Annotated[
 ]
 RESULTS = "What `-o` wrote: a folder, or one above several; or a file that `--json` printed."
 ResultsArgument = Annotated[Path, typer.Argument(metavar="RESULTS", help=RESULTS, show_default=False)]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="AXIS=LABEL,...",
+        help="Only the cells with these labels of an axis, such as cc=cubic,vegas; may be given several times.",
+    ),
+]
 ControlOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -168,15 +194,14 @@ def overrides_of(
     duration: str | None = None,
 ) -> dict[str, object]:
     """Collect the keys that the command line sets; an option of its own, such as `--cc`, wins over `--set`."""
-    overrides: dict[str, object] = dict(
-        split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or []
-    )
+    pairs = (split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or [])
+    overrides: dict[str, object] = {key: quoted(key, value) for key, value in pairs}
     if duration is not None:
-        from unbloat.cli.times import time_ns
+        from unbloat.scenario.times import time_ns
 
         time_ns(duration, "--duration")
         overrides["duration"] = duration
-    for key, names in (("cc", listed(controls, "--cc")), ("receiver", listed(receivers, "--receiver"))):
+    for key, names in (("cc", controls_in(controls)), ("receiver", listed(receivers, "--receiver"))):
         if len(names) == 1:
             overrides[f"flows.*.{key}"] = names[0]
         elif names:
@@ -186,10 +211,40 @@ def overrides_of(
             overrides[axis_over(key, source_of(scenario, overrides).cells()[0])] = names
     times = listed(rtts, "--rtt")
     if times:
-        from unbloat.cli.rtt import cases
+        from unbloat.scenario.rtt import cases
 
         overrides.update(cases(scenario, overrides, times))
     return overrides
+
+
+def controls_in(texts: Sequence[str] | None) -> list[str]:
+    """List the controls of `--cc`; one that is misspelled is refused before anything is read."""
+    names = listed(texts, "--cc")
+    if names:
+        from unbloat.scenario.controls import known_control
+
+        for name in names:
+            known_control(name)
+    return names
+
+
+def quoted(key: str, value: str) -> str:
+    """Return the value of `--set`; raises `InputError` for a list of names without quotes."""
+    words = [word.strip() for word in value.strip("[] ").split(",")]
+    is_list = value.startswith("[") and value.endswith("]")
+    if is_list and all(WORD.fullmatch(word) for word in words) and not {*words} <= {"true", "false", "inf", "nan"}:
+        right = ", ".join(f'"{word}"' for word in words)
+        raise InputError(f"--set {key}={value}: names in a list need quotes: --set '{key}=[{right}]'")
+    return value
+
+
+def chosen(results: Results, only: Sequence[str] | None) -> Results:
+    """Pick the cells of results that `--only` names."""
+    wanted: dict[str, list[str]] = {}
+    for text in only or []:
+        axis, labels = split_pair(text, "--only", "AXIS=LABEL,...", "cc=cubic,vegas")
+        wanted.setdefault(axis, []).extend(listed([labels], "--only"))
+    return results.only(wanted) if wanted else results
 
 
 def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, str]:
@@ -198,6 +253,13 @@ def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, st
     if not name or not equals:
         raise InputError(f"{option}: {text} is not {form}, such as {example}")
     return name.strip(), value.strip()
+
+
+def metrics_listed(names: Sequence[str] | None) -> list[str]:
+    """Split what `--metrics` was given; raises `InputError` for an unknown one."""
+    from unbloat.results.metrics import metric_named
+
+    return [metric_named(name).key for name in listed(names, "--metrics")]
 
 
 def listed(texts: Sequence[str] | None, option: str) -> list[str]:
@@ -238,6 +300,7 @@ JobsOption = Annotated[
         "-j",
         "--jobs",
         metavar="N",
+        min=1,
         help="Number of processes (default: one for each core; with --on kernel one, because runs disturb each other).",
         rich_help_panel=WHERE,
     ),

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import ResultsArgument, listed, metric_names, plot_kinds
+from unbloat.cli.options import OnlyOption, ResultsArgument, chosen, listed, metric_names, plot_kinds
 from unbloat.cli.terminal import tell
 from unbloat.report.figures import kinds
+from unbloat.scenario.checks import one_of
+from unbloat.system.output import room_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +25,7 @@ unbloat run home-dsl --cc cubic,vegas -o home
 unbloat plot home -o home.svg
 unbloat plot home queue_delay rtt_cdf --width column -o queue.pdf
 unbloat plot sweep lines --metrics goodput,rtt_p95 -x rate -o rate.svg
-unbloat plot sweep delay_throughput --width slide -o slide.png
+unbloat plot sweep delay_throughput --only rate=1mbit --width slide -o x.png
 unbloat plot simulated agreement --against measured -o agreement.svg"""
 
 OutputOption = Annotated[
@@ -77,6 +79,7 @@ def command(
     x: AcrossOption = None,
     y: UpOption = None,
     title: TitleOption = None,
+    only: OnlyOption = None,
 ) -> None:
     """Draw saved results: over time, distributions, sweeps, two sets.
 
@@ -87,22 +90,30 @@ def command(
 
     sides = (str(results), str(against))
     choice = Choice(width, listed(metric, "--metrics"), x, y, title, sides)
-    save(drawn(results, listed(wanted, "plot"), against, choice, output), output)
+    room_for(output)
+    save(drawn(results, listed(wanted, "plot"), against, choice, output, only), output)
     tell(f"wrote {output}")
 
 
-def drawn(a: Path, wanted: list[str], b: Path | None, choice: Choice, output: Path) -> Figure:
+def drawn(
+    a: Path, wanted: list[str], b: Path | None, choice: Choice, output: Path, only: list[str] | None = None
+) -> Figure:
     """Draw one set of results or two; what cannot be drawn is refused before anything is read."""
+    known = [*kinds.KINDS, *kinds.SHORT, AGREEMENT]
+    for kind in wanted:
+        one_of("plot", kind, known)
     from unbloat.report.figures.draw import check, draw
     from unbloat.results.results import read
 
     if AGREEMENT not in wanted:
         check(wanted, choice, file=output, is_two=b is not None)
-        other = None if b is None else read(b)
-        return draw(read(a), wanted, choice, other)
+        other = None if b is None else chosen(read(b), only)
+        return draw(chosen(read(a), only), wanted, choice, other)
     if wanted != [AGREEMENT] or b is None:
         raise InputError("agreement: is drawn alone, of two sets of results: name the other with --against")
     check([], choice, file=output)
     from unbloat.comparison.figures import agreement_of
 
-    return agreement_of(read(a), read(b), choice.sides, choice.width, choice.metrics, choice.title)
+    return agreement_of(
+        chosen(read(a), only), chosen(read(b), only), choice.sides, choice.width, choice.metrics, choice.title
+    )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbloat._core import InputError
-from unbloat.cli.options import RESULTS, CacheOption, JobsOption, keeping_runs, paper_names
+from unbloat.cli.options import RESULTS, CacheOption, JobsOption, OnlyOption, chosen, keeping_runs, paper_names
 from unbloat.cli.terminal import tell
+from unbloat.system.output import room_for
 
 if TYPE_CHECKING:
     from unbloat.report.page import Page
@@ -39,6 +40,7 @@ def command(
             help="The page (default: report.html beside the results, or in results/PAPER).",
         ),
     ] = None,
+    only: OnlyOption = None,
     jobs: JobsOption = None,
     cache: CacheOption = None,
 ) -> None:
@@ -49,6 +51,8 @@ def command(
     """
     path = Path(what)
     if is_paper(path):
+        if only:
+            raise InputError("report: --only picks cells of results; a paper is shown as a whole")
         from unbloat.papers import report_page
         from unbloat.papers.reproduce import paper_of, reproduce
 
@@ -60,7 +64,7 @@ def command(
         from unbloat.report import results_page
         from unbloat.results.results import read
 
-        found = read(path)
+        found = chosen(read(path), only)
         file = checked(output or (path if path.is_dir() else path.parent) / NAME)
         page = results_page.page_of(found)
     write(page, file)
@@ -83,8 +87,7 @@ def checked(file: Path) -> Path:
     """Refuse a name that is no page's before anything is simulated for it."""
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"report: -o {file}: a page's name ends in .html")
-    if file.is_dir():
-        raise InputError(f"report: -o {file}: this is a folder")
+    room_for(file)
     return file
 
 

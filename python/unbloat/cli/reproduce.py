@@ -41,6 +41,23 @@ unbloat reproduce cubic-plus --claim abstract.I.500 --set duration=60s
 unbloat reproduce clpc --on vm
 unbloat reproduce ./my-paper --check"""
 
+
+def table_ids(context: typer.Context, incomplete: str) -> list[str]:
+    """List the tables and figures of the paper that was typed before."""
+    return [name for name in _paper_typed(context).starts() if name.startswith(incomplete)]
+
+
+def claim_ids(context: typer.Context, incomplete: str) -> list[str]:
+    """List the numbers and statements of the paper that was typed before."""
+    return [name for name in _paper_typed(context).ids() if name.startswith(incomplete)]
+
+
+def _paper_typed(context: typer.Context) -> Paper:
+    from unbloat.papers.reproduce import paper_of
+
+    return paper_of(context.params.get("paper") or "")
+
+
 PaperArgument = Annotated[
     str,
     typer.Argument(
@@ -56,6 +73,7 @@ TableOption = Annotated[
         "--table",
         metavar="ID",
         help="Only the numbers and statements whose id begins with this, such as table2 or fig6.",
+        autocompletion=table_ids,
         rich_help_panel=WHAT,
     ),
 ]
@@ -64,7 +82,8 @@ ClaimOption = Annotated[
     typer.Option(
         "--claim",
         metavar="ID",
-        help="Only the number or statement of this id, and the runs that it needs.",
+        help="Only the number or statement of this id (`unbloat show PAPER` has them), and the runs that it needs.",
+        autocompletion=claim_ids,
         rich_help_panel=WHAT,
     ),
 ]
@@ -93,7 +112,11 @@ CheckOption = Annotated[
 OutputOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="DIR", help="Folder for the figures (default: results/PAPER).", rich_help_panel=OUTPUT
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Folder for the figures (default: results/PAPER; with --table and --claim none are drawn).",
+        rich_help_panel=OUTPUT,
     ),
 ]
 PageOption = Annotated[
@@ -180,8 +203,8 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
         page.require_parts(paper)
     found = reproduce(paper, extra_tables=request.page, full=request.full, cache=request.cache, jobs=request.jobs)
     show(found.report(), request)
-    # A script that reads JSON asks for figures with -o.
-    folder = request.output or (None if request.as_json else Path("results") / paper.name)
+    # A script that reads JSON asks for figures with -o, and so does who asks for a part.
+    folder = request.output or (None if request.as_json or paper.asked else Path("results") / paper.name)
     if folder and (figures := found.draw(folder)) and not request.as_json:
         say(f"Figures: {', '.join(map(str, figures))}")
     if request.page:

@@ -11,14 +11,17 @@ from unbloat._core import InputError
 from unbloat.cli.options import (
     OUTPUT,
     JsonOption,
+    MetricsOption,
     ScenarioArgument,
     keeping_runs,
     listed,
+    metrics_listed,
     plot_kinds,
 )
 from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
+from unbloat.system.output import room_for, room_within
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
@@ -88,6 +91,7 @@ def command(
     scenario: ScenarioArgument,
     given: RunOptions = USUAL,
     live: LiveOption = False,
+    metrics: MetricsOption = None,
     as_json: JsonOption = False,
     output: OutputOption = None,
     figure: FigureOption = None,
@@ -100,8 +104,10 @@ def command(
 
     Every cell of the scenario's grid is run once; `unbloat sweep` repeats cells.
     """
-    panels = listed(plot, "--plot")
+    panels, shown = listed(plot, "--plot"), metrics_listed(metrics)
     check_figure(figure, panels)
+    room_for(figure)
+    room_within(output)
     from unbloat.report.run_table import text_of
     from unbloat.runs.experiment import numbered, run
 
@@ -113,7 +119,7 @@ def command(
     if pcap:
         for number in range(len(results)):
             tell(f"wrote {numbered(pcap, number, len(results))}")
-    say_json(results.as_dict()) if as_json else say(text_of(results))
+    say_json(results.as_dict()) if as_json else say(text_of(results, shown))
 
 
 def check_figure(figure: Path | None, panels: list[str]) -> None:
@@ -124,8 +130,6 @@ def check_figure(figure: Path | None, panels: list[str]) -> None:
         from unbloat.report.figures.draw import check
 
         check(panels, file=figure)
-        if not figure.absolute().parent.is_dir():
-            raise InputError(f"--figure: there is no folder {figure.parent} to write {figure.name} to")
 
 
 def write(results: Results, output: Path | None, figure: Path | None, panels: list[str]) -> None:

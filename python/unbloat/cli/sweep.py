@@ -12,14 +12,15 @@ from unbloat.cli.options import (
     WHAT,
     WHERE,
     JsonOption,
+    MetricsOption,
     ScenarioArgument,
     keeping_runs,
-    listed,
-    metric_names,
+    metrics_listed,
 )
 from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
 from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
+from unbloat.system.output import room_within
 
 EXAMPLES = """\
 unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
@@ -39,17 +40,6 @@ DaskOption = Annotated[
         metavar="ADDRESS",
         help="Run on a Dask cluster: its scheduler's address, or local to start one here.",
         rich_help_panel=WHERE,
-    ),
-]
-MetricsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-m",
-        "--metrics",
-        metavar="NAME,...",
-        help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
-        autocompletion=metric_names,
-        rich_help_panel=OUTPUT,
     ),
 ]
 OutputOption = Annotated[
@@ -79,12 +69,10 @@ def command(
     The status is 1 if runs failed; the others are printed all the same.
     """
     from unbloat.report.sweep_table import text_of
-    from unbloat.results.metrics import metric_named
     from unbloat.runs.sweep import sweep
 
-    shown = listed(metrics, "--metrics")
-    for name in shown:
-        metric_named(name)  # Refused before anything is run.
+    shown = metrics_listed(metrics)  # Refused before anything is run.
+    room_within(output)
     with keeping_runs(given.cache):
         swept = sweep(scenario, **given.arguments(scenario), repeat=repeat, dask=dask)
         if output:

@@ -15,11 +15,13 @@ from unbloat.comparison.tolerance import Between, Compared, ComparedCell, Criter
 from unbloat.report.report import Report
 from unbloat.results import files
 from unbloat.results.axes import columns_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey
-from unbloat.results.metrics import ALL, METRICS
+from unbloat.results.metrics import ALL, METRICS, Metric, metric_named
 from unbloat.results.record import Record
 from unbloat.results.results import Results
 from unbloat.results.statistics import Estimate
+from unbloat.scenario.checks import names_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 Source = Results | str | Path
 """Results, or a file or folder of them."""
+Labels = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+"""An axis with two of its labels."""
 Part = tolerance.Comparison | SweepComparison
 
 
@@ -121,14 +125,14 @@ class Comparison:
         """Lay it out as text, Markdown, HTML or JSON."""
         return report_of(self)
 
-    def plot(self, *, width: Width = "page", metrics: Sequence[str] = (), title: str | None = None) -> Figure:
+    def plot(self, *, width: Width = "page", metrics: str | Sequence[str] = (), title: str | None = None) -> Figure:
         """Draw B over A with the tolerance around equality, or each cell's change with its interval.
 
         Parameters
         ----------
         width : {"page", "slide", "column"}
             Where it is looked at: size and type go by it.
-        metrics : sequence of str
+        metrics : str or sequence of str
             Which of the compared metrics, a panel each.
         title : str, optional
             In place of the names of both sets.
@@ -140,7 +144,7 @@ class Comparison:
         """
         from unbloat.comparison.figures import draw  # matplotlib takes a while to load
 
-        return draw(self.parts[0], width, metrics, title)
+        return draw(self.parts[0], width, names_in(metrics), title)
 
     def __str__(self) -> str:
         return self.report().text()
@@ -157,24 +161,26 @@ def compare(
     b: Source | None = None,
     c: Source | None = None,
     *,
-    between: str | None = None,
+    between: Labels | None = None,
     tolerance: Mapping[str, Tolerance] | None = None,
     spread: Source | None = None,
     reasons: str | Path | None = None,
+    metrics: Sequence[str] = (),
 ) -> Comparison:
     """Compare results cell by cell and metric by metric: B with A, and C with B.
 
-    Two sweeps are compared by the confidence intervals of their metrics. Everything else, and sweeps with `tolerance`,
-    `spread` or `reasons`, is compared within tolerances: goodput 3 %, mean queueing delay 10 % or one packet's
-    transmission time, lost and retransmitted packets a factor of 1.5.
+    Two sweeps, and two labels of one set, are compared by the confidence intervals of their metrics. Everything else,
+    and these with `tolerance`, `spread` or `reasons`, is compared within tolerances: goodput 3 %, mean queueing delay
+    10 % or one packet's transmission time, lost and retransmitted packets a factor of 1.5.
 
     Parameters
     ----------
     a, b, c : Results or path
         Results, or a file or folder that `Results.save` or `-o` wrote. Without `b` two labels of A's are compared.
-    between : str, optional
+    between : str or sequence or dict, optional
         `AXIS=LABEL_A,LABEL_B`: cells of A with one label of an axis are compared with cells of B (or of A) with
-        another. An axis that has two labels needs no more than its name.
+        another; as well as `("AXIS", "LABEL_A", "LABEL_B")` or `{"AXIS": ["LABEL_A", "LABEL_B"]}`. An axis that has two
+        labels needs no more than its name. Two labels of one set are meant to differ: there are no tolerances then.
     tolerance : mapping, optional
         How far metrics may lie apart, by their short names: a share such as "5%" or 0.05, or a factor such as "1.5x".
         Those that are not named keep theirs, and metrics that have none by default are compared too.
@@ -182,6 +188,8 @@ def compare(
         Runs of the same cells along an axis that should make no difference: a difference within their range is none.
     reasons : path, optional
         A TOML file with reasons for what lies outside the tolerances.
+    metrics : sequence of str
+        What `print` lays out, such as `completion`; within tolerances nothing else is compared.
 
     Returns
     -------
@@ -199,9 +207,24 @@ def compare(
     >>> ub.compare(simulated, real, tolerance={"goodput": "5%", "rtt": "10%"}).is_within
 
     """
-    options = Options(spread, None if reasons is None else Path(reasons), between, tolerance)
+    options = Options(spread, None if reasons is None else Path(reasons), _as_typed(between), tolerance, metrics)
     sets = [Side.of(each) for each in (a, b, c) if each is not None]
     return _three(sets, options) if c is not None else _two(sets, options)
+
+
+def _as_typed(between: Labels | None) -> str | None:
+    """Write an axis and its labels as the command line has them."""
+    match between:
+        case None | str():
+            return between
+        case Mapping():
+            ((axis, labels),) = between.items() if len(between) == 1 else [("", between)]
+            if not axis:
+                raise InputError(f"between: takes one axis, and there are {len(between)}: {', '.join(between)}")
+            return f"{axis}={','.join(names_in(labels))}"
+        case _:
+            axis, *labels = map(str, between)
+            return f"{axis}={','.join(labels)}" if labels else axis
 
 
 def report_of(comparison: Comparison) -> Report:
@@ -243,11 +266,21 @@ class Options:
     reasons: Path | None
     between: str | None
     tolerance: Mapping[str, Tolerance] | None
+    metrics: Sequence[str]
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """The metrics that are compared within tolerances."""
-        return criteria_of(self.tolerance)
+        every = {criterion.name: criterion for criterion in criteria_of(self.tolerance)}
+        wanted = [metric.key for metric in self.shown] or list(every)
+        if unknown := [key for key in wanted if key not in every]:
+            raise InputError(f"metrics: {unknown[0]} has no tolerance here: give one, such as {unknown[0]}=5%")
+        return tuple(every[key] for key in wanted)
+
+    @property
+    def shown(self) -> tuple[Metric, ...]:
+        """The metrics that are laid out; none for the usual ones."""
+        return tuple(metric_named(name) for name in self.metrics)
 
     def known_reasons(self) -> list[KnownReason]:
         """Read the reasons."""
@@ -259,8 +292,10 @@ def _two(sets: Sequence[Side], options: Options) -> Comparison:
         raise InputError("between and spread do not go together: the spread's runs are one set, not two")
     a, b = _sides(sets, options.between)
     names = (a.name, b.name)
-    if is_sweep([*a.records, *b.records]) and not (options.reasons or options.spread or options.tolerance):
-        return Comparison((difference.compare(names, a.records, b.records),))
+    are_meant = options.between is not None and len(sets) == 1
+    is_open = are_meant or is_sweep([*a.records, *b.records])
+    if is_open and not (options.reasons or options.spread or options.tolerance):
+        return Comparison((difference.compare(names, a.records, b.records, options.shown),))
     around = _perturbed(options, a.records, b.records)
     why = options.known_reasons()
     return Comparison((tolerance.compare(names, a.records, b.records, why, around, options.criteria),))
@@ -269,7 +304,7 @@ def _two(sets: Sequence[Side], options: Options) -> Comparison:
 def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
     """Return the two sides of the comparison: B and A, or one label and the other."""
     if len(sets) == 1 and not between:
-        raise InputError("compare needs two sets of results, or one and `between` with an axis and two of its labels")
+        raise InputError("compare needs two sets of results, or one and an axis with two of its labels (--between)")
     a, b = sets[0], sets[-1]
     if not between:
         return a, b
@@ -293,8 +328,9 @@ def _three(sets: Sequence[Side], options: Options) -> Comparison:
     a, b, c = (side.records for side in sets)
     names, why, criteria = [side.name for side in sets], options.known_reasons(), options.criteria
     beside_b = Perturbed("in A and B", [*a, *Side.of(options.spread).records]) if options.spread else None
-    first = tolerance.compare((names[0], names[1]), a, b, why, _perturbed(options, a, b, c), criteria)
-    second = tolerance.compare((names[1], names[2]), b, c, why, (beside_b, None), criteria)
+    links = Bottlenecks.of([*a, *b, *c])
+    first = tolerance.compare((names[0], names[1]), a, b, why, _perturbed(options, a, b, c), criteria, links)
+    second = tolerance.compare((names[1], names[2]), b, c, why, (beside_b, None), criteria, links)
     return Comparison((first, second))
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from unbloat.report.figures.names import flow_words
+from unbloat.report.sweep_table import are_flows_told
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
+from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
 from unbloat.results.repeats import ALIKE, values_by_seed
 from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
@@ -58,6 +62,8 @@ class CellDifference:
     link: str
     """The name of its bottleneck."""
     metrics: tuple[MetricDifference, ...]
+    flows: Mapping[str, str]
+    """What those of its flows are called that are laid out one by one."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,9 @@ class SweepComparison:
     only: tuple[list[CellKey], list[CellKey]]
     unsound: tuple[int, int]
     """Runs that were left out, because they are not to be believed."""
+    bottlenecks: Bottlenecks
+    shown: tuple[Metric, ...] = ()
+    """What is laid out; empty for the usual metrics."""
 
     def counts(self) -> dict[str, int]:
         """Count the differences by whether they exceed their intervals."""
@@ -94,20 +103,25 @@ class SweepComparison:
         return not any(self.only) and not any(self.unsound) and not differs and exceed <= by_chance
 
 
-def compare(names: tuple[str, str], a: Sequence[Record], b: Sequence[Record]) -> SweepComparison:
+def compare(
+    names: tuple[str, str], a: Sequence[Record], b: Sequence[Record], shown: Sequence[Metric] = ()
+) -> SweepComparison:
     """Compare sweep B with sweep A; raises `InputError` if they have no cell in common."""
     sound = [[record for record in side if record.run["sound"]] for side in (a, b)]
     sides = (by_cell(sound[0]), by_cell(sound[1]))
-    cells = [_cell(place, sides[0][place], sides[1][place]) for place in in_both(names, sides)]
+    bottlenecks = Bottlenecks.of([*a, *b])
+    cells = [_cell(place, sides[0][place], sides[1][place], bottlenecks) for place in in_both(names, sides)]
     return SweepComparison(
         (ResultSet.of(names[0], a), ResultSet.of(names[1], b)),
         cells,
         in_one(sides),
         (len(a) - len(sound[0]), len(b) - len(sound[1])),
+        bottlenecks,
+        tuple(shown),
     )
 
 
-def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record]) -> CellDifference:
+def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record], bottlenecks: Bottlenecks) -> CellDifference:
     values = (values_by_seed(a), values_by_seed(b))
     metrics = tuple(
         MetricDifference(
@@ -116,4 +130,7 @@ def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record]) -> CellDiffe
         for key, left in values[0].items()
         if key in values[1]
     )
-    return CellDifference(place, a[0].run["links"][0]["link"], metrics)
+    run = a[0].run
+    are_told = 1 < len(run["flows"]) <= MANY and are_flows_told([*a, *b])
+    flows = {f"flow {flow['flow']}": str(flow_words(flow)) for flow in run["flows"]} if are_told else {}
+    return CellDifference(place, bottlenecks.link(run)["link"], metrics, flows)

@@ -8,7 +8,7 @@ from unbloat.comparison.difference import CellDifference, MetricDifference, Swee
 from unbloat.comparison.tolerance_report import cell_columns, sides_named
 from unbloat.report.parts import Listing, Part, Table
 from unbloat.report.report import Report
-from unbloat.report.sweep_table import SHOWN, written
+from unbloat.report.sweep_table import FELT_SHOWN, SHOWN, written
 from unbloat.report.table import Column
 from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.statistics import CONFIDENCE
@@ -16,6 +16,8 @@ from unbloat.scenario.checks import count_of
 
 MARKS = {True: "*", False: "", None: "?"}
 """What stands behind a difference: it exceeds its interval, it does not, single runs leave that open."""
+OF_EACH_FLOW = ("goodput_mbps", "completion_s")
+"""What is shown of flows one by one, where they have names or an end."""
 FIXED = "="
 """It is between repeats that are all alike."""
 
@@ -45,21 +47,32 @@ def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDi
     return ((cell, metric) for cell in comparison.cells for metric in cell.metrics)
 
 
-def _shown(cell: CellDifference) -> Iterator[MetricDifference]:
-    """Yield those of the metrics which `unbloat sweep` prints whose means differ."""
+def _shown(cell: CellDifference, comparison: SweepComparison) -> Iterator[MetricDifference]:
+    """Yield the metrics that are wanted, by default those which `unbloat sweep` prints, whose means differ."""
+    wanted = comparison.shown
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
-    for name in SHOWN:
-        metric = metrics.get((cell.link if METRICS[name].of == "link" else ALL, name))
+    if not (wanted or comparison.bottlenecks.is_shared):
+        metrics.pop((ALL, "jain_index"), None)  # It is of goodputs at different times.
+    names = [metric.name for metric in wanted] or [*FELT_SHOWN, *SHOWN]
+    places = [(cell.link if METRICS[name].of == "link" else ALL, name) for name in names]
+    of_flows = [name for name in names if METRICS[name].of == "flow" and (wanted or name in OF_EACH_FLOW)]
+    places += [(flow, name) for flow in cell.flows for name in of_flows]
+    for place in places:
+        metric = metrics.get(place)
         if metric and metric.difference and metric.difference.mean:
             yield metric
 
 
 def _columns(comparison: SweepComparison) -> list[Column]:
-    rows = [(cell.place, metric) for cell in comparison.cells for metric in _shown(cell)]
-    columns = cell_columns([place for place, _ in rows]) if rows else []
+    rows = [(cell, metric) for cell in comparison.cells for metric in _shown(cell, comparison)]
+    columns = cell_columns([cell.place for cell, _ in rows]) if rows else []
     metrics = [metric for _, metric in rows]
+    flows = [cell.flows.get(metric.of, "") for cell, metric in rows]
+    if any(flows):
+        columns.append(Column("flow", "", [flow or "all" for flow in flows]))
     described = [METRICS[metric.name] for metric in metrics]
-    columns.append(Column("metric", "", [f"{each.heading} {each.unit}".strip() for each in described]))
+    heading = comparison.bottlenecks.heading
+    columns.append(Column("metric", "", [f"{heading(each)} {each.unit}".strip() for each in described]))
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
     columns.append(Column("B - A", "", [f"{written(each.difference)} {_mark(each):1}" for each in metrics], True))
@@ -84,7 +97,7 @@ def _remarks(comparison: SweepComparison) -> list[Part]:
     for side, places in zip("AB", comparison.only, strict=True):
         if places:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
-    if any(metric.is_fixed for cell in comparison.cells for metric in _shown(cell)):
+    if any(metric.is_fixed for cell in comparison.cells for metric in _shown(cell, comparison)):
         parts.append(
             f"{FIXED} marks a difference between repeats that are all alike: hardly anything in the scenario is "
             "random, so the difference is exact, and statistics have nothing to add."

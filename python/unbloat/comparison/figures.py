@@ -65,7 +65,8 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
     names = (_place(compared, 0), _place(compared, 1))
     for place, criterion, pairs in zip(axes, criteria, of_panels, strict=True):
         is_near = _without_packets(criterion.near)
-        agreement.draw(pairs, quantity(criterion.metric), names, is_near, str(criterion.near), place, size)
+        what = quantity(criterion.metric, criterion.bottlenecks)
+        agreement.draw(pairs, what, names, is_near, str(criterion.near), place, size)
     return figure
 
 
@@ -98,7 +99,7 @@ def _changes(compared: SweepComparison, metrics: Sequence[Metric], title: str, s
     panels = [changes_of(compared, metric) for metric in metrics]
     figure, axes = canvas(size, [size.rows_of_text(len(found)) for found in panels], title)
     for place, metric, found in zip(axes, metrics, panels, strict=True):
-        comparison.draw(found, metric, ("A", "B"), place, size)
+        comparison.draw(found, quantity(metric, compared.bottlenecks), ("A", "B"), place, size)
     return figure
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from unbloat._core import InputError
 from unbloat.comparison.reasons import KnownReason
 from unbloat.results.axes import axis_named
+from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
 from unbloat.results.record import Record, why_unsound
@@ -86,6 +87,8 @@ class Criterion:
 
     metric: Metric
     near: Near
+    bottlenecks: Bottlenecks = NO_LINKS
+    """Which link a metric of links is taken of."""
 
     @property
     def name(self) -> str:
@@ -95,7 +98,7 @@ class Criterion:
     @property
     def head(self) -> str:
         """What tables call it."""
-        return self.metric.heading
+        return self.bottlenecks.heading(self.metric)
 
     @property
     def unit(self) -> str:
@@ -111,7 +114,7 @@ class Criterion:
         """Take the metric of a run: of all its flows together, or of its bottleneck."""
         if self.metric.fold:
             return self.metric.fold.of(run["flows"], self.metric.name)
-        value: float | None = (run if self.metric.of == "run" else run["links"][0]).get(self.metric.name)
+        value: float | None = (run if self.metric.of == "run" else self.bottlenecks.link(run)).get(self.metric.name)
         return value
 
 
@@ -310,11 +313,15 @@ def compare(
     reasons: Sequence[KnownReason] = (),
     around: tuple[Perturbed | None, Perturbed | None] = (None, None),
     criteria: tuple[Criterion, ...] = CRITERIA,
+    bottlenecks: Bottlenecks | None = None,
 ) -> Comparison:
     """Compare two sets of runs; raises `InputError` if they have nothing in common.
 
     `around` each of them there may be more runs, whose axes are its own and maybe others; unsound ones say nothing.
+    `bottlenecks` are by default those of both sets together.
     """
+    bottlenecks = bottlenecks or Bottlenecks.of([*a, *b])
+    criteria = tuple(replace(criterion, bottlenecks=bottlenecks) for criterion in criteria)
     sides = (by_cell(a), by_cell(b))
     both = in_both(names, sides)
     near = [_by_cell(each, both) for each in around]
@@ -359,7 +366,7 @@ def _compare_cell(
     ]
     return ComparedCell(
         place=place,
-        link=sides[0][0].run["links"][0].get("link", ""),
+        link=criteria[0].bottlenecks.link(sides[0][0].run).get("link", ""),
         repeats=(len(sides[0]), len(sides[1])),
         compared=compared,
         is_ahead=any(is_ahead(record.run) for side in sides for record in side),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from unbloat._core import Cell
 from unbloat.papers.judge_claims import settings_of
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
@@ -39,6 +40,10 @@ class Batch:
         changes = self.perturbations or [{}]
         repeats = [{"label": str(seed), "seed": seed, **changes[(seed - 1) % len(changes)]} for seed in seeds]
         return {**self.overrides, f"sweep.{REPEAT}": repeats}
+
+    def cells(self) -> list[Cell]:
+        """Read its cells."""
+        return [cell for cell in source_of(self.file, self.overrides).cells() if self.wants(dict(cell.axes))]
 
     def wants(self, axes: Axes) -> bool:
         """Return whether a cell is among them."""

@@ -229,19 +229,38 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str, repeated
     return answers.pop() if len(answers) == 1 else None
 
 
-def written(measured: Uncertain) -> str:
-    """Write what was measured, with its interval to two digits where five digits of the value show it."""
+FIVE = 5
+"""Digits of a measured number, at most."""
+
+
+def written(measured: Uncertain, digits: int = FIVE) -> str:
+    """Write what was measured with so many digits; with its interval, of at most two digits, where these show it."""
     half_width = measured.half_width
-    if not half_width or half_width < 5e-6 * abs(measured.value):
-        return number(measured.value)
-    digits = max(0, 1 - math.floor(math.log10(half_width)))
-    return f"{measured.value:.{digits}f} ± {half_width:.{digits}f}"
+    if not half_width or not math.isfinite(measured.value):
+        return number(measured.value, digits)
+    shown = digits - 1 - _magnitude(measured.value) if measured.value else digits
+    places = max(0, min(shown, 1 - _magnitude(half_width)))
+    if half_width < 0.5 * 10.0**-places:
+        return number(measured.value, digits)
+    return f"{measured.value:.{places}f} ± {half_width:.{places}f}"
 
 
-def number(value: float) -> str:
-    """Write a measured number with five digits, so that it can be read beside a printed one."""
+def _magnitude(value: float) -> int:
+    return math.floor(math.log10(abs(value)))
+
+
+def number(value: float, digits: int = FIVE) -> str:
+    """Write a measured number with so many digits, and all of those before the point."""
     if math.isinf(value):
         return "unfinished" if value > 0 else "-inf"
     if math.isnan(value):
         return "none"
-    return f"{value:.0f}" if abs(value) >= 10_000 else f"{value:.5g}"
+    return f"{value:.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
+def digits_beside(published: str) -> int:
+    """Return with how many digits to write what stands beside a printed number, if any: one more than that has."""
+    if not published:
+        return FIVE
+    mantissa = published.lower().partition("e")[0].lstrip("+-").replace(".", "")
+    return min(FIVE, 1 + max(1, len(mantissa.lstrip("0"))))

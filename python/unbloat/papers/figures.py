@@ -23,7 +23,9 @@ from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Figure, Panel
 from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.report.figures.style import COLOURS, LOOK
+from unbloat.report.figures.units import suit, suit_together
 from unbloat.results.statistics import Estimate, estimate
+from unbloat.system.output import room_within, writing
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Drawn:
 
 def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
     """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; list the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    room_within(folder)
     figures = drawn(judged, measurements)
     with mpl.rc_context(LOOK):
         return [_saved(figure.canvas, folder / figure.name) for figure in figures]
@@ -56,7 +58,8 @@ def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list
 
 def _saved(canvas: Canvas, file: Path) -> Path:
     """Write a figure; without the date, and the name of what drew it, the same numbers make the same bytes."""
-    canvas.savefig(file, metadata={"Date": None, "Creator": None})
+    with writing(file):
+        canvas.savefig(file, metadata={"Date": None, "Creator": None})
     return file
 
 
@@ -66,6 +69,7 @@ def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
         axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
         axes.set_xlabel(figure.axis)
         axes.set_ylim(bottom=0)
+    suit_together(canvas.axes)
     return canvas
 
 
@@ -131,6 +135,25 @@ def _curve(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, nu
         axes.annotate(
             name, point, xytext=above, textcoords="offset points", fontsize=7, color=COLOURS[number], ha="center"
         )
+
+
+def _distributions(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+    canvas = _panels_of_lines(figure, measurements, _distribution)
+    for axes in canvas.axes:
+        axes.set_xlabel(in_unit(figure.quantity, figure.unit))
+        axes.set_ylim(0, 1)
+        suit(axes)
+    canvas.axes[0].set_ylabel("share of flows")
+    return canvas
+
+
+def _distribution(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+    """Draw which share of flows has so much or less; those without a value count, and never come."""
+    values = runs.each_flow(figure.quantity, at, figure.groups, figure.unit)
+    known = sorted(value for value in values if math.isfinite(value))
+    if known:
+        shares = np.arange(len(known) + 1) / len(values)
+        axes.step([known[0], *known], shares, where="post", color=COLOURS[number], label=figure.lines[number])
 
 
 def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:
@@ -199,6 +222,7 @@ def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
     for axes, panel in zip(panels, figure.panels, strict=True):
         _bar_panel(axes, figure, panel, measurements[panel.scenario])
     panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
+    suit_together(panels)
     _legend(canvas, panels[0])
     return canvas
 
@@ -297,5 +321,6 @@ DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements]], Canvas]] = {
     "lines": _lines,
     "curve": _curves,
     "mean_window": _mean_windows,
+    "ecdf": _distributions,
     "rates": _rates,
 }

@@ -33,7 +33,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
     manner = Manner("simulator", None, cache, False, jobs)
     for batch, seeds in batches:
         source = source_of(batch.file, batch.repeated(range(1, seeds + 1)))
-        experiment = Experiment(source, manner, lambda axes, batch=batch: batch.wants(without_repeat(axes)))  # type: ignore[misc]
+        experiment = Experiment(source, manner, lambda axes, batch=batch: batch.wants(without_repeat(axes)))
         new += experiment.lacking(batch.series or False)
         runs += len(experiment.runs)
     seconds = (sum(map(most_packets, new)) / PACKETS_PER_S + len(new) * RUN_S) / manner.processes()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from unbloat.papers.expressions import Selector, number
+from unbloat.papers.expressions import FIVE, Selector, digits_beside, number
 from unbloat.papers.judge_claims import judge_claim, open_settings
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Claim, Group, Paper, PrintedCell, Row, Statements, Table, cells_of
@@ -32,10 +32,12 @@ class Judged:
     """The 95 % confidence interval of the measured number reaches so far to either side; None with a single seed."""
     main: bool = False
     """One of the paper's main claims."""
+    digits: int = FIVE
+    """How many of the measured number say something beside the printed one."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields under the names of `unbloat reproduce --json`."""
-        return dict(vars(self))
+        """Return the fields under the names of `unbloat reproduce --json`, with all digits of numbers."""
+        return {name: value for name, value in vars(self).items() if name != "digits"}
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,14 @@ def _judge_cell(
             others.append((here.above(measured[column][flow]), partner))
     verdict = "unsound" if here.doubt else judge_number(here.value, own, cell.row.unit, paper.bounds, others)
     reason = here.doubt or _reason(paper, cell.id, verdict)
-    return Judged(cell.id, cell.where, own.value, _plain(here.value), verdict, reason, here.value.half_width)
+    measured_here, half_width = _plain(here.value), here.value.half_width
+    digits = digits_beside(_printed_text(cell))
+    return Judged(cell.id, cell.where, own.value, measured_here, verdict, reason, half_width, digits=digits)
+
+
+def _printed_text(cell: PrintedCell) -> str:
+    values = cell.row.published[cell.column]
+    return values[cell.flow] if isinstance(values, list) else values
 
 
 def _plain(measured: Uncertain) -> float | str:
@@ -217,4 +226,5 @@ def _judge_claim(paper: Paper, group: Statements, claim: Claim, measurements: Ma
         return Judged(claim.id, where, published, outcome.measured, outcome.verdict, reason, None, claim.main)
     half_width = outcome.measured.half_width
     measured = _plain(outcome.measured)
-    return Judged(claim.id, where, published, measured, outcome.verdict, reason, half_width, claim.main)
+    digits = digits_beside(claim.published)
+    return Judged(claim.id, where, published, measured, outcome.verdict, reason, half_width, claim.main, digits)

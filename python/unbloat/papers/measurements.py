@@ -137,6 +137,17 @@ class Measurements:
         ]
         return [_mean(values) * factor for values in zip(*ordered, strict=True)]
 
+    def each_flow(self, name: str, labels: Sequence[str], groups: Sequence[str], unit: str = "") -> list[float]:
+        """Measure each flow of a cell in each of its repeats: those of some groups, or all without groups."""
+        quantity = quantity_named(name)
+        factor = _factor(quantity.unit, unit or quantity.unit)
+        return [
+            self._value(run, name, quantity, {"flow": number}) * factor
+            for run in self.pick(labels)
+            for number, flow in enumerate(run.record["flows"], 1)
+            if not groups or flow.get("name") in groups
+        ]
+
 
 def _mean(values: Sequence[float]) -> float:
     """Average; equal values to themselves, so that a cell that draws nothing has the same mean without a seed."""

@@ -162,7 +162,7 @@ class Panel(Struct, frozen=True, forbid_unknown_fields=True):
     published: list[list[float]] | None = None
 
 
-FigureKind = Literal["bars", "window", "lines", "curve", "mean_window", "rates"]
+FigureKind = Literal["bars", "window", "lines", "curve", "mean_window", "rates", "ecdf"]
 
 
 class Figure(Struct, frozen=True, forbid_unknown_fields=True):
@@ -171,7 +171,8 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     `bars` has a panel per setting and a group per label (or per value of a selector), `window` cwnd over time and a
     panel per label, `lines` a quantity over the labels of an axis, `curve` one quantity against another, with the
     labels of an axis along it, `mean_window` cwnd over time, averaged over the flows, a line per label, `rates`
-    goodput over time and a panel per label.
+    goodput over time and a panel per label, `ecdf` the distribution of a quantity over the flows of all repeats, a
+    panel per setting and a line per label; its groups are the names of the flows that count, or none for every flow.
     """
 
     id: str
@@ -325,18 +326,20 @@ class Paper:
         """Return the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=prefix)._part_asked_for()
         if not part.scenarios():
-            starts = [table.id for table in self.tables] + [figure.id for figure in self.figures]
-            starts += [name.partition(".")[0] for name in self.ids()]
-            known = ", ".join(dict.fromkeys(starts))
-            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {known}")
+            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join(self.starts())}")
         return part
+
+    def starts(self) -> list[str]:
+        """List what ids begin with: tables, figures, and what statements are about."""
+        starts = [table.id for table in self.tables] + [figure.id for figure in self.figures]
+        return list(dict.fromkeys([*starts, *(name.partition(".")[0] for name in self.ids())]))
 
     def claim(self, name: str) -> Paper:
         """Return the part of the paper that is one number or statement; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=name, exactly=True)._part_asked_for()
         if not part.scenarios():
             alike = get_close_matches(name, self.ids(), cutoff=0.7)
-            hint = f"; did you mean {' or '.join(alike)}?" if alike else "; --json lists the ids of all"
+            hint = f"; did you mean {' or '.join(alike)}?" if alike else f"; `unbloat show {self.name}` lists them"
             raise PaperError(f"{self.name} has no number or statement `{name}`{hint}")
         return part
 

@@ -31,7 +31,7 @@ from unbloat.system.paths import PAPERS, cache_folder
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reproduction:
     """A paper's numbers and statements with their verdicts, as `unbloat.reproduce` returns them."""
 
@@ -69,26 +69,37 @@ class Reproduction:
         parts = [part for judged in self.judged for part in tables.report_of(judged).parts]
         return Report(parts, self.as_dict())
 
-    def to_html(self, file: str | Path | None = None) -> str:
+    def to_html(self, file: str | Path | None = None) -> str | None:
         """Write the reproduction as one HTML page that needs nothing else: answer, main claims, pictures, reasons.
 
         Parameters
         ----------
         file : path, optional
-            Where to write it too; its folder is made if it is missing.
+            Where to write it; its folder is made if it is missing.
 
         Returns
         -------
-        str
-            The page.
+        str or None
+            The page; None where it is written to a file.
 
         """
         from unbloat.papers.report_page import page_of  # It draws the figures, which take a while to load.
 
         page = page_of(self)
-        if file:
-            page.write(Path(file))
-        return page.html()
+        if file is None:
+            return page.html()
+        page.write(Path(file))
+        return None
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in self.judged[0].counts().items() if number)
+        return f"<unbloat Reproduction of {self.paper.name}: {counts}>"
+
+    def __str__(self) -> str:
+        return self.report().text()
+
+    def _repr_html_(self) -> str:
+        return self.report().html()
 
     def failing(self) -> list[Judged]:
         """List the numbers and statements that are not reproduced, in the paper's own reading and the others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unbloat.papers import ratios
-from unbloat.papers.expressions import number, written
+from unbloat.papers.expressions import digits_beside, number, written
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
 from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.paper import Table as PaperTable
@@ -178,7 +178,7 @@ def measured_number(verdict: Judged) -> str:
     """Write a measured number with its interval."""
     if isinstance(verdict.measured, str):
         return verdict.measured
-    return written(Uncertain(verdict.measured, verdict.half_width))
+    return written(Uncertain(verdict.measured, verdict.half_width), verdict.digits)
 
 
 # ---------------------------------------------------------------- Tables
@@ -233,8 +233,8 @@ def measured_cells(row: JudgedRow, column: int) -> Marked:
 
 
 def _measured_cells(row: JudgedRow, column: int) -> list[tuple[str, str]]:
-    cells = zip(row.measured[column], row.judged[column], strict=True)
-    return [_marked(written(value), cell) for value, cell in cells]
+    cells = zip(row.measured[column], row.judged[column], _published(row, column), strict=True)
+    return [_marked(written(value, digits_beside(printed)), cell) for value, cell, printed in cells]
 
 
 def _marked(value: str, judged: Judged | None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from unbloat.report import html
 from unbloat.report.parts import Part
+from unbloat.system.output import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -58,8 +59,7 @@ class Page:
 
     def write(self, file: Path) -> None:
         """Write it to a file, in a folder that is made if it is missing."""
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(self.html(), encoding="utf-8")
+        write_text(file, self.html())
 
 
 @cache

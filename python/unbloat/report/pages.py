@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unbloat._core import InputError
+from unbloat.system.output import write_text
 
 
 def write_parts(page: Path, parts: Mapping[str, str]) -> None:
@@ -14,7 +15,7 @@ def write_parts(page: Path, parts: Mapping[str, str]) -> None:
     text = page.read_text(encoding="utf-8")
     for name, content in parts.items():
         text = replace_part(page, text, name, content)
-    page.write_text(text, encoding="utf-8")
+    write_text(page, text)
 
 
 def require_part(page: Path, name: str) -> None:

@@ -8,10 +8,12 @@ from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from unbloat._core import __version__
+from unbloat._core import InputError, __version__
 from unbloat.report import answer, run_table, sweep_table
+from unbloat.report.answer import Answer
 from unbloat.report.drawing import inline
 from unbloat.report.figures.kinds import Width
+from unbloat.report.figures.looks import ordered
 from unbloat.report.figures.style import SIZES
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
@@ -27,8 +29,12 @@ ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
+MOST_FELT = 3
+"""Not more of what applications wait for is drawn."""
 FEW = 4
 """Cells whose names find room in a narrow picture."""
+WITH_PANELS = 3
+"""Axes of a sweep from which on a picture has panels for the labels of some."""
 OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
     "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
     "goodput": ("Goodput of each cell", ("goodput",)),
@@ -48,7 +54,7 @@ def page_of(results: Results) -> Page:
     sections = [
         Section("Pictures", list(_pictures(results))),
         Section("Numbers", list(_tables(results))),
-        Section("Unsound or undecided", _doubts(results, found.undecided)),
+        Section("Unsound or undecided", _doubts(results, found)),
         Section("Run it again", list(_again(results))),
     ]
     return Page("unbloat · results", _title(results), _asked(results), found.sentences, sections, _made(results))
@@ -137,13 +143,28 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
     if len(results.cells) > 1 and len(results.records) > 1:
         over = "lines" if _has_numbers(results) else "bars"
-        for kind, (caption, metrics) in OF_CELLS.items():
-            # A column has no room for the names of many points.
-            width: Width = "column" if metrics or len(results.cells) <= FEW else "page"
-            yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
+        for kind, (caption, metrics) in _of_cells(results).items():
+            # A column has no room for the names of many points, nor for panels beside each other.
+            is_simple = len(results.cells) <= FEW or (metrics and len(ordered(results.records)) < WITH_PANELS)
+            width: Width = "column" if is_simple else "page"
+            try:
+                yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
+            except InputError:
+                continue  # The cells have no such value, or are too many for a picture; the tables have them all.
     if results.has_series and 0 < len(results.records) <= MANY:
         for kind, caption in OVER_TIME.items():
             yield caption, results.plot(kind, width="column", title="")
+
+
+def _of_cells(results: Results) -> Mapping[str, tuple[str, Sequence[str]]]:
+    """Return the pictures of cells, each with its caption and what it draws; with applications what people wait for."""
+    felt = [METRICS[name] for name in sweep_table.felt_of(results)][:MOST_FELT]
+    if not felt:
+        return OF_CELLS
+    of_felt = {
+        each.key: (f"{each.title.removesuffix(' mean').capitalize()} of each cell", (each.key,)) for each in felt
+    }
+    return {**of_felt, "queue_delay": OF_CELLS["queue_delay"]}
 
 
 def _has_numbers(results: Results) -> bool:
@@ -157,7 +178,9 @@ def _tables(results: Results) -> Iterator[Part]:
     cells = sweep_table.columns_of(results)
     is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
     title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
-    yield Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
+    table = Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
+    rows = len(cells[0].cells)
+    yield table if rows <= MANY else Fold(f"{title} ({rows} rows)", [table])
     details = {"Every flow of every run": run_table.flows_columns, "Every link of every run": run_table.links_columns}
     for name, columns_of in details.items():
         columns = columns_of(results, titled=True)
@@ -179,10 +202,13 @@ def _meanings() -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- What is open, how to repeat it
 
 
-def _doubts(results: Results, undecided: Sequence[str]) -> list[Part]:
+def _doubts(results: Results, found: Answer) -> list[Part]:
     parts: list[Part] = []
-    if undecided:
-        parts.append(Listing("Undecided, because the interval of the lead holds 0", sweep_table.shortened(undecided)))
+    lists = {
+        "Undecided, because the interval of the lead holds 0": found.undecided,
+        "Known of some runs only, which may be the lucky ones": found.unfinished,
+    }
+    parts += [Listing(head, sweep_table.shortened(said)) for head, said in lists.items() if said]
     unsound = [
         f"{sweep_table.place(record.axes)}seed {record.run['seed']}: {why_unsound(record.run)}"
         for record in results.records
@@ -205,7 +231,8 @@ def _again(results: Results) -> Iterator[Part]:
         yield Code(about.command)
     facts = [("unbloat", about.version), ("Hash of its code", about.code[:KEPT]), ("Kernel", ", ".join(about.kernel))]
     facts += [(f"Hash of `{name}`", hashed[:KEPT]) for name, hashed in about.controls.items()]
-    facts += [("Machine", ", ".join(filter(None, map(str, about.host.values())))), ("Time", about.time)]
+    host = {**about.host, **({"python": f"Python {about.host['python']}"} if about.host.get("python") else {})}
+    facts += [("Machine", ", ".join(filter(None, map(str, host.values())))), ("Time", about.time)]
     if known := [(term, said) for term, said in facts if said]:
         yield Facts(known)
     if about.scenario:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
+from unbloat.report import sweep_table
+from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
-from unbloat.report.table import Column, render, show
-from unbloat.results.metrics import AHEAD, MANY, METRICS, is_ahead
+from unbloat.report.table import Column, fits, render, show
+from unbloat.results.bottleneck import ANSWERS, RATES
+from unbloat.results.metrics import AHEAD, FLOW_METRICS, MANY, METRICS, Metric, Row, is_ahead, metric_named
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
 from unbloat.results.results import Results
 from unbloat.scenario.checks import count_of
@@ -17,6 +20,8 @@ FLOW_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),
     *("cwnd_packets_mean", "completion_s"),
 )
+BESIDE_APPLICATIONS = ("goodput_mbps", "rtt_ms_mean", "loss_percent", "completion_s")
+"""What is shown of flows beside what their applications wait for."""
 LINK_COLUMNS = (
     *("utilisation_percent", "queue_percent_mean", "queue_delay_ms_mean", "queue_delay_ms_p95", "queue_delay_ms_max"),
     *("drops", "wire_losses"),
@@ -26,17 +31,70 @@ APP_COLUMNS = (
     *("bitrate_mbps_mean", "delay_ms_mean", "delay_ms_p95", "opinion_score", "unfinished"),
 )
 """What a person waits for, where a flow has it."""
+NO_CONTROL = "none"
+"""The `cc` of datagrams."""
+RARE = ("wire_losses", "unfinished", "retransmitted_packets")
+"""Columns that are left out where all of them are 0."""
 REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 """How well the machine kept up with a run in real time."""
 
 
-def text_of(results: Results) -> str:
-    """Format runs for a terminal: title, path, the table of flows, the table of links."""
+def text_of(results: Results, metrics: Sequence[str] = ()) -> str:
+    """Format runs for a terminal: title, path, the table of flows, the table of links.
+
+    `metrics` replace the usual ones, by their short names or their columns.
+    """
     doubts = [f"warning: {doubt}" for doubt in results.doubts]
     notes = [AHEAD] if any(is_ahead(record.run) for record in results) else []
-    tables = [headline(results), render(flows_columns(results)), render(links_columns(results))]
-    parts = [*tables, *notes, *doubts, *warnings(results.records)]
+    parts = [
+        headline(results),
+        *_tables(results, [metric_named(name) for name in metrics]),
+        *notes,
+        *doubts,
+        *warnings(results.records),
+    ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _tables(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield the tables; where they are long and too wide for the screen, those of each cell by themselves."""
+    if metrics:
+        yield from _chosen(results, metrics)
+        return
+    tables = [flows_columns(results), links_columns(results)]
+    if all(map(fits, tables)) or len(tables[0][0].cells) <= MANY or not results.axes:
+        yield from map(render, tables)
+        return
+    if sweep_table.felt_of(results):  # Applications have many flows each.
+        yield render(sweep_table.columns_of(results))
+        yield "The flows and links of each cell stand in what -o DIR writes, and in --json."
+        return
+    for record in results.records:
+        alone = Results([Record({}, record.run)])
+        yield ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in record.axes.items())
+        yield from (render(columns) for columns in (flows_columns(alone), links_columns(alone)))
+
+
+def _chosen(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield a table of flows, of links and of runs, each with those of the metrics that it has."""
+    parts: dict[str, tuple[str, Callable[[Row], object], Callable[[dict[str, Any]], Sequence[Row]]]] = {
+        "flow": ("flow", names.flow_words, flow_rows),
+        "link": ("link", lambda link: link["link"], lambda run: run["links"]),
+        "run": ("", lambda _: "", lambda run: [run]),
+    }
+    for of, (head, called, rows_of) in parts.items():
+        own = [metric for metric in metrics if metric.of == of]
+        rows = [
+            (record, row)
+            for record in results.records
+            for row in rows_of(record.run)
+            if any(row.get(metric.name) is not None for metric in own)
+        ]
+        if rows:
+            columns = axis_columns(results, [record for record, _ in rows])
+            columns.append(Column(head, "", [called(row) for _, row in rows]))
+            columns += [Column(each.title, each.unit, [row.get(each.name) for _, row in rows]) for each in own]
+            yield render([*columns, soundness(record for record, _ in rows)])
 
 
 def headline(results: Results) -> str:
@@ -60,15 +118,22 @@ def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
     """Lay out the table of flows; `titled` spells out the headings of percentiles, for use without their mean."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
-    columns.append(Column("flow", "", [flow_words(row) for _, row in rows]))
+    columns.append(Column("flow", "", [names.flow_words(row) for _, row in rows]))
     controls = [row["cc"] for _, row in rows]
-    if not any(column.cells == controls for column in columns):  # An axis may say so already.
+    if not says_cc(results, rows):
         columns.append(Column("cc", "", controls))
     of_applications = [key for key in APP_COLUMNS if any(row.get(key) is not None for _, row in rows)]
-    if not any(row.get("unfinished") for _, row in rows):
-        of_applications = [key for key in of_applications if key != "unfinished"]
-    columns += value_columns((*FLOW_COLUMNS, *of_applications), [row for _, row in rows], titled)
+    shown = FLOW_COLUMNS if titled or not of_applications else BESIDE_APPLICATIONS
+    columns += value_columns((*shown, *of_applications), [row for _, row in rows], titled)
     return [*columns, soundness(record for record, _ in rows)]
+
+
+def says_cc(results: Results, rows: Sequence[tuple[Record, dict[str, Any]]]) -> bool:
+    """Return whether an axis has said already which congestion control each flow has; of applications it is none."""
+    return any(
+        all(record.axes.get(axis) == row["cc"] for record, row in rows if row["cc"] != NO_CONTROL)
+        for axis in results.axes
+    )
 
 
 def soundness(records: Iterable[Record]) -> Column:
@@ -90,14 +155,6 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
     return [group[0] if len(group) == 1 else mean_of(group) for group in groups]
 
 
-def flow_words(row: dict[str, Any]) -> int | str:
-    """Return a flow's number, or what a mean is of, with the name of its group if that has one."""
-    number: int | str = row["flow"]
-    if not row.get("name"):
-        return number
-    return f"{row['name']}: {number}" if isinstance(number, str) else f"{number} {row['name']}"
-
-
 def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Fold flows of one congestion control into one row of means; it says how many did not come to their end."""
     unfinished = sum(flow["completion_s"] is None for flow in flows)
@@ -106,10 +163,16 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     names = {flow["name"].partition(": ")[0] if flow.get("name") else None for flow in flows}
     name = names.pop() if len(names) == 1 else None
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
-    for key in (*FLOW_COLUMNS, *APP_COLUMNS):
-        known = [flow[key] for flow in flows if flow.get(key) is not None]
-        row[key] = fmean(known) if known else None
+    for key in [metric.name for metric in FLOW_METRICS if any(metric.name in flow for flow in flows)]:
+        known = [[flow[key] for flow in part if flow.get(key) is not None] for part in _ways(flows, key)]
+        row[key] = max((fmean(each) for each in known if each), default=None)
     return row
+
+
+def _ways(flows: Sequence[dict[str, Any]], key: str) -> list[list[dict[str, Any]]]:
+    """Split an application's flows by their direction where rates are told, which are those of the greater one."""
+    answers = [flow for flow in flows if str(flow.get("name") or "").endswith(ANSWERS)]
+    return [answers, [flow for flow in flows if flow not in answers]] if key in RATES else [list(flows)]
 
 
 def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
@@ -146,6 +209,7 @@ def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: 
     return [
         Column(metric.title if titled else metric.heading, metric.unit, [row.get(metric.name) for row in rows])
         for metric in metrics
+        if metric.name not in RARE or any(row.get(metric.name) for row in rows)
     ]
 
 

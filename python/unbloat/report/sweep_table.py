@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, render, with_interval
-from unbloat.results.metrics import ALL, MANY, METRICS, Metric, metric_named
-from unbloat.results.record import SEED, where_ran, why_unsound
-from unbloat.results.repeats import MetricOf, Repeats, estimates
+from unbloat.results.bottleneck import RATES, Bottlenecks
+from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
+from unbloat.results.record import SEED, Record, where_ran, why_unsound
+from unbloat.results.repeats import Repeats, estimates
 from unbloat.results.results import Results
-from unbloat.results.statistics import Difference, Estimate
+from unbloat.results.statistics import Difference, Estimate, estimate
 from unbloat.scenario.checks import count_of
 
+OF_LINKS = ("utilisation_percent", "queue_delay_ms_mean")
 SHOWN = (
     *("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index"),
-    *("utilisation_percent", "queue_delay_ms_mean"),
+    *OF_LINKS,
 )
 """What is shown of a cell's flows together, and of its bottleneck."""
+FELT_SHOWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
+"""What is shown of applications, in place of the other metrics of flows."""
 LISTED = 20
 """Not more lines than this are listed."""
-USUAL = [METRICS[name] for name in SHOWN]
 
 
 def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
     """Format a sweep for a terminal; `metrics` replace the usual ones, by their short names or their columns."""
     remarks = [f"warning: {remark}" for remark in sweep.remarks()]
-    shown = USUAL if metrics is None else [metric_named(name) for name in metrics]
+    shown = None if metrics is None else [metric_named(name) for name in metrics]
     parts = [headline(sweep), render(columns_of(sweep, shown)), *remarks, *failures(sweep), *warnings(sweep)]
     return "\n\n".join(part for part in parts if part)
 
@@ -48,53 +52,127 @@ def headline(sweep: Results) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: a cell, with all of its flows or one of them."""
+    """A row of the table: a cell, with all of its flows, one of them, or the mean of some."""
 
     cell: Repeats
-    estimates: dict[MetricOf, Estimate]
+    estimates: Mapping[str, Estimate]
+    """By the columns of the metrics."""
     flow: str
     """What it is of."""
     cc: str
+    has_end: bool
+    """Whether its flows have an end, which may lie behind that of the run."""
+    is_alike: bool
+    """Whether its runs are as good as the same, so that they give no interval."""
 
     def value(self, metric: Metric) -> str:
-        """Write a metric of these flows; of the bottleneck and the run where the row is of all flows."""
+        """Write a metric; where only some runs have a value, how many do: they may be the lucky ones."""
         if metric.of != "flow" and self.flow != ALL:
             return ""
-        link = self.cell.records[0].run["links"][0]["link"] if self.cell.records else ""
-        return written(self.estimates.get((link if metric.of == "link" else self.flow, metric.name)))
+        found = self.estimates.get(metric.name)
+        total = len(self.cell.sound)
+        is_missed = found is not None and (found.n or (self.has_end and metric.name == "completion_s"))
+        counted = f" ({found.n} of {total})" if found is not None and is_missed and found.n < total else ""
+        return written(found, has_interval=not self.is_alike) + counted
 
 
-def rows_of(cell: Repeats) -> Iterator[Row]:
-    """Yield a row for a cell, or one for each congestion control where its flows have several."""
-    found = estimates(cell.sound)
-    yield Row(cell, found, ALL, "")
-    flows = cell.records[0].run["flows"] if cell.records else []
-    if len(flows) <= MANY and len({flow["cc"] for flow in flows}) > 1:
-        yield from (Row(cell, found, f"flow {flow['flow']}", flow["cc"]) for flow in flows)
+def rows_of(sweep: Results) -> Iterator[Row]:
+    """Yield for each cell a row of all of its flows, and rows of the flows that there is something to tell of."""
+    bottlenecks = Bottlenecks.of(sweep.records)
+    ends = {
+        names.flow_group(flow)
+        for record in sweep.records
+        for flow in record.run["flows"]
+        if flow.get("completion_s") is not None
+    }
+    # What applications have to tell stands once in a cell; their flows are many, and mean little one by one.
+    are_told = not felt_of(sweep) and (are_flows_told(sweep.records) or not bottlenecks.is_shared)
+    for cell in sweep.cells:
+        found, is_alike = estimates(cell.sound), cell.are_alike
+        flows = cell.records[0].run["flows"] if cell.records else []
+        link = bottlenecks.link(cell.records[0].run)["link"] if cell.records else ""
+        of_all = {name: value for (of, name), value in found.items() if of in (ALL, link)}
+        if not bottlenecks.is_shared:
+            # Nor is it fair or unfair what flows have at different times.
+            of_all = {name: value for name, value in of_all.items() if name not in (*RATES, "jain_index")}
+        yield Row(cell, of_all, ALL, "", all(names.flow_group(flow) in ends for flow in flows), is_alike)
+        if are_told and 1 < len(flows) <= MANY:
+            for flow in flows:
+                own = {name: value for (of, name), value in found.items() if of == f"flow {flow['flow']}"}
+                yield Row(cell, own, str(names.flow_words(flow)), flow["cc"], names.flow_group(flow) in ends, is_alike)
+        elif are_told and len(flows) > MANY:
+            yield from _rows_of_groups(cell, ends, is_alike)
 
 
-def columns_of(sweep: Results, metrics: Sequence[Metric] = USUAL) -> list[Column]:
-    """Lay out the table of cells."""
-    rows = [row for cell in sweep.cells for row in rows_of(cell)]
+def are_flows_told(records: Sequence[Record]) -> bool:
+    """Return whether flows have names, other controls or an end, so that each is of interest."""
+    return any(
+        len({flow["cc"] for flow in record.run["flows"]}) > 1
+        or any(flow.get("name") or flow.get("completion_s") is not None for flow in record.run["flows"])
+        for record in records
+    )
+
+
+def _rows_of_groups(cell: Repeats, ends: Collection[str], is_alike: bool) -> Iterator[Row]:
+    """Yield a row of means for each group of many flows, unless there are as many groups."""
+    groups = list(dict.fromkeys(names.flow_group(flow) for run in cell.runs for flow in run["flows"]))
+    if not 1 < len(groups) <= MANY:
+        return
+    for group in groups:
+        members = [[flow for flow in run["flows"] if names.flow_group(flow) == group] for run in cell.runs]
+        number = max(map(len, members))
+        known = {
+            metric.name for metric in FLOW_METRICS if any(metric.name in flow for each in members for flow in each)
+        }
+        own = {name: estimate(MEAN.of(flows, name) for flows in members) for name in known}
+        said = group if number == 1 else f"mean of {number} {group}"
+        controls = {flow["cc"] for flows in members for flow in flows}
+        yield Row(cell, own, said, controls.pop() if len(controls) == 1 else "", group in ends, is_alike)
+
+
+def usual(sweep: Results) -> list[Metric]:
+    """Return the metrics that are shown: with applications what a person waits for, in place of rates and fairness."""
+    felt = felt_of(sweep)
+    return [METRICS[name] for name in ((*felt, *OF_LINKS) if felt else SHOWN)]
+
+
+def felt_of(sweep: Results) -> list[str]:
+    """List what there is to be told of applications."""
+    flows = [flow for record in sweep for flow in record.run["flows"]]
+    return [name for name in FELT_SHOWN if any(flow.get(name) is not None for flow in flows)]
+
+
+def columns_of(sweep: Results, metrics: Sequence[Metric] | None = None) -> list[Column]:
+    """Lay out the table of cells; without `metrics` with the usual ones."""
+    rows = list(rows_of(sweep))
     axes = [axis for axis in sweep.axes if axis != SEED]
     columns = []
     if len({row.cell.scenario for row in rows}) > 1:
         columns.append(Column("scenario", "", [row.cell.scenario for row in rows]))
     columns += [Column(axis.rpartition(".")[2], "", [row.cell.axes.get(axis, "") for row in rows]) for axis in axes]
-    columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
-    if any(row.cc for row in rows):
-        columns.append(Column("flow", "", [row.flow.removeprefix("flow ").removesuffix(" flows") for row in rows]))
-        columns.append(Column("cc", "", [row.cc for row in rows]))
-    columns += [Column(metric.title, metric.unit, [row.value(metric) for row in rows], True) for metric in metrics]
+    if any(row.flow != ALL for row in rows):
+        columns.append(Column("flow", "", [row.flow.removesuffix(" flows") for row in rows]))
+        if not any(_says_cc(axis, rows) for axis in axes) and len({row.cc for row in rows} - {""}) > 1:
+            columns.append(Column("cc", "", [row.cc for row in rows]))
+    if any(len(cell.records) + len(cell.failures) > 1 for cell in sweep.cells):
+        columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
+    heading = Bottlenecks.of(sweep.records).heading
+    shown = usual(sweep) if metrics is None else metrics
+    columns += [Column(heading(metric), metric.unit, [row.value(metric) for row in rows], True) for metric in shown]
     columns.append(Column("", "", [note(row.cell) if row.flow == ALL else "" for row in rows]))
     return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 
 
-def written(value: Estimate | Difference | None) -> str:
+def _says_cc(axis: str, rows: Sequence[Row]) -> bool:
+    """Return whether the labels of an axis are the controls of all flows."""
+    return all(row.cell.axes.get(axis) == row.cc for row in rows if row.cc)
+
+
+def written(value: Estimate | Difference | None, *, has_interval: bool = True) -> str:
     """Write a mean with its interval, where there is one."""
     if value is None or value.mean is None:
         return "-"
-    return with_interval(float(value.mean), value.half_width)
+    return with_interval(float(value.mean), value.half_width if has_interval else None)
 
 
 def note(cell: Repeats) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from unbloat.results.repeats import ALIKE
 from unbloat.system.screen import screen_width
 
 GAP = "  "
@@ -46,25 +47,36 @@ class Marked:
 def render(columns: Sequence[Column], width: int | None = None) -> str:
     """Draw a table; columns without any value are left out.
 
-    What is wider than `width` (by default that of the terminal, if one is written to) is folded: sentences into several
-    lines, and columns into further tables with the same labels at the left.
+    What is wider than `width` (by default that of the terminal, if one is written to) is folded: heads and sentences
+    into several lines, and columns into further tables with the same labels at the left.
     """
     width = screen_width() if width is None else width
     kept = filled(columns)
     widths = [_width(column) for column in kept]
     if width is None or _whole(widths) <= width:
         return _drawn(kept, widths)
-    widths = _squeezed(kept, widths, width)
+    widths = _squeezed(kept, [_narrow(column) for column in kept], width)
     return "\n\n".join(_drawn(*part) for part in _folded(kept, widths, width))
+
+
+def fits(columns: Sequence[Column]) -> bool:
+    """Return whether a table fits on the screen in one piece, its heads folded if need be."""
+    width = screen_width()
+    return width is None or _whole([_narrow(column) for column in filled(columns)]) <= width
 
 
 def filled(columns: Sequence[Column]) -> list[Column]:
     """Return the columns that have a value."""
-    return [column for column in columns if any(cell is not None and cell != "" for cell in column.cells)]
+    return [column for column in columns if any(cell not in (None, "", "-") for cell in column.cells)]
 
 
 def _width(column: Column) -> int:
     return max(map(len, [column.head, column.unit, *map(show, column.cells)]))
+
+
+def _narrow(column: Column) -> int:
+    """Return the width of a column whose head stands on several lines, a word each."""
+    return max(map(len, [*(column.head.split() or [""]), column.unit, *map(show, column.cells)]))
 
 
 def _whole(widths: Sequence[int]) -> int:
@@ -85,18 +97,30 @@ def _squeezed(columns: Sequence[Column], widths: Sequence[int], width: int) -> l
 
 
 def _folded(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[tuple[list[Column], list[int]]]:
-    """Split a table that is too wide: each part begins with the columns that say what a row is."""
+    """Split a table that is too wide: each part begins with the columns that say what a row is.
+
+    The parts are about equally wide, so that none has a single column that the others had no room for.
+    """
     number = next((n for n, column in enumerate(columns) if column.unit or column.is_right), 1)
     labels, label_widths = list(columns[:number]), list(widths[:number])
-    part: list[Column] = []
-    part_widths: list[int] = []
-    for column, own in zip(columns[number:], widths[number:], strict=True):
-        if part and _whole([*label_widths, *part_widths, own]) > width:
-            yield labels + part, label_widths + part_widths
-            part, part_widths = [], []
-        part.append(column)
-        part_widths.append(own)
-    yield labels + part, label_widths + part_widths
+    rest = widths[number:]
+    ends = _ends(label_widths, rest, width)
+    for narrower in range(max(rest, default=0), width):
+        if len(found := _ends(label_widths, rest, narrower)) == len(ends):
+            ends = found
+            break
+    for begin, end in zip([0, *ends], ends, strict=False):
+        yield labels + list(columns[number:][begin:end]), label_widths + list(rest[begin:end])
+
+
+def _ends(labels: Sequence[int], widths: Sequence[int], width: int) -> list[int]:
+    """Return where the parts of a table end if each takes as many columns as have room."""
+    ends, begin = [], 0
+    for place in range(1, len(widths)):
+        if _whole([*labels, *widths[begin : place + 1]]) > width:
+            ends.append(place)
+            begin = place
+    return [*ends, len(widths)]
 
 
 def _drawn(columns: Sequence[Column], widths: Sequence[int]) -> str:
@@ -108,6 +132,9 @@ def _drawn(columns: Sequence[Column], widths: Sequence[int]) -> str:
     lines = []
     for row in rows:
         cells = [_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)]
+        if row is rows[0]:  # Heads of one line stand above their units.
+            lines_of_heads = max(map(len, cells), default=1)
+            cells = [[""] * (lines_of_heads - len(cell)) + cell for cell in cells]
         for line in zip_longest(*cells, fillvalue=""):
             drawn = (align(cell, width) for align, cell, width in zip(aligns, line, widths, strict=True))
             lines.append(GAP.join(drawn).rstrip())
@@ -146,18 +173,12 @@ def magnitude(value: float) -> int:
 def with_interval(mean: float, half_width: float | None) -> str:
     """Write a mean with half of its interval: of that two significant digits, and of the mean as many decimal places.
 
-    An interval that is thousands of times smaller than its mean is written by itself.
+    An interval of a ten-thousandth of its mean comes from the ticks of clocks: readers need not see it.
     """
-    if not half_width or math.isinf(mean):
+    if not half_width or half_width < ALIKE * abs(mean) or math.isinf(mean):
         return show(mean)
     last = int(f"{half_width:.1e}".partition("e")[2]) - 1
-    if mean and magnitude(mean) - last > LONGEST:
-        return f"{mean:.{max(0, LONGEST - magnitude(mean))}f} ± {show(half_width)}"
     return f"{mean:.{max(0, -last)}f} ± {half_width:.{max(0, -last)}f}"
-
-
-LONGEST = 5
-"""A mean has at most one digit more than this."""
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from unbloat._core import InputError
 from unbloat.results.metrics import COLUMNS, METRICS
 from unbloat.results.record import SEED
+from unbloat.scenario.checks import count_of, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,3 +117,53 @@ def axis_named(name: str, axes: Iterable[str]) -> str:
     if len(found) > 1:
         raise InputError(f"{name} means several axes of the sweep: {', '.join(found)}")
     return found[0]
+
+
+# ---------------------------------------------------------------- Choosing cells
+
+Pick = Callable[[Mapping[str, str]], bool]
+"""Called with the axes of a cell; returns whether it is wanted."""
+Only = Pick | Mapping[str, object]
+"""A choice of cells: a function, or labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", 2e6]}`."""
+
+
+def picked(only: Only | None, cells: Sequence[Mapping[str, str]]) -> list[int]:
+    """Return the numbers of the cells that are wanted; raises `InputError` if there are none."""
+    wants = _by_labels(only, cells) if isinstance(only, Mapping) else only
+    found = [number for number, cell in enumerate(cells) if wants is None or wants(cell)]
+    if not found:
+        first = ", ".join(f"{axis}={label}" for axis, label in cells[0].items()) if cells else ""
+        raise InputError(f"only: picks none of the {count_of(len(cells), 'cell')}; the first has {first or 'no axes'}")
+    return found
+
+
+def _by_labels(wanted: Mapping[str, object], cells: Sequence[Mapping[str, str]]) -> Pick:
+    labels: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for axis, label in cell.items():
+            labels.setdefault(axis, {})[label] = None
+    named = {axis_named(name, labels): values for name, values in wanted.items()}
+    kept = {
+        axis: {_label_of(axis, value, list(labels[axis])) for value in _several(values)}
+        for axis, values in named.items()
+    }
+    return lambda axes: all(axes.get(axis) in chosen for axis, chosen in kept.items())
+
+
+def _several(values: object) -> Iterable[object]:
+    values = values.tolist() if hasattr(values, "tolist") else values
+    return values if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+
+
+def _label_of(axis: str, value: object, labels: Sequence[str]) -> str:
+    """Find the label that is a value, as it is written or as a quantity: a bare number is one in base units."""
+    text = str(value)
+    if text in labels:
+        return text
+    number = float(value) if isinstance(value, int | float | Decimal) else None
+    meant = quantity(text)
+    for label in labels:
+        found = quantity(label)
+        if found and (found == meant or found[1] == number):
+            return label
+    raise InputError(f"only: {axis} is never {text}; it is {', '.join(labels)}{did_you_mean(text, labels)}")

@@ -14,6 +14,7 @@ from unbloat.results.axes import column_of, is_of_axis
 from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.repeats import content
+from unbloat.system.output import room_within, writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,13 +53,14 @@ def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]
     """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths."""
     import pyarrow.parquet
 
-    folder.mkdir(parents=True, exist_ok=True)
+    room_within(folder)
     for name in TABLES:
         if name not in tables:
             (folder / f"{name}.parquet").unlink(missing_ok=True)
     files = [folder / f"{name}.parquet" for name in tables]
     for file, (name, table) in zip(files, tables.items(), strict=True):
-        pyarrow.parquet.write_table(_arrow(name, table, about), file)
+        with writing(file):
+            pyarrow.parquet.write_table(_arrow(name, table, about), file)
     return files
 
 
@@ -249,7 +251,7 @@ def _checked(record: Record) -> Record:
             missing = [name for name in needed if name not in row or (part == "flows" and row[name] is None)]
             _require(not missing, f"{part}: {', '.join(missing)}")
     if "repeat" in run:
-        _require(isinstance(run["links"][0]["link"], str) and all("flow" in flow for flow in run["flows"]), "links")
+        _require(all("link" in link for link in run["links"]) and all("flow" in flow for flow in run["flows"]), "links")
     return record
 
 

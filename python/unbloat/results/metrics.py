@@ -87,7 +87,9 @@ class Metric:
 
 _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("goodput", "goodput_mbps", "goodput", "Mbit/s", SUM,
-     "Payload delivered in order to the receiving application, over the flow's active time after the warm-up. Data "
+     "Payload delivered in order to the receiving application, over the flow's active time after the warm-up. Of all "
+     "flows together it is empty where flows share a link one after another, or in both directions: rates of different "
+     "times do not add up, and the link's utilisation says how much passed. Data "
      "that arrived behind a gap counts when the gap is filled, so that goodput can exceed the link's rate by what the "
      "receiver held at the end of the warm-up."),
     ("throughput", "throughput_mbps", "throughput", "Mbit/s", SUM,
@@ -95,9 +97,9 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
      "active time after the warm-up."),
     ("sent", "sent_packets", "sent", "packets", SUM,
      "Data packets sent after the warm-up, retransmissions included."),
-    ("losses", "lost_packets", "lost", "packets", SUM,
+    ("losses", "lost_packets", "losses", "packets", SUM,
      "Those of the packets in `sent_packets` that were dropped or lost anywhere on the path, whenever that was."),
-    ("retransmissions", "retransmitted_packets", "retransmits", "packets", SUM,
+    ("retransmissions", "retransmitted_packets", "retransmissions", "packets", SUM,
      "Data packets sent after the warm-up that had been sent before."),
     ("timeouts", "timeouts", "timeouts", "", SUM, "Retransmission timeouts (RTO) after the warm-up."),
     ("loss", "loss_percent", "loss", "%", LOSS, "`lost_packets` over `sent_packets`."),
@@ -321,12 +323,20 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
     "stats": (
         Column("scenario", "Name of the scenario; where results have several. Likewise `on` and `kernel`."),
-        Column("of", "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link."),
+        Column(
+            "of",
+            "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link (of more than 12, those whose "
+            "queues have a limit).",
+        ),
         Column("metric", "Name of the metric's column."),
         Column("n", "Sound runs that have a value."),
         Column("mean", "Their mean."),
         Column("deviation", "Standard deviation of one run (n - 1 in the denominator); empty with fewer than two."),
-        Column("ci95_low", "Lower end of the 95 % confidence interval of the mean (Student's t); empty likewise."),
+        Column(
+            "ci95_low",
+            "Lower end of the 95 % confidence interval of the mean (Student's t); empty likewise, and where several "
+            "settings are pooled.",
+        ),
         Column("ci95_high", "Upper end."),
     ),
     "flow_series": (
@@ -377,7 +387,7 @@ def metric_named(name: str) -> Metric:
 
 
 def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
-    """Yield a run's metrics by what they are of: all flows, each flow where there are a few, the bottleneck."""
+    """Yield a run's metrics by what they are of: all flows, each flow where there are a few, each link."""
     flows = run["flows"]
     together = folded(flows)
     if len(flows) > 1:
@@ -385,11 +395,20 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
     yield ALL, together
     if 1 < len(flows) <= MANY:
         yield from ((f"flow {flow['flow']}", folded([flow])) for flow in flows)
-    bottleneck = run["links"][0]
-    yield (
-        bottleneck["link"],
-        {metric.name: bottleneck[metric.name] for metric in LINK_METRICS if metric.name in bottleneck},
-    )
+    for link in links_listed(run):
+        yield link["link"], {metric.name: link[metric.name] for metric in LINK_METRICS if metric.name in link}
+
+
+def links_listed(run: Mapping[str, Any]) -> Sequence[Row]:
+    """Return the links that statistics tell of: all, or where there are many those whose queues have a limit."""
+    links: Sequence[Row] = run["links"]
+    bounded = [link for link in links if is_bounded(link)]
+    return links if len(links) <= MANY else bounded or links[:1]
+
+
+def is_bounded(link: Row) -> bool:
+    """Return whether a link's queue has a limit, which that of an access link has not unless it is given one."""
+    return any(link.get(name) is not None for name in ("queue_percent_mean", "limit_bytes", "limit_packets"))
 
 
 AHEAD = (

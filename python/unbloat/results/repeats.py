@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unbloat.results.metrics import metrics_of
+from unbloat.results.bottleneck import RATES, add_up
+from unbloat.results.metrics import ALL, metrics_of
 from unbloat.results.record import SEED, Failure, Outcome, Record
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Repeats:
     def sound(self) -> list[Record]:
         """The runs whose numbers can be believed."""
         return [record for record in self.records if record.is_sound]
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """What these came to."""
+        return [record.run for record in self.sound]
 
     @property
     def are_alike(self) -> bool:
@@ -88,30 +94,34 @@ def estimates(records: Sequence[Record]) -> dict[MetricOf, Estimate]:
     from unbloat.results.statistics import estimate
 
     values: dict[MetricOf, list[float | None]] = {}
-    for record in records:
-        for metric, value in values_of(record):
-            values.setdefault(metric, []).append(value)
+    for _, metric, value in values_of(records):
+        values.setdefault(metric, []).append(value)
     return {metric: estimate(found) for metric, found in values.items()}
 
 
 def values_by_seed(records: Sequence[Record]) -> dict[MetricOf, dict[int, float | None]]:
     """Return each metric of one cell by the seeds of its runs."""
     values: dict[MetricOf, dict[int, float | None]] = {}
-    for record in records:
-        for metric, value in values_of(record):
-            values.setdefault(metric, {})[record.run["seed"]] = value
+    for record, metric, value in values_of(records):
+        values.setdefault(metric, {})[record.run["seed"]] = value
     return values
 
 
-def values_of(record: Record) -> Iterator[tuple[MetricOf, float | None]]:
-    """Yield every metric of a run."""
-    for of, metrics in metrics_of(record.run):
-        for name, value in metrics.items():
-            yield (of, name), value
+def values_of(records: Sequence[Record]) -> Iterator[tuple[Record, MetricOf, float | None]]:
+    """Yield every metric of the runs of a cell; of all flows no rates unless these add up in each run."""
+    are_sums = all(add_up(record.run) for record in records)
+    for record in records:
+        for of, metrics in metrics_of(record.run):
+            for name, value in metrics.items():
+                yield record, (of, name), value if are_sums or of != ALL or name not in RATES else None
 
 
 def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:
-    """Yield a row per metric of a cell: mean, deviation and interval over the sound runs."""
+    """Yield a row per metric of a cell: mean, deviation and interval over the sound runs.
+
+    Where cells are pooled there is no interval: their settings are chosen, and not drawn like the luck of repeats.
+    """
+    is_pooled = len({tuple(record.cell_axes.items()) for record in cell.sound}) > 1
     for (of, metric), estimate in estimates(cell.sound).items():
         yield {
             "of": of,
@@ -119,6 +129,6 @@ def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:
             "n": estimate.n,
             "mean": estimate.mean,
             "deviation": estimate.deviation,
-            "ci95_low": estimate.low,
-            "ci95_high": estimate.high,
+            "ci95_low": None if is_pooled else estimate.low,
+            "ci95_high": None if is_pooled else estimate.high,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -12,19 +13,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from unbloat._core import InputError
 from unbloat.results import files
 from unbloat.results.about import About
-from unbloat.results.axes import axis_named, columns_of
+from unbloat.results.axes import Only, axis_named, columns_of, picked
 from unbloat.results.metrics import NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record, scalars, why_unsound
 from unbloat.results.repeats import Repeats, cells_of, stats_of
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
-from unbloat.scenario.checks import count_of
+from unbloat.scenario.checks import count_of, names_in
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from unbloat.comparison.compare import Comparison
+    from unbloat.comparison.compare import Comparison, Labels
     from unbloat.comparison.tolerance import Tolerance
     from unbloat.report.figures.kinds import Width
 
@@ -131,7 +132,7 @@ class Results:
 
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per direction of every link, the bottleneck first: `link`, `utilisation_percent`, `drops` and more.
+        """One row per direction of every link: `link`, `utilisation_percent`, `drops` and more.
 
         Warns of unsound runs likewise.
         """
@@ -185,7 +186,8 @@ class Results:
         ----------
         by : str or sequence of str, optional
             Axes, by their names or the last part of them. Runs that agree on these are pooled, so that the deviation
-            covers the other axes too. By default every axis but the seed's.
+            covers the other axes too. Then there is no interval: settings are chosen, and no sample of anything. By
+            default every axis but the seed's.
 
         Returns
         -------
@@ -209,12 +211,63 @@ class Results:
 
     # ------------------------------------------------------------ What is done with them
 
+    def only(self, pick: Only | None = None, /, **labels: object) -> Results:
+        """Choose cells of the grid.
+
+        Parameters
+        ----------
+        pick : dict or callable, optional
+            Labels by axes, or a function that gets the axes of a cell and returns whether it is wanted.
+        **labels
+            The same as a dictionary: axes by the last part of their names, each with a label or several. A number is
+            one in base units.
+
+        Returns
+        -------
+        Results
+            The runs of these cells, with their series.
+
+        Raises
+        ------
+        InputError
+            If there is no such axis, label or cell.
+
+        Examples
+        --------
+        >>> r.only(cc="cubic", rate=["1mbit", "2mbit"]).plot("box")
+
+        """
+        cells = [outcome.axes for outcome in self._outcomes]
+        kept: Sequence[int] = range(len(cells))
+        for choice in (pick, labels or None):
+            if choice is not None:
+                kept = sorted({*kept}.intersection(picked(choice, cells)))
+        if not kept:
+            raise InputError("only: picks no cell")
+        return self.part(kept)
+
+    def part(self, numbers: Sequence[int], without: Collection[str] = ()) -> Results:
+        """Return runs by their numbers in the tables; axes that tell none of them apart may be left out."""
+        place = {number: new for new, number in enumerate(numbers)}
+
+        def fetched(kind: SeriesKind) -> pd.DataFrame:
+            values = self.series(kind)
+            mine = values[values["run"].isin(numbers)]
+            return mine.assign(run=mine["run"].map(place))
+
+        outcomes = [
+            replace(each, axes={axis: label for axis, label in each.axes.items() if axis not in without})
+            for each in (self._outcomes[number] for number in numbers)
+        ]
+        return Results(outcomes, self.about, fetched if self._fetch_series else None, is_recorded=self._is_recorded)
+
     def compare(
         self,
         other: Results | str | Path | None = None,
         *,
-        between: str | None = None,
+        between: Labels | None = None,
         tolerance: Mapping[str, Tolerance] | None = None,
+        metrics: Sequence[str] = (),
     ) -> Comparison:
         """Compare these results (A) with others (B), or two labels of one of their axes.
 
@@ -222,11 +275,14 @@ class Results:
         ----------
         other : Results or path, optional
             Results of the same cells.
-        between : str, optional
-            `AXIS=LABEL_A,LABEL_B`: compare A's cells with one label with B's (by default A's own) with the other. An
-            axis with just two labels needs no more than its name.
+        between : str or sequence or dict, optional
+            `AXIS=LABEL_A,LABEL_B`, `("AXIS", "LABEL_A", "LABEL_B")` or `{"AXIS": ["LABEL_A", "LABEL_B"]}`: compare A's
+            cells with one label with B's (by default A's own) with the other. An axis with just two labels needs no
+            more than its name.
         tolerance : mapping, optional
             How far metrics may lie apart, as `unbloat.compare` has it.
+        metrics : sequence of str
+            What is laid out.
 
         Returns
         -------
@@ -240,14 +296,14 @@ class Results:
         """
         from unbloat.comparison.compare import compare  # It knows how to compare results, which know nothing of it.
 
-        return compare(self, other, between=between, tolerance=tolerance)
+        return compare(self, other, between=between, tolerance=tolerance, metrics=metrics)
 
     def plot(
         self,
-        *kinds: str,
+        *kinds: str | Sequence[str],
         other: Results | None = None,
         width: Width = "page",
-        metrics: Sequence[str] = (),
+        metrics: str | Sequence[str] = (),
         x: str | None = None,
         y: str | None = None,
         title: str | None = None,
@@ -256,16 +312,19 @@ class Results:
 
         Parameters
         ----------
-        *kinds : str
-            A panel each. Over time: `cwnd`, `rtt`, `queue` (bytes), `queue_delay`, `goodput`. Distributions within
-            runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on. Metrics over a sweep:
-            `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over delay, with an ellipse
-            for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`.
+        *kinds : str or sequence of str
+            A panel each; by default those that show most of these results. Over time: `cwnd`, `rtt`, `queue` (bytes),
+            `queue_delay`, `goodput`, `throughput` (of links), `send_queue` and `send_buffer` (of hosts' sockets).
+            Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on.
+            Metrics over a sweep: `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over
+            delay, with an ellipse for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`. Colours
+            are those of the axis that is compared, dashes of the next one; others, and more than a dozen lines over
+            time, have panels of their own.
         other : Results, optional
             The second set of a `comparison`.
         width : {"page", "slide", "column"}
             Where it is looked at: size and type go by it.
-        metrics : sequence of str
+        metrics : str or sequence of str
             What a kind that draws metrics draws, such as `goodput` or `rtt_p95`.
         x, y : str, optional
             The axes of the sweep that run across, and up in a heat map.
@@ -289,20 +348,20 @@ class Results:
         """
         from unbloat.report.figures.draw import Choice, draw  # matplotlib takes a while to load
 
-        return draw(self, kinds, Choice(width, metrics, x, y, title), other)
+        return draw(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), other)
 
-    def to_html(self, file: str | Path | None = None) -> str:
+    def to_html(self, file: str | Path | None = None) -> str | None:
         """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
 
         Parameters
         ----------
         file : path, optional
-            Where to write it too; its folder is made if it is missing.
+            Where to write it; its folder is made if it is missing.
 
         Returns
         -------
-        str
-            The page.
+        str or None
+            The page; None where it is written to a file.
 
         Examples
         --------
@@ -312,9 +371,10 @@ class Results:
         from unbloat.report.results_page import page_of  # It knows results, which know nothing of it.
 
         page = page_of(self)
-        if file:
-            page.write(Path(file))
-        return page.html()
+        if file is None:
+            return page.html()
+        page.write(Path(file))
+        return None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what `--json` prints.
@@ -364,6 +424,11 @@ class Results:
     @property
     def _has_nodes(self) -> bool:
         return any(record.run.get("nodes") for record in self.records)
+
+    @property
+    def can_have_series(self) -> bool:
+        """Return whether time series are at hand, or can be recorded."""
+        return self._fetch_series is not None or self.has_series
 
     @property
     def has_series(self) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.results.about import About
+from unbloat.results.axes import Only, picked
 from unbloat.results.record import Outcome, Record, flows_by_group
 from unbloat.results.results import Results, Series, of_runs
 from unbloat.runs.checkpoint import Checkpoint
@@ -29,12 +30,14 @@ from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
 from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenario import identity
-from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, one_of
-from unbloat.scenario.controls import axis_over, own_names
+from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, names_in, one_of
+from unbloat.scenario.controls import axis_over, known_control, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
-from unbloat.scenario.source import Source, source_of
+from unbloat.scenario.rtt import cases
+from unbloat.scenario.source import Source, as_toml, source_of
 from unbloat.system import compiler_warnings, processors
+from unbloat.system.output import room_for
 from unbloat.system.paths import ALGORITHMS, cache_folder
 
 log = logging.getLogger(__name__)
@@ -54,11 +57,13 @@ def run(
     on: Backend = "simulator",
     kernel: str | None = None,
     cc: Control | Sequence[Control] | None = None,
+    rtt: Time | Sequence[Time] | None = None,
+    duration: Time | None = None,
     seed: int | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
     pcap_links: bool = False,
-    only: Pick | None = None,
+    only: Only | None = None,
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
@@ -81,7 +86,12 @@ def run(
     kernel : str, optional
         The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default the newest there is.
     cc : str or path or sequence of these, optional
-        Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis.
+        Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis, in a
+        list or with commas between them.
+    rtt : str or float or sequence of these, optional
+        Round-trip time of the empty path, such as "40ms" or 0.04; several make an axis.
+    duration : str or float, optional
+        How long each run lasts, such as "30s" or 30.
     seed : int, optional
         Seed of the run's random draws.
     series : bool or str
@@ -90,8 +100,9 @@ def run(
         Write the packets at the senders to this file; for several runs, to one file each.
     pcap_links : bool
         Write the packets at the far ends of links too.
-    only : callable, optional
-        A function that gets the axes of a cell and returns whether to run it.
+    only : dict or callable, optional
+        Labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", "2mbit"]}`, or a function that gets the axes of a
+        cell and returns whether to run it.
     cache : bool, optional
         Whether finished runs are reused. True: on the kernel too, if code and kernel release are the same. False: no
         run is reused, and none is kept. By default, runs in the simulator and in guests are reused, and on the kernel
@@ -123,19 +134,19 @@ def run(
 
     """
     manner = Manner(on, kernel, cache, progress, jobs, live=live)
-    return execute(chosen_source(source, overrides, cc, seed), manner, only, series, pcap, pcap_links)
+    return execute(chosen_source(source, overrides, cc, seed, rtt, duration), manner, only, series, pcap, pcap_links)
 
 
 Control = str | Path
 """A congestion control: its name, or its file."""
-Pick = Callable[[Mapping[str, str]], bool]
-"""Called with the axes of a cell; returns whether to run it."""
+Time = str | float
+"""A time: a text with its unit, or a number of seconds."""
 
 
 def execute(
     source: Source,
     manner: Manner,
-    only: Pick | None = None,
+    only: Only | None = None,
     series: bool | str = False,
     pcap: str | Path | None = None,
     pcap_links: bool = False,
@@ -143,11 +154,12 @@ def execute(
     """Run what was chosen as `run` does."""
     if pcap_links and not pcap:
         raise InputError("pcap_links: adds packets to the file that pcap names: name one")
-    if pcap and not Path(pcap).absolute().parent.is_dir():
-        raise InputError(f"pcap: there is no folder {Path(pcap).parent} to write {Path(pcap).name} to")
-    experiment = Experiment(source, manner, only)
-    experiment.run(series, pcap, pcap_links)
-    return experiment.results(experiment.records(), series)
+    if pcap:
+        room_for(Path(pcap))
+    with source.placing_errors():
+        experiment = Experiment(source, manner, only)
+        experiment.run(series, pcap, pcap_links)
+        return experiment.results(experiment.records(), series)
 
 
 def chosen_source(
@@ -155,20 +167,35 @@ def chosen_source(
     overrides: Mapping[str, object] | None,
     cc: Control | Sequence[Control] | None,
     seed: int | None,
+    rtt: Time | Sequence[Time] | None = None,
+    duration: Time | None = None,
 ) -> Source:
     """Join the arguments of `run` that say what to run."""
     added: dict[str, object] = {}
     if seed is not None:
         added["seed"] = seed
-    if isinstance(cc, str | Path):
-        added["flows.*.cc"] = _written(cc)
+    if duration is not None:
+        added["duration"] = as_toml(duration, "duration")
+    controls = [] if cc is None else _several(cc)
+    if len(controls) == 1:
+        added["flows.*.cc"] = _written(controls[0])
     elif cc is not None:
-        added[axis_over("cc", source_of(source, overrides).cells()[0])] = [_written(each) for each in cc]
+        added[axis_over("cc", source_of(source, overrides).cells()[0])] = [_written(each) for each in controls]
+    if rtt is not None:
+        times = [as_toml(time, "duration") for time in _several(rtt)]
+        added |= cases(source, {**(overrides or {}), **added}, times, "rtt")
     return source_of(source, {**(overrides or {}), **added})
 
 
+def _several(given: Any) -> list[Any]:
+    """List what may be one value, a list, or a text with commas; the name of a file may have some too."""
+    if isinstance(given, str) and not Path(given).is_file():
+        return names_in(given)
+    return [given] if isinstance(given, str | Path | int | float) else list(given)
+
+
 def _written(cc: Control) -> str:
-    return str(cc.absolute()) if isinstance(cc, Path) else cc
+    return str(cc.absolute()) if isinstance(cc, Path) else known_control(cc)
 
 
 @dataclass(frozen=True)
@@ -278,7 +305,7 @@ Work = Callable[["Mapping[Task, Planned]"], None]
 class Experiment:
     """The runs of a scenario, and the store that holds or will hold them."""
 
-    def __init__(self, source: Source, manner: Manner, only: Pick | None = None, repeats: int | None = None) -> None:
+    def __init__(self, source: Source, manner: Manner, only: Only | None = None, repeats: int | None = None) -> None:
         """Plan one run for each cell that `only` picks, or with `repeats` so many with other seeds.
 
         Raises `InputError` if it picks none.
@@ -293,15 +320,12 @@ class Experiment:
         self._controls = identity.built_in_hashes()
         self._code = Code.now()
         cells = source.cells()
-        picked = [cell for cell in cells if only is None or only(dict(cell.axes))]
-        if not picked:
-            first = ", ".join(f"{axis}={label}" for axis, label in cells[0].axes) or "no axes"
-            raise InputError(f"only: picks none of the {count_of(len(cells), 'cell')}; the first one has {first}")
+        chosen = [cells[number] for number in picked(only, [dict(cell.axes) for cell in cells])]
         if repeats is None:  # Of a sweep some cells may fail, and it says itself which.
-            for cell in picked:
+            for cell in chosen:
                 cell.check(manner.on)
         where = manner.where()
-        for cell in picked:
+        for cell in chosen:
             self._plan(cell, where)
 
     def _plan(self, cell: _core.Cell, where: Sequence[str]) -> None:
@@ -445,10 +469,13 @@ class Experiment:
 
 
 def command() -> str:
-    """Return the command that this process was started with; `unbloat` is called by its name."""
+    """Return the command that this process was started with, `unbloat` by its name; empty if nobody could type it."""
     program, *rest = sys.argv or [""]
-    path = Path(program)
-    return shlex.join(["unbloat" if path.name == "__main__.py" else path.name, *rest])
+    name = Path(program).name
+    if name in ("", "-c", "ipykernel_launcher.py"):
+        return ""  # Typed at a prompt, or in a notebook.
+    called = ["unbloat"] if name == "__main__.py" else ["python", name] if name.endswith(".py") else [name]
+    return shlex.join([*called, *rest])
 
 
 def in_cell(cell: _core.Cell, error: Error) -> Error:

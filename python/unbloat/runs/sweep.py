@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from unbloat._core import Error, InputError
+from unbloat.results.axes import Only
 from unbloat.results.record import Failure
 from unbloat.results.results import Results
-from unbloat.runs.experiment import Control, Experiment, Manner, Pick, Planned, chosen_source, refuse
+from unbloat.runs.experiment import Control, Experiment, Manner, Planned, Time, chosen_source, refuse
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import SweepProgress
 from unbloat.runs.task import Task
@@ -31,8 +32,10 @@ def sweep(
     on: Backend = "simulator",
     kernel: str | None = None,
     cc: Control | Sequence[Control] | None = None,
+    rtt: Time | Sequence[Time] | None = None,
+    duration: Time | None = None,
     seed: int | None = None,
-    only: Pick | None = None,
+    only: Only | None = None,
     cache: bool | None = None,
     progress: bool | None = None,
     jobs: int | None = None,
@@ -45,7 +48,7 @@ def sweep(
 
     Parameters
     ----------
-    source, overrides, on, kernel, cc, only, cache, progress, jobs
+    source, overrides, on, kernel, cc, rtt, duration, only, cache, progress, jobs
         As in `unbloat.run`.
     repeat : int
         How often each cell is run.
@@ -83,8 +86,10 @@ def sweep(
     if dask and on != "simulator":
         raise InputError(f"dask: a cluster runs simulations; runs with on = {on} are for this machine alone")
     manner = Manner(on, kernel, cache, progress, jobs)
-    experiment = Experiment(chosen_source(source, overrides, cc, seed), manner, only, repeat)
-    return run_through(experiment, dask).warn()
+    chosen = chosen_source(source, overrides, cc, seed, rtt, duration)
+    with chosen.placing_errors():
+        results = run_through(Experiment(chosen, manner, only, repeat), dask)
+    return results.warn()
 
 
 def run_through(experiment: Experiment, dask: str | None = None) -> Results:

@@ -20,6 +20,12 @@ def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def names_in(*texts: str | Iterable[str]) -> list[str]:
+    """List names, which may be given one by one, in lists, or with commas between them."""
+    each = [name for text in texts for name in ([text] if isinstance(text, str) else text)]
+    return [name.strip() for text in each for name in text.split(",") if name.strip()]
+
+
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """Offer the name that is spelled most like a word; empty if none is."""
     near = get_close_matches(word, list(names), 1)
@@ -34,7 +40,7 @@ def count_of(number: int, thing: str) -> str:
 def check_kernel(kernel: str | None, on: str) -> None:
     """Refuse a kernel where there is no choice of one."""
     if kernel is not None and on != "vm":
-        raise InputError(f"kernel {kernel}: only guests (on = vm) have a choice of kernels, not runs with on = {on}")
+        raise InputError(f"kernel {kernel}: only guests (--on vm) have a choice of kernels, not runs --on {on}")
 
 
 def check_jobs(jobs: int | None) -> None:

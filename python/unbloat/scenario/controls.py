@@ -7,7 +7,9 @@ from pathlib import PurePath
 
 from unbloat import _core
 from unbloat._core import InputError
+from unbloat.scenario.checks import did_you_mean
 from unbloat.scenario.identity import SUFFIX
+from unbloat.system.paths import ALGORITHMS
 
 
 def own_names(cell: _core.Cell) -> list[str | None]:
@@ -30,6 +32,15 @@ def named(written: str) -> str:
     """Shorten `folder/mine.bpf.c` to `mine`, and `mine.bpf.c#other` to `mine#other`."""
     path, mark, chosen = written.partition("#")
     return f"{PurePath(path).name.removesuffix(SUFFIX)}{mark}{chosen}"
+
+
+def known_control(name: str) -> str:
+    """Return the name of a control if there may be one; raises `InputError` for one that is spelled like another."""
+    names = sorted(file.name.removesuffix(SUFFIX) for file in ALGORITHMS.glob(f"congestion/*{SUFFIX}"))
+    is_name = re.fullmatch(r"\w+", name) is not None
+    if is_name and name not in names and (hint := did_you_mean(name, names)):
+        raise InputError(f"there is no congestion control {name}{hint}; `unbloat list controls` has all")
+    return name
 
 
 def axis_over(key: str, cell: _core.Cell) -> str:

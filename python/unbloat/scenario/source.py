@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unbloat import _core
+from unbloat._core import InputError
 from unbloat.scenario.toml import inline, written
 from unbloat.system.paths import find_scenario
+
+NAME = "scenario"
+"""Of a dictionary that has none: results and pictures show it."""
+PLACE = re.compile(r"^<text>(:\d+)?: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -20,12 +27,25 @@ class Source:
     path: str | None
     text: str | None
     overrides: tuple[tuple[str, str], ...] = ()
+    is_written: bool = False
+    """The text was written here for a dictionary, so that its lines mean nothing to the user."""
 
     def cells(self) -> list[_core.Cell]:
         """Read it; every mistake in it is in the `InputError`."""
-        if self.text is not None:
+        if self.text is None:
+            return _core.load(self.path or "", self.overrides)
+        with self.placing_errors():
             return _core.parse(self.text, Path.cwd(), self.overrides)
-        return _core.load(self.path or "", self.overrides)
+
+    @contextmanager
+    def placing_errors(self) -> Iterator[None]:
+        """Have errors within the context name lines of the text only if the user wrote it."""
+        try:
+            yield
+        except InputError as error:
+            if not self.is_written:
+                raise
+            raise InputError(PLACE.sub("", str(error))) from None
 
     @property
     def content(self) -> str:
@@ -37,7 +57,7 @@ def source_of(what: str | Path | Mapping[str, Any], overrides: Mapping[str, obje
     """Make a source of a dictionary, a text, a path, or the name of a shipped scenario."""
     pairs = tuple((key, as_toml(value, key)) for key, value in (overrides or {}).items())
     if isinstance(what, Mapping):
-        return Source(None, written(what), pairs)
+        return Source(None, written({"name": NAME, **what}), pairs, is_written=True)
     if isinstance(what, str) and is_text(what):
         return Source(None, what, pairs)
     return Source(str(find_scenario(str(what))), None, pairs)

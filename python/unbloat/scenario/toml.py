@@ -1,4 +1,4 @@
-"""A scenario from Python values: dictionaries and lists as TOML, numbers with the units of their keys."""
+"""A scenario from Python values: dictionaries, lists and arrays as TOML, numbers with the units of their keys."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ UNITS = {
     "ratio": "db",
 }
 """The unit of a bare number by the kind of its key: that of the columns of results."""
+PREFIXED = {
+    "bit": {"gbit": "1e9", "mbit": "1e6", "kbit": "1e3"},
+    "s": {"s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"},
+    "b": {"gb": "1e9", "mb": "1e6", "kb": "1e3"},
+}
+"""The units that a number may have in place of its own, the largest first: they are read in legends and tables."""
 RANGE = {"from", "to", "step"}
 """Keys of a range on an axis whose values are the axis's."""
 
@@ -62,6 +68,10 @@ def _tables(value: object) -> Sequence[Mapping[str, Any]]:
 
 def inline(value: object, key: str) -> str:
     """Write the value of a dotted key in one line."""
+    if isinstance(value, range):
+        value = list(value)
+    elif hasattr(value, "tolist"):
+        value = value.tolist()  # Of NumPy and pandas.
     match value:
         case bool():
             return "true" if value else "false"
@@ -73,8 +83,6 @@ def inline(value: object, key: str) -> str:
             return f"{{ {', '.join(_inner(value, key))} }}"
         case list() | tuple():
             return f"[{', '.join(inline(each, key) for each in value)}]"
-        case _ if hasattr(value, "item"):
-            return inline(value.item(), key)  # A number of NumPy's.
     raise InputError(f"{key}: {value!r} is not a value that a scenario can hold")
 
 
@@ -85,13 +93,26 @@ def _inner(table: Mapping[str, Any], key: str) -> Iterator[str]:
 
 def _number(value: float | Decimal, key: str) -> str:
     """Write a number, with the unit of its key where that has one."""
-    number = Decimal(repr(value) if isinstance(value, float) else value)
+    number = Decimal(repr(float(value)) if isinstance(value, float) else value)
     if not number.is_finite():
         raise InputError(f"{key}: {value} is not a number that a scenario can hold")
-    text = f"{number:f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
     unit = UNITS.get(kind_of(key))
-    return f'"{text}{unit}"' if unit else text
+    return f'"{_quantity(number, unit)}"' if unit else _digits(number)
+
+
+def _quantity(number: Decimal, unit: str) -> str:
+    """Write a number with its unit, or with the largest one that makes it 1 at least, and no longer."""
+    plain = f"{_digits(number)}{unit}"
+    for prefixed, factor in PREFIXED.get(unit, {}).items():
+        if abs(number) >= Decimal(factor):
+            text = f"{_digits(number / Decimal(factor))}{prefixed}"
+            return text if len(text) <= len(plain) else plain
+    return plain
+
+
+def _digits(number: Decimal) -> str:
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def kind_of(key: str) -> str:

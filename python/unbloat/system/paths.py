@@ -55,6 +55,12 @@ def _refuse_of_others(folder: Path) -> None:
 def find_scenario(name: str) -> Path:
     """Return a path if it exists, or the shipped scenario of that name; raises `InputError` if neither exists."""
     path = Path(name)
+    if not name:
+        raise InputError("a scenario's name is missing: there is nothing between the quotes")
+    if path.is_dir():
+        raise InputError(f"{name}: is a folder, and no scenario")
+    if name.partition("#")[0].endswith(".c"):
+        raise InputError(f"{name}: is a congestion control, and no scenario: run one with it, as home-dsl --cc {name}")
     if path.exists():
         return path
     wanted = name.removesuffix(".toml")

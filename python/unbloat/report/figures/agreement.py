@@ -58,7 +58,10 @@ def draw(
         if members:
             x, y = ([max(getattr(pair, side), low) for pair in members] for side in "ab")
             style: Style = {"color": hue, "markersize": 2.8 * size.line, "alpha": 0.75, "markeredgewidth": 0}
-            axes.plot(x, y, marker, linestyle="none", label=f"{name}: {len(members)}", **style)
+            zeros = sum(pair.a <= 0 or pair.b <= 0 for pair in members)
+            label = f"{name}: {len(members)}" + (f" ({zeros} with a 0)" if zeros else "")
+            # Zeros stand on the frame, which would cut them off.
+            axes.plot(x, y, marker, linestyle="none", label=label, clip_on=False, zorder=3, **style)
     axes.legend(loc="upper left", handletextpad=0.2, borderaxespad=0.2)
     axes.set_xlabel(f"{quantity}, {names[0]}")
     _name_the_farthest(axes, [pair for pair in pairs if not pair.is_near], low, size)

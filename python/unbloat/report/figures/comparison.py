@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 
 from unbloat._core import InputError
 from unbloat.report.figures.style import GREY, Size, colour
-from unbloat.report.figures.values import quantity, value_of
+from unbloat.report.figures.values import value_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import by_cell, in_both
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
@@ -37,9 +38,10 @@ class Change:
 def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Change]:
     """Compare the cells that both sets have; those without a value, or where A's is zero, are left out."""
     sides = [by_cell([record for record in side if record.is_sound]) for side in (a, b)]
+    bottlenecks = Bottlenecks.of([*a, *b])
     found = []
     for place in in_both(("A", "B"), (sides[0], sides[1])):
-        values = [{each.run["seed"]: value_of(each.run, metric) for each in side[place]} for side in sides]
+        values = [{each.run["seed"]: value_of(each.run, metric, bottlenecks) for each in side[place]} for side in sides]
         between = difference(values[0], values[1])
         known = [value for value in values[0].values() if value is not None]
         base = abs(sum(known) / len(known)) if known else 0.0
@@ -49,8 +51,8 @@ def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Ch
     return found
 
 
-def draw(found: Sequence[Change], metric: Metric, sides: tuple[str, str], axes: Axes, size: Size) -> None:
-    """Draw the change of a metric from A to B in every cell, a line for its interval."""
+def draw(found: Sequence[Change], what: str, sides: tuple[str, str], axes: Axes, size: Size) -> None:
+    """Draw the change of a metric, called `what` with its unit, from A to B in every cell, a line for its interval."""
     if len(found) > MOST_CELLS:
         raise InputError(f"comparison: {len(found)} cells are too many for one picture; there may be {MOST_CELLS}")
     axes.axvline(0, color=GREY, linewidth=0.8 * size.line)
@@ -73,4 +75,4 @@ def draw(found: Sequence[Change], metric: Metric, sides: tuple[str, str], axes: 
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, -1.0), max(high, 1.0))
     repeats = "" if all(change.half_width is None for change in found) else "\nlines: 95 % interval, hollow: not clear"
-    axes.set_xlabel(f"{quantity(metric).partition(' (')[0]}: {sides[1]} against {sides[0]} (%){repeats}")
+    axes.set_xlabel(f"{what.partition(' (')[0]}: {sides[1]} against {sides[0]} (%){repeats}")

@@ -7,14 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
+from unbloat._core import InputError
 from unbloat.report.figures import names
-from unbloat.report.figures.style import HALO, MARKERS, Box, Size, Style, colour, note
+from unbloat.report.figures.looks import Looks
+from unbloat.report.figures.style import GREY, HALO, MARKERS, Box, Size, Style, colour, columns_of, name_above, note
 from unbloat.report.figures.values import groups_of, quantity, repeated, value_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
 
+MOST_NAMES = 8
+"""More names than this beside points stand on one another."""
 MOST_CLOUDS = 12
 """More than this are hard to tell apart: groups of flows are drawn together then."""
 FEWEST = 3
@@ -23,40 +29,51 @@ MIDDLE = 0.5
 """Of the panel's width."""
 
 
-def draw(records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
+def draw(whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
     """Draw goodput over mean queueing delay, which falls to the right, so that better is up and to the right.
 
     An ellipse is one standard deviation of the runs of a cell, as a normal distribution of both would have it.
     """
     delay, goodput = BY_KEY["queue_delay"], BY_KEY["goodput"]
-    groups = groups_of(records, goodput)
-    cells = dict(repeated(records))
-    if len(groups) * len(cells) > MOST_CLOUDS:
-        groups = [""]
+    groups = groups_in(whole)
+    bottlenecks = Bottlenecks.of(whole)
+    looks = Looks.of(whole, records, groups)
     clouds = []
-    for where, runs in cells.items():
-        first, *others = [*runs[0].cell_axes.values()] or [""]
+    for where, runs in repeated(records):
         for group in groups:
-            pairs = [(value_of(record.run, delay), value_of(record.run, goodput, group)) for record in runs]
+            pairs = [
+                tuple(value_of(record.run, metric, bottlenecks, group) for metric in (delay, goodput))
+                for record in runs
+            ]
             known = np.array([pair for pair in pairs if None not in pair], dtype=float)
             if len(known):
-                clouds.append(Cloud(names.joined(where, group), first or group, " ".join([*others, group]), known))
-    hues, marks = (
-        list(dict.fromkeys(values)) for values in zip(*((each.hue, each.mark) for each in clouds), strict=True)
-    )
+                clouds.append(Cloud(names.joined(where, group), *looks.look(runs[0].cell_axes, group), known))
+    if not clouds:
+        raise InputError("delay_throughput: no sound run has both a goodput and a queueing delay")
     axes.margins(x=0.12, y=0.15)
     for cloud in clouds:
-        _draw(axes, cloud, hues.index(cloud.hue), marks.index(cloud.mark), size)
+        _draw(axes, cloud, size)
     low, high = axes.get_ylim()
     # Where every link is full, goodputs differ by little: an axis from 0 would hide that.
     axes.set_ylim(0 if low < high / 2 else low, high)
     left, right = axes.get_xlim()
     axes.set_xlim(right, max(left, 0.0))
-    axes.set_xlabel(f"{quantity(delay)}, lower to the right")
-    axes.set_ylabel(quantity(goodput))
-    note(axes, "better ↗", (0.5, 1.01), ha="center", va="bottom")  # Names may rise above either end.
-    if len(clouds) > 1:
-        _name(axes, clouds, hues, size, rows)
+    is_part = len(whole) > len(records)
+    axes.set_xlabel(quantity(delay, bottlenecks) if is_part else f"{quantity(delay, bottlenecks)}, lower to the right")
+    axes.set_ylabel(quantity(goodput, bottlenecks))
+    # Names may rise above either end, and a part has its title at the right one.
+    note(axes, "better ↗", (0 if is_part else 0.5, 1.01), ha="left" if is_part else "center", va="bottom")
+    if is_part or len(clouds) > MOST_NAMES:
+        _name_above(axes, looks, size)
+    elif len(clouds) > 1:
+        _name(axes, clouds, size, rows)
+
+
+def groups_in(records: Sequence[Record]) -> list[str]:
+    """List the groups of flows that are drawn apart: none of them where there would be too many points."""
+    groups = groups_of(records, BY_KEY["goodput"])
+    cells = {tuple(record.cell_axes.items()) for record in records}
+    return groups if len(groups) * len(cells) <= MOST_CLOUDS else [""]
 
 
 @dataclass(frozen=True)
@@ -64,10 +81,8 @@ class Cloud:
     """The runs of a cell, or of a group of flows in it."""
 
     label: str
-    hue: str
-    """What its colour stands for: the label on the first axis."""
-    mark: str
-    """What its marker stands for: the other labels."""
+    hue: int
+    mark: int
     points: np.ndarray
 
     @property
@@ -77,27 +92,43 @@ class Cloud:
         return float(x), float(y)
 
 
-def _draw(axes: Axes, cloud: Cloud, hue: int, mark: int, size: Size) -> None:
-    style: Style = {"color": colour(hue), "linestyle": "none"}
+def _draw(axes: Axes, cloud: Cloud, size: Size) -> None:
+    style: Style = {"color": colour(cloud.hue), "linestyle": "none"}
     axes.plot(*cloud.points.T, ".", alpha=0.45, markersize=2.5 * size.line, **style)
-    axes.plot(*([each] for each in cloud.middle), MARKERS[mark % len(MARKERS)], markersize=5 * size.line, **style)
+    axes.plot(*([each] for each in cloud.middle), MARKERS[cloud.mark % len(MARKERS)], markersize=5 * size.line, **style)
     if len(cloud.points) >= FEWEST and (shape := ellipse(cloud.points)):
         width, height, angle = shape
-        axes.add_patch(Ellipse(cloud.middle, width, height, angle=angle, color=colour(hue), alpha=0.2, linewidth=0))
+        axes.add_patch(
+            Ellipse(cloud.middle, width, height, angle=angle, color=colour(cloud.hue), alpha=0.2, linewidth=0)
+        )
 
 
-def _name(axes: Axes, clouds: Sequence[Cloud], hues: Sequence[str], size: Size, rows: int) -> None:
+def _name_above(axes: Axes, looks: Looks, size: Size) -> None:
+    """Name what colours and markers stand for, where the points are too many for names beside them."""
+    shown: list[tuple[str, Style]] = [
+        *((label, {"color": colour(hue), "marker": MARKERS[0]}) for hue, label in enumerate(looks.hues)),
+        *(
+            (label, {"color": GREY, "marker": MARKERS[mark % len(MARKERS)]})
+            for mark, label in enumerate(looks.dashes)
+            if looks.are_two
+        ),
+    ]
+    handles = [Line2D([], [], linestyle="none", markersize=5 * size.line, **style) for _, style in shown]
+    name_above(axes, [label for label, _ in shown], size, handles)
+
+
+def _name(axes: Axes, clouds: Sequence[Cloud], size: Size, rows: int) -> None:
     """Write the clouds' names beside their middles, towards the middle of the panel, none on another."""
     taken: list[Box] = []
     for cloud in sorted(clouds, key=lambda cloud: cloud.middle[1]):
         x, y = axes.transAxes.inverted().transform(axes.transData.transform(cloud.middle))
-        box, gap = size.box(cloud.label, (x, y), rows), 3 * size.line + 2
+        box, gap = size.box(cloud.label, (x, y), rows, columns_of(axes)), 3 * size.line + 2
         is_at_right = x > MIDDLE
         if is_at_right:
             box, gap = replace(box, left=x - box.width), -gap
         box = box.clear_of(taken)
         taken.append(box)
-        hue = colour(hues.index(cloud.hue))
+        hue = colour(cloud.hue)
         style: Style = {"color": hue, "fontsize": size.small, "va": "center", "path_effects": HALO}
         frame: Style = {"xycoords": "axes fraction", "textcoords": "offset points"}
         side = "right" if is_at_right else "left"

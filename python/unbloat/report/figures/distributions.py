@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from unbloat._core import InputError
 from unbloat.report.figures.lines import Line
+from unbloat.report.figures.looks import Looks
 from unbloat.report.figures.series import flow_lines, link_lines
-from unbloat.report.figures.style import Size, Style, colour, dashes, first_digit, name_above
-from unbloat.report.figures.values import quantity, values_of
+from unbloat.report.figures.style import GREY, Size, Style, colour, dashes, first_digit, name_above
+from unbloat.report.figures.values import Sample, groups_of, quantity, values_of
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
+from unbloat.results.record import Record
 
 if TYPE_CHECKING:
     from unbloat.results.results import Results
 
+FEW_CURVES = 6
+"""As many curves are named one by one; more of them by what their colours and dashes mean."""
 WHISKERS = (5, 25, 50, 75, 95)
 """Percentiles of a box: ends of the whiskers, of the box, and the middle."""
 FEW = 0.02
@@ -51,9 +57,9 @@ class Histogram:
         return [float(self.upper[min(place, len(self.upper) - 1)]) for place in places]
 
 
-def cumulative(kind: str, results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
+def cumulative(kind: str, whole: Sequence[Record], results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
     """Draw the distributions within runs: the share of values up to each, or above it on a logarithmic axis."""
-    histograms, label, counted = within_runs(kind, results)
+    histograms, label, counted = within_runs(kind, results, whole)
     _curves(axes, histograms, is_tail)
     axes.set_xlabel(label)
     axes.set_ylabel(f"share of {counted}{' above' if is_tail else ''}")
@@ -63,41 +69,79 @@ def cumulative(kind: str, results: Results, axes: Axes, size: Size, is_tail: boo
 def boxes(kind: str, results: Results, axes: Axes, size: Size) -> None:
     """Draw a box for each distribution within runs."""
     histograms, label, _ = within_runs(kind, results)
-    _boxes(axes, {each.label: each.percentiles(WHISKERS) for each in histograms}, size)
+    _boxes(
+        axes, {each.label: each.percentiles(WHISKERS) for each in histograms}, [each.hue for each in histograms], size
+    )
     axes.set_xlabel(f"{label}\n{BOXES}", **BELOW_BOXES)
 
 
-def of_metric(metric: Metric, results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
+def of_metric(
+    metric: Metric, whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, is_tail: bool
+) -> None:
     """Draw the distribution of a metric over flows and runs."""
-    values = {label: np.sort(found) for label, found in values_of(results.records, metric).items() if len(found)}
-    counted = enumerate(values.items())
-    _curves(axes, [Histogram(label, hue, 0, found, np.ones(len(found))) for hue, (label, found) in counted], is_tail)
-    axes.set_xlabel(quantity(metric))
+    looks = Looks.of(whole, records, groups_of(records, metric))
+    samples = _known(metric, records, whole)
+    is_part = len(whole) > len(records)
+    histograms = [
+        Histogram(f"{each.label} ({len(each.values)})", *looks.look(each.axes, each.group), np.sort(each.values),
+                  np.ones(len(each.values)))
+        for each in samples
+    ]  # fmt: skip
+    _curves(axes, histograms, is_tail)
+    axes.set_xlabel(quantity(metric, Bottlenecks.of(whole)))
     axes.set_ylabel(f"share of {metric.of}s{' above' if is_tail else ''}")
-    name_above(axes, [f"{label} ({len(found)})" for label, found in values.items()], size)
+    _name(axes, looks, histograms, size, is_part)
 
 
-def boxes_of_metric(metric: Metric, results: Results, axes: Axes, size: Size) -> None:
-    """Draw a box of a metric for each cell and group of flows."""
-    values = {label: found for label, found in values_of(results.records, metric).items() if len(found)}
-    _boxes(axes, {label: np.percentile(found, WHISKERS).tolist() for label, found in values.items()}, size)
-    for place, found in enumerate(values.values()):
-        if len(found) <= MANY:
-            axes.plot(
-                found, np.full(len(found), place), ".", color=colour(place), alpha=0.6, markersize=2.5 * size.line
-            )
-    axes.set_xlabel(f"{quantity(metric)}\n{BOXES} of {metric.of}s", **BELOW_BOXES)
+def boxes_of_metric(metric: Metric, records: Sequence[Record], axes: Axes, size: Size) -> None:
+    """Draw a box of a metric for each cell and group of flows; where there is one value only, its number is told."""
+    samples = _known(metric, records)
+    looks = Looks.of(records, groups=groups_of(records, metric))
+    hues = [looks.look(each.axes, each.group)[0] for each in samples]
+    numbers = {len(each.values) for each in samples}
+    labels = [each.label if len(numbers) == 1 else f"{each.label} ({len(each.values)})" for each in samples]
+    percentiles = [np.percentile(each.values, WHISKERS).tolist() for each in samples]
+    _boxes(axes, dict(zip(labels, percentiles, strict=True)), hues, size)
+    for place, (each, hue) in enumerate(zip(samples, hues, strict=True)):
+        if len(each.values) <= MANY:
+            at = np.full(len(each.values), place)
+            axes.plot(each.values, at, ".", color=colour(hue), alpha=0.6, markersize=2.5 * size.line)
+    told = f"one {metric.of} each" if numbers == {1} else f"{BOXES} of {_counted(metric, numbers)}"
+    axes.set_xlabel(f"{quantity(metric, Bottlenecks.of(records))}\n{told}", **BELOW_BOXES)
+
+
+def _counted(metric: Metric, numbers: set[int]) -> str:
+    """Say of how many values boxes are, where that is the same for all; else their names do."""
+    return f"{numbers.copy().pop()} {metric.of}s each" if len(numbers) == 1 else f"(n) {metric.of}s"
+
+
+def _known(metric: Metric, records: Sequence[Record], whole: Sequence[Record] | None = None) -> list[Sample]:
+    """Return the samples that have values; raises `InputError` if none has."""
+    if known := [each for each in values_of(records, metric, whole) if len(each.values)]:
+        return known
+    raise InputError(f"there is nothing to draw: no sound run has a value of {metric.title}")
+
+
+def _name(axes: Axes, looks: Looks, drawn: Sequence[Histogram], size: Size, is_part: bool) -> None:
+    """Name the curves above the panel; many of them by their colours and their dashes apart."""
+    if not looks.are_two or (len(drawn) <= FEW_CURVES and not is_part):
+        name_above(axes, [each.label for each in drawn], size)
+        return
+    hues = [(label, {"color": colour(hue)}) for hue, label in enumerate(looks.hues)]
+    kinds = [(label, {"color": GREY, "linestyle": dashes(0, dash)}) for dash, label in enumerate(looks.dashes)]
+    shown: list[tuple[str, Style]] = [*hues, *kinds]
+    name_above(axes, [label for label, _ in shown], size, [Line2D([], [], **style) for _, style in shown])
 
 
 # ---------------------------------------------------------------- Parts
 
 
-def within_runs(kind: str, results: Results) -> tuple[list[Histogram], str, str]:
+def within_runs(kind: str, results: Results, whole: Sequence[Record] | None = None) -> tuple[list[Histogram], str, str]:
     """Return the histograms of a kind, what they are of, and what was counted."""
     if kind == "rtt":
-        lines = list(flow_lines(results, results.series("rtt"), "count", x="upper_ms"))
+        lines = list(flow_lines(results, results.series("rtt"), "count", x="upper_ms", whole=whole))
         return pooled(lines), "RTT (ms)", "RTT samples"
-    lines = list(link_lines(results, results.series("queue_delay"), "count", x="upper_ms"))
+    lines = list(link_lines(results, results.series("queue_delay"), "count", x="upper_ms", whole=whole))
     return pooled(lines), "queueing delay (ms)", "packets"
 
 
@@ -111,9 +155,7 @@ def pooled(lines: Sequence[Line]) -> list[Histogram]:
             parts.setdefault(line.label if level < 0 else line.groups[level], []).append(line)
         if len(parts) <= MANY:
             break
-    if level < 0:
-        return [_pooled(label, members, members[0].hue, members[0].dash) for label, members in parts.items()]
-    return [_pooled(label, members, hue, 0) for hue, (label, members) in enumerate(parts.items())]
+    return [_pooled(label, members, members[0].hue, members[0].dash) for label, members in parts.items()]
 
 
 def _pooled(label: str, lines: Iterable[Line], hue: int, dash: int) -> Histogram:
@@ -162,7 +204,7 @@ def percent_of_few(share: float, place: float) -> str:
     return percent(share, place) if first_digit(share) in "25" else ""
 
 
-def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], size: Size) -> None:
+def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], hues: Sequence[int], size: Size) -> None:
     """Draw boxes one below another, so that their names can be read."""
     stats = [
         {"label": label, "whislo": ends[0], "q1": ends[1], "med": ends[2], "q3": ends[3], "whishi": ends[4]}
@@ -180,7 +222,7 @@ def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], size: Size) -
         medianprops={"color": "black", "linewidth": 1.5 * width},
         **lines,
     )
-    for hue, box in enumerate(drawn["boxes"]):
+    for hue, box in zip(hues, drawn["boxes"], strict=True):
         box.set(facecolor=colour(hue), alpha=0.55)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unbloat._core import InputError
-from unbloat.report.figures import comparison, delay_throughput, distributions, mesh, names, series, sweeps
+from unbloat.report.figures import comparison, delay_throughput, distributions, looks, mesh, names, series, sweeps
 from unbloat.report.figures.kinds import (
     DEFAULT,
     DEFAULT_OF_NODES,
@@ -24,16 +26,20 @@ from unbloat.report.figures.kinds import (
     Width,
 )
 from unbloat.report.figures.style import (
+    GREY,
     SIZES,
     Size,
     canvas,
     drawing,
     format_of,
     make_room_for_names,
+    one_legend,
     size_named,
 )
-from unbloat.report.figures.values import metrics_named, repeated, values_of
-from unbloat.results.metrics import Metric
+from unbloat.report.figures.units import suit
+from unbloat.report.figures.values import groups_of, metrics_named, quantity, repeated, values_of
+from unbloat.results.bottleneck import Bottlenecks
+from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
 from unbloat.scenario.checks import one_of
 
@@ -75,6 +81,12 @@ class Choice:
 
 
 USUALLY = Choice()
+MOST_CELLS = 6
+"""More cells than this share panels over time, if they have the same label on the axis that is compared."""
+PART = 0.8
+"""Height of a panel that is one of several over time."""
+SHARED = ("lines", "bars", "delay_throughput")
+"""Kinds whose parts have the same scales."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,9 @@ class Panel:
     """Told the panel and how many rows of panels the picture has."""
     height: float = 1.0
     """In panels of the usual height."""
+    title: str = ""
+    of: int = 0
+    """The panels of one number show the same of several parts, on the same scale."""
 
 
 def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, other: Results | None = None) -> Figure:
@@ -94,19 +109,85 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
     if not results.records:
         raise InputError("there is nothing to draw: no run has a result")
     size = choice.size
-    if not kinds and any(record.run.get("nodes") for record in results.records):
-        kinds = DEFAULT_OF_NODES
-    panels = [panel for kind in panels_of(kinds) for panel in _panels(kind, results, choice, other)]
+    kinds = kinds or usual_kinds(results)
+    quantities = [panels for kind in panels_of(kinds) for panels in _panels(kind, results, choice, other)]
+    quantities = [[replace(panel, of=number) for panel in panels] for number, panels in enumerate(quantities)]
+    most = max(map(len, quantities))
+    count = sum(map(len, quantities))
+    is_over_time = any(panel.kind in OVER_TIME for panels in quantities for panel in panels)
+    across = size.columns(count) if most == 1 else min(most, size.multiples - is_over_time or 1)
+    # The parts of a quantity stand beside each other, and those of the next one below them.
+    panels = [panel for each in quantities for panel in [*each, *([None] * (-len(each) % across if most > 1 else 0))]]
     both = [*results.records, *(other.records if other else [])]
     title = names.title_of(both) if choice.title is None else choice.title
     with drawing(size):
-        figure, axes = canvas(size, [panel.height for panel in panels], title, names.facts_of(both))
-        rows = -(-len(panels) // size.columns(len(panels)))
-        for place, panel in zip(axes, panels, strict=True):
+        heights = [panel.height if panel else 0.0 for panel in panels]
+        figure, places = canvas(size, heights, title, names.facts_of(both), across)
+        drawn = [(place, panel) for place, panel in zip(places, panels, strict=True) if panel]
+        for place in {*places} - {place for place, _ in drawn}:
+            place.remove()
+        rows = -(-len(panels) // across)
+        for place, panel in drawn:
+            if most > 1 and panel.kind in OVER_TIME:
+                place.set_ylim(0, _top(quantities[panel.of], rows))
             panel.draw(place, rows)
-        _share_time(axes, panels, size)
+            if panel.title:
+                place.set_title(panel.title, loc="left" if panel.kind in OVER_TIME else "right", fontsize=size.font)
+        axes = [place for place, _ in drawn]
+        if most > 1:
+            _share_scales(drawn)
+        for place in axes:
+            suit(place)
+        if most > 1:
+            _say_once(figure, axes, across, size)
+        _share_time(axes, [panel for _, panel in drawn], across)
+        one_legend(figure, axes, size)
         make_room_for_names(figure, axes, size)
     return figure
+
+
+def usual_kinds(results: Results) -> Sequence[str]:
+    """Return what is drawn of results where nobody says what: what they are about, and have."""
+    if any(record.run.get("nodes") for record in results.records):
+        return DEFAULT_OF_NODES
+    if results.can_have_series or not looks.ordered(results.records):
+        return DEFAULT
+    return ["lines" if sweeps.has_numbers(results.records) else "bars"]
+
+
+def _top(parts: Sequence[Panel], rows: int) -> float:
+    """Return the upper end of a scale that is enough for all parts of a quantity, which are drawn for it."""
+    tops = []
+    for panel in parts:
+        scratch = Figure().subplots()
+        panel.draw(scratch, rows)
+        tops.append(scratch.get_ylim()[1])
+    return max(tops)
+
+
+def _say_once(figure: Figure, axes: Sequence[Axes], across: int, size: Size) -> None:
+    """Name what runs up at the left panels alone, and explain bands below all panels."""
+    for axis in axes:
+        place = axis.get_subplotspec()
+        if place is not None and place.colspan.start and axis.get_yscale() == "linear":
+            axis.set_ylabel("")
+    explained = [axis.get_title("right") for axis in axes]
+    if across > 1 and (text := next((text for text in explained if text.startswith("(n)")), "")):
+        for axis in axes:
+            axis.set_title("", loc="right")
+        figure.supxlabel(text, fontsize=size.small, color=GREY, x=0.99, ha="right")
+
+
+def _share_scales(drawn: Sequence[tuple[Axes, Panel]]) -> None:
+    """Give the parts of each quantity over a sweep the same scales."""
+    for number in {panel.of for _, panel in drawn}:
+        places = [place for place, panel in drawn if panel.of == number and panel.kind in SHARED]
+        for axis in "xy" if places else "":
+            ends = [getattr(place, f"get_{axis}lim")() for place in places]
+            is_falling = ends[0][0] > ends[0][1]
+            low, high = min(min(each) for each in ends), max(max(each) for each in ends)
+            for place in places:
+                getattr(place, f"set_{axis}lim")((high, low) if is_falling else (low, high))
 
 
 def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None = None, is_two: bool = False) -> None:
@@ -130,25 +211,68 @@ def panels_of(kinds: Sequence[str]) -> list[str]:
     return [one_of("plot", kind, [*KINDS, *SHORT]) for kind in wanted]
 
 
-def _panels(kind: str, results: Results, choice: Choice, other: Results | None) -> list[Panel]:
+def _panels(kind: str, results: Results, choice: Choice, other: Results | None) -> list[list[Panel]]:
+    """Return the panels of a kind: those of each quantity that it shows, a panel for each part."""
     size, records = choice.size, results.records
     if kind in OVER_TIME:
-        return [Panel(kind, lambda axes, rows: series.draw(kind, results, axes, size, rows))]
+        return [_over_time(kind, results, size)]
     if kind in WITHIN_RUNS:
-        of, _, how = kind.rpartition("_")
-        height = size.rows_of_text(len(distributions.within_runs(of, results)[0])) if how == "box" else 1.0
-        return [Panel(kind, lambda axes, _: _within_runs(of, how, results, axes, size), height)]
+        return [_within_runs(kind, results, size)]
     if kind == "delay_throughput":
-        height = 1.0 if size.least > 2 * size.panel else 1.6
-        return [Panel(kind, lambda axes, rows: delay_throughput.draw(records, axes, size, rows), height)]
+        axes = looks.panel_axes(records, delay_throughput.groups_in(records))
+        height = 1.0 if size.least > 2 * size.panel or axes else 1.6
+        return [
+            [
+                Panel(kind, partial(_delay_throughput, records, part.records, size), height, title)
+                for title, part in looks.parts(kind, results, axes)
+            ]
+        ]
     if kind in OF_NODES:
         mesh.check(records)
         return [
-            _mesh_panel(kind, runs, name, where, size)
+            [_mesh_panel(kind, runs, name, where, size)]
             for where, runs in repeated(records)
             for name in mesh.names_of(runs[0])
         ]
-    return [_metric_panel(kind, metric, results, choice, other) for metric in metrics_named(choice.metrics)]
+    return [_of_metric(kind, metric, results, choice, other) for metric in metrics_named(choice.metrics)]
+
+
+def _over_time(kind: str, results: Results, size: Size) -> list[Panel]:
+    """Return a panel, or where there are too many lines one for each cell, or each label that is compared."""
+    records = results.records
+    axes = looks.ordered(records)
+    cells = {tuple(record.cell_axes.items()) for record in records}
+    if sum(len(record.run["flows"]) for record in records) <= MANY:
+        axes = []
+    elif len(cells) > MOST_CELLS:
+        axes = axes[:1]
+    return [
+        Panel(kind, partial(_series, kind, records, part, size), PART if axes else 1.0, title)
+        for title, part in looks.parts(kind, results, axes)
+    ]
+
+
+def _series(kind: str, whole: Sequence[Record], part: Results, size: Size, axes: Axes, rows: int) -> None:
+    series.draw(kind, whole, part, axes, size, rows)
+
+
+def _delay_throughput(whole: Sequence[Record], part: Sequence[Record], size: Size, axes: Axes, rows: int) -> None:
+    delay_throughput.draw(whole, part, axes, size, rows)
+
+
+def _within_runs(kind: str, results: Results, size: Size) -> list[Panel]:
+    of, _, how = kind.rpartition("_")
+    records = results.records
+    if how == "box":
+        height = size.rows_of_text(len(distributions.within_runs(of, results)[0]))
+        return [Panel(kind, lambda axes, _: distributions.boxes(of, results, axes, size), height)]
+    groups = {names.flow_group(flow) for record in records for flow in record.run["flows"]} if of == "rtt" else {""}
+
+    def drawn(part: Results, axes: Axes, _: int) -> None:
+        distributions.cumulative(of, records, part, axes, size, is_tail=how == "ccdf")
+
+    parts = looks.parts(kind, results, looks.panel_axes(records, list(groups)))
+    return [Panel(kind, partial(drawn, part), title=title) for title, part in parts]
 
 
 def _mesh_panel(kind: str, runs: Sequence[Record], name: str, where: str, size: Size) -> Panel:
@@ -163,43 +287,77 @@ def _mesh_panel(kind: str, runs: Sequence[Record], name: str, where: str, size: 
     return Panel(kind, drawn, size.rows_of_text(int(2.5 * leaves)))
 
 
-def _metric_panel(kind: str, metric: Metric, results: Results, choice: Choice, other: Results | None) -> Panel:
+def _of_metric(kind: str, metric: Metric, results: Results, choice: Choice, other: Results | None) -> list[Panel]:
     size, records = choice.size, results.records
     if other is not None:
         found = comparison.changes(records, other.records, metric)
+        what = quantity(metric, Bottlenecks.of([*records, *other.records]))
         height = size.rows_of_text(len(found))
-        return Panel(kind, lambda axes, _: comparison.draw(found, metric, choice.sides, axes, size), height)
-    height = size.rows_of_text(len(values_of(records, metric))) if kind == "box" else 1.0
-    return Panel(kind, lambda axes, _: _of_metric(kind, metric, results, axes, choice), height)
+        return [Panel(kind, lambda axes, _: comparison.draw(found, what, choice.sides, axes, size), height)]
+    if kind == "box":
+        height = size.rows_of_text(sum(len(each.values) > 0 for each in values_of(records, metric)))
+        return [Panel(kind, lambda axes, _: distributions.boxes_of_metric(metric, records, axes, size), height)]
+    if kind == "heatmap":
+        return _heat_maps(metric, results, choice)
+    x = sweeps.across(kind, records, choice.x) if kind in ("lines", "bars") else ""
+    # The same for every metric that is drawn, so that all have the same looks.
+    groups = max((groups_of(records, each) for each in metrics_named(choice.metrics)), key=len)
+    axes = looks.panel_axes(records, groups, without=[x])
+    parts = looks.parts(kind, results, axes)
+    return [Panel(kind, partial(_metric, kind, metric, records, part.records, size, x), title=t) for t, part in parts]
 
 
-def _within_runs(of: str, how: str, results: Results, axes: Axes, size: Size) -> None:
-    if how == "box":
-        distributions.boxes(of, results, axes, size)
-    else:
-        distributions.cumulative(of, results, axes, size, is_tail=how == "ccdf")
-
-
-def _of_metric(kind: str, metric: Metric, results: Results, axes: Axes, choice: Choice) -> None:
-    size, records = choice.size, results.records
+def _metric(
+    kind: str, metric: Metric, whole: Sequence[Record], part: Sequence[Record], size: Size, x: str, axes: Axes, _: int
+) -> None:
     match kind:
         case "bars":
-            sweeps.bars(metric, records, axes, size, choice.x)
+            sweeps.bars(metric, whole, part, axes, size, x)
         case "lines":
-            sweeps.lines(metric, records, axes, size, choice.x)
-        case "heatmap":
-            sweeps.heat_map(metric, records, axes, size, choice.x, choice.y)
-        case "box":
-            distributions.boxes_of_metric(metric, results, axes, size)
+            sweeps.lines(metric, whole, part, axes, size, x)
         case _:
-            distributions.of_metric(metric, results, axes, size, is_tail=kind == "eccdf")
+            distributions.of_metric(metric, whole, part, axes, size, is_tail=kind == "eccdf")
 
 
-def _share_time(axes: Sequence[Axes], panels: Sequence[Panel], size: Size) -> None:
+def _heat_maps(metric: Metric, results: Results, choice: Choice) -> list[Panel]:
+    """Return a heat map for the labels on each other axis, and each group of flows that has values."""
+    records = results.records
+    two = sweeps.two_axes(records, choice.x, choice.y)
+    others = looks.ordered(records, without=[axis.name for axis in two])
+    found = [
+        (
+            ", ".join(filter(None, (title, group))),
+            sweeps.fields(metric, records, part.records, choice.x, choice.y, group),
+        )
+        for title, part in looks.parts("heatmap", results, others)
+        for group in groups_of(records, metric)
+    ]
+    known = [(title, fields) for title, fields in found if np.isfinite(fields.values).any()]
+    if not known:
+        raise InputError(f"heatmap: no sound run has a value of {metric.title}")
+    if len(known) > looks.MOST_PANELS:
+        raise InputError(
+            f"heatmap: {len(known)} panels are too many for a picture, {looks.MOST_PANELS} have room: pick some labels "
+            "with --only (Results.only)"
+        )
+    values = np.concatenate([fields.values.flatten() for _, fields in known])
+    ends = (float(np.nanmin(values)), float(np.nanmax(values)))
+    return [
+        Panel("heatmap", partial(_heat_map, metric, fields, ends, fields is known[-1][1]), title=title)
+        for title, fields in known
+    ]
+
+
+def _heat_map(
+    metric: Metric, fields: sweeps.Fields, ends: tuple[float, float], is_last: bool, axes: Axes, _: int
+) -> None:
+    sweeps.heat_map(metric, fields, ends, axes, is_last=is_last)
+
+
+def _share_time(axes: Sequence[Axes], panels: Sequence[Panel], across: int) -> None:
     """Name the time axis once where panels over time stand one below another."""
-    if size.columns(len(panels)) > 1:
-        return
-    for (upper, panel), below in zip(zip(axes, panels, strict=True), panels[1:], strict=False):
-        if panel.kind in OVER_TIME and below.kind in OVER_TIME:
+    for place, (upper, panel) in enumerate(zip(axes, panels, strict=True)):
+        below = panels[place + across] if place + across < len(panels) else None
+        if panel.kind in OVER_TIME and below is not None and below.kind in OVER_TIME:
             upper.set_xlabel("")
             upper.tick_params(labelbottom=False)

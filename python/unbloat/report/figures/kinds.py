@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-OVER_TIME = ("cwnd", "rtt", "queue", "queue_delay", "goodput")
+OF_SOCKETS = ("send_queue", "send_buffer")
+"""What flows of hosts, and of kernels, alone have."""
+OVER_TIME = ("cwnd", "rtt", "queue", "queue_delay", "goodput", "throughput", *OF_SOCKETS)
 WITHIN_RUNS = ("rtt_cdf", "rtt_ccdf", "rtt_box", "queue_delay_cdf", "queue_delay_ccdf", "queue_delay_box")
 OVER_A_SWEEP = ("lines", "bars", "heatmap", "delay_throughput")
 OVER_RUNS = ("box", "ecdf", "eccdf")

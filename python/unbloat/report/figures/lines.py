@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, dashes, small
+from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, columns_of, dashes, small
+from unbloat.report.figures.units import unit_for
 from unbloat.results.metrics import MANY
 
 SMOOTH = 60
@@ -20,10 +22,12 @@ GRID = 150
 BAND = (10, 90)
 """The percentiles that a band reaches from and to."""
 MOST_BANDS = 8
+LEAST_SHARE = 0.5
+"""Of a band's lines at most times."""
 CLEAR = 4
 """More bands than this are drawn fainter."""
 AT_THE_END = 0.97
-"""A line that reaches this share of the panel's width is named beside the panel, any other one where it ends."""
+"""A line that reaches this share of the panel's width is named beside the panel, another where it ends if it can."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,12 @@ def over_time(
     rows: int,
     marks: Sequence[Mark] = (),
     what: str = "flows",
+    unit: str = "",
     **how: Any,
 ) -> None:
     """Draw lines, each named where it ends, and marks.
 
-    `what` says whose lines they are, and `how` goes to what draws a line.
+    `what` says whose lines they are, `unit` in which, and `how` goes to what draws a line.
     """
     drawn = list(lines)
     names = bands(axes, drawn, what) if len(drawn) > MANY else single_lines(axes, drawn, **how)
@@ -85,14 +90,19 @@ def over_time(
     top = max((high, *(mark.height * 1.04 for mark in marks if mark.height <= 2.5 * high)))
     axes.set_ylim(0, top)
     right = axes.get_xlim()[1]
+    letters = size.letters(columns_of(axes))
+    above = []
     for mark in marks:
         if mark.height <= top:
             axes.axhline(mark.height, color=GREY, linewidth=0.8 * size.line, linestyle=(0, (5, 2)), zorder=1.5)
-            names.append(Name(mark.label, (right, mark.height), {"color": GREY, "linestyle": (0, (5, 2))}))
+            label = textwrap.fill(mark.label, max(12, letters // 4))
+            names.append(Name(label, (right, mark.height), {"color": GREY, "linestyle": (0, (5, 2))}))
         else:
-            text = f"{mark.label} at {mark.height:.3g}, far above"
-            style: Style = {"ha": "right", "va": "top", "color": GREY, "fontsize": size.small}
-            axes.text(0.995, 0.985, text, transform=axes.transAxes, **style)
+            factor, suits = unit_for(unit, mark.height)
+            above.append(textwrap.fill(f"{mark.label} at {mark.height * factor:.3g} {suits}, far above", letters // 2))
+    if above:
+        style: Style = {"ha": "right", "va": "top", "color": GREY, "fontsize": size.small}
+        axes.text(0.995, 0.985, "\n".join(above), transform=axes.transAxes, **style)
     write(axes, names, size, rows)
 
 
@@ -118,9 +128,12 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
         if len(named) <= MOST_BANDS:
             break
     names = []
-    for hue, (group, members) in enumerate(named.items()):
+    hues = [members[0].hue for members in named.values()]
+    are_told_apart = len(set(hues)) == len(hues)
+    for group, members in named.items():
+        hue, dash = members[0].hue, 0 if are_told_apart else members[0].dash
         x, low, middle, high = band_of(members) if len(members) > 1 else (members[0].x, *3 * (members[0].y,))
-        look: Style = {"color": colour(hue), "linestyle": dashes(hue)}
+        look: Style = {"color": colour(hue), "linestyle": dashes(hue, dash)}
         axes.fill_between(x, low, high, color=colour(hue), alpha=0.22 if len(named) <= CLEAR else 0.1, linewidth=0)
         axes.plot(x, middle, **look)
         known = np.flatnonzero(np.isfinite(middle))
@@ -135,7 +148,8 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
 def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return a grid of time with the lower end, the median and the upper end of the lines at each point.
 
-    A line counts from where it begins to where it ends; where there is none there is no band.
+    A line counts from where it begins to where it ends. Where fewer than half as many lines count as do at some time
+    there is no band: the few that last longest would be taken for all.
     """
     first, last = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
     grid = np.linspace(first, last, GRID)
@@ -149,7 +163,8 @@ def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
         row[:] = np.interp(grid, x, y, left=np.nan, right=np.nan)
         # A line shorter than a step of the grid is put into the step in which it lies.
         row[np.searchsorted(grid, x[0] - step / 2) % GRID] = y[0]
-    counted = np.isfinite(values).any(axis=0)
+    present = np.isfinite(values).sum(axis=0)
+    counted = (present > 0) & (present >= LEAST_SHARE * present.max())
     result = np.full((3, GRID), np.nan)
     result[:, counted] = np.nanpercentile(values[:, counted], [BAND[0], 50, BAND[1]], axis=0)
     return grid, result[0], result[1], result[2]
@@ -177,15 +192,20 @@ def write(axes: Axes, names: Sequence[Name], size: Size, rows: int) -> None:
     right = axes.get_xlim()[1]
     top = axes.get_ylim()[1]
     gap = size.gap(rows)
-    beside = sorted((name for name in names if name.at[0] >= AT_THE_END * right), key=lambda name: name.at[1])
+    boxes = {
+        name.text: size.box(name.text, (name.at[0] / right, name.at[1] / top), rows, columns_of(axes)) for name in names
+    }
+    # One that has no room within the panel stands beside it too.
+    is_beside = {text: box.left >= AT_THE_END or box.left + box.width > 1 for text, box in boxes.items()}
+    beside = sorted((name for name in names if is_beside[name.text]), key=lambda name: name.at[1])
     if beside:
         wanted = [min(1.0, name.at[1] / top) for name in beside]
         heights = spaced(wanted, [gap * name.rows for name in beside])
         for name, height in zip(beside, heights, strict=True):
             _beside(axes, name, height, size)
     taken: list[Box] = []
-    for name in sorted((name for name in names if name.at[0] < AT_THE_END * right), key=lambda name: name.at[1]):
-        box = size.box(name.text, (name.at[0] / right, name.at[1] / top), rows).clear_of(taken)
+    for name in sorted((name for name in names if not is_beside[name.text]), key=lambda name: name.at[1]):
+        box = boxes[name.text].clear_of(taken)
         taken.append(box)
         _inside(axes, name, box.middle * top, size)
 

@@ -36,7 +36,8 @@ def draw(records: Sequence[Record], name: str, axes: Axes, size: Size) -> None:
     axes.set_xticks(range(deepest + 1))
     axes.set_yticks([])
     axes.grid(visible=False)
-    axes.set_xlabel("hops from the border router; goodput in kbit/s, and packets that the node's queue dropped")
+    dropped = ", and packets that the node's queue dropped" if any(drops >= 1 for drops in overflows.values()) else ""
+    axes.set_xlabel(f"hops from the border router; goodput in kbit/s{dropped}")
 
 
 def check(records: Sequence[Record]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.record import Record, where_ran
 
 Row = Mapping[str, Any]
@@ -25,10 +26,20 @@ def facts_of(records: Sequence[Record]) -> str:
 
 
 def path_of(records: Sequence[Record]) -> str:
-    """Say what all paths have in common: rate, round-trip time while nothing waits, buffer."""
-    paths = [Path.of(record.run) for record in records]
+    """Say what all paths have in common: rate, round-trip time while nothing waits, buffer.
+
+    Rate and buffer are the bottleneck's, which is named where there are several links; what they are is left unsaid
+    where a mesh's nodes have the queues.
+    """
+    bottlenecks = Bottlenecks.of(records)
+    paths = [Path.of(record.run, bottlenecks) for record in records]
     words = [[path.rate_words, path.rtt_words, path.buffer_words] for path in paths]
-    return joined_facts([common(each) for each in zip(*words, strict=True)])
+    rate, rtt, buffer = (common(each) for each in zip(*words, strict=True)) if words else ("", "", "")
+    if any(record.run.get("nodes") for record in records):
+        return rtt
+    if name := bottlenecks.name:
+        return joined_facts([rtt, f"{name}: {facts}" if (facts := ", ".join(filter(None, [rate, buffer]))) else ""])
+    return joined_facts([rate, rtt, buffer])
 
 
 def joined_facts(facts: Sequence[str]) -> str:
@@ -57,12 +68,13 @@ class Path:
     queue: str
 
     @classmethod
-    def of(cls, run: Mapping[str, Any], link: int = 0) -> Path:
-        """Read it from the records of a run; those of an earlier version say little."""
-        row: Row = run["links"][link]
+    def of(cls, run: Mapping[str, Any], bottlenecks: Bottlenecks, name: str = "") -> Path:
+        """Read it from the records of a run, over the link of this name; those of an earlier version say little."""
+        row = next((link for link in run["links"] if name and link["link"] == name), bottlenecks.link(run))
         rtts = {flow["base_rtt_ms"] for flow in run["flows"] if flow.get("base_rtt_ms") is not None}
-        # The record has the packet time of the slowest link; with one link (two directions) we know which that is.
-        packet_ms = run.get("packet_ms") if len(run["links"]) == 2 else None
+        # The record has the packet time of the slowest forward link; with one link (two directions) it is known which.
+        is_slowest = len(run["links"]) == 2 and row is run["links"][0]
+        packet_ms = run.get("packet_ms") if is_slowest else None
         limits = [None if row.get(name) is None else int(row[name]) for name in ("limit_bytes", "limit_packets")]
         rates = (row.get("rate_mbps"), row.get("rate_mbps_mean"))
         return cls(*rates, tuple(sorted(rtts)), limits[0], limits[1], packet_ms, row.get("queue_kind") or "")
@@ -150,6 +162,14 @@ def flow_label(run: Mapping[str, Any], where: str, number: int) -> str:
     return joined(where, "" if group in where.split() and not flows[number].get("name") else group) + (
         f" #{number}" if several else ""
     )
+
+
+def flow_words(row: Row) -> int | str:
+    """Return a flow's number, or what a mean is of, with the name of its group if that has one."""
+    number: int | str = row["flow"]
+    if not row.get("name"):
+        return number
+    return f"{row['name']}: {number}" if isinstance(number, str) else f"{number} {row['name']}"
 
 
 def joined(where: str, what: str) -> str:

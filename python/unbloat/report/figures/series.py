@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from unbloat._core import InputError
 from unbloat.report.figures import names
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
+from unbloat.report.figures.looks import Looks
 from unbloat.report.figures.style import COLOURS, GREY, PALE, SHADE, Size, Style, small
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY
 from unbloat.results.record import Record
 
@@ -21,63 +25,124 @@ if TYPE_CHECKING:
 
 OF_A_LINK = ("buffer", "full buffer", "link rate")
 """Marks that are the bottleneck's, where others are drawn beside it."""
+ABOVE = 1.1
+"""Goodput that exceeds the link's rate by so much is explained."""
+IN_BURSTS = "above the link rate: what waited behind a lost segment is delivered at once"
 BUSY = 0.05
 """A link whose queue is not this share of the longest one is not drawn beside it."""
 
 
-def draw(kind: str, results: Results, axes: Axes, size: Size, rows: int) -> None:
-    """Draw one kind of series into a panel."""
+def draw(kind: str, whole: Sequence[Record], results: Results, axes: Axes, size: Size, rows: int) -> None:
+    """Draw one kind of series of some runs into a panel, with the looks of the whole picture."""
     axes.set_xlim(0, max(record.run["duration_s"] for record in results.records))
     shade_warmup(results.records, axes)
-    DRAWN_BY[kind](results, axes, size, rows)
+    DRAWN_BY[kind](Panel(whole, results, axes, size, rows))
     axes.set_xlabel("time (s)")
 
 
-def _cwnd(results: Results, axes: Axes, size: Size, rows: int) -> None:
-    lines = flow_lines(results, active(results.series("flows")), "cwnd_packets")
-    marks = _marks(results.records, "bandwidth-delay product", _product_packets)
-    over_time(axes, lines, size, rows, marks, drawstyle="steps-post")
-    axes.set_ylabel("cwnd (packets)")
+@dataclass(frozen=True)
+class Panel:
+    """A panel of series: whose, and where."""
+
+    whole: Sequence[Record]
+    results: Results
+    axes: Axes
+    size: Size
+    rows: int
+
+    def flows(self, column: str) -> list[Line]:
+        """Return a line for each flow."""
+        return list(flow_lines(self.results, active(self.results.series("flows")), column, whole=self.whole))
+
+    def draw(self, lines: Iterable[Line], marks: Sequence[Mark], unit: str, what: str = "flows", **how: Any) -> None:
+        """Draw lines and marks in a unit."""
+        over_time(self.axes, lines, self.size, self.rows, marks, what, unit, **how)
+
+    def marks(self, label: str, height: Callable[[names.Path], float | None], *, both: bool = False) -> list[Mark]:
+        """Return the mark that all runs have in common, with `both` of either direction that has a queue."""
+        return _marks(self.results.records, label, height, both=both)
 
 
-def _rtt(results: Results, axes: Axes, size: Size, rows: int) -> None:
-    marks = _marks(results.records, "empty path", lambda path: path.rtts_ms[0] if len(path.rtts_ms) == 1 else None)
-    over_time(axes, flow_lines(results, active(results.series("flows")), "rtt_ms"), size, rows, marks)
-    axes.set_ylabel("RTT (ms)")
+def _cwnd(panel: Panel) -> None:
+    panel.axes.set_ylabel("cwnd (packets)")
+    marks = panel.marks("bandwidth-delay product", _product_packets)
+    panel.draw(panel.flows("cwnd_packets"), marks, "packets", drawstyle="steps-post")
 
 
-def _goodput(results: Results, axes: Axes, size: Size, rows: int) -> None:
-    lines = smooth(list(flow_lines(results, active(results.series("flows")), "goodput_mbps")))
-    marks = _marks(results.records, "link rate", lambda path: path.rate_mbps)
+def _rtt(panel: Panel) -> None:
+    panel.axes.set_ylabel("RTT (ms)")
+    marks = panel.marks("empty path", lambda path: path.rtts_ms[0] if len(path.rtts_ms) == 1 else None)
+    panel.draw(panel.flows("rtt_ms"), marks, "ms")
+
+
+def _goodput(panel: Panel) -> None:
+    panel.axes.set_ylabel("goodput (Mbit/s)")
+    marks = panel.marks("link rate", lambda path: path.rate_mbps, both=True)
     if not marks:
-        capacity(results, axes)
-    over_time(axes, lines, size, rows, marks)
-    axes.set_ylabel("goodput (Mbit/s)")
+        capacity(panel.results, panel.axes)
+    lines = smooth(panel.flows("goodput_mbps"))
+    panel.draw(lines, marks, "Mbit/s")
+    rate = max((mark.height for mark in marks), default=np.inf)
+    if len(lines) <= MANY and any(np.nanmax(line.y, initial=0) > ABOVE * rate for line in lines):
+        panel.axes.set_title(IN_BURSTS, loc="right", fontsize=small(panel.axes), color=GREY, pad=3)
 
 
-def _queue(results: Results, axes: Axes, size: Size, rows: int) -> None:
-    table = results.series("links")
+def _throughput(panel: Panel) -> None:
+    panel.axes.set_ylabel("throughput (Mbit/s)")
+    table = panel.results.series("links")
+    lines = smooth(list(link_lines(panel.results, table, "throughput_mbps", whole=panel.whole)))
+    marks = panel.marks("link rate", lambda path: path.rate_mbps, both=True)
+    if not marks:
+        capacity(panel.results, panel.axes)
+    panel.draw(lines, marks, "Mbit/s", "links")
+
+
+def _send_queue(panel: Panel) -> None:
+    _of_sockets(panel, "wmem_queued_bytes", "send queue")
+
+
+def _send_buffer(panel: Panel) -> None:
+    _of_sockets(panel, "sndbuf_bytes", "send buffer")
+
+
+def _of_sockets(panel: Panel, column: str, name: str) -> None:
+    """Draw what a socket holds, or may hold, for its program: data that wait or are on their way."""
+    table = panel.results.series("flows")
+    if column not in table or not (table[column] > 0).any():
+        why = "flows of a host ([host.NAME]) have one in the simulator, and those of a kernel"
+        raise InputError(f"there is nothing to draw: no flow has a {name}; {why}")
+    panel.axes.set_ylabel(f"{name} (KB)")
+    table = active(table.assign(kilobytes=table[column] / 1e3))
+    panel.draw(flow_lines(panel.results, table, "kilobytes", whole=panel.whole), [], "KB", drawstyle="steps-post")
+
+
+def _queue(panel: Panel) -> None:
+    panel.axes.set_ylabel("queue (KB)")
+    table = panel.results.series("links")
     table = table.assign(queue_kb=table["queue_bytes"] / 1e3)
-    lines = link_lines(results, table, "queue_kb")
-    marks = _marks(results.records, "buffer", lambda path: path.limit_bytes and path.limit_bytes / 1e3)
-    over_time(axes, lines, size, rows, marks, "queues")
-    axes.set_ylabel("queue (KB)")
+    lines = link_lines(panel.results, table, "queue_kb", whole=panel.whole)
+    marks = panel.marks("buffer", lambda path: path.limit_bytes and path.limit_bytes / 1e3)
+    panel.draw(lines, marks, "KB", "queues")
 
 
-def _queue_delay(results: Results, axes: Axes, size: Size, rows: int) -> None:
-    table = results.series("links")
+def _queue_delay(panel: Panel) -> None:
+    panel.axes.set_ylabel("queueing delay (ms)")
+    table = panel.results.series("links")
     delays = [pd.Series(delay_ms(part), part.index) for _, part in table.groupby(["run", "link"])]
-    lines = link_lines(results, table.assign(queue_delay_ms=pd.concat(delays)), "queue_delay_ms")
-    over_time(axes, lines, size, rows, _marks(results.records, "full buffer", lambda path: path.limit_ms), "queues")
-    axes.set_ylabel("queueing delay (ms)")
+    table = table.assign(queue_delay_ms=pd.concat(delays))
+    lines = link_lines(panel.results, table, "queue_delay_ms", whole=panel.whole)
+    panel.draw(lines, panel.marks("full buffer", lambda path: path.limit_ms), "ms", "queues")
 
 
-DRAWN_BY: dict[str, Callable[[Results, Axes, Size, int], None]] = {
+DRAWN_BY: dict[str, Callable[[Panel], None]] = {
     "cwnd": _cwnd,
     "rtt": _rtt,
     "queue": _queue,
     "queue_delay": _queue_delay,
     "goodput": _goodput,
+    "throughput": _throughput,
+    "send_queue": _send_queue,
+    "send_buffer": _send_buffer,
 }
 
 
@@ -95,13 +160,26 @@ def shade_warmup(records: Sequence[Record], axes: Axes) -> None:
             axes.text(0.01 * axes.get_xlim()[1], 0.97, "warm-up", transform=axes.get_xaxis_transform(), **style)
 
 
-def _marks(records: Sequence[Record], label: str, height: Callable[[names.Path], float | None]) -> list[Mark]:
-    """Return the mark that all runs have in common."""
-    heights = {height(names.Path.of(record.run)) for record in records}
-    common = heights.pop() if len(heights) == 1 else None
-    links = busy_links(records)
-    of = f" ({direction(links[0], links)})" if len(links) > 1 and label in OF_A_LINK else ""
-    return [Mark(f"{label}{of}", float(common))] if common else []
+def _marks(
+    records: Sequence[Record], label: str, height: Callable[[names.Path], float | None], *, both: bool = False
+) -> list[Mark]:
+    """Return the mark that all runs have in common, of the bottleneck, or with `both` of its other direction too."""
+    links, bottlenecks = busy_links(records), Bottlenecks.of(records)
+    marks = []
+    for name in _directions(records, bottlenecks) if both else [""]:
+        heights = {height(names.Path.of(record.run, bottlenecks, name)) for record in records}
+        common = heights.pop() if len(heights) == 1 else None
+        own = name or bottlenecks.link(records[0].run)["link"]
+        of = f" ({direction(own, links)})" if len(links) > 1 and label in OF_A_LINK else ""
+        marks += [Mark(f"{label}{of}", float(common))] if common else []
+    return marks
+
+
+def _directions(records: Sequence[Record], bottlenecks: Bottlenecks) -> list[str]:
+    """Return the bottleneck and its other direction, if that has a queue too."""
+    bottleneck = bottlenecks.link(records[0].run)["link"]
+    forward = bottleneck.removesuffix(".reverse")
+    return [name for name in (forward, f"{forward}.reverse") if name in busy_links(records)]
 
 
 def _product_packets(path: names.Path) -> float | None:
@@ -115,7 +193,7 @@ def capacity(results: Results, axes: Axes) -> None:
     table = results.series("links")
     if "capacity_mbps" not in table:
         return
-    bottleneck = results.records[0].run["links"][0]["link"]
+    bottleneck = Bottlenecks.of(results.records).link(results.records[0].run)["link"]
     runs = [part for _, part in table[table["link"] == bottleneck].groupby("run", sort=True)]
     values = [part["capacity_mbps"].to_numpy() for part in runs]
     if any(len(each) != len(values[0]) or not np.allclose(each, values[0], equal_nan=True) for each in values[1:]):
@@ -149,38 +227,54 @@ def active(series: pd.DataFrame) -> pd.DataFrame:
     return series[series["time_s"].between(times.transform("min"), times.transform("max"))]
 
 
-def flow_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
+def flow_lines(
+    results: Results, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
+) -> Iterator[Line]:
     """Yield a line for each flow of each run, named by what tells it from the others.
 
-    Colours tell runs apart, where they differ in more than the seed, and dashes their flows; colours those of a lone
-    run, and where there are many flows, their groups.
+    Colours tell the labels of the compared axis apart, and dashes the other axes and flows; colours those of a lone
+    run, and where there are many flows, their groups. Looks are those of the whole picture's records.
     """
     wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
-    places = list(dict.fromkeys(wheres.values()))
+    looks = _looks_of_flows(whole or results.records, results.records)
     for key, rows in table.groupby(["run", "flow"], sort=True):
         number, flow = cast("tuple[int, int]", key)
-        run, where = results.by_number[number].run, wheres[number]
-        groups = list(dict.fromkeys(map(names.flow_group, run["flows"])))
-        group = names.flow_group(run["flows"][flow])
-        place = flow if len(run["flows"]) <= len(COLOURS) else groups.index(group)
-        hue, dash = (place, 0) if len(places) == 1 else (places.index(where), place)
-        label = names.flow_label(run, where, flow)
-        members = (names.joined(where, group), group, "all flows")
+        record, where = results.by_number[number], wheres[number]
+        hue, dash = looks.look(record.cell_axes, _place(record, flow))
+        group = names.flow_group(record.run["flows"][flow])
+        # A run that is called by its control's name need not have it twice.
+        is_said = group in where.split() and not record.run["flows"][flow].get("name")
+        members = (where if is_said else names.joined(where, group), where or "all flows")
+        label = names.flow_label(record.run, where, flow)
         yield Line(label, members, hue, dash, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))
 
 
-def link_lines(results: Results, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
+def _place(record: Record, flow: int) -> str:
+    """Name what of a run a flow looks like: itself alone where there are few, else its group."""
+    flows = record.run["flows"]
+    return f"#{flow}" if len(flows) <= len(COLOURS) else names.flow_group(flows[flow])
+
+
+def _looks_of_flows(whole: Sequence[Record], part: Sequence[Record]) -> Looks:
+    places = dict.fromkeys(_place(record, flow) for record in whole for flow in range(len(record.run["flows"])))
+    return Looks.of(whole, part, list(places))
+
+
+def link_lines(
+    results: Results, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
+) -> Iterator[Line]:
     """Yield a line for each run and each link, except links whose queues are almost empty beside the others."""
     wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
-    places = list(dict.fromkeys(wheres.values()))
     links = busy_links(results.records)
-    for place, name in enumerate(links):
+    looks = Looks.of(whole or results.records, results.records, links)
+    for name in links:
         for key, rows in table[table["link"] == name].groupby("run", sort=True):
-            where = wheres[cast("int", key)]
+            number = cast("int", key)
+            where = wheres[number]
             own = direction(name, links) if len(links) > 1 else ""
             label = names.joined(where, own) or name
-            hue, dash = (place, 0) if len(places) == 1 else (places.index(where), place)
-            members = (label, own or name, "all links")
+            hue, dash = looks.look(results.by_number[number].cell_axes, name)
+            members = (label, where or "all links")
             yield Line(label, members, hue, dash, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))
 
 
@@ -191,11 +285,11 @@ def busy_links(records: Sequence[Record]) -> list[str]:
         for link in record.run["links"]:
             delay = link.get("queue_delay_ms_mean") or 0.0
             delays[link["link"]] = max(delays.get(link["link"], 0.0), delay)
-    first = records[0].run["links"][0]["link"]
+    bottleneck = Bottlenecks.of(records).link(records[0].run)["link"]
     longest = max(delays.values())
-    busy = [name for name, delay in delays.items() if name == first or delay >= BUSY * longest > 0]
-    # Many busy links are mostly access links, which look alike: the first one stands for all.
-    return busy if len(busy) <= MANY else busy[:1]
+    busy = [name for name, delay in delays.items() if name == bottleneck or delay >= BUSY * longest > 0]
+    # Many busy links are mostly access links, which look alike: the bottleneck stands for all.
+    return busy if len(busy) <= MANY else [bottleneck]
 
 
 def direction(name: str, links: Sequence[str]) -> str:

@@ -16,10 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpecBase
+from matplotlib.legend import Legend
 from matplotlib.text import Annotation
 
 from unbloat.report.figures.kinds import Width
 from unbloat.scenario.checks import one_of
+from unbloat.system.output import writing
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
@@ -100,6 +102,8 @@ class Size:
     """Height of a picture, however few panels it has."""
     beside: int = 1
     """As many panels stand beside each other where there are three and more."""
+    multiples: int = 1
+    """As many parts of one quantity stand beside each other."""
     legend: int = 1
     """As many lines of a legend have room in a panel; for more of them the picture grows."""
 
@@ -107,6 +111,10 @@ class Size:
     def small(self) -> float:
         """Type of labels and notes."""
         return self.font * 0.88
+
+    def letters(self, columns: int) -> int:
+        """Return how many letters of small type have room in one of so many panels beside each other."""
+        return int(self.width * 72 / columns / (0.55 * self.small))
 
     def columns(self, panels: int) -> int:
         """Return how many panels stand beside each other."""
@@ -129,10 +137,10 @@ class Size:
         panel = (self.height(rows) - 6 * self.font / 72) / rows - 2 * self.font / 72
         return 1.25 * self.small / 72 / panel
 
-    def box(self, text: str, at: tuple[float, float], rows: int) -> Box:
-        """Return the box that a text takes in a panel of so many rows of panels, as shares of its width and height."""
+    def box(self, text: str, at: tuple[float, float], rows: int, columns: int) -> Box:
+        """Return the box that a text takes in one of so many rows and columns of panels, as shares of its measures."""
         lines = text.split("\n")
-        width = max(map(len, lines)) * 0.55 * self.small / 72 / (0.75 * self.width / self.columns(rows * self.beside))
+        width = max(map(len, lines)) * 0.55 * self.small / 72 / (0.75 * self.width / columns)
         return Box(*at, width, self.gap(rows) * len(lines))
 
     def fits(self, text: str, letter: float) -> str:
@@ -141,9 +149,9 @@ class Size:
 
 
 SIZES: dict[Width, Size] = {
-    "page": Size(width=7.5, panel=2.2, font=9, line=1.2, least=2.6),
+    "page": Size(width=7.5, panel=2.2, font=9, line=1.2, least=2.6, multiples=3),
     # A slide of 16:9 as presentation programs have it, whose smallest type is read from the last row.
-    "slide": Size(width=13.33, panel=3.2, font=18, line=2.4, least=7.5, beside=2, legend=3),
+    "slide": Size(width=13.33, panel=3.2, font=18, line=2.4, least=7.5, beside=2, multiples=3, legend=3),
     # A column of a two-column paper; its type is that of captions.
     "column": Size(width=3.35, panel=1.75, font=7.5, line=0.9, least=2.2),
 }
@@ -237,11 +245,44 @@ def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[
     """Name what is drawn above the panel: within it the names would lie on some of it. One alone needs no name."""
     if len(labels) < 2:
         return
-    letters = 0.8 * size.width * 72 / (0.55 * size.small) / _grid(axes).ncols
-    columns = int(max(1, min(LEGEND_ROW, letters // (max(map(len, labels)) + 8))))
+    columns = min(LEGEND_ROW, _columns_for(labels, 0.8 * size.width / columns_of(axes), size))
     style: dict[str, Any] = {"ncols": columns, "handlelength": 2.2, "columnspacing": 1.2, "borderaxespad": 0.2}
     drawn = handles or axes.lines
     axes.legend(drawn[: len(labels)], labels, loc="lower left", bbox_to_anchor=(0, 1), **style)
+
+
+def columns_of(axes: Axes) -> int:
+    """Return how many panels stand beside each other."""
+    return _grid(axes).ncols
+
+
+def one_legend(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
+    """Leave one legend where several panels have the same: below them all, or above the first of them."""
+    legends = [legend for axes in panels if (legend := axes.get_legend()) is not None]
+    whole = max(legends, key=lambda legend: len(words_of(legend)), default=None)
+    if whole is None or len(legends) < 2:
+        return
+    same = [legend for legend in legends if set(words_of(legend)) <= set(words_of(whole))]
+    is_beside = columns_of(panels[0]) > 1
+    for legend in same:
+        if is_beside or (legend is not whole and words_of(legend) == words_of(whole)):
+            legend.remove()
+    if is_beside:
+        columns = _columns_for(words_of(whole), 0.9 * size.width, size)
+        handles = [handle for handle in whole.legend_handles if handle is not None]
+        figure.legend(handles, words_of(whole), loc="outside lower left", ncols=columns)
+        lines = -(-len(words_of(whole)) // columns)
+        figure.set_figheight(figure.get_figheight() + size.panel * size.height_of_lines(lines + 1))
+
+
+def _columns_for(labels: Sequence[str], width: float, size: Size) -> int:
+    """Return how many names of a legend have room beside each other, inches wide."""
+    return int(max(1, width * 72 / (0.55 * size.small) // (max(map(len, labels)) + 8)))
+
+
+def words_of(legend: Legend) -> list[str]:
+    """Return what a legend says."""
+    return [text.get_text() for text in legend.get_texts()]
 
 
 def make_room_for_names(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
@@ -273,5 +314,5 @@ def format_of(path: Path) -> str:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format that its name's ending says; the same figure gives the same bytes."""
     kind = format_of(path)
-    with mpl.rc_context(LOOK):
+    with mpl.rc_context(LOOK), writing(path):
         figure.savefig(path, format=kind, metadata=METADATA[kind])

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from unbloat._core import InputError
 from unbloat.report.figures import names
-from unbloat.report.figures.style import COLOURS, MARKERS, Size, Style, colour, dashes, name_above, small
+from unbloat.report.figures.looks import Looks, ordered, short_name
+from unbloat.report.figures.style import (
+    COLOURS,
+    GREY,
+    HALO,
+    MARKERS,
+    Size,
+    Style,
+    colour,
+    columns_of,
+    dashes,
+    name_above,
+    small,
+)
+from unbloat.report.figures.units import unit_for
 from unbloat.report.figures.values import axes_of, groups_of, points, quantity, reach
 from unbloat.report.table import show
 from unbloat.results.axes import axis_named, base_values
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
@@ -25,6 +41,8 @@ WIDE = 15
 BESIDE = 0.06
 """How far lines over labels stand beside each other; labels are 1 apart."""
 WIDTH_OF_BARS = 0.8
+FEW = 6
+"""As many curves are named one by one; more of them by what their colours and dashes mean."""
 HATCHES = ["", "///", "...", "xxx", "---", "\\\\\\"]
 """Hatches of bars tell groups of flows apart, as dashes do those of lines."""
 
@@ -35,9 +53,9 @@ class Curve:
 
     label: str
     hue: int
-    """Tells cells of the other axes apart."""
+    """The number of its colour."""
     kind: int
-    """Tells groups of flows apart."""
+    """Tells the others with its colour apart."""
     at: dict[str, Estimate]
     """By the labels of the axis; those without a value are left out."""
 
@@ -66,14 +84,8 @@ class Along:
         return short_name(self.name)
 
 
-def short_name(axis: str) -> str:
-    """Name an axis by its last word; by the last two where that says too little alone."""
-    parts = [part for part in axis.split(".") if not part.isdigit() and part != "*"]
-    return " ".join(parts[-2:]) if parts[-1] in ("limit", "kind", "target", "rate", "delay") else parts[-1]
-
-
 def along(records: Sequence[Record], wanted: str | None, is_number: bool, without: Sequence[str] = ()) -> Along:
-    """Return the wanted axis; without one, the first, or the first with numbers; raises `InputError`."""
+    """Return the wanted axis; without one the first, or the first with numbers; raises `InputError`."""
     axes = {axis: labels for axis, labels in axes_of(records).items() if axis not in without}
     if not axes:
         raise InputError("these results have no sweep, or too few axes with several labels, for this picture")
@@ -85,36 +97,61 @@ def along(records: Sequence[Record], wanted: str | None, is_number: bool, withou
     return (numbers if is_number and numbers else candidates)[0]
 
 
-def curves(records: Sequence[Record], metric: Metric, axis: str) -> list[Curve]:
-    """Estimate a metric along an axis: a curve for each cell of the other axes and each group of flows."""
-    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+def has_numbers(records: Sequence[Record]) -> bool:
+    """Return whether an axis has numbers, so that lines can be drawn over it."""
+    return any(base_values(labels) for labels in axes_of(records).values())
+
+
+def across(kind: str, records: Sequence[Record], wanted: str | None) -> str:
+    """Name the axis that runs across lines or bars; raises `InputError`.
+
+    It is one with numbers for lines, and for bars one that is not compared, because that has colours.
+    """
+    if kind == "lines" or wanted is not None:
+        return along(records, wanted, is_number=kind == "lines").name
+    compared, *others = ordered(records) or [""]
+    return along(records, None, is_number=False, without=[compared] if others else []).name
+
+
+def curves(whole: Sequence[Record], records: Sequence[Record], metric: Metric, axis: str) -> list[Curve]:
+    """Estimate a metric along an axis: a curve for each cell of the other axes and each group of flows.
+
+    Their looks are those of the whole picture.
+    """
     groups = groups_of(records, metric)
+    looks = Looks.of(whole, records, groups, without=[axis])
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    cells: dict[str, dict[str, str]] = {}
     for group in groups:
-        for point in points(records, metric, group):
-            others = " ".join(label for other, label in point.axes.items() if other != axis)
+        for point in points(records, metric, group, whole):
+            cell = {other: label for other, label in point.axes.items() if other != axis}
+            others = " ".join(cell.values())
+            cells[others] = cell
             found.setdefault((others, group), {}).setdefault(point.axes.get(axis, ""), []).extend(point.values)
-    cells = list(dict.fromkeys(others for others, _ in found))
-    # With a single cell, colours tell groups of flows apart.
     drawn = [
         Curve(
             names.joined(others, group),
-            cells.index(others) if len(cells) > 1 else groups.index(group),
-            groups.index(group) if len(cells) > 1 else 0,
+            *looks.look(cell, group),
             {at: estimate(values) for at, values in found[others, group].items() if values},
         )
-        for others in cells
+        for others, cell in cells.items()
         for group in groups
     ]
-    return [curve for curve in drawn if curve.at]
+    if not (known := [curve for curve in drawn if curve.at]):
+        raise InputError(f"there is nothing to draw: no sound run has a value of {metric.title}")
+    return known
 
 
 # ---------------------------------------------------------------- Lines and bars
 
 
-def lines(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: str | None) -> None:
-    """Draw a metric over an axis, a line for each cell of the others, with intervals."""
+def lines(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, x: str) -> None:
+    """Draw a metric over an axis, a line for each cell of the others, with intervals.
+
+    What lies between labels that are no numbers is nothing: they have points alone.
+    """
     axis = along(records, x, is_number=True)
-    drawn = curves(records, metric, axis.name)
+    drawn = curves(whole, records, metric, axis.name)
     places = _places(axes, axis)
     for number, curve in enumerate(drawn):
         there = [
@@ -126,35 +163,111 @@ def lines(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: 
             [place + beside for place, _ in there],
             [np.nan if each.mean is None else each.mean for each in estimates],
             reach(estimates, metric),
-            color=colour(curve.hue),
-            linestyle=dashes(curve.hue, curve.kind),
-            marker=MARKERS[(curve.hue + 3 * curve.kind) % len(MARKERS)],
-            markersize=3.2 * size.line,
+            **_look(curve, size, is_joined=axis.values is not None),
             capsize=2 * size.line,
             elinewidth=0.8 * size.line,
         )
-    _finish(axes, axis, metric, [curve.label for curve in drawn], size)
+    _finish(axes, axis, quantity(metric, Bottlenecks.of(whole)), size)
+    shown = [(curve.label, _look(curve, size, is_joined=axis.values is not None)) for curve in drawn]
+    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
+    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
+    _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
 
 
-def bars(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: str | None) -> None:
+def _look(curve: Curve, size: Size, is_joined: bool) -> Style:
+    marker = MARKERS[(curve.hue + 3 * curve.kind) % len(MARKERS)]
+    joined: Style = {"linestyle": dashes(curve.hue, curve.kind) if is_joined else "none"}
+    return {"color": colour(curve.hue), "marker": marker, "markersize": 3.2 * size.line, **joined}
+
+
+def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, x: str) -> None:
     """Draw a metric over an axis, a bar for each cell of the others, with intervals."""
     axis = along(records, x, is_number=False)
-    drawn = curves(records, metric, axis.name)
+    drawn = curves(whole, records, metric, axis.name)
     width = WIDTH_OF_BARS / len(drawn)
+    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
+    # The labels of what is compared have colours in every picture; groups of flows have hatches then.
+    own = Looks.of(whole)
+    is_compared = looks.axis is None and axis.name == own.axis
+    if is_compared:
+        drawn = [replace(curve, kind=curve.hue) for curve in drawn]
     for number, curve in enumerate(drawn):
         there = [(place, curve.at[label]) for place, label in enumerate(axis.labels) if label in curve.at]
         estimates = [each for _, each in there]
         places = [place - WIDTH_OF_BARS / 2 + width * (number + 0.5) for place, _ in there]
         means = [each.mean or 0.0 for each in estimates]
-        hatch = HATCHES[(curve.kind + curve.hue // len(COLOURS)) % len(HATCHES)]
-        axes.bar(places, means, 0.92 * width, color=colour(curve.hue), hatch=hatch, edgecolor="white", linewidth=0)
+        shades = [colour(own.hues.index(axis.labels[place]) if is_compared else curve.hue) for place, _ in there]
+        axes.bar(places, means, 0.92 * width, color=shades, hatch=_hatch(curve), edgecolor="white", linewidth=0)
         reaches = reach(estimates, metric)
         if reaches.any():
             axes.errorbar(places, means, reaches, fmt="none", ecolor="black", elinewidth=0.8 * size.line,
                           capsize=1.8 * size.line)  # fmt: skip
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
-    _finish(axes, axis, metric, [curve.label for curve in drawn], size)
+    _finish(axes, axis, quantity(metric, Bottlenecks.of(whole)), size)
+    hues = [GREY if is_compared else colour(curve.hue) for curve in drawn]
+    shown: list[tuple[str, Style]] = [
+        (curve.label, {"facecolor": hue, "hatch": _hatch(curve), "edgecolor": "white"})
+        for curve, hue in zip(drawn, hues, strict=True)
+    ]
+    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
+    _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
+
+
+def _hatch(curve: Curve) -> str:
+    return HATCHES[(curve.kind + curve.hue // len(COLOURS)) % len(HATCHES)]
+
+
+def _name(
+    axes: Axes,
+    looks: Looks,
+    drawn: Sequence[Curve],
+    shown: Sequence[tuple[str, Style]],
+    size: Size,
+    *,
+    is_part: bool,
+) -> None:
+    """Name the curves above the panel; many of them by their colours and their dashes, markers or hatches apart."""
+    is_bar = "facecolor" in shown[0][1]
+    if looks.are_two and (is_part or len(drawn) > FEW):
+        kinds = {curve.kind: style for curve, (_, style) in zip(drawn, shown, strict=True) if curve.hue == drawn[0].hue}
+        shown = [
+            *((label, {("facecolor" if is_bar else "color"): colour(hue)}) for hue, label in enumerate(looks.hues)),
+            *(
+                (label, {**kinds[kind], ("facecolor" if is_bar else "color"): GREY})
+                for kind, label in enumerate(looks.dashes)
+                if kind in kinds
+            ),
+        ]
+    handles = [Patch(**style) if is_bar else Line2D([], [], **style) for _, style in shown]
+    name_above(axes, [label for label, _ in shown], size, handles)
+
+
+def missing_along(records: Sequence[Record], metric: Metric, axis: str) -> dict[str, tuple[int, int]]:
+    """Return at which labels of an axis runs have no value: how many have one, and how many there are.
+
+    What never has one, such as the completion time of an endless flow, does not count.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for group in groups_of(records, metric):
+        drawn = points(records, metric, group)
+        for point in drawn if any(point.values for point in drawn) else []:
+            label = point.axes.get(axis, "")
+            known, total = found.get(label, (0, 0))
+            found[label] = known + len(point.values), total + len(point.values) + point.missing
+    return {label: (known, total) for label, (known, total) in found.items() if known < total}
+
+
+def _mark_missing(axes: Axes, axis: Along, missing: Mapping[str, tuple[int, int]], size: Size) -> None:
+    """Mark where means are over some of the runs only, or over none, with an open marker and how many there are."""
+    style: Style = {"color": GREY, "markerfacecolor": "white", "clip_on": False, "zorder": 5}
+    words: Style = {"ha": "center", "va": "bottom", "fontsize": size.small, "path_effects": HALO}
+    frame: Style = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+    for place, label in zip(axes.get_xticks(), axis.labels, strict=False):
+        if label in missing:
+            known, total = missing[label]
+            axes.plot([place], [0], "o", transform=axes.get_xaxis_transform(), markersize=4 * size.line, **style)
+            axes.annotate(f"{known} of {total} runs", (place, 0), xytext=(0, 4 * size.line), **frame, **words)
 
 
 def _places(axes: Axes, axis: Along) -> list[float]:
@@ -169,32 +282,54 @@ def _places(axes: Axes, axis: Along) -> list[float]:
     return axis.values
 
 
-def _finish(axes: Axes, axis: Along, metric: Metric, labels: Sequence[str], size: Size) -> None:
+def _finish(axes: Axes, axis: Along, what: str, size: Size) -> None:
     axes.set_xlabel(axis.short)
-    axes.set_ylabel(quantity(metric))
+    axes.set_ylabel(what)
     axes.set_ylim(bottom=0)
-    if sum(map(len, axis.labels)) > 0.8 * size.width * 72 / size.small:
+    if sum(map(len, axis.labels)) > 0.8 * size.width * 72 / size.small / columns_of(axes):
         axes.tick_params(axis="x", rotation=30)
-    handles = [each for each in axes.containers if isinstance(each, mpl.container.BarContainer)] or axes.containers
-    name_above(axes, labels, size, handles)
 
 
 # ---------------------------------------------------------------- Heat maps
 
 
-def heat_map(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, x: str | None, y: str | None) -> None:
-    """Draw a metric over two axes, the number in each field; of other axes there must be none."""
-    across = along(records, x, is_number=False, without=[] if y is None else [axis_named(y, axes_of(records))])
-    up = along(records, y, is_number=False, without=[across.name])
-    if others := [axis for axis in axes_of(records) if axis not in (across.name, up.name)]:
-        raise InputError(f"heatmap: shows two axes, and {', '.join(others)} has several labels too: pick one with only")
+@dataclass(frozen=True)
+class Fields:
+    """The fields of a heat map."""
+
+    across: Along
+    up: Along
+    values: np.ndarray
+    """A row for each label that runs up; NaN where nothing is known."""
+    bottlenecks: Bottlenecks
+
+
+def fields(
+    metric: Metric, whole: Sequence[Record], records: Sequence[Record], x: str | None, y: str | None, group: str = ""
+) -> Fields:
+    """Estimate a metric of a group of flows in the fields of two axes."""
+    across, up = two_axes(records, x, y)
     means: dict[tuple[str, str], float | None] = {
         (point.axes.get(across.name, ""), point.axes.get(up.name, "")): point.estimate.mean
-        for point in points(records, metric)
+        for point in points(records, metric, group, whole)
     }
-    grid = np.array([[means.get((a, b)) for a in across.labels] for b in up.labels], dtype=float)
-    image = axes.imshow(grid, cmap="cividis", aspect="auto", origin="upper" if up.values is None else "lower")
-    low, high = np.nanmin(grid), np.nanmax(grid)
+    values = np.array([[means.get((a, b)) for a in across.labels] for b in up.labels], dtype=float)
+    return Fields(across, up, values, Bottlenecks.of(whole))
+
+
+def two_axes(records: Sequence[Record], x: str | None, y: str | None) -> tuple[Along, Along]:
+    """Return the axes that run across and up; raises `InputError` if there are none."""
+    across = along(records, x, is_number=False, without=[] if y is None else [axis_named(y, axes_of(records))])
+    return across, along(records, y, is_number=False, without=[across.name])
+
+
+def heat_map(metric: Metric, found: Fields, ends: tuple[float, float], axes: Axes, *, is_last: bool) -> None:
+    """Draw a metric over two axes, the number in each field; colours reach from one end to the other."""
+    factor, unit = unit_for(metric.unit, ends[1])
+    grid, (low, high) = found.values * factor, (end * factor for end in ends)
+    image = axes.imshow(
+        grid, cmap="cividis", aspect="auto", origin="upper" if found.up.values is None else "lower", vmin=low, vmax=high
+    )
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
             is_dark = value < low + 0.55 * (high - low)
@@ -205,10 +340,10 @@ def heat_map(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, 
                 "va": "center",
             }
             axes.text(column, row, show(float(value)), **style)
-    axes.set_xticks(range(len(across.labels)), across.labels)
-    axes.set_yticks(range(len(up.labels)), up.labels)
-    axes.set_xlabel(across.short)
-    axes.set_ylabel(up.short)
+    axes.set_xticks(range(len(found.across.labels)), found.across.labels)
+    axes.set_yticks(range(len(found.up.labels)), found.up.labels)
+    axes.set_xlabel(found.across.short)
+    axes.set_ylabel(found.up.short)
     axes.grid(visible=False)
     assert axes.figure is not None
-    axes.figure.colorbar(image, ax=axes, label=quantity(metric))
+    axes.figure.colorbar(image, ax=axes, label=quantity(metric, found.bottlenecks, unit) if is_last else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from unbloat.report.figures import names
-from unbloat.results.metrics import METRICS, Metric, metric_named
+from unbloat.results.bottleneck import RATES, Bottlenecks
+from unbloat.results.metrics import MEAN, METRICS, Metric, metric_named
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
 
@@ -26,10 +28,12 @@ def metrics_named(wanted: Sequence[str]) -> list[Metric]:
     return [metric_named(name) for name in wanted or USUAL]
 
 
-def quantity(metric: Metric) -> str:
-    """Name a metric with its unit, as an axis has it."""
-    name = metric.title.removesuffix(" mean")
-    return f"{name} ({metric.unit})" if metric.unit else name
+def quantity(metric: Metric, bottlenecks: Bottlenecks, unit: str | None = None) -> str:
+    """Name a metric with its unit, or another one, as an axis has it, and with its link where there are several."""
+    name, unit = bottlenecks.heading(metric).removesuffix(" mean"), metric.unit if unit is None else unit
+    if metric.name in RATES and not bottlenecks.is_shared:
+        name += " of a flow"  # They do not add up, so that means are drawn.
+    return f"{name} ({unit})" if unit else name
 
 
 # ---------------------------------------------------------------- Groups of flows
@@ -43,32 +47,50 @@ def groups_of(records: Sequence[Record], metric: Metric) -> list[str]:
     return list(groups) if apart else [""]
 
 
-def value_of(run: Mapping[str, Any], metric: Metric, group: str = "") -> float | None:
+def value_of(run: Mapping[str, Any], metric: Metric, bottlenecks: Bottlenecks, group: str = "") -> float | None:
     """Take a metric of a run: of a group of flows or all of them, of the bottleneck, of the run."""
     if metric.fold:
         flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
-        return metric.fold.of(flows, metric.name) if flows else None
-    value: float | None = (run if metric.of == "run" else run["links"][0]).get(metric.name)
+        fold = MEAN if metric.name in RATES and not bottlenecks.is_shared else metric.fold
+        return fold.of(flows, metric.name) if flows else None
+    value: float | None = (run if metric.of == "run" else bottlenecks.link(run)).get(metric.name)
     return value
 
 
-def values_of(records: Sequence[Record], metric: Metric) -> dict[str, np.ndarray]:
-    """Collect all values of a metric, those of single flows, links or runs, by cells and groups."""
-    values: dict[str, list[float]] = {}
+@dataclass(frozen=True)
+class Sample:
+    """All values of a metric in a cell, or in a group of its flows."""
+
+    label: str
+    axes: Mapping[str, str]
+    group: str
+    values: np.ndarray
+
+
+def values_of(records: Sequence[Record], metric: Metric, whole: Sequence[Record] | None = None) -> list[Sample]:
+    """Collect all values of a metric, those of single flows, links or runs, by cells and groups; empty ones too.
+
+    The bottleneck is that of the whole picture.
+    """
+    values: dict[tuple[str, str], list[float]] = {}
+    cells: dict[str, Mapping[str, str]] = {}
     several = groups_of(records, metric) != [""]
+    bottlenecks = Bottlenecks.of(whole or records)
     for record in records:
         if not record.is_sound:
             continue
-        where = names.run_label(record)
-        for row in (
-            record.run["flows"] if metric.fold else [record.run["links"][0] if metric.of == "link" else record.run]
-        ):
-            label = names.joined(where, names.flow_group(row) if metric.fold and several else "")
+        where, run = names.run_label(record), record.run
+        cells[where] = record.cell_axes
+        for row in run["flows"] if metric.fold else [bottlenecks.link(run) if metric.of == "link" else run]:
+            group = names.flow_group(row) if metric.fold and several else ""
             value = row.get(metric.name)
-            found = values.setdefault(label or "all", [])
+            found = values.setdefault((where, group), [])
             if value is not None:
                 found.append(float(value))
-    return {label: np.array(found) for label, found in values.items()}
+    return [
+        Sample(names.joined(where, group) or "all", cells[where], group, np.array(found))
+        for (where, group), found in values.items()
+    ]
 
 
 # ---------------------------------------------------------------- Cells
@@ -80,6 +102,8 @@ class Point:
 
     axes: dict[str, str]
     values: tuple[float, ...]
+    missing: int = 0
+    """Sound runs without a value, such as those that ended before a flow did."""
 
     @property
     def estimate(self) -> Estimate:
@@ -87,15 +111,20 @@ class Point:
         return estimate(self.values)
 
 
-def points(records: Sequence[Record], metric: Metric, group: str = "") -> list[Point]:
+def points(
+    records: Sequence[Record], metric: Metric, group: str = "", whole: Sequence[Record] | None = None
+) -> list[Point]:
     """Return a point for each cell of the grid in its order; unsound runs do not count."""
     cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
+    missing: Counter[tuple[tuple[str, str], ...]] = Counter()
+    bottlenecks = Bottlenecks.of(whole or records)
     for record in records:
         values = cells.setdefault(tuple(record.cell_axes.items()), [])
-        value = value_of(record.run, metric, group) if record.is_sound else None
+        value = value_of(record.run, metric, bottlenecks, group) if record.is_sound else None
         if value is not None:
             values.append(float(value))
-    return [Point(dict(axes), tuple(values)) for axes, values in cells.items()]
+        missing[tuple(record.cell_axes.items())] += record.is_sound and value is None
+    return [Point(dict(axes), tuple(values), missing[axes]) for axes, values in cells.items()]
 
 
 def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:

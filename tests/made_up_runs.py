@@ -1,0 +1,37 @@
+"""Records that no run has made, for what is said of runs."""
+
+from typing import Any
+
+from unbloat.results.record import Record
+
+CC = "flows.0.cc"
+
+
+def flow(number: int, cc: str, goodput: float) -> dict[str, Any]:
+    counts = {"sent_packets": 100, "lost_packets": 2, "retransmitted_packets": 2, "completion_s": None}
+    return {"flow": number, "cc": cc, "goodput_mbps": goodput, **counts}
+
+
+def run(
+    axes: dict[str, str], delay: float, *flows: dict[str, Any], seed: int = 1, sound: bool = True, groups: Any = None
+) -> Record:
+    link = {"link": "bottleneck", "queue_delay_ms_mean": delay, "queue_delay_ms_p95": 2 * delay}
+    return Record(
+        axes,
+        {
+            **{"scenario": "made up", "on": "simulator", "seed": seed, "sound": sound, "duration_s": 10.0},
+            **{"jain_index": 1.0, "groups": groups or [len(flows)], "flows": list(flows)},
+            "links": [{**link, "utilisation_percent": 98.0}],
+        },
+    )
+
+
+def in_turn(cc: str, first: float, second: float | None, seed: int = 1) -> Record:
+    """Two flows that have a link of 10 Mbit/s one after the other; `second` is when the download ends, if it does."""
+    flows = [
+        flow(0, cc, first) | {"name": "backup", "throughput_mbps": first},
+        flow(1, "cubic", 8.0) | {"name": "download", "throughput_mbps": 8.0, "completion_s": second},
+    ]
+    record = run({CC: cc}, 5.0, *flows, seed=seed, groups=[1, 1])
+    record.run["links"][0] |= {"rate_mbps": 10.0, "limit_bytes": 64000}
+    return record
