@@ -115,11 +115,11 @@ def test_a_missing_file_is_status_2(cli: Cli) -> None:
     assert "nowhere.toml" in done.stderr
 
 
-def test_a_run_that_cannot_be_written_is_status_1(cli: Cli, small: Path) -> None:
+def test_packets_that_cannot_be_written_are_status_2(cli: Cli, small: Path) -> None:
     (small.parent / "folder").mkdir()
     done = cli("run", small, "--pcap", "folder")
-    assert done.returncode == 1
-    assert done.stderr.startswith("unbloat: the packet trace folder cannot be written: ")
+    assert done.returncode == 2
+    assert done.stderr == "unbloat: folder: cannot be written: it is a folder\n"
 
 
 def test_a_control_that_crashes_is_status_2_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:

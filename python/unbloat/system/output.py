@@ -30,7 +30,7 @@ def room_for(*files: Path | None) -> None:
     """Make the folders of files, before the work that they are written for; raises `InputError` likewise."""
     for file in filter(None, files):
         with writing(file):
-            if file.suffix and file.is_dir():
+            if file.is_dir():
                 raise IsADirectoryError(None, "it is a folder", str(file))
 
 

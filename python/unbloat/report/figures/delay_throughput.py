@@ -59,10 +59,13 @@ def draw(whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: S
     left, right = axes.get_xlim()
     axes.set_xlim(right, max(left, 0.0))
     is_part = len(whole) > len(records)
-    axes.set_xlabel(quantity(delay, bottlenecks) if is_part else f"{quantity(delay, bottlenecks)}, lower to the right")
+    is_narrow = is_part and columns_of(axes) > 1
+    delays = quantity(delay, bottlenecks)
+    axes.set_xlabel(delays if is_narrow else f"{delays}, lower to the right")
     axes.set_ylabel(quantity(goodput, bottlenecks))
-    # Names may rise above either end, and a part has its title at the right one.
-    note(axes, "better ↗", (0 if is_part else 0.5, 1.01), ha="left" if is_part else "center", va="bottom")
+    # Names may rise above either end; a part has its title at the right one, and maybe a legend at the left one.
+    if is_narrow or not is_part:
+        note(axes, "better ↗", (0 if is_part else 0.5, 1.01), ha="left" if is_part else "center", va="bottom")
     if is_part or len(clouds) > MOST_NAMES:
         _name_above(axes, looks, size)
     elif len(clouds) > 1:

@@ -124,12 +124,12 @@ def _known(metric: Metric, records: Sequence[Record], whole: Sequence[Record] | 
 
 def _name(axes: Axes, looks: Looks, drawn: Sequence[Histogram], size: Size, is_part: bool) -> None:
     """Name the curves above the panel; many of them by their colours and their dashes apart."""
-    if not looks.are_two or (len(drawn) <= FEW_CURVES and not is_part):
+    if not is_part and (not looks.are_two or len(drawn) <= FEW_CURVES):
         name_above(axes, [each.label for each in drawn], size)
         return
     hues = [(label, {"color": colour(hue)}) for hue, label in enumerate(looks.hues)]
     kinds = [(label, {"color": GREY, "linestyle": dashes(0, dash)}) for dash, label in enumerate(looks.dashes)]
-    shown: list[tuple[str, Style]] = [*hues, *kinds]
+    shown: list[tuple[str, Style]] = [*hues, *(kinds if looks.are_two else [])]
     name_above(axes, [label for label, _ in shown], size, [Line2D([], [], **style) for _, style in shown])
 
 

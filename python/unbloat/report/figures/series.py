@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,7 @@ from unbloat._core import InputError
 from unbloat.report.figures import names
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
 from unbloat.report.figures.looks import Looks
-from unbloat.report.figures.style import COLOURS, GREY, PALE, SHADE, Size, Style, small
+from unbloat.report.figures.style import COLOURS, GREY, PALE, SHADE, Size, Style, columns_of, small
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY
 from unbloat.results.record import Record
@@ -28,6 +29,8 @@ OF_A_LINK = ("buffer", "full buffer", "link rate")
 ABOVE = 1.1
 """Goodput that exceeds the link's rate by so much is explained."""
 IN_BURSTS = "above the link rate: what waited behind a lost segment is delivered at once"
+ROOM = 0.7
+"""Of a panel with its names, the share that is the panel's own."""
 BUSY = 0.05
 """A link whose queue is not this share of the longest one is not drawn beside it."""
 
@@ -84,7 +87,8 @@ def _goodput(panel: Panel) -> None:
     panel.draw(lines, marks, "Mbit/s")
     rate = max((mark.height for mark in marks), default=np.inf)
     if len(lines) <= MANY and any(np.nanmax(line.y, initial=0) > ABOVE * rate for line in lines):
-        panel.axes.set_title(IN_BURSTS, loc="right", fontsize=small(panel.axes), color=GREY, pad=3)
+        said = textwrap.fill(IN_BURSTS, int(ROOM * panel.size.letters(columns_of(panel.axes))))
+        panel.axes.set_title(said, loc="right", fontsize=small(panel.axes), color=GREY, pad=3)
 
 
 def _throughput(panel: Panel) -> None:

@@ -262,11 +262,13 @@ def one_legend(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
     whole = max(legends, key=lambda legend: len(words_of(legend)), default=None)
     if whole is None or len(legends) < 2:
         return
-    same = [legend for legend in legends if set(words_of(legend)) <= set(words_of(whole))]
     is_beside = columns_of(panels[0]) > 1
-    for legend in same:
-        if is_beside or (legend is not whole and words_of(legend) == words_of(whole)):
+    said: list[list[str]] = []
+    for legend in legends:
+        words = words_of(legend)
+        if words in said or (is_beside and set(words) <= set(words_of(whole))):
             legend.remove()
+        said.append(words)
     if is_beside:
         columns = _columns_for(words_of(whole), 0.9 * size.width, size)
         handles = [handle for handle in whole.legend_handles if handle is not None]
