@@ -173,6 +173,24 @@ def test_lines_have_an_interval_at_every_point(tmp_path, monkeypatch):
     assert list(up) == pytest.approx([interval, 9, interval]), "no link is used by more than 100 %"
 
 
+def test_what_is_published_is_drawn_over_lines_and_windows():
+    panel = Panel("all", "grid", [], [[50.0, math.nan, 70.0], [20.0, 60.0, math.nan]])
+    groups = ["10", "20", "40"]
+    figure = Figure("f", "Use", "lines", groups, quantity="utilisation", unit="%", lines=["a", "b"], panels=[panel])
+    (axes,) = paper_figures.DRAWN_BY["lines"](figure, {"grid": grid()}).axes
+    dashes = [line for line in axes.lines if line.get_marker() == "_" and line.get_markersize() > 10]
+    assert [list(line.get_ydata()) for line in dashes] == [
+        pytest.approx(heights, nan_ok=True) for heights in panel.published
+    ]
+    runs = [MeasuredRun({"cc": cc}, 1, {"flows": [{"cc": cc}]}, {0: OVERSHOOT}) for cc in ("a", "b")]
+    figure = Figure("f", "Windows", "window", ["a", "b"], "grid", published=[31.0, 26.0])
+    panels = paper_figures.DRAWN_BY["window"](figure, {"grid": Measurements("grid", runs)}).axes
+    assert [[line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] for axes in panels] == [
+        [31.0],
+        [26.0],
+    ]
+
+
 def test_a_curve_has_one_quantity_against_the_other(monkeypatch):
     drawn = []
     monkeypatch.setattr(
