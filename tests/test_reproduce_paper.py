@@ -297,7 +297,7 @@ def test_what_another_printed_number_contradicts_is_counted_apart(folder):
     assert result.as_dict()["contradicted"] == ["c.cut"]
     report = tables.report_of(result)
     for words in (report.text(), report.markdown()):
-        line = "Another printed number contradicts 1 of these; of the 7 others that can be decided, 4 are reproduced (57 %)."
+        line = "contradicts 1 of these; of the 7 others that can be decided, 4 are reproduced (57 %)."
         assert line in " ".join(words.split())
         assert "Table 1 has the contrary." in words
     file.write_text(file.read_text().replace('["c.cut"]', '["c.cat"]'))
