@@ -107,28 +107,41 @@ def contradictions_of(judged: JudgedPaper) -> list[str]:
     return [f"{text}\n{_named(claims)}" for text, claims in gathered.items()]
 
 
+STATEMENTS = "Statements of the text"
+
+
 def _details(judged: JudgedPaper) -> Iterator[Part]:
     yield from tables_of(judged)
     if statements := statements_of(judged):
         yield Heading(STATEMENTS)
         yield from statements
-    if reasons := reasons_of(judged):
-        yield Heading(REASONS)
-        yield Listing("", reasons)
-    yield from _apart(judged)
-
-
-STATEMENTS = "Statements of the text"
-REASONS = "What did not come out as published, and why"
+    for title, _, part in _remarks(judged):
+        yield Heading(title)
+        yield part
 
 
 def folded(judged: JudgedPaper) -> Iterator[Part]:
-    """Lay out every number and statement, for a page: tables fold, each under its title with its counts."""
+    """Lay out every number and statement, for a page: what is long folds, under a title with its counts."""
     yield from folded_tables(judged)
-    if reasons := folded_reasons(judged):
-        yield Heading(REASONS)
-        yield from reasons
-    yield from _apart(judged)
+    for title, size, part in _remarks(judged):
+        yield Heading(title)
+        yield Fold(size, [part])
+
+
+def _remarks(judged: JudgedPaper) -> Iterator[tuple[str, str, Part]]:
+    """Lay out what is said besides the numbers: each with its title and how much it is."""
+    if reasons := reasons_of(judged):
+        yield "What did not come out as published, and why", _reasons_for(judged), Listing("", reasons)
+    if contradicted := contradictions_of(judged):
+        size = _number(len(judged.contradicted()), "number or statement", "numbers and statements")
+        yield "What another printed number contradicts", size, Listing("", contradicted)
+    if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
+        size = _number(len(undecided), "number or statement", "numbers and statements")
+        yield "What more seeds would have to decide", size, ", ".join(f"`{claim.id}`" for claim in undecided)
+
+
+def _number(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
 
 
 def folded_tables(judged: JudgedPaper) -> Iterator[Part]:
@@ -150,20 +163,13 @@ def _brackets(claims: Sequence[Judged]) -> str:
 def folded_reasons(judged: JudgedPaper) -> list[Part]:
     """Fold the reasons, each before what it is about."""
     reasons = reasons_of(judged)
-    claims = sum(map(len, _by_reason(judged).values()))
-    about = "number or statement" if claims == 1 else "numbers and statements"
-    title = f"{len(reasons)} reason{'' if len(reasons) == 1 else 's'} for {claims} {about}"
-    return [Fold(title, [Listing("", reasons)])] if reasons else []
+    return [Fold(_reasons_for(judged), [Listing("", reasons)])] if reasons else []
 
 
-def _apart(judged: JudgedPaper) -> Iterator[Part]:
-    """List what is counted apart."""
-    if contradicted := contradictions_of(judged):
-        yield Heading("What another printed number contradicts")
-        yield Listing("", contradicted)
-    if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
-        yield Heading("What more seeds would have to decide")
-        yield ", ".join(f"`{claim.id}`" for claim in undecided)
+def _reasons_for(judged: JudgedPaper) -> str:
+    by_reason = _by_reason(judged)
+    claims = _number(sum(map(len, by_reason.values())), "number or statement", "numbers and statements")
+    return f"{_number(len(by_reason), 'reason', 'reasons')} for {claims}"
 
 
 Entry = tuple[Statements, Claim, Judged]
