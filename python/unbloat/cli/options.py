@@ -168,9 +168,7 @@ def overrides_of(
     duration: str | None = None,
 ) -> dict[str, object]:
     """Collect the keys that the command line sets; an option of its own, such as `--cc`, wins over `--set`."""
-    overrides: dict[str, object] = dict(
-        split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or []
-    )
+    overrides: dict[str, object] = dict(_assignment(text) for text in assignments or [])
     if duration is not None:
         from unbloat.cli.times import time_ns
 
@@ -190,6 +188,15 @@ def overrides_of(
 
         overrides.update(cases(scenario, overrides, times))
     return overrides
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    """Split a key and what it is set to; a key with quotes, as it may stand in a file, needs none here."""
+    key, value = split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit")
+    bare = key.replace('"', "").replace("'", "")
+    if bare != key:
+        raise InputError(f"--set: {key} is a key with quotes, which a command line does without: {bare}=VALUE")
+    return key, value
 
 
 def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, str]:
