@@ -187,6 +187,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (["run", "home-dsl", "--cc", "cubicplus"], "cubic_plus"),
         (["run", "home-dsl", "--set", "link.bottleneck.rat=1mbit"], "rate"),
         (["run", "home-dsl", "--set", "link.bottleneck.queue.kind=fq_codl"], "fq_codel"),
+        (["run", "home-dsl", "--set", 'sweep."flows.0.cc"=["reno"]'], "does without: sweep.flows.0.cc=VALUE"),
         (["list", "cubicplus"], "(did you mean cubic_plus?)"),
         (["list", "fq_codl"], "(did you mean fq_codel?)"),
         (["list", "scenaros"], "(did you mean scenarios?)"),

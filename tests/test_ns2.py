@@ -121,3 +121,11 @@ def test_a_failure_of_ns_2_is_told(scenario: Path) -> None:
     (scenario.parent / "ns").write_text("#!/bin/sh\necho 'can not read' >&2\nexit 1\n")
     done = ns2(scenario, "cc=cubic", cwd=scenario.parent)
     assert done.returncode == 1 and done.stderr == "ns2: ns-2 has failed: can not read\n"
+
+
+def test_a_python_without_the_package_is_told_in_a_sentence(tmp_path: Path) -> None:
+    """Isolated and without site-packages, as a distribution's own Python is."""
+    done = subprocess.run([sys.executable, "-I", "-S", str(TOOL)], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tools/ns2: ") and done.stderr.count("\n") == 1
+    assert "has no unbloat: run `make`, then .venv/bin/python tools/ns2" in done.stderr

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 from unbloat.runs import progress
-from unbloat.runs.progress import Progress, Waiting, clock, count
+from unbloat.runs.progress import Progress, StagedProgress, Waiting, clock, count
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,20 @@ def test_progress_tells_share_runs_pace_and_time_left(capsys: pytest.CaptureFixt
     assert bar.words(elapsed_s=4).strip() == words
     bar.close()
     assert capsys.readouterr().err == "", "nothing is drawn in the first two seconds"
+
+
+def test_stages_have_one_line() -> None:
+    whole = StagedProgress(shown=False)
+    samples = whole.stage([5, 5])
+    samples.update(0, 1)
+    samples.update(1, 1)
+    samples.close()
+    whole.expect([10, 20])
+    assert whole.words(elapsed_s=1).strip() == "25%  2/4 runs, 10 simulated s/s, 0:03 left"
+    whole.stage([10, 20]).update(0, 1)
+    assert whole.words(elapsed_s=2).strip() == "50%  3/4 runs, 10 simulated s/s, 0:02 left"
+    whole.stage([40]).update(0, 1)
+    assert whole.words(elapsed_s=3).strip() == "75%  4/5 runs, 20 simulated s/s, 0:01 left", "more than was expected"
 
 
 def test_no_pace_is_a_power_of_ten() -> None:

@@ -1,5 +1,6 @@
 """Papers about grids: claims over many cells, windows over time, lines with intervals, all the paper's repeats."""
 
+import dataclasses
 import math
 
 import matplotlib as mpl
@@ -8,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 from unbloat.papers import figures as paper_figures
 from unbloat.papers import windows
+from unbloat.papers.batches import batches_of
 from unbloat.papers.code_lines import lines_of
 from unbloat.papers.expressions import ClaimError
 from unbloat.papers.forecast import sampled
@@ -16,6 +18,7 @@ from unbloat.papers.judge_claims import judge_claim
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Claim, Figure, Panel, Paper
 from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.simulate import simulator
 from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Bounds
 from unbloat.report.figures.style import COLOURS, LOOK
@@ -173,6 +176,24 @@ def test_lines_have_an_interval_at_every_point(tmp_path, monkeypatch):
     assert list(up) == pytest.approx([interval, 9, interval]), "no link is used by more than 100 %"
 
 
+def test_what_is_published_is_drawn_over_lines_and_windows():
+    panel = Panel("all", "grid", [], [[50.0, math.nan, 70.0], [20.0, 60.0, math.nan]])
+    groups = ["10", "20", "40"]
+    figure = Figure("f", "Use", "lines", groups, quantity="utilisation", unit="%", lines=["a", "b"], panels=[panel])
+    (axes,) = paper_figures.DRAWN_BY["lines"](figure, {"grid": grid()}).axes
+    dashes = [line for line in axes.lines if line.get_marker() == "_" and line.get_markersize() > 10]
+    assert [list(line.get_ydata()) for line in dashes] == [
+        pytest.approx(heights, nan_ok=True) for heights in panel.published
+    ]
+    runs = [MeasuredRun({"cc": cc}, 1, {"flows": [{"cc": cc}]}, {0: OVERSHOOT}) for cc in ("a", "b")]
+    figure = Figure("f", "Windows", "window", ["a", "b"], "grid", published=[31.0, 26.0])
+    panels = paper_figures.DRAWN_BY["window"](figure, {"grid": Measurements("grid", runs)}).axes
+    assert [[line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] for axes in panels] == [
+        [31.0],
+        [26.0],
+    ]
+
+
 def test_a_curve_has_one_quantity_against_the_other(monkeypatch):
     drawn = []
     monkeypatch.setattr(
@@ -280,9 +301,36 @@ def test_the_forecast_takes_cells_from_all_over_the_grid(tmp_path, monkeypatch):
         return [MeasuredRun({"flows.0.cc": cc}, 1, {"flows": [{"sent_packets": 6e6}] * 2}) for cc in cells]
 
     monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
+    monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path / "cache"))
     words = "3 cells, 3 to 40 times each where they draw anything: 0.0 to 0.4 processor hours, "
-    assert sampled([paper], simulate, 2) == f"{words}0:54 to 12:00 on 2 idle processors"
+    told = sampled([paper], simulate, 2)
+    assert told.words == f"{words}0:54 to 12:00 on 2 idle processors"
+    assert told.durations_s == [1.0] * 9, "three repeats of three cells at least"
     assert asked == [([1], ["reno", "vegas"])]
+
+
+def test_the_forecast_leaves_out_what_is_kept_and_remembers_the_pace(tmp_path, monkeypatch):
+    """A first start learns 1 million packets a second and is killed after all first and second repeats."""
+    (tmp_path / "grid.toml").write_text(SCENARIO)
+    figure = Figure("figure1", "Use", "lines", ["10"], lines=["a"], panels=[Panel("all", "grid")])
+    paper = paper_with([figure], full=40, folder=tmp_path).with_all_repeats()
+    monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path / "cache"))
+    really = simulator(cache=None, jobs=1)
+
+    def simulate(*what):
+        counted = {"flows": [{"sent_packets": 12e6}]}
+        return [dataclasses.replace(run, record=counted) for run in really(*what)]
+
+    used = iter((4.0, 28.0, 28.0, 28.001))
+    monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
+    told = sampled([paper], simulate, 2).words
+    words = "3 cells, 3 to 40 times each where they draw anything, 2 of at most 120 runs kept: "
+    assert told == f"{words}0.0 to 0.4 processor hours, 0:42 to 11:48 on 2 idle processors"
+    (batch,) = batches_of(paper)
+    really(batch, (1, 2), batch.wants)
+    told = sampled([paper], simulate, 2).words
+    words = "3 cells, 3 to 40 times each where they draw anything, 6 of at most 120 runs kept: "
+    assert told == f"{words}0.0 to 0.4 processor hours, 0:18 to 11:24 on 2 idle processors"
 
 
 def test_no_interval_reaches_beyond_what_there_can_be():

@@ -225,8 +225,47 @@ def test_main_claims_stand_first(folder):
     for words in (report.text(), report.markdown()):
         assert words.index("Main claims") < words.index("= b") < words.index("8 published numbers")
         assert words.index("8 published numbers") < words.index("Table 1. Numbers") < words.rindex("= b")
-    assert tables.answer_of(result).markdown().startswith("### Main claims\n\n| statement | where | id |")
+    head = tables.answer_of(result).markdown()
+    assert head.startswith("![Every published number")
+    counted = "### Main claims\n\n1 main claim: 1 reproduced, 0 direction only, 0 not reproduced, 0 undecided.\n\n"
+    assert f"{counted}| statement | where | id |" in head
     assert [claim["id"] for claim in report.data["claims"] if claim["main"]] == ["c.cut"]
+
+
+def test_several_claims_are_counted_over_what_can_be_decided(folder):
+    (folder / "published.toml").write_text(FILE.replace('says = "', 'main = true, says = "'))
+    head = " ".join(tables.answer_of(judge.judge(read.load(folder), {"pair": grid()})).markdown().split())
+    assert "3 main claims: 0 reproduced, 0 direction only, 0 not reproduced, 3 undecided. | statement" in head
+    head = " ".join(tables.answer_of(judge.judge(read.load(folder), {"pair": steady()})).markdown().split())
+    assert "0 undecided. Of the 3 that can be decided, 2 are reproduced (67 %). | statement" in head
+    assert "Of the 8 that can be decided, 5 are reproduced (62 %)." in head
+
+
+def test_on_a_page_tables_fold_and_figures_follow_the_main_claims(folder):
+    figure = """
+[[figures]]
+id = "figure1"
+title = "Figure 1. Delay"
+kind = "bars"
+quantity = "queue_delay"
+unit = "ms"
+groups = ["cubic", "vegas"]
+bars = [{ name = "the flow" }]
+panels = [{ name = "small", scenario = "pair", at = ["50kb"], published = [[200, nan]] }]
+"""
+    file = folder / "published.toml"
+    file.write_text(FILE + figure)
+    result = judge.judge(read.load(folder), {"pair": steady()})
+    head = tables.answer_of(result).markdown()
+    assert head.endswith("### Figures\n\n![Figure 1. Delay](figures/figure1.svg)")
+    page = tables.details_of(result).markdown()
+    assert '<details markdown="1"><summary>Table 1. Numbers (3 of 5 reproduced)</summary>\n\n|  | cubic pub' in page
+    assert page.count("<details") == page.count("</details>") == 3, "the table, the statements, the reasons"
+    text = tables.report_of(result).text()
+    assert "reproduced)" not in text and "Figure 1" not in text, "nothing folds in a terminal, nor is drawn there"
+    file.write_text(FILE + figure.replace("[[200, nan]]", "[[200]]"))
+    with pytest.raises(PaperError, match=r"published: it needs 1 lists, one for each bar or line, of 2 values"):
+        read.load(folder)
 
 
 def test_a_table_that_is_too_wide_for_a_terminal_has_a_line_for_each_number(folder, monkeypatch):
@@ -258,7 +297,7 @@ def test_what_another_printed_number_contradicts_is_counted_apart(folder):
     assert result.as_dict()["contradicted"] == ["c.cut"]
     report = tables.report_of(result)
     for words in (report.text(), report.markdown()):
-        line = "Another printed number contradicts 1 of these; of the 7 others that can be decided, 4 are reproduced."
+        line = "contradicts 1 of these; of the 7 others that can be decided, 4 are reproduced (57 %)."
         assert line in " ".join(words.split())
         assert "Table 1 has the contrary." in words
     file.write_text(file.read_text().replace('["c.cut"]', '["c.cat"]'))

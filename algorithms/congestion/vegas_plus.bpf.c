@@ -12,7 +12,6 @@
 #define VEGAS_AS_BASE
 #include "vegas.bpf.c"
 
-#define vegas_ssthresh(sk) tcp_reno_ssthresh(sk)
 #define DELAYED_WINDOW_BASE vegas
 #include "delayed_window_control.h"
 

@@ -18,7 +18,9 @@
  * papers/cubic-plus/choices.toml):
  *  - an RTT "equals" the least within `eps` [A2]; total_num counts segments with an RTT sample, as the numerator does
  *    [A3];
- *  - "decreased by 1 - theta" is a cut to theta [A4]; serious congestion needs J > 0, `serious_needs_jitter` [A1];
+ *  - "decreased by 1 - theta" is a cut to theta [A4]; what it leaves of a packet is dropped, `cut_rounds` [A15]: a
+ *    stack that counts bytes would keep it, and the paper's shares of two flows need whole packets;
+ *  - serious congestion needs J > 0, `serious_needs_jitter` [A1];
  *  - periods begin with the connection, as detection does, `period_from_start` [A13];
  *  - serious congestion cuts a window too that is held because the mean RTT is high, `cut_while_high` [A14];
  *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a
@@ -36,6 +38,8 @@
 PARAM(u32, period, 0, 0, 10000000, "us", "evaluation period; 0 = four times the least RTT, within 100 and 200 ms");
 PARAM(u32, threshold, 0, 0, 10000000, "us", "jitter that is none; 0 = 30 ms below a least RTT of 50 ms, else 0.6 ms");
 PARAM(u32, theta, 90, 1, 100, "%", "window that a serious verdict leaves");
+PARAM(u32, cut_rounds, 0, 0, 3, "",
+      "part of a packet that a cut leaves: 0 = dropped, 1 = rounded, 2 = made whole, 3 = kept");
 PARAM(u32, u_hi, 99, 0, 99, "%", "share of delayed segments above which congestion shows");
 PARAM(u32, eps, 0, 0, 1000000, "us",
       "an RTT this close to the least equals it; 0 = the share eps_shift, at least 1 us");
@@ -56,16 +60,25 @@ struct delayed_window {
 	__u32 min_rtt; /* least ever */
 	__u32 max_rtt; /* largest ever, or since the last recovery */
 	__u32 period_start;
-	__u32 total;	  /* segments with an RTT sample in this period ... */
-	__u32 clear;	  /* ... of which so many saw no queue */
-	dwu_u64 rtt_sum;  /* over those segments */
-	__u32 last_mean;  /* of the period before; 0 = unknown */
-	__u32 held_until; /* end of the suspension */
-	__u32 closed_at;  /* when the gate was first found closed, jiffies */
-	__u8 suspended;	  /* suspend_flag of the paper */
-	__u8 high;	  /* flag of the paper: the mean RTT is in the upper half */
-	__u8 closed;	  /* closed_at is set */
-	__u8 running;	  /* period_start is set */
+	__u32 total;	    /* segments with an RTT sample in this period ... */
+	__u32 clear;	    /* ... of which so many saw no queue */
+	dwu_u64 rtt_sum;    /* over those segments */
+	__u32 last_mean;    /* of the period before; 0 = unknown */
+	__u32 held_until;   /* end of the suspension */
+	__u32 closed_at;    /* when the gate was first found closed, jiffies */
+	__u8 part;	    /* of a packet, that the last cut left, in 1/256; with CUT_KEEPS */
+	__u8 suspended : 1; /* suspend_flag of the paper */
+	__u8 high : 1;	    /* flag of the paper: the mean RTT is in the upper half */
+	__u8 closed : 1;    /* closed_at is set */
+	__u8 running : 1;   /* period_start is set */
+};
+
+/* Values of cut_rounds. */
+enum dwu_rounding {
+	CUT_ROUNDS_DOWN,
+	CUT_ROUNDS,
+	CUT_ROUNDS_UP,
+	CUT_KEEPS,
 };
 
 enum dwu_verdict {
@@ -96,9 +109,22 @@ static __always_inline __u32 dwu_suspension(__u32 min_rtt, __u32 x)
 	return (min_rtt * ((__u64)x + 1)) >> 32;
 }
 
-static __always_inline __u32 dwu_cut(__u32 cwnd)
+/*
+ * The window that a cut leaves, with its part of a packet. Rounded down, every window of up to ten packets loses exactly
+ * one, as with additive decrease, which never brings two windows together.
+ */
+static __always_inline __u32 dwu_cut(struct delayed_window *dw, __u32 cwnd)
 {
-	return max((__u32)((__u64)cwnd * theta / 100), 2U);
+	__u64 left = (((__u64)cwnd << 8) + dw->part) * theta / 100;
+
+	dw->part = 0;
+	if (cut_rounds == CUT_KEEPS)
+		dw->part = left;
+	else if (cut_rounds == CUT_ROUNDS)
+		left += 128;
+	else if (cut_rounds == CUT_ROUNDS_UP)
+		left += 255;
+	return max((__u32)(left >> 8), 2U);
 }
 
 static __always_inline void dwu_clear_period(struct delayed_window *dw)
@@ -201,7 +227,7 @@ static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct de
 	dwu_clear_period(dw);
 	if (verdict != DWU_SERIOUS || !may_cut || (slow_start && !gate_slow_start))
 		return false;
-	tp->snd_cwnd = dwu_cut(tp->snd_cwnd);
+	tp->snd_cwnd = dwu_cut(dw, tp->snd_cwnd);
 	if (slow_start && exit_ss_on_serious)
 		tp->snd_ssthresh = tp->snd_cwnd;
 	return true;

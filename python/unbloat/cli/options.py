@@ -194,7 +194,7 @@ def overrides_of(
     duration: str | None = None,
 ) -> dict[str, object]:
     """Collect the keys that the command line sets; an option of its own, such as `--cc`, wins over `--set`."""
-    pairs = (split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit") for text in assignments or [])
+    pairs = (_assignment(text) for text in assignments or [])
     overrides: dict[str, object] = {key: quoted(key, value) for key, value in pairs}
     if duration is not None:
         from unbloat.scenario.times import time_ns
@@ -245,6 +245,15 @@ def chosen(results: Results, only: Sequence[str] | None) -> Results:
         axis, labels = split_pair(text, "--only", "AXIS=LABEL,...", "cc=cubic,vegas")
         wanted.setdefault(axis, []).extend(listed([labels], "--only"))
     return results.only(wanted) if wanted else results
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    """Split a key and what it is set to; a key with quotes, as it may stand in a file, needs none here."""
+    key, value = split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit")
+    bare = key.replace('"', "").replace("'", "")
+    if bare != key:
+        raise InputError(f"--set: {key} is a key with quotes, which a command line does without: {bare}=VALUE")
+    return key, value
 
 
 def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from unbloat.papers.prose import flowing
 from unbloat.papers.read import Repeats
 from unbloat.papers.tables import five_digits
 from unbloat.papers.uncertainty import Uncertain
-from unbloat.report.parts import Heading, Table
+from unbloat.report.parts import Fold, Heading, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column
 from unbloat.results.statistics import estimate
@@ -174,3 +174,9 @@ def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
 def report_of(table: ExtraTable, laid: Sequence[Table]) -> Report:
     """Make a report of a table."""
     return Report([Heading(table.title), flowing(table.text), *laid])
+
+
+def folded(table: ExtraTable, laid: Sequence[Table]) -> Report:
+    """Make a report of a table for the paper's page, where a reader unfolds it."""
+    size = f"{len(laid)} table{'' if len(laid) == 1 else 's'} of {len(table.rows)} rows"
+    return Report([Heading(table.title), flowing(table.text), Fold(size, laid)])

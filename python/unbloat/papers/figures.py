@@ -83,10 +83,19 @@ def _panels_of_lines(
     for axes, panel in zip(panels, figure.panels, strict=True):
         for number, line in enumerate(figure.lines):
             draw(axes, figure, [*panel.at, line], measurements[panel.scenario], number)
+            if panel.published:
+                _published(axes, panel.published[number], number, _beside(figure, number))
         axes.set_title(panel.name, fontsize=9)
     panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
     _legend(canvas, panels[0])
     return canvas
+
+
+def _published(axes: Axes, heights: Sequence[float], number: int, beside: float) -> None:
+    """Draw what the paper prints as dashes over a line's own points."""
+    places = [group + beside for group in range(len(heights))]
+    name = "published" if number == 0 else ""
+    axes.plot(places, heights, "_", markersize=13, markeredgewidth=2, color=COLOURS[number], label=name)
 
 
 def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
@@ -95,7 +104,7 @@ def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, num
     Lines stand a little beside each other, so that every interval can be seen.
     """
     means, reach = _over_groups(figure, figure.quantity, figure.unit, at, runs)
-    places = [group + BESIDE * (number - (len(figure.lines) - 1) / 2) for group in range(len(means))]
+    places = [group + _beside(figure, number) for group in range(len(means))]
     axes.errorbar(places, means, reach, label=figure.lines[number], color=COLOURS[number], **LINE_AND_INTERVALS)
 
 
@@ -103,6 +112,10 @@ LINE_AND_INTERVALS: dict[str, Any] = {"marker": "o", "markersize": 3, "capsize":
 
 BESIDE = 0.08
 """How far lines stand beside each other; the groups are 1 apart."""
+
+
+def _beside(figure: Figure, number: int) -> float:
+    return BESIDE * (number - (len(figure.lines) - 1) / 2)
 
 
 def _over_groups(
@@ -272,9 +285,12 @@ def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas
             axes.step(window[0], window[1], where="post", linewidth=0.8, color=COLOURS[flow], label=_control(run, flow))
             lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
             axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
+        if figure.published:
+            axes.axhline(figure.published[figure.groups.index(group)], color="black", linewidth=0.8, linestyle="--")
         _name_controls(axes, run)
         axes.set_ylabel(f"{group}: cwnd (packets)", fontsize=8)
-    canvas.axes[-1].set_xlabel("time (s); marks on the axis: retransmissions")
+    published = "; dashed: published" if figure.published else ""
+    canvas.axes[-1].set_xlabel(f"time (s); marks on the axis: retransmissions{published}")
     return canvas
 
 

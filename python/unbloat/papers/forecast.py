@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
@@ -13,11 +14,11 @@ from unbloat._core import Cell
 from unbloat.papers.batches import Batch, Simulate, batches_of, place_of, without_repeat
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
-from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting, clock, count
 from unbloat.scenario.source import source_of
 from unbloat.system import processors
+from unbloat.system.paths import cache_folder
 
 # ---------------------------------------------------------------- Simulated: guessed from what the links can carry
 
@@ -27,22 +28,37 @@ RUN_S = 0.1
 """What a run takes besides: its process, its congestion controls, its records."""
 
 
-def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool | None = None) -> str:
+@dataclass(frozen=True)
+class Forecast:
+    """What is said before runs begin, and how long these are."""
+
+    words: str
+    durations_s: list[float]
+
+
+def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool | None = None) -> Forecast:
     """Say how many runs there are and how long those take at most that are not kept; each batch has its repeats."""
     runs, new = 0, list[Cell]()
     manner = Manner("simulator", None, cache, False, jobs)
     for batch, seeds in batches:
-        source = source_of(batch.file, batch.repeated(range(1, seeds + 1)))
-        experiment = Experiment(source, manner, lambda axes, batch=batch: batch.wants(without_repeat(axes)))
-        new += experiment.lacking(batch.series or False)
-        runs += len(experiment.runs)
+        lacking, wanted = lacking_of(batch, seeds, manner)
+        new += lacking
+        runs += wanted
     seconds = (sum(map(most_packets, new)) / PACKETS_PER_S + len(new) * RUN_S) / manner.processes()
     packets = count(sum(map(most_packets, new)))
+    words = f"{runs} runs of {packets} packets at most: {clock(seconds)}"
     if not new:
-        return f"all {runs} runs are kept"
-    if len(new) < runs:
-        return f"{len(new)} of {runs} runs are new, with {packets} packets at most: {clock(seconds)}"
-    return f"{runs} runs of {packets} packets at most: {clock(seconds)}"
+        words = f"all {runs} runs are kept"
+    elif len(new) < runs:
+        words = f"{len(new)} of {runs} runs are new, with {packets} packets at most: {clock(seconds)}"
+    return Forecast(words, [cell.duration_s for cell in new])
+
+
+def lacking_of(batch: Batch, seeds: int, manner: Manner) -> tuple[list[Cell], int]:
+    """List the cells of those of a batch's runs with so many seeds that are not kept, and count all its runs."""
+    source = source_of(batch.file, batch.repeated(range(1, seeds + 1)))
+    experiment = Experiment(source, manner, lambda axes: batch.wants(without_repeat(axes)))
+    return experiment.lacking(batch.series or False), len(experiment.runs)
 
 
 def most_packets(cell: Cell) -> float:
@@ -56,45 +72,69 @@ SAMPLES = 2
 """Cells of each scenario that are run first."""
 
 
-def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None) -> str:
-    """Run some cells of each scenario once, and say how long all of them take at least and at most.
+def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None, cache: bool | None = None) -> Forecast:
+    """Run some cells of each scenario once, and say how long all of them take at least and at most that are not kept.
 
     Nothing is run for the forecast alone: these are first repeats, and are kept like the others.
     """
     repeats, processes = papers[0].repeats, jobs or processors.count()
-    count, packets = 0, 0.0
-    before, made = _processor_s(), 0.0
+    numbers = (repeats.few or repeats.most, repeats.most)
+    manner = Manner("simulator", None, cache, False, jobs)
+    batches = [batch for paper in papers for batch in batches_of(paper)]
+    timed = Timed()
     with closing(Waiting()) as say:
-        for batch in (batch for paper in papers for batch in batches_of(paper)):
+        sent = []
+        for batch in batches:
             say("running some cells of every scenario once")
-            every = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
-            cells = [axes for axes in every if batch.wants(axes)]
-            sent = [_packets(run.record) for run in _run_some(batch, cells, simulate)]
-            count += len(cells)
-            packets += len(cells) * fmean(sent)
-            made += sum(sent)
-    used = _processor_s() - before
-    # Where the runs come from those that are kept, they say nothing about the machine.
-    pace = made / used if used and made / used < FASTEST else PACKETS_PER_S
-    few = repeats.few or repeats.most
-    times = f"{few} to {repeats.most} times each where they draw anything"
-    hours = [packets * often / pace / 3600 for often in (few, repeats.most)]
+            sent.append(timed.mean_packets(batch, simulate, manner))
+    pace = timed.pace()
+    left, lacking, runs = [0.0, 0.0], 0, 0
+    durations = list[float]()
+    for batch, packets in zip(batches, sent, strict=True):
+        few, _ = lacking_of(batch, numbers[0], manner)
+        most, wanted = lacking_of(batch, numbers[1], manner)
+        left = [left[0] + packets * len(few), left[1] + packets * len(most)]
+        durations += [cell.duration_s for cell in few]
+        lacking, runs = lacking + len(most), runs + wanted
+    hours = [packets / pace / 3600 for packets in left]
     walls = [clock(3600 * each / processes) for each in hours]
-    return (
-        f"{count} cells, {times}: {hours[0]:.1f} to {hours[1]:.1f} processor hours, "
-        f"{walls[0]} to {walls[1]} on {processes} idle processors"
+    kept = f", {runs - lacking} of at most {runs} runs kept" if lacking < runs else ""
+    words = (
+        f"{runs // repeats.most} cells, {numbers[0]} to {numbers[1]} times each where they draw anything{kept}: "
+        f"{hours[0]:.1f} to {hours[1]:.1f} processor hours, {walls[0]} to {walls[1]} on {processes} idle processors"
     )
+    return Forecast(words, durations)
 
 
-FASTEST = 20e6
-"""No core simulates so many packets in a second."""
+class Timed:
+    """Runs samples, and learns from those that were not kept how fast this machine simulates."""
 
+    def __init__(self) -> None:
+        """Start without a sample."""
+        self._packets = self._seconds = 0.0
 
-def _run_some(batch: Batch, cells: Sequence[Mapping[str, str]], simulate: Simulate) -> Sequence[MeasuredRun]:
-    """Run cells from all over a grid."""
-    number = min(SAMPLES, len(cells))
-    places = {place_of(cells[(2 * each + 1) * len(cells) // (2 * number)]) for each in range(number)}
-    return simulate(batch, (1,), lambda axes: place_of(axes) in places)
+    def mean_packets(self, batch: Batch, simulate: Simulate, manner: Manner) -> float:
+        """Run some cells from all over a batch's grid, and return what they send in the mean, packets."""
+        every = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
+        cells = [axes for axes in every if batch.wants(axes)]
+        number = min(SAMPLES, len(cells))
+        places = frozenset(place_of(cells[(2 * each + 1) * len(cells) // (2 * number)]) for each in range(number))
+        new, _ = lacking_of(replace(batch, places=places), 1, manner)
+        before = _processor_s()
+        sent = [_packets(run.record) for run in simulate(batch, (1,), lambda axes: place_of(axes) in places)]
+        if len(new) == len(places):  # A run that is kept says nothing about the machine.
+            self._packets += sum(sent)
+            self._seconds += _processor_s() - before
+        return fmean(sent)
+
+    def pace(self) -> float:
+        """Return how many packets a processor simulates in a second, here or when samples were last run."""
+        file = cache_folder() / "packets-per-second"
+        with suppress(OSError, ValueError):
+            if not self._seconds:
+                return max(float(file.read_text(encoding="utf-8")), 1.0)
+            file.write_text(f"{self._packets / self._seconds:.0f}\n", encoding="utf-8")
+        return self._packets / self._seconds if self._seconds else PACKETS_PER_S
 
 
 def _packets(record: Mapping[str, Any]) -> float:

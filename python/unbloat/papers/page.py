@@ -16,7 +16,7 @@ def write(found: Reproduction) -> None:
     itself, *readings = found.judged
     reports = {"main": tables.answer_of(itself), "verdicts": tables.details_of(itself)}
     reports |= {part_of(judged.paper): tables.reading_of(judged) for judged in readings}
-    reports |= {table.id: extra_tables.report_of(table, laid) for table, laid in found.extra_tables}
+    reports |= {table.id: extra_tables.folded(table, laid) for table, laid in found.extra_tables}
     write_parts(folder / NAME, {part: f"{report.markdown()}\n" for part, report in reports.items()})
     found.draw(folder / "figures")
 

@@ -154,7 +154,7 @@ class Bar(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Panel(Struct, frozen=True, forbid_unknown_fields=True):
-    """One part of a bar chart, with the published heights per bar and group where the paper gives them."""
+    """One part of bars or lines, with the published heights per bar or line and group: `nan` where it prints none."""
 
     name: str
     scenario: str
@@ -190,6 +190,8 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     panels: list[Panel] = []
     flows: int | None = None
     """Draw only so many, the first ones of the run; all without."""
+    published: list[float] | None = None
+    """The published height of a `window` for each of the groups."""
     against: str = ""
     """The quantity across, of a `curve`."""
     against_unit: str = ""

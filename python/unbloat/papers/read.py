@@ -126,6 +126,8 @@ def _mistakes(paper: Paper) -> Mistakes:
                 yield (*keys, "id"), f"another claim has the id {shortened(claim.id)} already"
             seen.add(claim.id)
             yield from _mistakes_of_a_claim(keys, claim)
+    for number, figure in enumerate(paper.figures):
+        yield from _mistakes_of_a_figure(("figures", number), figure)
 
 
 def _scenarios(paper: Paper) -> Iterator[tuple[Keys, str]]:
@@ -153,6 +155,19 @@ def _mistakes_of_a_table(keys: Keys, table: Table) -> Mistakes:
             if len(row.published) != len(table.columns):
                 place = (*keys, "groups", entry, "rows", number, "published")
                 yield place, f"{len(row.published)} values for {len(table.columns)} columns"
+
+
+def _mistakes_of_a_figure(keys: Keys, figure: Figure) -> Mistakes:
+    """Refuse published heights that do not fit what is drawn."""
+    groups = len(figure.groups)
+    if figure.published is not None and len(figure.published) != groups:
+        yield (*keys, "published"), f"{len(figure.published)} values for {groups} groups"
+    drawn = len(figure.bars or figure.lines)
+    for number, panel in enumerate(figure.panels):
+        heights = panel.published
+        if heights is not None and [len(each) for each in heights] != [groups] * drawn:
+            place = (*keys, "panels", number, "published")
+            yield place, f"it needs {drawn} lists, one for each bar or line, of {groups} values, one for each group"
 
 
 def _mistakes_of_a_claim(keys: Keys, claim: Claim) -> Mistakes:

@@ -37,11 +37,11 @@ def page_of(found: Reproduction, *, now: datetime | None = None) -> Page:
     drawn, *beyond = _pictures(found)
     every = [picture for picture in drawn if picture.file == ratios.file_of(found.paper)]
     sections = [
-        Section("Main claims", tables.main_claims(itself)),
         Section("Every number in one picture", every),
+        Section("Main claims", tables.main_claims(itself)),
         Section("Figures", [picture for picture in drawn if picture not in every]),
-        Section("Published beside measured", list(_tables(itself))),
-        Section("What did not come out as published, and why", _reasons(itself)),
+        Section("Published beside measured", list(tables.folded_tables(itself))),
+        Section("What did not come out as published, and why", tables.folded_reasons(itself)),
         Section("Unsound or undecided", _open(found.judged)),
         *(_reading(judged, pictures) for judged, pictures in zip(readings, beyond, strict=True)),
         Section("Beyond the paper", [_beyond(*table) for table in found.extra_tables]),
@@ -128,30 +128,6 @@ def _picture(drawn: figures.Drawn, number: int) -> Picture:
     return Picture(drawn.name, drawn.title, inline(drawn.canvas, drawn.title, number), is_wide=True)
 
 
-def _tables(judged: JudgedPaper) -> Iterator[Part]:
-    """Fold every table and the statements, each with its counts."""
-    yield tables.LEGEND
-    for (_, rows), table in zip(judged.tables, tables.tables_of(judged), strict=True):
-        claims = [cell for row in rows for column in row.judged for cell in column if cell]
-        yield Fold(f"{table.title} {_brackets(claims)}", [table])
-    if statements := tables.statements_of(judged):
-        claims = [each for _, group in judged.statements for _, each in group]
-        yield Fold(f"Statements of the text {_brackets(claims)}", statements)
-
-
-def _brackets(claims: Sequence[Judged]) -> str:
-    reproduced = sum(claim.verdict == "reproduced" for claim in claims)
-    return f"({reproduced} of {len(claims)} reproduced)"
-
-
-def _reasons(judged: JudgedPaper) -> list[Part]:
-    """Fold the reasons, each before what it is about."""
-    reasons = tables.reasons_of(judged)
-    apart = sum(claim.verdict in (*APART, "unsound") for claim in judged.claims())
-    title = f"{_number(len(reasons), 'reason')} for {_number(apart, 'number or statement', 'numbers and statements')}"
-    return [Fold(title, [Listing("", reasons)])] if reasons else []
-
-
 def _number(number: int, one: str, several: str = "") -> str:
     return f"{number} {one if number == 1 else several or f'{one}s'}"
 
@@ -175,8 +151,8 @@ def _reading(judged: JudgedPaper, pictures: Sequence[Part]) -> Section:
     """Lay another reading of the paper out."""
     reading = judged.paper.reading
     assert reading
-    parts: list[Part] = [flowing(reading.text), *answer_of(judged), *pictures, *_tables(judged)]
-    return Section(reading.title, [*parts, *_reasons(judged)])
+    parts: list[Part] = [flowing(reading.text), *answer_of(judged), *pictures, *tables.folded_tables(judged)]
+    return Section(reading.title, [*parts, *tables.folded_reasons(judged)])
 
 
 def _beyond(table: extra_tables.ExtraTable, laid: list[Table]) -> Fold:

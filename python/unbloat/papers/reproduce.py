@@ -24,6 +24,7 @@ from unbloat.papers.simulate import simulator
 from unbloat.papers.toml_file import PaperError
 from unbloat.report.report import Report
 from unbloat.runs.checkpoint import Checkpoint
+from unbloat.runs.progress import StagedProgress
 from unbloat.scenario.checks import did_you_mean
 from unbloat.scenario.identity import code_hash
 from unbloat.system.paths import PAPERS, cache_folder
@@ -166,12 +167,15 @@ def reproduce(
     """
     chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
     papers = [chosen, *chosen.other_readings()]
-    simulate = simulator(cache=cache, jobs=jobs)
+    stages = StagedProgress()
+    simulate = simulator(cache=cache, jobs=jobs, stages=stages)
     if full:
-        log.info(forecast.sampled(papers, simulate, jobs))
+        told = forecast.sampled(papers, simulate, jobs, cache)
     else:
         batches = [(batch, each.seeds) for each in papers for batch in batches_of(each)]
-        log.info(forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs, cache))
+        told = forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs, cache)
+    log.info(told.words)
+    stages.expect(told.durations_s)
     measured = [measure_until_sure(each, simulate) for each in papers]
     judged = [judge(*pair) for pair in zip(papers, measured, strict=True)]
     return Reproduction(judged, [*measured], _measured_tables(chosen, simulate) if extra_tables else [])
@@ -182,8 +186,10 @@ def measure_extra_tables(
 ) -> list[Measured]:
     """Simulate and lay out the tables beyond a paper, as its `choices.toml` has them."""
     chosen = paper_of(paper)
-    log.info(forecast.counted(_beyond(chosen), jobs, cache))
-    return _measured_tables(chosen, simulator(cache=cache, jobs=jobs))
+    told, stages = forecast.counted(_beyond(chosen), jobs, cache), StagedProgress()
+    log.info(told.words)
+    stages.expect(told.durations_s)
+    return _measured_tables(chosen, simulator(cache=cache, jobs=jobs, stages=stages))
 
 
 def reproduce_on_kernel(

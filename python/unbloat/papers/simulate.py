@@ -9,6 +9,7 @@ from unbloat.papers.batches import Axes, Batch, Simulate, without_repeat
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.experiment import Manner, execute
+from unbloat.runs.progress import StagedProgress
 from unbloat.scenario.source import source_of
 
 if TYPE_CHECKING:
@@ -23,13 +24,17 @@ def simulator(
     cache: bool | None,
     jobs: int | None,
     checkpoint: Checkpoint | None = None,
+    stages: StagedProgress | None = None,
 ) -> Simulate:
-    """Return the function that runs the cells of a batch; the arguments are those of `unbloat.run`."""
+    """Return the function that runs the cells of a batch; the arguments are those of `unbloat.run`.
+
+    With `stages` one line shows how far all batches are, in place of one for each.
+    """
 
     def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[MeasuredRun]:
         results = execute(
             source_of(batch.file, batch.repeated(seeds)),
-            Manner(on, kernel, cache, None, jobs, checkpoint),
+            Manner(on, kernel, cache, None, jobs, checkpoint, stages=stages),
             lambda axes: only(without_repeat(axes)),
             batch.series or False,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from unbloat.papers import ratios
 from unbloat.papers.expressions import digits_beside, number, written
@@ -12,7 +13,7 @@ from unbloat.papers.paper import Table as PaperTable
 from unbloat.papers.prose import flowing
 from unbloat.papers.uncertainty import Uncertain
 from unbloat.papers.verdicts import Verdict
-from unbloat.report.parts import Heading, Listing, Part, Picture, Table
+from unbloat.report.parts import Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column, Marked
 
@@ -37,19 +38,19 @@ def report_of(judged: JudgedPaper) -> Report:
 
 
 def answer_of(judged: JudgedPaper) -> Report:
-    """Make the head of the paper's page: the main claims, the counts, all numbers in one picture."""
-    return Report(_answer(judged))
+    """Make the head of the paper's page: all numbers in one picture, the main claims, the counts, the figures."""
+    return Report([*_answer(judged), *_figures(judged)])
 
 
 def details_of(judged: JudgedPaper) -> Report:
-    """Report on every number and statement, for the page."""
-    return Report([LEGEND, *_details(judged)])
+    """Report on every number and statement, for the page, where a reader unfolds what is of interest."""
+    return Report(list(folded(judged)))
 
 
 def reading_of(judged: JudgedPaper) -> Report:
     """Make the report on an alternative reading of the paper, for its part of the page."""
     text = [flowing(judged.paper.reading.text)] if judged.paper.reading else []
-    return Report([*text, *_answer(judged), LEGEND, *_details(judged)])
+    return Report([*text, *_answer(judged), *_figures(judged), *folded(judged)])
 
 
 def _about(paper: Paper) -> list[Part]:
@@ -63,19 +64,28 @@ def _about(paper: Paper) -> list[Part]:
 
 def _answer(judged: JudgedPaper) -> list[Part]:
     parts: list[Part] = []
+    if ratios.is_drawn(judged):
+        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
     main = main_claims(judged)
     if main and not judged.paper.asked:
         parts += [Heading("Main claims"), *main]
-    parts.append(counts_line(judged))
-    if ratios.is_drawn(judged):
-        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
-    return parts
+    return [*parts, counts_line(judged)]
 
 
-def main_claims(judged: JudgedPaper) -> list[Table]:
-    """Lay out the main claims, where there are any."""
+def _figures(judged: JudgedPaper) -> list[Part]:
+    """Show the figures of the paper, as it drew them."""
+    pictures = [Picture(f"figures/{figure.id}.svg", figure.title) for figure in judged.paper.figures]
+    return [Heading("Figures"), *pictures] if pictures else []
+
+
+def main_claims(judged: JudgedPaper) -> list[Part]:
+    """Lay out the main claims under their own count, where there are any."""
     main = [entry for entry in _entries(judged) if entry[2].main]
-    return [_statements(main)] if main else []
+    if not main:
+        return []
+    counts = counts_of(judged.main())
+    claims = f"{len(main)} main claim{'s' if len(main) > 1 else ''}"
+    return [f"{claims}: {_words(counts)}.{_of_decided(counts, judged.main())}", _statements(main)]
 
 
 def statements_of(judged: JudgedPaper) -> list[Table]:
@@ -97,20 +107,69 @@ def contradictions_of(judged: JudgedPaper) -> list[str]:
     return [f"{text}\n{_named(claims)}" for text, claims in gathered.items()]
 
 
+STATEMENTS = "Statements of the text"
+
+
 def _details(judged: JudgedPaper) -> Iterator[Part]:
     yield from tables_of(judged)
     if statements := statements_of(judged):
-        yield Heading("Statements of the text")
+        yield Heading(STATEMENTS)
         yield from statements
+    for title, _, part in _remarks(judged):
+        yield Heading(title)
+        yield part
+
+
+def folded(judged: JudgedPaper) -> Iterator[Part]:
+    """Lay out every number and statement, for a page: what is long folds, under a title with its counts."""
+    yield from folded_tables(judged)
+    for title, size, part in _remarks(judged):
+        yield Heading(title)
+        yield Fold(size, [part])
+
+
+def _remarks(judged: JudgedPaper) -> Iterator[tuple[str, str, Part]]:
+    """Lay out what is said besides the numbers: each with its title and how much it is."""
     if reasons := reasons_of(judged):
-        yield Heading("What did not come out as published, and why")
-        yield Listing("", reasons)
+        yield "What did not come out as published, and why", _reasons_for(judged), Listing("", reasons)
     if contradicted := contradictions_of(judged):
-        yield Heading("What another printed number contradicts")
-        yield Listing("", contradicted)
+        size = _number(len(judged.contradicted()), "number or statement", "numbers and statements")
+        yield "What another printed number contradicts", size, Listing("", contradicted)
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
-        yield Heading("What more seeds would have to decide")
-        yield ", ".join(f"`{claim.id}`" for claim in undecided)
+        size = _number(len(undecided), "number or statement", "numbers and statements")
+        yield "What more seeds would have to decide", size, ", ".join(f"`{claim.id}`" for claim in undecided)
+
+
+def _number(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"
+
+
+def folded_tables(judged: JudgedPaper) -> Iterator[Part]:
+    """Fold every table and the statements, each with its counts."""
+    yield LEGEND
+    for (_, rows), table in zip(judged.tables, tables_of(judged), strict=True):
+        claims = [cell for row in rows for column in row.judged for cell in column if cell]
+        yield Fold(f"{table.title} {_brackets(claims)}", [replace(table, title="")])
+    if statements := statements_of(judged):
+        claims = [each for _, group in judged.statements for _, each in group]
+        yield Fold(f"{STATEMENTS} {_brackets(claims)}", statements)
+
+
+def _brackets(claims: Sequence[Judged]) -> str:
+    reproduced = sum(claim.verdict == "reproduced" for claim in claims)
+    return f"({reproduced} of {len(claims)} reproduced)"
+
+
+def folded_reasons(judged: JudgedPaper) -> list[Part]:
+    """Fold the reasons, each before what it is about."""
+    reasons = reasons_of(judged)
+    return [Fold(_reasons_for(judged), [Listing("", reasons)])] if reasons else []
+
+
+def _reasons_for(judged: JudgedPaper) -> str:
+    by_reason = _by_reason(judged)
+    claims = _number(sum(map(len, by_reason.values())), "number or statement", "numbers and statements")
+    return f"{_number(len(by_reason), 'reason', 'reasons')} for {claims}"
 
 
 Entry = tuple[Statements, Claim, Judged]
@@ -140,26 +199,39 @@ def _said(claim: Claim, verdict: Judged) -> Marked:
 def counts_line(judged: JudgedPaper) -> str:
     """Format the counts of the verdicts as a sentence."""
     counts = judged.counts()
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     unsound = len(judged.unsound())
     more = f" {unsound} more come from unsound runs and are not judged." if unsound else ""
     total = sum(counts.values())
     things = "number or statement" if total == 1 else "numbers and statements"
-    return f"{total} published {things}: {words}.{more}{_without_contradicted(judged)}"
+    return f"{total} published {things}: {_words(counts)}.{more}{_without_contradicted(judged)}"
+
+
+def _words(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+
+
+def _of_decided(counts: Mapping[str, int], claims: Sequence[Judged]) -> str:
+    """Say how many of what can be decided come out; of one there is nothing to count."""
+    decided = sum(counts.values()) - counts["undecided"]
+    if not decided or len(claims) == 1:
+        return ""
+    return f" Of the {decided} that can be decided, {_reproduced(counts, decided)}."
+
+
+def _reproduced(counts: Mapping[str, int], decided: int) -> str:
+    return f"{counts['reproduced']} are reproduced ({100 * counts['reproduced'] / decided:.0f} %)"
 
 
 def _without_contradicted(judged: JudgedPaper) -> str:
     """Say how many of what no other printed number contradicts can be decided, and how many of them come out."""
     contradicted = judged.contradicted()
     if not contradicted:
-        return ""
+        return _of_decided(judged.counts(), judged.claims())
     apart = {claim.id for claim in contradicted}
     counts = counts_of([claim for claim in judged.claims() if claim.id not in apart])
     decided = sum(counts.values()) - counts["undecided"]
-    return (
-        f" Another printed number contradicts {len(contradicted)} of these; of the {decided} others that can be "
-        f"decided, {counts['reproduced']} are reproduced."
-    )
+    others = f"of the {decided} others that can be decided, {_reproduced(counts, decided)}" if decided else ""
+    return f" Another printed number contradicts {len(contradicted)} of these{f'; {others}' if others else ''}."
 
 
 def _measured(verdict: Judged, unit: str) -> str:

@@ -105,7 +105,8 @@ def _markdown(part: Part) -> str:
         case Code():
             return f"```\n{part.text}\n```"
         case Fold():
-            summary = f"<details><summary>{part.title}</summary>"
+            # The attribute has the site's renderer read what is inside; others leave it out.
+            summary = f'<details markdown="1"><summary>{part.title}</summary>'
             return "\n\n".join([summary, *map(_markdown, part.parts), "</details>"])
     return "\n".join(_filled(line, width=PAGE) if line[:1].isalpha() else line for line in part.split("\n"))
 

@@ -24,7 +24,7 @@ from unbloat.results.record import Outcome, Record, flows_by_group
 from unbloat.results.results import Results, Series, of_runs
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.pool import run_all
-from unbloat.runs.progress import Progress
+from unbloat.runs.progress import Progress, Stage, StagedProgress
 from unbloat.runs.seeds import repeats_of
 from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
@@ -209,6 +209,8 @@ class Manner:
     jobs: int | None
     checkpoint: Checkpoint | None = None
     live: bool = False
+    stages: StagedProgress | None = None
+    """Whose stage the runs are, in place of a progress of their own."""
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, one_of("on", self.on, BACKENDS))
@@ -223,6 +225,10 @@ class Manner:
     def is_real(self) -> bool:
         """Return whether runs take real time, and never come out the same twice."""
         return self.on == "kernel"
+
+    def shown(self, durations_s: Sequence[float]) -> Progress | Stage:
+        """Return what shows how far runs of these lengths are."""
+        return self.stages.stage(durations_s) if self.stages else Progress(durations_s, self.progress, on=self.on)
 
     def where(self) -> list[str]:
         """Return what runs depend on besides scenario and code."""
@@ -396,7 +402,7 @@ class Experiment:
         place = {task: number for number, task in enumerate(tasks)}
         watching = Watching(list(cells.values()), self.manner.on) if self.manner.live else None
         durations = [cell.duration_s for cell in cells.values()]
-        with closing(watching or Progress(durations, self.manner.progress, on=self.manner.on)) as bar:
+        with closing(watching or self.manner.shown(durations)) as bar:
 
             def update(task: Task, share: float) -> None:
                 bar.update(place[task], share)

@@ -48,7 +48,13 @@ class Progress:
     @property
     def share(self) -> float:
         """How much is done."""
-        return self._done_s() / max(sum(self._durations), 1e-9)
+        return self._done_s() / max(self._total_s(), 1e-9)
+
+    def _total_s(self) -> float:
+        return sum(self._durations)
+
+    def _runs(self) -> int:
+        return len(self._durations)
 
     def _done_s(self) -> float:
         return sum(share * duration for share, duration in zip(self._shares, self._durations, strict=True))
@@ -57,9 +63,9 @@ class Progress:
         """Format the share done, the finished runs, the pace, the time left."""
         share = self.share
         finished = sum(share == 1 for share in self._shares)
-        runs = f"{finished}/{len(self._shares)} runs, " if len(self._shares) > 1 else ""
+        runs = f"{finished}/{self._runs()} runs, " if self._runs() > 1 else ""
         left = elapsed_s * (1 - share) / share if share else float("inf")
-        pace = self._pace(self._done_s(), sum(self._durations), elapsed_s)
+        pace = self._pace(self._done_s(), self._total_s(), elapsed_s)
         return f"{share:4.0%}  {runs}{pace}{clock(left)} left"
 
     def _pace(self, done_s: float, total_s: float, elapsed_s: float) -> str:
@@ -77,6 +83,50 @@ class Progress:
         """Wipe the line."""
         if self._bar:
             self._bar.close()
+            self._bar = None
+
+
+class StagedProgress(Progress):
+    """One line for runs that come in stages, of which each is known only when it begins."""
+
+    def __init__(self, shown: bool | None = None, *, on: str = "simulator") -> None:
+        """Expect nothing yet."""
+        super().__init__([], shown, on=on)
+        self._expected: Sequence[float] = []
+
+    def expect(self, durations_s: Sequence[float]) -> None:
+        """Expect runs of these lengths besides those that have begun."""
+        self._expected = [*self._durations, *durations_s]
+
+    def stage(self, durations_s: Sequence[float]) -> Stage:
+        """Begin a stage with runs of these lengths."""
+        first = len(self._durations)
+        self._durations += durations_s
+        self._shares += [0.0] * len(durations_s)
+        return Stage(self, first)
+
+    def _total_s(self) -> float:
+        return max(sum(self._expected), sum(self._durations))
+
+    def _runs(self) -> int:
+        return max(len(self._expected), len(self._durations))
+
+
+class Stage:
+    """The runs of one stage, counted from 0."""
+
+    def __init__(self, whole: StagedProgress, first: int) -> None:
+        """Count from the `first` run of the whole."""
+        self._whole = whole
+        self._first = first
+
+    def update(self, run: int, share: float) -> None:
+        """Note that a run is this far; 1 is finished."""
+        self._whole.update(self._first + run, share)
+
+    def close(self) -> None:
+        """Wipe the line; the next stage draws it again."""
+        self._whole.close()
 
 
 class Bar:

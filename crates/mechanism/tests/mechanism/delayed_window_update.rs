@@ -105,6 +105,39 @@ fn a_high_delay_that_still_rises_is_cut_again_unless_unwanted() {
 }
 
 #[test]
+fn a_cut_drops_rounds_makes_whole_or_keeps_its_part_of_a_packet() {
+    // 14 packets: 12.6 and then 11.3 of them.
+    for (cut_rounds, left) in [(0, [12, 10]), (1, [13, 12]), (2, [13, 12]), (3, [12, 11])] {
+        assert_eq!(after_two_cuts(cut_rounds, 14), left, "cut_rounds {cut_rounds}");
+    }
+    assert_eq!(after_two_cuts(1, 12), [11, 10], "10.8 and 9.9");
+    assert_eq!(after_two_cuts(1, 13), [12, 11], "11.7 and 10.8");
+    assert_eq!(after_two_cuts(1, 4), [4, 4], "3.6: rounded or made whole, the smallest windows are not cut");
+    assert_eq!(after_two_cuts(0, 4), [3, 2], "dropped, they lose a packet each");
+}
+
+/// The windows of Reno behind the gate after each of two serious verdicts.
+fn after_two_cuts(cut_rounds: i64, cwnd: u32) -> [u32; 2] {
+    let control = with_params("reno_plus", &[("cut_rounds", ParamValue::Integer(cut_rounds))]);
+    let mut sk = connection(&control, 100, 50);
+    [40_000, 80_000].map(|rtt_us| {
+        for _ in 0..9 {
+            let later = sk.tcp_mstamp + 10_000;
+            at(&control, &mut sk, later);
+            ack(&control, &mut sk, 1, rtt_us);
+        }
+        if rtt_us == 40_000 {
+            sk.snd_cwnd = cwnd;
+        }
+        let later = sk.tcp_mstamp + 10_000;
+        at(&control, &mut sk, later);
+        sk.snd_cwnd_cnt = 0;
+        ack(&control, &mut sk, 1, rtt_us);
+        sk.snd_cwnd
+    })
+}
+
+#[test]
 fn the_first_period_begins_with_the_connection_or_the_first_rtt() {
     for (from_start, cut) in [(true, true), (false, false)] {
         let control = with_params("reno_plus", &[flag("period_from_start", from_start)]);

@@ -44,6 +44,7 @@ struct DelayedWindow {
     last_mean: u32,
     held_until: u32,
     closed_at: u32,
+    /// The part of a packet, then a byte of flags, of which the first is suspend_flag.
     flags: [u8; 4],
 }
 
@@ -77,7 +78,7 @@ impl DelayedWindow {
     }
 
     fn suspended(mut self) -> DelayedWindow {
-        self.flags[0] = 1;
+        self.flags[1] = 1;
         self
     }
 }

@@ -94,3 +94,35 @@ fn alpha_and_beta_are_parameters() {
     round(&control, &mut sk, 120);
     assert_eq!(sk.snd_cwnd, 19, "four queued are too many");
 }
+
+#[test]
+fn the_estimate_of_the_paper_takes_the_share_of_the_rtt() {
+    // 5 and 4.2 segments by the two estimates: more than four, and not.
+    for (over_rtt, after) in [(false, 24), (true, 25)] {
+        let control = with_params("vegas", &[("queued_over_rtt", ParamValue::Bool(over_rtt))]);
+        let mut sk = connection(&control, 25, 5, 100);
+        round(&control, &mut sk, 120);
+        assert_eq!(sk.snd_cwnd, after);
+    }
+}
+
+#[test]
+fn slow_start_can_rest_in_every_second_round() {
+    let control = with_params("vegas", &[("slow_start_every_second", ParamValue::Bool(true))]);
+    let mut sk = connection(&control, 20, 1000, 100);
+    let windows: Vec<_> = (0..4)
+        .map(|_| {
+            round(&control, &mut sk, 100);
+            sk.snd_cwnd
+        })
+        .collect();
+    assert_eq!(windows, [20, 21, 21, 22]);
+}
+
+#[test]
+fn a_loss_leaves_what_is_wanted() {
+    for (kept, left) in [("50%", 12), ("75%", 18), ("1%", 2)] {
+        let control = with_params("vegas", &[("kept", ParamValue::Text(kept.into()))]);
+        assert_eq!(control.ssthresh(&mut socket(25, 5)), left);
+    }
+}

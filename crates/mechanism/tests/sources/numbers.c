@@ -34,7 +34,9 @@ __u32 numbers_suspension(__u32 min_rtt, __u32 x)
 
 __u32 numbers_cut(__u32 cwnd)
 {
-	return dwu_cut(cwnd);
+	struct delayed_window dw = {};
+
+	return dwu_cut(&dw, cwnd);
 }
 
 /* One evaluation: the verdict in the low byte, then suspended, then high. */
