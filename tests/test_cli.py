@@ -120,6 +120,16 @@ def test_a_run_that_cannot_be_written_is_status_1(cli: Cli, small: Path) -> None
     done = cli("run", small, "--pcap", "folder")
     assert done.returncode == 1
     assert done.stderr.startswith("unbloat: the packet trace folder cannot be written: ")
+    done = cli("run", small, "-o", small)
+    assert (done.returncode, done.stderr) == (1, f"unbloat: the results cannot be written to {small}: File exists\n")
+
+
+def test_a_full_disk_is_a_sentence(small: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "unbloat", "run", str(small)], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (1, "unbloat: no space left on device\n")
 
 
 def test_a_control_that_crashes_is_status_2_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:

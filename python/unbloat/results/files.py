@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbloat._core import InputError
+from unbloat._core import InputError, RunError
 from unbloat.results.about import About
 from unbloat.results.axes import column_of, is_of_axis
 from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
@@ -49,16 +49,22 @@ class Saved:
 
 
 def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]:
-    """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths."""
+    """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths.
+
+    Raises `RunError` if the folder cannot be made or written to.
+    """
     import pyarrow.parquet
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in TABLES:
-        if name not in tables:
-            (folder / f"{name}.parquet").unlink(missing_ok=True)
     files = [folder / f"{name}.parquet" for name in tables]
-    for file, (name, table) in zip(files, tables.items(), strict=True):
-        pyarrow.parquet.write_table(_arrow(name, table, about), file)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in TABLES:
+            if name not in tables:
+                (folder / f"{name}.parquet").unlink(missing_ok=True)
+        for file, (name, table) in zip(files, tables.items(), strict=True):
+            pyarrow.parquet.write_table(_arrow(name, table, about), file)
+    except OSError as error:
+        raise RunError(f"the results cannot be written to {folder}: {error.strerror or error}") from None
     return files
 
 
