@@ -168,7 +168,7 @@ impl Network {
     ) -> io::Result<()> {
         let Some((flow, is_data)) = self.flow_of(hosts, from, &buffer[..length]) else { return Ok(()) };
         self.around.buffers.check(length)?;
-        let info = PacketInfo::read(&buffer[..length], flow as u32, hosts as u32, is_data);
+        let info = PacketInfo::read(&buffer[..length], flow as u32, is_data);
         let Some(mut info) = info else { return Ok(()) };
         // First, so that a trace of the links stays in the order of time.
         self.catch_up(now);
