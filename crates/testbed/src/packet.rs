@@ -335,7 +335,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_not_ip_has_no_descriptor() {
-        assert!(PacketInfo::read(&[0xff; 70], 0, 0, true).is_none());
-        assert!(PacketInfo::read(&[0; 4], 0, 0, true).is_none());
+        assert!(PacketInfo::read(&[0xff; 70], 0, true).is_none());
+        assert!(PacketInfo::read(&[0; 4], 0, true).is_none());
     }
 }
