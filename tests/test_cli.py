@@ -122,6 +122,14 @@ def test_packets_that_cannot_be_written_are_status_2(cli: Cli, small: Path) -> N
     assert done.stderr == "unbloat: folder: cannot be written: it is a folder\n"
 
 
+def test_a_full_disk_is_a_sentence(small: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "unbloat", "run", str(small)], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (1, "unbloat: no space left on device\n")
+
+
 def test_a_control_that_crashes_is_status_2_and_a_sentence(cli: Cli, small: Path, tmp_path: Path) -> None:
     from unbloat.system.paths import ALGORITHMS
 

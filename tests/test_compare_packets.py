@@ -164,7 +164,9 @@ def test_times_are_shown_and_not_compared(tmp_path: Path) -> None:
     assert flow.shift.b.ack == 1 + 4 * MSS and flow.shift.ms == pytest.approx(1.2)
     b.ack(40, 9)
     a.ack(41, 8)
-    assert "B's packets had come +1.200 ms later" in compared(tmp_path, a, b).difference.reason.text  # type: ignore[union-attr]
+    for one, other, words in ((a, b, "1.200 ms later"), (b, a, "1.200 ms earlier")):
+        found = compared(tmp_path, one, other).difference
+        assert found is not None and f"B's packets had come {words} before" in found.reason.text
 
 
 def test_a_trace_that_is_cut_off_a_moment_earlier_is_the_same(tmp_path: Path) -> None:
@@ -191,6 +193,33 @@ def test_flows_are_matched_by_their_ends_or_else_by_their_order(tmp_path: Path) 
     assert not found.is_same
 
 
+def write_numbered(file: Path, *talks: tuple[int, Talk]) -> Path:
+    """Write a trace whose SYNs name their flows, as those of `--pcap` do."""
+    packets = sorted(((at, n, packet) for n, talk in talks for at, packet in talk.packets), key=lambda each: each[:2])
+    with file.open("wb") as opened:
+        writer = dpkt.pcapng.Writer(opened, linktype=101)
+        for at, number, packet in packets:
+            comment = dpkt.pcapng.PcapngOptionLE(code=dpkt.pcapng.PCAPNG_OPT_COMMENT, data=b"flow %d" % number)
+            opts = [comment, dpkt.pcapng.PcapngOptionLE()] if packet.data.flags & (SYN | ACK) == SYN else []
+            micros = round(at * 1e6)
+            block = {"ts_high": micros >> 32, "ts_low": micros & 0xFFFFFFFF, "pkt_data": bytes(packet), "opts": opts}
+            writer.writepkt(dpkt.pcapng.EnhancedPacketBlockLE(**block), at)
+    return file
+
+
+def test_flows_with_numbers_are_matched_by_them(tmp_path: Path) -> None:
+    """The order of SYNs says another thing, and no address of one trace is in the other."""
+    one, other = Talk(port=1).data(10, 0), Talk(port=2).data(10, 0).data(12, 1)
+    other.packets[:] = [(at + 0.001, packet) for at, packet in other.packets]
+    same, longer = Talk(port=3).data(10, 0), Talk(port=4).data(10, 0).data(12, 1)
+    same.packets[:] = [(at + 0.001, packet) for at, packet in same.packets]
+    a = trace.read(write_numbered(tmp_path / "a.pcapng", (0, one), (7, other), (8, Talk(port=5))))
+    b = trace.read(write_numbered(tmp_path / "b.pcapng", (0, same), (7, longer)))
+    found = compare.compare(a, b)
+    assert [(flow.a.number, flow.difference) for flow in found.flows] == [(0, None), (7, None)]
+    assert [flow.number for flow in found.unmatched[0]] == [8] and found.unmatched[1] == []
+
+
 def test_two_runs_of_the_simulator(cli: Cli, small: Path, tmp_path: Path) -> None:
     for name, loss in (("a", "1%"), ("b", "1%"), ("c", "5%")):
         assert cli("run", small, "--set", f"link.bottleneck.loss={loss}", "--pcap", f"{name}.pcapng").returncode == 0
@@ -205,6 +234,7 @@ def test_two_runs_of_the_simulator(cli: Cli, small: Path, tmp_path: Path) -> Non
     assert len(packets) >= 10 and all(line.count(" | ") == 1 for line in packets)
     found = json.loads(cli("compare", "--packets", "a.pcapng", "c.pcapng", "--json").stdout)
     (flow,) = found["flows"]
+    assert [each.number for each in trace.read(tmp_path / "a.pcapng").flows] == [0]
     assert found["same"] is False and flow["difference"]["kind"] == "loss in one only"
     assert len(flow["difference"]["a"]) == len(flow["difference"]["b"]) == 11
     assert flow["difference"]["a"][:10] == [{**packet} for packet in flow["difference"]["b"][:10]]
@@ -216,7 +246,7 @@ def test_two_runs_of_the_simulator(cli: Cli, small: Path, tmp_path: Path) -> Non
         (["a.pcapng"], "two packet traces"),
         (["a.pcapng", "missing.pcapng"], "missing.pcapng: cannot be read"),
         (["a.pcapng", "text"], "text: is no packet trace"),
-        (["a.pcapng", "cut"], "cut: is no packet trace"),
+        (["a.pcapng", "cut"], "cut: is no packet trace (pcapng or pcap): it ends too early\n"),
         (["a.pcapng", "a.pcapng", "--fields", "seq,rtt"], '"rtt" is no field: there are seq, ack, sack, window, flags'),
         (["a.pcapng", "a.pcapng", "--between", "cc=a,b"], "--between is for results"),
         (["a.pcapng", "a.pcapng", "--fields", ""], '"" is no field'),

@@ -202,15 +202,19 @@ def test_a_series_that_no_machine_can_hold_is_a_sentence(cli: Cli, small: Path, 
     done = cli("run", small, f"--series={step}")
     assert done.returncode == 2 and done.stderr.startswith("unbloat: series: ")
     if step in ("0s", "1ns", "100ns"):
-        assert "10,000,000 samples" in done.stderr and "steps of at least 200 ns" in done.stderr
+        assert "10,000,000 samples" in done.stderr and "steps of at least 600 ns" in done.stderr
         with pytest.raises(ub.InputError, match="is too short"):
             ub.run(small, series=step)
 
 
-def test_the_shortest_step_goes_with_the_number_of_flows(small: Path) -> None:
+def test_the_shortest_step_goes_with_the_number_of_flows_and_links(small: Path) -> None:
     small.write_text(SMALL + "count = 1000\n")
-    with pytest.raises(ub.InputError, match="1000 flows needs steps of at least 200000 ns"):
+    with pytest.raises(ub.InputError, match="1000 flows and 2 directions of links needs steps of at least 200400 ns"):
         ub.run(small, series="100us")
+    links = "".join(f'[link.l{n}]\nrate = "10mbit"\ndelay = "1ms"\nqueue = {{}}\n' for n in range(50))
+    small.write_text(SMALL + 'count = 10\naccess = { rate = "10mbit" }\n' + links)
+    with pytest.raises(ub.InputError, match="10 flows and 112 directions of links needs steps of at least 24400 ns"):
+        ub.run(small, series="20us")
 
 
 def test_repeats_have_a_bound(small: Path) -> None:

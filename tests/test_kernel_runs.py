@@ -12,6 +12,7 @@ import pcapng
 import pytest
 import unbloat as ub
 from conftest import Cli
+from unbloat.comparison.packets import trace
 
 
 def test_a_run_on_the_kernel_has_the_simulator_s_figures(cli: Cli, small: Path) -> None:
@@ -45,6 +46,7 @@ def test_series_and_packets_are_kept(small: Path, tmp_path: Path) -> None:
     assert (results.series()["cwnd_packets"] >= 1).all()
     assert set(results.series("links")["link"]) == {"bottleneck", "bottleneck.reverse"}
     assert len(pcapng.read(tmp_path / "trace.pcapng")) > 20
+    assert [flow.number for flow in trace.read(tmp_path / "trace.pcapng").flows] == [0]
 
 
 @pytest.mark.parametrize("size", [100, 127, 40_000, 65_535])

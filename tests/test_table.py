@@ -1,8 +1,11 @@
 """Numbers and tables as the screen shows them."""
 
 import math
+from pathlib import Path
 
 import pytest
+import unbloat as ub
+from unbloat.report.run_table import links_columns
 from unbloat.report.table import Column, render, show, with_interval
 from unbloat.runs.experiment import round_step
 
@@ -132,3 +135,32 @@ def test_columns_without_a_value_are_left_out() -> None:
 )
 def test_a_mean_has_the_decimal_places_of_its_interval(mean: float, half_width: float | None, text: str) -> None:
     assert with_interval(mean, half_width) == text
+
+
+SHORT_TABLE = """
+duration = "2s"
+[link.first]
+rate = "100mbit"
+delay = "1ms"
+queue = {}
+[link.slow]
+rate = "4mbit"
+delay = "10ms"
+queue = QUEUE
+[[flows]]
+cc = "cubic"
+ecn = true
+access = { rate = "50mbit", delay = "1ms" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "has_marks"), [("{}", False), ('{ kind = "cake" }', True), ('{ limit = "100kb" }', False)]
+)
+def test_the_links_are_the_first_and_those_where_something_happens(tmp_path: Path, queue: str, has_marks: bool) -> None:
+    """Neither reverse directions, which carry acknowledgements, nor an access link that is faster than the path."""
+    (tmp_path / "two.toml").write_text(SHORT_TABLE.replace("QUEUE", queue))
+    columns = {column.head: column.cells for column in links_columns(ub.run(tmp_path / "two.toml"))}
+    assert columns["link"] == ["first", "slow"]
+    assert ("ECN marks" in columns) == has_marks
+    assert not has_marks or columns["ECN marks"][1] > 0

@@ -7,7 +7,7 @@ import guests
 import pytest
 import unbloat as ub
 from conftest import Write
-from unbloat.report.run_table import text_of
+from unbloat.report.run_table import flow_rows, text_of
 
 BOTH_WAYS = """
 delay = "20ms"
@@ -112,3 +112,16 @@ def test_a_mean_of_flows_says_of_which_and_how_many_did_not_end(small: Path) -> 
     ended = results.flows["completion_s"].notna().sum()
     assert 0 < ended < 14
     assert f"pages: mean of 14, {14 - ended} unfinished" in text_of(results)
+
+
+def test_flows_that_ended_in_the_warm_up_are_in_no_mean_of_what_was_measured(small: Path) -> None:
+    """Half of them did, and each of the others has the link for itself."""
+    web = {"name": "pages", "count": 14, "size": "50kb", "stagger": "200ms"}
+    changes = {f"flows.0.{key}": value for key, value in web.items()}
+    results = ub.run(small, {"duration": "3s", "warmup": "1300ms", **changes})
+    early = (results.flows["throughput_mbps"] == 0).sum()
+    assert 0 < early < 14
+    (row,) = flow_rows(results.as_dict()["runs"][0])
+    assert row["flow"] == f"mean of 14, {early} ended in the warm-up"
+    assert row["goodput_mbps"] == pytest.approx(results.flows["goodput_mbps"].sum() / (14 - early))
+    assert row["completion_s"] == pytest.approx(results.flows["completion_s"].mean())

@@ -83,6 +83,8 @@ class Cell:
     """How many flows each group has; they are numbered group by group."""
     steady_flows: int
     """How many flows there are from beginning to end; those that arrive at random are not counted."""
+    sampled_links: int
+    """How many links a series has samples of: each direction of a link, and access links with a rate."""
     doubts: list[str]
     """What may well not be meant though it is allowed, a sentence with its place each."""
 

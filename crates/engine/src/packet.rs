@@ -250,12 +250,11 @@ impl path::Packet for Packet {
             Packet::Datagram(datagram) => datagram.flow,
         }
     }
-    fn hosts(&self) -> (u32, u32) {
-        let (sender, receiver) = (2 * self.flow(), 2 * self.flow() + 1);
+    fn is_from_sender(&self) -> bool {
         match self {
-            Packet::Data(_) => (sender, receiver),
-            Packet::Datagram(datagram) if !datagram.is_reply => (sender, receiver),
-            Packet::Ack(_) | Packet::Datagram(_) => (receiver, sender),
+            Packet::Data(_) => true,
+            Packet::Ack(_) => false,
+            Packet::Datagram(datagram) => !datagram.is_reply,
         }
     }
     fn carries_data(&self) -> bool {

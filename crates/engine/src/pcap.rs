@@ -187,7 +187,8 @@ impl Pcap {
         self.packet.extend_from_slice(&ip.to_bytes());
         self.packet.extend_from_slice(&tcp.to_bytes());
         self.packet.extend_from_slice(payload);
-        self.failure = self.file.write(now, interface, &self.packet).err();
+        let opens = (tcp.syn && !tcp.ack).then_some(flow);
+        self.failure = self.file.write(now, interface, &self.packet, opens).err();
     }
 }
 

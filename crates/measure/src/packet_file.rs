@@ -2,7 +2,7 @@
 //! are watched too. Packets begin with their IP header.
 
 use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapError};
@@ -100,14 +100,16 @@ impl PacketFile {
         Ok(PacketFile { file, snap_length })
     }
 
-    /// Writes a packet that passes an interface at `now`, given whole.
-    pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8]) -> io::Result<()> {
+    /// Writes a packet that passes an interface at `now`, given whole. A SYN names its flow, `opens`, in a comment: no
+    /// two backends give a flow the same addresses and ports.
+    pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8], opens: Option<u32>) -> io::Result<()> {
+        let comment = opens.map(|flow| EnhancedPacketOption::Comment(format!("flow {flow}").into()));
         let block = EnhancedPacketBlock {
             interface_id: interface,
             timestamp: Duration::from_nanos(now.0),
             original_len: packet.len() as u32,
             data: packet[..packet.len().min(self.snap_length.0)].into(),
-            options: vec![],
+            options: comment.into_iter().collect(),
         };
         self.file.write_pcapng_block(block).map(|_| ()).map_err(into_io)
     }

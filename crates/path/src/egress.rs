@@ -5,7 +5,7 @@
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;
 use crate::output::LinkOutput;
-use crate::packet::{Packet, PacketId, Pool, skb};
+use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{DeviceRing, Skb};
 use crate::queued::{Gone, QueuedPort};
 use measure::LinkSample;
@@ -53,7 +53,7 @@ impl EgressPort {
     /// Whether the queue has no room for a packet at `now`, so that its sender keeps it (`NET_XMIT_DROP`); it counts as
     /// dropped then.
     pub fn refuses<P: Packet>(&mut self, now: Nanos, packet: &P, packets: &mut Pool<P>) -> bool {
-        let refused = self.card.refuses(now, &Skb { band: packet.band(), ..skb(packet, now) }, packets);
+        let refused = self.card.refuses(now, &Skb { band: packet.band(), ..packets.skb_of(packet, now) }, packets);
         self.note_drops(now);
         refused
     }

@@ -34,7 +34,7 @@ pub use fifo::FifoPort;
 pub use medium::Medium;
 pub use network::{Network, Observer, Routes, Told};
 pub use output::{Fate, LinkOutput};
-pub use packet::{Packet, PacketId, Pool};
+pub use packet::{Ends, Packet, PacketId, Pool};
 pub use port::{External, ExternalPort, NoExternal, Port};
 pub use qdisc::Ecn;
 pub use queued::{Gone, QueuedPort};

@@ -19,8 +19,8 @@ pub trait Packet: Copy {
     }
     /// Number of its connection, which both directions share.
     fn flow(&self) -> u32;
-    /// The hosts that it comes from and goes to.
-    fn hosts(&self) -> (u32, u32);
+    /// Whether it comes from the sender of its connection, not from the receiver.
+    fn is_from_sender(&self) -> bool;
     /// Whether it carries data of its connection, as handshakes and acknowledgements do not; meshes count that.
     fn carries_data(&self) -> bool {
         true
@@ -36,10 +36,29 @@ impl PacketId {
     pub(crate) const NONE: PacketId = PacketId(u32::MAX);
 }
 
+/// The hosts of a connection, by their numbers in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Where its data comes from.
+    pub sender: u32,
+    /// Where its data goes.
+    pub receiver: u32,
+}
+
+impl Ends {
+    /// A pair of hosts, of which the near one sends, or the far one.
+    pub fn of_pair(pair: u32, is_near_sender: bool) -> Ends {
+        let (near, far) = (2 * pair, 2 * pair + 1);
+        if is_near_sender { Ends { sender: near, receiver: far } } else { Ends { sender: far, receiver: near } }
+    }
+}
+
 /// The packets that are in the network. Queues and channels hold their numbers only.
 #[derive(Debug)]
 pub struct Pool<P> {
     slots: Vec<Slot<P>>,
+    /// The hosts of each connection; one that is not in it has two of its own.
+    ends: Vec<Ends>,
     /// The place that the next packet takes; none is free at [`PacketId::NONE`].
     free: PacketId,
 }
@@ -55,7 +74,14 @@ struct Slot<P> {
 
 impl<P> Default for Pool<P> {
     fn default() -> Pool<P> {
-        Pool { slots: Vec::new(), free: PacketId::NONE }
+        Pool::new(vec![])
+    }
+}
+
+impl<P> Pool<P> {
+    /// An empty one, of connections between these hosts.
+    pub(crate) fn new(ends: Vec<Ends>) -> Pool<P> {
+        Pool { slots: Vec::new(), ends, free: PacketId::NONE }
     }
 }
 
@@ -122,23 +148,26 @@ impl<P: Packet> Pool<P> {
 
     /// What a queue discipline sees of a packet that comes to it at `now`.
     pub(crate) fn skb(&self, id: PacketId, now: Nanos) -> Skb {
-        Skb { id: id.0, ..skb(self.get(id), now) }
+        Skb { id: id.0, ..self.skb_of(self.get(id), now) }
     }
-}
 
-/// The same of a packet that is not in the pool.
-pub(crate) fn skb<P: Packet>(packet: &P, now: Nanos) -> Skb {
-    let (source, destination) = packet.hosts();
-    Skb {
-        id: PacketId::NONE.0,
-        bytes: packet.bytes(),
-        ecn: packet.ecn(),
-        tos: packet.tos(),
-        band: None,
-        flow_hash: flow_hash(packet.flow(), source, destination),
-        source,
-        destination,
-        enqueued_at: now,
+    /// The same of a packet that is not in the pool.
+    pub(crate) fn skb_of(&self, packet: &P, now: Nanos) -> Skb {
+        let flow = packet.flow();
+        let Ends { sender, receiver } =
+            self.ends.get(flow as usize).copied().unwrap_or_else(|| Ends::of_pair(flow, true));
+        let (source, destination) = if packet.is_from_sender() { (sender, receiver) } else { (receiver, sender) };
+        Skb {
+            id: PacketId::NONE.0,
+            bytes: packet.bytes(),
+            ecn: packet.ecn(),
+            tos: packet.tos(),
+            band: None,
+            flow_hash: flow_hash(flow, source, destination),
+            source,
+            destination,
+            enqueued_at: now,
+        }
     }
 }
 
@@ -188,8 +217,8 @@ pub(crate) mod tests {
         fn flow(&self) -> u32 {
             0
         }
-        fn hosts(&self) -> (u32, u32) {
-            (0, 1)
+        fn is_from_sender(&self) -> bool {
+            true
         }
     }
 

@@ -7,7 +7,7 @@ use crate::egress::EgressPort;
 use crate::fifo::FifoPort;
 use crate::medium;
 use crate::network::Routes;
-use crate::packet::Packet;
+use crate::packet::{Ends, Packet};
 use crate::port::Port;
 use crate::qdisc::DeviceRing;
 use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort};
@@ -25,6 +25,7 @@ pub struct Topology<'a> {
     scenario: &'a Scenario,
     ports: Vec<Planned>,
     routes: Routes,
+    ends: Vec<Ends>,
     counting: Vec<PortId>,
 }
 
@@ -85,7 +86,7 @@ impl<'a> Topology<'a> {
         let of_senders = (0..).zip(&ports).skip(2 * scenario.links.len());
         let access = of_senders.filter(|(_, port)| !matches!(port, Planned::Delay(_))).map(|(number, _)| number);
         let counting = links.chain(access).collect();
-        Topology { scenario, ports, routes, counting }
+        Topology { scenario, ports, routes, ends: ends(scenario, counts), counting }
     }
 
     /// The names of the ports, as their records have them; what only delays has none.
@@ -148,7 +149,7 @@ impl<'a> Topology<'a> {
             };
             ports.push(port);
         }
-        Ok(Network::new(ports, medium::media(self.scenario), self.routes, self.counting))
+        Ok(Network::new(ports, medium::media(self.scenario), self.routes, self.ends, self.counting))
     }
 }
 
@@ -160,6 +161,26 @@ fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
     }
     let output = LinkOutput::new(link, seed, purpose, warmup, duration);
     Port::Queued(Box::new(QueuedPort::new(discipline_of(link, scenario, purpose), output)))
+}
+
+/// The hosts of each flow. Those on a host of the scenario share it and its other end, those of a group that come at
+/// random share theirs, every other flow has two of its own; a pair has the number of its first flow.
+fn ends(scenario: &Scenario, counts: &[u32]) -> Vec<Ends> {
+    let mut of_host = vec![None; scenario.hosts.len()];
+    let mut ends = vec![];
+    for (group, count) in scenario.flows.iter().zip(counts) {
+        let first_of_group = ends.len() as u32;
+        for place in 0..*count {
+            let number = ends.len() as u32;
+            let pair = match (group.host, &group.arrivals) {
+                (Some(host), _) => *of_host[host].get_or_insert(number),
+                (None, Some(_)) => first_of_group,
+                (None, None) => number,
+            };
+            ends.push(Ends::of_pair(pair, !(group.reverse ^ group.is_response(place))));
+        }
+    }
+    ends
 }
 
 /// The access ports of a group: one for each flow if its rate is limited, one for all if it only delays.
@@ -209,4 +230,50 @@ fn add_delay(ports: &mut Vec<Planned>, group: &FlowGroup) -> Option<PortId> {
         ports.push(Planned::Delay(group.access.delay));
         ports.len() as PortId - 1
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the hosts of a run with a real kernel: near is 2n, far is 2n + 1, whichever sends.
+    #[test]
+    fn flows_share_their_hosts_on_a_host_of_the_scenario_and_when_they_come_at_random() {
+        let text = r#"
+duration = "1s"
+[host.pc]
+[link.lan]
+rate = "1gbit"
+delay = "0ms"
+queue = {}
+[link.lan.reverse]
+queue = {}
+[link.line]
+rate = "10mbit"
+delay = "5ms"
+queue = {}
+[link.line.reverse]
+queue = {}
+[[flows]]
+path = ["line"]
+cc = "reno"
+count = 2
+[[flows]]
+host = "pc"
+cc = "reno"
+count = 2
+[[flows]]
+path = ["line"]
+cc = "reno"
+arrivals = { kind = "poisson", rate = "5/s" }
+size = "1kb"
+[[flows]]
+host = "pc"
+cc = "reno"
+reverse = true
+"#;
+        let scenario = scenario::load_text(text, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
+        let hosts: Vec<_> = ends(&scenario, &[2, 2, 2, 1]).iter().map(|ends| (ends.sender, ends.receiver)).collect();
+        assert_eq!(hosts, [(0, 1), (2, 3), (4, 5), (4, 5), (8, 9), (8, 9), (5, 4)]);
+    }
 }

@@ -209,6 +209,15 @@ impl Cell {
         groups.map(|group| u64::from(group.count)).sum()
     }
 
+    /// How many links a series has samples of: each direction of a link, and access links with a rate.
+    #[getter]
+    fn sampled_links(&self) -> u64 {
+        let scenario = &self.0.scenario;
+        let limited = |group: &&FlowGroup| group.access.rate.is_some();
+        let access = scenario.flows.iter().filter(limited).map(|group| u64::from(group.count));
+        2 * scenario.links.len() as u64 + access.sum::<u64>()
+    }
+
     /// What may well not be meant, with its place, though it is allowed.
     #[getter]
     fn doubts(&self) -> Vec<String> {

@@ -16,8 +16,6 @@ pub struct PacketInfo {
     pub flow: u32,
     /// From the flow's sender, not from its receiver.
     pub is_data: bool,
-    /// The number of its pair of hosts.
-    pair: u32,
     /// With an IPv4 header, whichever it has.
     bytes: u32,
     version: Version,
@@ -53,9 +51,8 @@ impl Packet for PacketInfo {
     fn flow(&self) -> u32 {
         self.flow
     }
-    fn hosts(&self) -> (u32, u32) {
-        let (sender, receiver) = (2 * self.pair, 2 * self.pair + 1);
-        if self.is_data { (sender, receiver) } else { (receiver, sender) }
+    fn is_from_sender(&self) -> bool {
+        self.is_data
     }
 }
 
@@ -95,9 +92,9 @@ impl PacketInfo {
     /// No buffer.
     pub const NO_BUFFER: u32 = u32::MAX;
 
-    /// The descriptor of a packet that a host of `flow`, one of a `pair`, sent, the `virtio_net_hdr` in front; its
-    /// buffer is not settled yet. None if it is no packet between two hosts.
-    pub fn read(sent: &[u8], flow: u32, pair: u32, is_data: bool) -> Option<PacketInfo> {
+    /// The descriptor of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled
+    /// yet. None if it is no packet between two hosts.
+    pub fn read(sent: &[u8], flow: u32, is_data: bool) -> Option<PacketInfo> {
         let packet = sent.get(HEADER..)?;
         let ip = Header::read(packet)?;
         let inside = &packet[ip.length..];
@@ -107,7 +104,6 @@ impl PacketInfo {
             slot: PacketInfo::NO_BUFFER,
             flow,
             is_data,
-            pair,
             bytes: packet.len() as u32 - ip.version.longer_by(),
             version: ip.version,
             tos: ip.tos,
@@ -270,7 +266,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_descriptor_knows_its_segment() {
-        let info = PacketInfo::read(&sent(100, 0), 3, 3, true).unwrap();
+        let info = PacketInfo::read(&sent(100, 0), 3, true).unwrap();
         assert_eq!((info.bytes(), info.flow, info.ecn()), (140, 3, Ecn::NotEct));
         let segment = info.segment.unwrap();
         assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
@@ -281,7 +277,7 @@ pub(crate) mod tests {
     fn a_mark_keeps_the_header_checksum_right() {
         for ecn in [1, 2] {
             let bytes = sent(10, ecn);
-            let mut info = PacketInfo::read(&bytes, 0, 0, true).unwrap();
+            let mut info = PacketInfo::read(&bytes, 0, true).unwrap();
             assert_eq!(info.ecn() as u8, ecn);
             info.mark_ce();
             let mut pool = Buffers::new(1500);
@@ -313,7 +309,7 @@ pub(crate) mod tests {
     #[test]
     fn an_ipv6_packet_counts_as_over_ipv4_and_can_be_marked() {
         let bytes = sent_over_ipv6(64, 2);
-        let mut info = PacketInfo::read(&bytes, 3, 3, true).unwrap();
+        let mut info = PacketInfo::read(&bytes, 3, true).unwrap();
         assert_eq!((info.bytes(), info.ecn(), info.tos()), (104, Ecn::Ect0, 0));
         assert_eq!(info.segment.map(|segment| (segment.seq, segment.payload)), Some((77, 64)));
         assert_eq!(ports(&bytes), Some((4000, 5201)));
@@ -334,12 +330,12 @@ pub(crate) mod tests {
     fn what_goes_to_many_is_not_carried() {
         let mut bytes = sent_over_ipv6(10, 0);
         bytes[HEADER + 24] = 0xff;
-        assert!(PacketInfo::read(&bytes, 0, 0, true).is_none());
+        assert!(PacketInfo::read(&bytes, 0, true).is_none());
     }
 
     #[test]
     fn what_is_not_ip_has_no_descriptor() {
-        assert!(PacketInfo::read(&[0xff; 70], 0, 0, true).is_none());
-        assert!(PacketInfo::read(&[0; 4], 0, 0, true).is_none());
+        assert!(PacketInfo::read(&[0xff; 70], 0, true).is_none());
+        assert!(PacketInfo::read(&[0; 4], 0, true).is_none());
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::ip::{Header, Version};
 use crate::kernel;
-use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
+use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
 use measure::{LinkInterfaces, Origin, PacketFile, SnapLength};
 use scenario::model::Scenario;
 use scenario::units::Nanos;
@@ -40,22 +40,30 @@ impl Pcap {
         Ok(Pcap { file, snap_length, packet: vec![] })
     }
 
-    /// Writes an IP packet that passes an interface at `now`.
-    pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8]) -> io::Result<()> {
+    /// Writes an IP packet of a flow that passes an interface at `now`.
+    pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8], flow: u32) -> io::Result<()> {
+        let opens = is_first_syn(packet).then_some(flow);
         if !self.snap_length.has_all_of(packet) {
             // Nobody can check a checksum over what is not there.
-            return self.file.write(now, interface, packet);
+            return self.file.write(now, interface, packet, opens);
         }
         self.packet.clear();
         self.packet.extend_from_slice(packet);
         finish_checksum(&mut self.packet);
-        self.file.write(now, interface, &self.packet)
+        self.file.write(now, interface, &self.packet, opens)
     }
 
     /// Writes what is still buffered.
     pub fn close(self) -> io::Result<()> {
         self.file.close()
     }
+}
+
+/// Does a packet ask for a connection?
+fn is_first_syn(packet: &[u8]) -> bool {
+    let tcp = Header::read(packet).filter(|ip| ip.protocol == IpNumber::TCP && !ip.is_fragment);
+    let tcp = tcp.and_then(|ip| TcpHeaderSlice::from_slice(&packet[ip.length..]).ok());
+    tcp.is_some_and(|tcp| tcp.syn() && !tcp.ack())
 }
 
 /// Puts the checksum in that the kernel left to the network card.

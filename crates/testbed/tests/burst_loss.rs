@@ -42,8 +42,8 @@ impl Packet for Datagram {
     fn flow(&self) -> u32 {
         0
     }
-    fn hosts(&self) -> (u32, u32) {
-        (0, 1)
+    fn is_from_sender(&self) -> bool {
+        true
     }
 }
 

@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # Whoever read our output has had enough; the interpreter need not say so again.
         return DONE
     except OSError as error:
-        return complain(error, FAILED)
+        return complain(said_by_system(error), FAILED)
     except KeyboardInterrupt as error:
         return complain(with_notes("interrupted", error), INTERRUPTED)
     except interrupts.Ended as ended:
@@ -144,6 +144,12 @@ def invoke(words: list[str]) -> int | None:
             return status
     except click.exceptions.Exit as end:
         return end.exit_code
+
+
+def said_by_system(error: OSError) -> str:
+    """Write an error of the system as a sentence: without a number, and with the file if it tells one."""
+    why = (error.strerror or str(error)).lower()
+    return why if error.filename is None else f"{error.filename}: {why}"
 
 
 def with_notes(sentence: str, error: BaseException) -> str:

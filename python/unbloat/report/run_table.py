@@ -35,6 +35,8 @@ NO_CONTROL = "none"
 """The `cc` of datagrams."""
 RARE = ("wire_losses", "unfinished", "retransmitted_packets")
 """Columns that are left out where all of them are 0."""
+HELD_UP_MS = 1.0
+"""From this 95th percentile of the queueing delay on a queue holds packets up; acknowledgements that meet do not."""
 REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 """How well the machine kept up with a run in real time."""
 
@@ -156,15 +158,22 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Fold flows of one congestion control into one row of means; it says how many did not come to their end."""
+    """Fold flows of one congestion control into one row of means; it says how many did not come to their end.
+
+    Those that came to it in the warm-up count by how long they took only: nothing else of theirs was measured.
+    """
     unfinished = sum(flow["completion_s"] is None for flow in flows)
-    remark = f", {unfinished} unfinished" if 0 < unfinished < len(flows) else ""
+    measured = [flow for flow in flows if flow["completion_s"] is None or flow.get("throughput_mbps") != 0]
+    early = len(flows) - len(measured)
+    counts = ((unfinished, "unfinished"), (early, "ended in the warm-up"))
+    remark = "".join(f", {count} {what}" for count, what in counts if 0 < count < len(flows))
     # An application's flows are called by its name, and what they carry.
     names = {flow["name"].partition(": ")[0] if flow.get("name") else None for flow in flows}
     name = names.pop() if len(names) == 1 else None
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
     for key in [metric.name for metric in FLOW_METRICS if any(metric.name in flow for flow in flows)]:
-        known = [[flow[key] for flow in part if flow.get(key) is not None] for part in _ways(flows, key)]
+        of = flows if key == "completion_s" else measured or flows
+        known = [[flow[key] for flow in part if flow.get(key) is not None] for part in _ways(of, key)]
         row[key] = max((fmean(each) for each in known if each), default=None)
     return row
 
@@ -176,11 +185,13 @@ def _ways(flows: Sequence[dict[str, Any]], key: str) -> list[list[dict[str, Any]
 
 
 def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
-    """Lay out the table of links: those whose queues are bounded, and those that lost packets."""
-    rows = [(record, link) for record in results.records for link in record.run["links"] if matters(link)]
+    """Lay out the table of links: the first one, and all others where something happens or could."""
+    links = ((record, place, link) for record in results.records for place, link in enumerate(record.run["links"]))
+    rows = [(record, link) for record, place, link in links if place == 0 or matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
-    columns += value_columns(LINK_COLUMNS, [link for _, link in rows], titled)
+    marks = ("marks",) if any(link["marks"] for _, link in rows) else ()
+    columns += value_columns((*LINK_COLUMNS, *marks), [link for _, link in rows], titled)
     columns += [
         Column(METRICS[key].heading, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS
     ]
@@ -194,8 +205,13 @@ def own(record: Record, link: dict[str, Any], key: str) -> float | None:
 
 
 def matters(link: dict[str, Any]) -> bool:
-    """Return whether a link is a bottleneck, and not a reverse direction or an access link where nothing happens."""
-    return link["queue_percent_mean"] is not None or link["drops"] > 0 or link["wire_losses"] > 0
+    """Return whether a link is a bottleneck, and not a reverse direction or an access link where nothing happens.
+
+    A limit or a discipline is there for a reason, and what was dropped, marked, lost or held up counts.
+    """
+    is_plain = link.get("queue_kind") in (None, "droptail") and link["queue_percent_mean"] is None
+    happened = link["drops"] or link["marks"] or link["wire_losses"] or (link["queue_delay_ms_p95"] or 0) >= HELD_UP_MS
+    return not is_plain or bool(happened)
 
 
 def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:

@@ -50,7 +50,10 @@ class Saved:
 
 
 def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]:
-    """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths."""
+    """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths.
+
+    Raises `RunError` if the folder cannot be made or written to.
+    """
     import pyarrow.parquet
 
     room_within(folder)

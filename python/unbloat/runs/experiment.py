@@ -47,7 +47,7 @@ PRINTING = "UNBLOAT_PRINTK"
 STEPS = 1000
 """Samples of a series, about, where no step is asked for."""
 MOST_SAMPLES = 10_000_000
-"""Samples of a run's flows together: about a gigabyte."""
+"""Samples of a run's flows and links together: about a gigabyte."""
 
 
 def run(
@@ -513,12 +513,13 @@ def checked_step(cell: _core.Cell, series: str) -> int:
         step = _core.duration_ns(series)
     except InputError as error:
         raise InputError(f"series: {error}") from None
-    flows = max(cell.steady_flows, 1)
-    least = max(1, math.ceil(cell.duration_s * 1e9 * flows / MOST_SAMPLES))
+    flows, links = max(cell.steady_flows, 1), cell.sampled_links
+    least = max(1, math.ceil(cell.duration_s * 1e9 * (flows + links) / MOST_SAMPLES))
     if step < least:
         raise InputError(
             f"series: a step of {series} is too short: a series may have {MOST_SAMPLES:,} samples in all, so that a "
-            f"run of {cell.duration_s:g} s with {count_of(flows, 'flow')} needs steps of at least {least} ns"
+            f"run of {cell.duration_s:g} s with {count_of(flows, 'flow')} and {count_of(links, 'direction')} of links "
+            f"needs steps of at least {least} ns"
         )
     return step
 

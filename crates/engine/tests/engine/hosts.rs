@@ -177,3 +177,37 @@ fn sorpc_fair_gives_a_later_upload_its_share_within_10_s() {
         assert_eq!(fair.flows.iter().map(|flow| flow.lost_packets).sum::<u64>(), 0);
     }
 }
+
+/// CAKE tells hosts from flows: one flow of its own against three of one host. While one flow recovers from a drop its
+/// queue runs dry, and the others take its turns.
+#[test]
+fn cake_shares_a_link_between_hosts_as_its_mode_says() {
+    for (mode, shares) in [("dual-srchost", 0.4..=0.5), ("flows", 0.22..=0.28)] {
+        let text = format!(
+            r#"
+duration = "10s"
+warmup = "2s"
+[host.pc]
+[link.lan]
+rate = "1gbit"
+delay = "0ms"
+queue = {{}}
+[link.line]
+rate = "10mbit"
+delay = "10ms"
+queue = {{ kind = "cake", flowmode = "{mode}" }}
+[[flows]]
+path = ["line"]
+cc = "cubic"
+[[flows]]
+host = "pc"
+cc = "cubic"
+count = 3
+"#
+        );
+        let s = scenario::load_text(&text, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
+        let goodputs: Vec<_> = simulate(&s).flows.iter().map(|flow| flow.goodput_mbps).collect();
+        let lone = goodputs[0] / goodputs.iter().sum::<f64>();
+        assert!(shares.contains(&lone), "{mode}: {goodputs:?}");
+    }
+}

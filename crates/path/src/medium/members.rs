@@ -4,7 +4,7 @@ use super::member::{Member, MemberId, Rid};
 use crate::agenda::Agenda;
 use crate::channel::{Passage, PortId, Transit};
 use crate::output::Fate;
-use crate::packet::{Packet, PacketId, Pool, skb};
+use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{DeviceRing, Ecn, Qdisc, Skb};
 use crate::queued::Gone;
 use scenario::units::Nanos;
@@ -110,8 +110,8 @@ impl Members {
 
     /// Whether the queue of a member on a host has no room for a packet, so that its sender keeps it; then it counts as
     /// dropped.
-    pub(super) fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P) -> bool {
-        let skb = Skb { band: packet.band(), ..skb(packet, now) };
+    pub(super) fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P, packets: &Pool<P>) -> bool {
+        let skb = Skb { band: packet.band(), ..packets.skb_of(packet, now) };
         let refused = self.get(member).host.is_some() && !self.queues[self.queue_of(member)].has_room(&skb);
         if refused {
             self.get_mut(member).stats.dropped_after(now, now, skb.bytes);

@@ -128,8 +128,8 @@ impl Medium {
     }
 
     /// Whether the host of a member has no room for a packet, so that it is not sent.
-    pub fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P) -> bool {
-        self.members.refuses(now, member, packet)
+    pub fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P, packets: &Pool<P>) -> bool {
+        self.members.refuses(now, member, packet, packets)
     }
 
     /// The records of its nodes, if it is a mesh.

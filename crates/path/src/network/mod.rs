@@ -13,7 +13,7 @@ use crate::channel::{PortId, Transit};
 use crate::fifo::Offered;
 use crate::medium::{Medium, MemberPort};
 use crate::output::Fate;
-use crate::packet::{Packet, PacketId, Pool};
+use crate::packet::{Ends, Packet, PacketId, Pool};
 use crate::port::{External, NoExternal, Port};
 use crate::queued::Gone;
 pub use observer::{Observer, Told};
@@ -56,7 +56,13 @@ impl<P: Packet, X> Network<P, X> {
     ///
     /// # Panics
     /// With less than two ports.
-    pub fn new(ports: Vec<Port<X>>, media: Vec<Medium>, routes: Routes, counting: Vec<PortId>) -> Network<P, X> {
+    pub fn new(
+        ports: Vec<Port<X>>,
+        media: Vec<Medium>,
+        routes: Routes,
+        ends: Vec<Ends>,
+        counting: Vec<PortId>,
+    ) -> Network<P, X> {
         let others = (ports.len() as u32).saturating_sub(OTHERS);
         let mut agenda = Agenda::new(others + media.len() as u32);
         // Some have something to do before the first packet.
@@ -64,7 +70,7 @@ impl<P: Packet, X> Network<P, X> {
         let mut ports = ports.into_iter();
         let mut head = || Head { port: ports.next().expect("a link has two directions"), next: Nanos::NEVER };
         Network {
-            packets: Pool::default(),
+            packets: Pool::new(ends),
             first_two: [head(), head()],
             others: ports.collect(),
             media,
@@ -152,7 +158,7 @@ impl<P: Packet, X> Network<P, X> {
         let (refused, next) = match port_of(first_two, others, number) {
             Port::Egress(egress) => (egress.refuses(now, packet, packets), egress.next()),
             Port::Member(MemberPort { medium, member }) => {
-                return media[*medium as usize].refuses(now, *member, packet);
+                return media[*medium as usize].refuses(now, *member, packet, packets);
             }
             _ => return false,
         };

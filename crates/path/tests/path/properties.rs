@@ -44,8 +44,8 @@ impl Packet for Numbered {
     fn flow(&self) -> u32 {
         self.route
     }
-    fn hosts(&self) -> (u32, u32) {
-        (0, 1)
+    fn is_from_sender(&self) -> bool {
+        true
     }
 }
 
@@ -262,7 +262,7 @@ impl<'a> Feeder<'a> {
         let counting = (0..layout.ports.len() as PortId).collect();
         Feeder {
             layout,
-            network: Network::new(ports, vec![], routes, counting),
+            network: Network::new(ports, vec![], routes, vec![], counting),
             log: Log::default(),
             sent: 0,
             ordered: !layout.ports.iter().any(overtakes),

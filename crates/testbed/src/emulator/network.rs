@@ -168,12 +168,12 @@ impl Network {
     ) -> io::Result<()> {
         let Some((flow, is_data)) = self.flow_of(hosts, from, &buffer[..length]) else { return Ok(()) };
         self.around.buffers.check(length)?;
-        let info = PacketInfo::read(&buffer[..length], flow as u32, hosts as u32, is_data);
+        let info = PacketInfo::read(&buffer[..length], flow as u32, is_data);
         let Some(mut info) = info else { return Ok(()) };
         // First, so that a trace of the links stays in the order of time.
         self.catch_up(now);
         if is_data {
-            self.trace(now, &buffer[tun::HEADER..length])?;
+            self.trace(now, &buffer[tun::HEADER..length], info.flow)?;
             self.note_send_buffers();
             // TCP's round trip begins before the queue of its host.
             let stamps = self.stamps.get(hosts).copied().flatten().filter(|_| from == End::Sender);
@@ -319,7 +319,7 @@ impl Network {
         let flow = info.flow as usize;
         let length = self.around.buffers.take(&info, buffer);
         if !info.is_data {
-            self.trace(now, &buffer[tun::HEADER..length])?;
+            self.trace(now, &buffer[tun::HEADER..length], info.flow)?;
         }
         if let Some(monitor) = self.around.monitors.get_mut(flow) {
             match (&info.segment, info.stamp) {
@@ -334,8 +334,8 @@ impl Network {
         Ok(Some(Delivery { to, hosts: self.plan.flows[flow].hosts, length, due }))
     }
 
-    fn trace(&mut self, now: Nanos, packet: &[u8]) -> io::Result<()> {
-        self.around.pcap.as_mut().map_or(Ok(()), |pcap| pcap.write(now, SENDERS, packet))
+    fn trace(&mut self, now: Nanos, packet: &[u8], flow: u32) -> io::Result<()> {
+        self.around.pcap.as_mut().map_or(Ok(()), |pcap| pcap.write(now, SENDERS, packet, flow))
     }
 
     /// When the links are to be looked at next for the series.

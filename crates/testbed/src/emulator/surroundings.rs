@@ -65,7 +65,7 @@ impl Observer<PacketInfo> for Surroundings {
 
     fn passed(&mut self, now: Nanos, port: PortId, info: &PacketInfo) {
         if let (Some(interface), Some(pcap)) = (self.interfaces.of_port(port), &mut self.pcap)
-            && let Err(error) = pcap.write(now, interface, self.buffers.packet(info))
+            && let Err(error) = pcap.write(now, interface, self.buffers.packet(info), info.flow)
         {
             self.fail(error);
         }

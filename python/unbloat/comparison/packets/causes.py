@@ -106,7 +106,8 @@ def cause_of(split: Split, shift_ms: float | None) -> Cause:
         reason = Cause("not recognised", "none of the known reasons fits")
     if shift_ms is None:
         return reason
-    return Cause(reason.kind, f"{reason.text}; B's packets had come {shift_ms:+.3f} ms later before")
+    when = "later" if shift_ms > 0 else "earlier"
+    return Cause(reason.kind, f"{reason.text}; B's packets had come {abs(shift_ms):.3f} ms {when} before")
 
 
 Recogniser = Callable[[Split], Cause | None]

@@ -105,10 +105,16 @@ def compare(a: Trace, b: Trace, fields: Collection[str] = FIELDS, names: tuple[s
 
 
 def matched(a: Sequence[Flow], b: Sequence[Flow]) -> tuple[list[tuple[Flow, Flow]], tuple[list[Flow], list[Flow]]]:
-    """Pair flows by their addresses and ports where these are the same in both traces, otherwise by the order of SYNs.
+    """Pair flows by their numbers in the scenario; without those by their addresses and ports where these are the same.
 
-    Gives the pairs, and what only one of the traces has.
+    Else only the order of SYNs is left, which delays on the way to the trace may change. Gives the pairs, and what only
+    one of the traces has.
     """
+    of_a, of_b = ({flow.number: flow for flow in flows if flow.number is not None} for flows in (a, b))
+    if len(of_a) == len(a) and len(of_b) == len(b):
+        pairs = [(flow, of_b[number]) for number, flow in sorted(of_a.items()) if number in of_b]
+        only = [[flow for flow in flows if flow.number not in other] for flows, other in ((a, of_b), (b, of_a))]
+        return pairs, (only[0], only[1])
     by_name = {flow.name: flow for flow in b}
     if len(by_name) == len(b) and {flow.name for flow in a} == set(by_name):
         return [(flow, by_name[flow.name]) for flow in a], ([], [])

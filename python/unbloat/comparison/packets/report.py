@@ -24,10 +24,15 @@ def text_of(comparison: Comparison) -> str:
     """Lay a comparison out for the terminal."""
     a, b = comparison.names
     parts = [f"A: {a}\nB: {b}", *notes(comparison)]
-    parts += [flow_text(number, flow) for number, flow in enumerate(comparison.flows)]
+    parts += [flow_text(number, flow) for number, flow in numbered(comparison)]
     for name, flows in zip("AB", comparison.unmatched, strict=True):
         parts += [f"only in {name}: {flow.name}, {len(flow.packets)} packets" for flow in flows]
     return "\n\n".join(parts)
+
+
+def numbered(comparison: Comparison) -> list[tuple[int, FlowComparison]]:
+    """Give each flow its number in the scenario, or without one that of its place."""
+    return [(place if flow.a.number is None else flow.a.number, flow) for place, flow in enumerate(comparison.flows)]
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -109,7 +114,7 @@ def dict_of(comparison: Comparison) -> dict[str, Any]:
         "fields": list(comparison.fields),
         "same": comparison.is_same,
         "at_senders_only": dict(zip("ab", comparison.at_senders, strict=True)),
-        "flows": [flow_dict(number, flow) for number, flow in enumerate(comparison.flows)],
+        "flows": [flow_dict(number, flow) for number, flow in numbered(comparison)],
         "only_in": {
             name: [flow.name for flow in flows] for name, flows in zip("ab", comparison.unmatched, strict=True)
         },

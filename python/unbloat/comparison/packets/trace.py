@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -79,6 +80,8 @@ class Flow:
     packets: list[Packet] = field(default_factory=list)
     until_ms: float = 0
     """From its first packet to the last one of the trace, of whichever flow."""
+    number: int | None = None
+    """Its number in the scenario, which the traces of `--pcap` have as a comment of the SYN."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +97,15 @@ def read(file: Path) -> Trace:
     """Read a trace; raises `InputError` if it is none, or holds no TCP."""
     try:
         with file.open("rb") as opened:
-            reader = dpkt.pcap.UniversalReader(FirstInterface(opened))
-            flows = flows_of(file, reader)
+            interface = FirstInterface(opened)
+            reader = dpkt.pcap.UniversalReader(interface)
+            flows = flows_of(file, reader, interface)
             at_senders = SENDERS in names(reader)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, dpkt.Error) as error:
-        raise InputError(f"{file}: is no packet trace (pcapng or pcap): {error or 'it ends too early'}") from None
+        why = str(error) or "it ends too early"  # dpkt.NeedData says nothing.
+        raise InputError(f"{file}: is no packet trace (pcapng or pcap): {why}") from None
     if not flows:
         raise InputError(f"{file}: holds no TCP over IPv4")
     return Trace(flows, at_senders)
@@ -112,12 +117,15 @@ HEAD = 8
 """Bytes of a block's type and length."""
 MAGIC = 0x1A2B3C4D
 """What follows them in a file's first block, in the file's byte order."""
+NUMBERED = re.compile(rb"flow (\d+)")
+"""What `--pcap` writes beside the SYN of each flow."""
 
 
 class FirstInterface:
     """A file as dpkt is to see it: of a pcapng file the packets of the first interface.
 
-    dpkt does not tell packets of different interfaces apart. It reads block by block, first eight bytes, then the rest.
+    dpkt tells neither packets of different interfaces apart nor what is said of a packet. It reads block by block,
+    first eight bytes, then the rest.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -127,6 +135,7 @@ class FirstInterface:
         self._order = next((order for order in "<>" if magic == struct.pack(f"{order}I", MAGIC)), None)
         self._rest = b""
         self._is_within_block = False
+        self._block = b""
         file.seek(0)
 
     def seek(self, to: int) -> None:
@@ -143,7 +152,17 @@ class FirstInterface:
         else:
             self._is_within_block = False
         held, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
-        return held + self._file.read(size - len(held) if size >= 0 else -1)
+        read = held + self._file.read(size - len(held) if size >= 0 else -1)
+        self._block = read if self._is_within_block else self._block + read
+        return read
+
+    def flow_number(self) -> int | None:
+        """Return the number of the flow that the packet read last opens, if its comment says so."""
+        if not self._order:
+            return None
+        packet = dpkt.pcapng.EnhancedPacketBlockLE if self._order == "<" else dpkt.pcapng.EnhancedPacketBlock
+        comments = (option.data for option in packet(self._block).opts if option.code == dpkt.pcapng.PCAPNG_OPT_COMMENT)
+        return next((int(found[1]) for comment in comments if (found := NUMBERED.fullmatch(comment))), None)
 
     def _next_head(self) -> bytes:
         """Read the start of the next block that is not another interface's packet."""
@@ -164,7 +183,7 @@ def names(reader: Any) -> set[bytes]:
     return {option.data for option in interface.opts if option.code == dpkt.pcapng.PCAPNG_OPT_IF_NAME}
 
 
-def flows_of(file: Path, reader: Any) -> list[Flow]:
+def flows_of(file: Path, reader: Any, interface: FirstInterface) -> list[Flow]:
     """Sort the packets by connection."""
     link = DATALINKS.get(reader.datalink())
     if link is None:
@@ -183,6 +202,8 @@ def flows_of(file: Path, reader: Any) -> list[Flow]:
         if known is None or known.is_reopened_by(ip.data):
             known = current[ends] = Connection(source, target, at_s)
             flows.append(known)
+            if ip.data.flags & (SYN | ACK) == SYN:
+                known.flow.number = interface.flow_number()
         known.add(at_s, ip)
         last_s = at_s
     for known in flows:

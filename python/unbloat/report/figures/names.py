@@ -109,10 +109,10 @@ class Path:
 
     @property
     def products(self) -> float | None:
-        """The buffer in bandwidth-delay products of the longest path."""
-        if self.limit_bytes is None or not self.mean_mbps or not self.rtts_ms or not self.rtts_ms[-1]:
+        """The buffer in bandwidth-delay products; none where flows have different round-trip times."""
+        if self.limit_bytes is None or not self.mean_mbps or len(self.rtts_ms) != 1 or not self.rtts_ms[0]:
             return None
-        return self.limit_bytes * 8 / (self.mean_mbps * 1e3 * self.rtts_ms[-1])
+        return self.limit_bytes * 8 / (self.mean_mbps * 1e3 * self.rtts_ms[0])
 
     @property
     def limit_ms(self) -> float | None:

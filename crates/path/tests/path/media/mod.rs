@@ -28,7 +28,7 @@ impl Packet for TestPacket {
     fn flow(&self) -> u32 {
         self.member
     }
-    fn hosts(&self) -> (u32, u32) {
-        (0, 1)
+    fn is_from_sender(&self) -> bool {
+        true
     }
 }
