@@ -17,6 +17,10 @@ pub trait Packet: Copy {
     fn band(&self) -> Option<u8> {
         None
     }
+    /// Whether its sender's host hands over another segment of the same buffer right behind it.
+    fn is_followed(&self) -> bool {
+        false
+    }
     /// Number of its connection, which both directions share.
     fn flow(&self) -> u32;
     /// The hosts that it comes from and goes to.
@@ -135,6 +139,7 @@ pub(crate) fn skb<P: Packet>(packet: &P, now: Nanos) -> Skb {
         ecn: packet.ecn(),
         tos: packet.tos(),
         band: None,
+        is_followed: false,
         flow_hash: flow_hash(packet.flow(), source, destination),
         source,
         destination,
