@@ -271,6 +271,15 @@ def refuse(cell: _core.Cell, on: str) -> None:
             compiler_warnings.show(str(path), text)
 
 
+def refuse_naming_cell(cell: _core.Cell, on: str) -> None:
+    """Do the same; the error says which cell of a sweep it is about."""
+    try:
+        refuse(cell, on)
+    except InputError as error:
+        axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
+        raise InputError(f"{error} (in the cell {axes})" if axes else str(error)) from None
+
+
 Work = Callable[["Mapping[Task, Planned]"], None]
 """Does the runs that are not kept yet."""
 
@@ -366,7 +375,7 @@ class Experiment:
 
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         for run in tasks.values():
-            refuse(run.cell, self.manner.on)
+            refuse_naming_cell(run.cell, self.manner.on)
         guest = self.manner.guest()
         cells = {task: run.cell for task, run in tasks.items()}
         place = {task: number for number, task in enumerate(tasks)}
