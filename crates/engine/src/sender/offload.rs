@@ -18,6 +18,12 @@ const RECENT_NS: u64 = 1_000_000;
 /// It is not put off if so large a part of the window is free (`net.ipv4.tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u32 = 3;
 
+/// `tcp_tso_autosize`: payload of a buffer, bytes. It is what leaves in 2^-`shift` s, and more on short paths.
+fn autosize(pacing_rate: u64, shift: u8, min_rtt_us: u32) -> u64 {
+    let on_short_path = SIZE_GOAL.checked_shr(min_rtt_us >> RTT_LOG).unwrap_or(0);
+    (pacing_rate >> shift).saturating_add(on_short_path).min(SIZE_GOAL)
+}
+
 impl Sender {
     /// `tcp_write_xmit`: as many buffers as the windows, the pacer and the host allow. Gives the count of segments.
     pub(super) fn send_buffers<T: Tap>(&mut self, env: &mut Env<T>, quota: u32) -> u32 {
@@ -44,13 +50,11 @@ impl Sender {
         quota.min(window).min(self.segments - self.board.nxt)
     }
 
-    /// `tcp_tso_segs`: segments of a buffer, what leaves in 2^-`sk_pacing_shift` s. On short paths it is more.
+    /// `tcp_tso_segs`: the most segments of a buffer.
     fn largest_buffer(&mut self, control: &Control) -> u32 {
         let least = control.min_tso_segs(&mut self.sk).unwrap_or(LEAST_SEGMENTS);
         let socket = &self.sk.inet_conn.sk;
-        let in_time = socket.sk_pacing_rate >> socket.sk_pacing_shift;
-        let on_short_path = SIZE_GOAL.checked_shr(self.sk.min_rtt_us() >> RTT_LOG).unwrap_or(0);
-        let bytes = in_time.saturating_add(on_short_path).min(SIZE_GOAL);
+        let bytes = autosize(socket.sk_pacing_rate, socket.sk_pacing_shift, self.sk.min_rtt_us());
         ((bytes / self.mss as u64) as u32).max(least)
     }
 
@@ -79,5 +83,19 @@ impl Sender {
             window::note_usage(&mut self.sk, true);
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 9 Mbit/s are 1098 bytes in a millisecond, less than two segments; 1 Gbit/s are more than a buffer holds; over
+    /// 1 ms even a slow flow has a quarter of a buffer.
+    #[test]
+    fn a_buffer_holds_a_millisecond_and_more_on_short_paths() {
+        let bytes = |mbps: u64, rtt_us| autosize(mbps * 125_000, 10, rtt_us);
+        assert_eq!([bytes(9, 50_000), bytes(100, 50_000), bytes(1000, 50_000)], [1098, 12_207, SIZE_GOAL]);
+        assert_eq!([bytes(9, 1100), autosize(u64::MAX, 10, 0)], [1098 + SIZE_GOAL / 4, SIZE_GOAL]);
     }
 }
