@@ -122,7 +122,7 @@ def test_what_waits_in_a_host_over_time(scenario: Write, kernel: str, small_queu
 @pytest.mark.parametrize("gso", [False, True], ids=["packets", "batches"])
 def test_how_many_packets_small_queues_hold(scenario: Write, kernel: str, gso: bool) -> None:
     """Of eight uploads there are sixteen, or sixteen buffers of two: as simulated, and what a shaper adds to each."""
-    file = scenario(UPLINK, f'{UPLOAD}\ncount = 8', top='warmup = "2s"\n[host.pc]', duration="5s")
+    file = scenario(UPLINK, f"{UPLOAD}\ncount = 8", top='warmup = "2s"\n[host.pc]', duration="5s")
     simulated, real = both(file, kernel, **{"host.pc.gso": gso})
     (ours,), (theirs,) = simulated["links"][:1], real["links"][:1]
     packet_ms = 8 * A_PACKET_BYTES / 9e3

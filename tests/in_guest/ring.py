@@ -31,7 +31,7 @@ ADDRESSES = {"near": "10.0.0.1", "far": "10.0.0.2"}
 SINK = (ADDRESSES["far"].encode(), 5000)
 """Bytes, for a text would need an encoding that the guest lacks."""
 PHASES = json.loads(Path("/guest/phases.json").read_text())
-"""Each phase: uploads, the most segments of a buffer, whether bytes in the ring are limited, seconds before and in it."""
+"""Of each: uploads, the most segments of a buffer, whether bytes in the ring are limited, seconds before and in it."""
 
 
 def say(*words: str) -> str:

@@ -271,10 +271,10 @@ def refuse(cell: _core.Cell, on: str) -> None:
             compiler_warnings.show(str(path), text)
 
 
-def refuse_naming_cell(cell: _core.Cell, on: str) -> None:
-    """Do the same; the error says which cell of a sweep it is about."""
+def check(cell: _core.Cell, on: str) -> None:
+    """Raise an error if a backend does not have what a cell asks for; it says which cell of a sweep that is."""
     try:
-        refuse(cell, on)
+        cell.check(on)
     except InputError as error:
         axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
         raise InputError(f"{error} (in the cell {axes})" if axes else str(error)) from None
@@ -308,7 +308,7 @@ class Experiment:
             raise InputError(f"only: picks none of the {count_of(len(cells), 'cell')}; the first one has {first}")
         if repeats is None:  # Of a sweep some cells may fail, and it says itself which.
             for cell in picked:
-                cell.check(manner.on)
+                check(cell, manner.on)
         where = manner.where()
         for cell in picked:
             self._plan(cell, where)
@@ -375,7 +375,7 @@ class Experiment:
 
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         for run in tasks.values():
-            refuse_naming_cell(run.cell, self.manner.on)
+            refuse(run.cell, self.manner.on)
         guest = self.manner.guest()
         cells = {task: run.cell for task, run in tasks.items()}
         place = {task: number for number, task in enumerate(tasks)}
