@@ -1,7 +1,7 @@
-"""What of uploads is in a host whose card has a ring, on a stock kernel in a guest and in the simulator.
+"""What of uploads is in a host whose device has a ring, on a stock kernel in a guest and in the simulator.
 
-The guest has two cards of QEMU's on one wire. The first takes a packet from its ring every so often, however many there
-are, and tells the kernel of each: a device with a ring, at a constant rate of packets. Nothing of ours is on the way.
+The guest has two network devices of QEMU's on one wire. The first takes a packet from its ring every so often, however
+many there are, and tells the kernel of each: so it sends at a constant rate of packets. Nothing of ours is on the way.
 """
 
 import json
@@ -19,9 +19,9 @@ from unbloat.guest import initramfs, kernels, modules, qemu
 
 INIT = Path(__file__).parent / "in_guest/ring.py"
 SINCE = (6, 11)
-"""That card has byte queue limits."""
+"""That device has byte queue limits."""
 FRAME, PACKET = 1514, 1500
-"""Bytes of a full packet, as the card counts them and as the simulator does."""
+"""Bytes of a full packet, as the device counts them and as the simulator does."""
 MBPS = 9
 EVERY_NS = round(FRAME * 8e3 / MBPS)
 IMPORTS = "ctypes, selectors, socket, struct, subprocess, threading, traceback"
@@ -107,12 +107,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, float]]:
             pytest.skip(f"the distribution's kernels are older than {SINCE[0]}.{SINCE[1]}")
         kernel = kernels.find_kernel(series)
         files = image(kernel, folder)
-    card = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
+    adapter = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
     command = [qemu.QEMU, *MACHINE, "-icount", qemu.CLOCK, "-kernel", kernel.image, "-initrd", files]
     command += ["-append", f"{qemu.KERNEL_ARGUMENTS} PATH=/usr/bin", "-serial", "stdio"]
     command += [word for end in "ab" for word in ("-netdev", f"hubport,id={end},hubid=0")]
-    command += ["-device", f"{card},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]
-    command += ["-device", f"{card},netdev=b,mac=52:54:00:00:00:02"]
+    command += ["-device", f"{adapter},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]
+    command += ["-device", f"{adapter},netdev=b,mac=52:54:00:00:00:02"]
     said = subprocess.run(command, capture_output=True, text=True, timeout=540, check=False)
     means = [json.loads(line) for line in re.findall(r"MEANS (\{.*\})", said.stdout)]
     assert len(means) == len(PHASES), said.stdout + said.stderr
@@ -120,7 +120,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, float]]:
 
 
 def simulated(file: Path, uploads: int, segments: int, limited: bool) -> dict[str, float]:
-    """Give the same means of the simulator, in the card's bytes."""
+    """Give the same means of the simulator, in the device's bytes."""
     changes: dict[str, Any] = {"flows.0.count": uploads, "host.pc.gso": segments > 1}
     changes["host.pc.byte_queue_limits"] = limited
     results = ub.run(file, changes, series="43ms")

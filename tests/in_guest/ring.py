@@ -1,6 +1,6 @@
-"""The init program of a guest whose network card has a ring: uploads, and what of them is in the host over time.
+"""The init program of a guest whose network device has a ring: uploads, and what of them is in the host over time.
 
-The card sends a packet every so often, whatever it is given, over a wire to a second card in a namespace of its own,
+The device sends a packet every so often, whatever it is given, over a wire to a second one in a namespace of its own,
 where a sink reads, 50 ms away. Parameters come on the kernel's command line, the answer goes to the console.
 """
 

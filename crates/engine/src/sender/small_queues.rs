@@ -218,7 +218,7 @@ impl Sender {
         }
     }
 
-    /// A buffer of these segments is handed to the host's network card.
+    /// A buffer of these segments is handed to the host's device.
     pub(super) fn enters_host(&mut self, segments: Range<u32>) {
         if self.small_queue.is_none() {
             return;
