@@ -92,8 +92,8 @@ impl Host {
         Ok(Host { namespace, tun, address, mtu })
     }
 
-    /// Lets TCP hand over several segments in one buffer, which the kernel splits behind the queue of its device, as for a
-    /// device that takes a segment at a time. It holds for connections that are made from now on.
+    /// Lets TCP hand over several segments in one buffer, which the kernel splits behind the queue of its device, as
+    /// for a device that takes a segment at a time. It holds for connections that are made from now on.
     ///
     /// # Errors
     /// Whatever the kernel refuses.
