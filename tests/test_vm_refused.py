@@ -44,13 +44,25 @@ def broken(tmp_path: Path) -> Path:
         ({"flows.0.profile": "newreno"}, "flows.0.profile: the kernel's TCP always"),
         ({"flows.0.cc": "dtpa_auto"}, "flows.0.cc: dtpa_auto runs in the simulator only"),
         ({"flows.0.params.bta": 1}, "flows.0.params.bta: reno has no parameter"),
-        ({"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]}, "flows.0.clock.drift: "),
+        (
+            {"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]},
+            r"flows.0.clock.drift: .* \(in the cell flows.0.clock.drift=100ppm\)$",
+        ),
     ],
 )
 @pytest.mark.usefixtures("boots")
 def test_a_run(small: Path, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ub.InputError, match=words):
         ub.run(small, changes, on="vm")
+
+
+@pytest.mark.usefixtures("boots")
+def test_a_family_s_evening_comes_to_a_guest() -> None:
+    """As its file says how, under each of its queues; where TCP fills them no kernel has all of them."""
+    with pytest.raises(BootedError):
+        ub.run("family-evening", {"sweep.small_queues": [{"label": "on"}]}, on="vm")
+    with pytest.raises(ub.InputError, match=r"small_queues: .* \(in the cell queue=fq_codel, small_queues=off\)$"):
+        ub.run("family-evening", on="vm")
 
 
 @pytest.mark.usefixtures("boots")

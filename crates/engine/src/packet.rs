@@ -52,7 +52,7 @@ pub struct Data {
     pub counts: bool,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
-    /// The class of its host's queue, from 1, that it was given there; 0 if none.
+    /// The class of its host's queue, from 1, that it was given there; 0 if none. With [`FOLLOWED`], if it is.
     pub class: u8,
 }
 
@@ -155,8 +155,11 @@ impl Ack {
 
 /// The class of a host's queue that stands for a band, which is counted from 0.
 pub fn class_of(band: u32) -> u8 {
-    u8::try_from(band).unwrap_or(u8::MAX).saturating_add(1)
+    band.min(FOLLOWED as u32 - 2) as u8 + 1
 }
+
+/// Beside the class of a data segment: another of the same buffer comes right behind it.
+pub const FOLLOWED: u8 = 128;
 
 /// The largest window scale (RFC 7323, section 2.3).
 const MAX_WINDOW_SCALE: u32 = 14;
@@ -238,10 +241,13 @@ impl path::Packet for Packet {
     }
     fn band(&self) -> Option<u8> {
         match self {
-            Packet::Data(data) => data.class.checked_sub(1),
+            Packet::Data(data) => (data.class & !FOLLOWED).checked_sub(1),
             Packet::Ack(ack) => ack.class.checked_sub(1),
             Packet::Datagram(datagram) => datagram.class.checked_sub(1),
         }
+    }
+    fn is_followed(&self) -> bool {
+        matches!(self, Packet::Data(data) if data.class & FOLLOWED != 0)
     }
     fn flow(&self) -> u32 {
         match self {

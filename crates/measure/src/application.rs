@@ -127,6 +127,7 @@ impl DelayMeter {
         stats.page_load_s_mean = seconds(self.delay.mean_ms());
         stats.page_load_s_p50 = seconds(self.delay.quantile_ms(0.5));
         stats.page_load_s_p95 = seconds(self.delay.quantile_ms(0.95));
+        stats.page_load_s_p99 = seconds(self.delay.quantile_ms(0.99));
         stats.page_load_s_max = seconds(self.delay.max_ms());
     }
 }

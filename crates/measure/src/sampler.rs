@@ -34,6 +34,8 @@ pub struct LinkSample {
     pub link: u32,
     /// Bytes and packets that wait.
     pub waiting: (u64, u64),
+    /// Of a host's device with a ring: bytes that it has taken and not sent, and what they are limited to.
+    pub ring: Option<(u64, Option<u64>)>,
     /// Drops since the start of the run.
     pub total_drops: u64,
     /// Bytes transmitted since the start of the run.
@@ -126,6 +128,8 @@ impl Sampler {
             link: link.link,
             queue_bytes: link.waiting.0,
             queue_packets: link.waiting.1,
+            ring_bytes: link.ring.map(|(bytes, _)| bytes),
+            bql_limit_bytes: link.ring.and_then(|(_, limit)| limit),
             drops: link.total_drops,
             throughput_mbps: self.mbps(link.total_sent - before),
         });

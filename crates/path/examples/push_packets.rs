@@ -42,6 +42,7 @@ fn main() {
             ecn: if flow & 1 == 0 { Ecn::Ect0 } else { Ecn::NotEct },
             tos: 0,
             band: None,
+            is_followed: false,
             flow_hash: flow.wrapping_mul(0x9e37_79b1),
             source: flow / 2,
             destination: flow,

@@ -92,7 +92,7 @@ impl AccessPort {
     /// This instant for the series, as link number `link`.
     pub fn sample(&self, now: Nanos, link: u32) -> LinkSample {
         let waiting = self.backlog(now);
-        LinkSample { link, waiting, total_drops: 0, total_sent: self.total_bytes.saturating_sub(waiting.0) }
+        LinkSample { link, waiting, ring: None, total_drops: 0, total_sent: self.total_bytes.saturating_sub(waiting.0) }
     }
 
     /// Its record.

@@ -45,8 +45,9 @@ impl EgressPort {
     /// Hands a packet over at `now`, which never decreases from call to call. Drops are told of by the next step, which
     /// is due at once: the sender is busy with sending.
     pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
-        let band = packets.get(transit.id).band();
-        self.card.offer_skb(now, Skb { band, ..packets.skb(transit.id, now) }, transit, packets);
+        let packet = packets.get(transit.id);
+        let (band, is_followed) = (packet.band(), packet.is_followed());
+        self.card.offer_skb(now, Skb { band, is_followed, ..packets.skb(transit.id, now) }, transit, packets);
         self.note_drops(now);
     }
 
@@ -87,9 +88,9 @@ impl EgressPort {
         Step::Left(left.id)
     }
 
-    /// This instant for the series, as link number `link`.
-    pub fn sample(&self, link: u32) -> LinkSample {
-        self.card.sample(link)
+    /// The instant `now` for the series, as link number `link`.
+    pub fn sample(&self, now: Nanos, link: u32) -> LinkSample {
+        LinkSample { ring: self.card.qdisc().in_device(self.card.is_idle(now)), ..self.card.sample(link) }
     }
 
     /// Transmitter and channel, with the port's statistics.

@@ -137,6 +137,7 @@ impl FifoPort {
         LinkSample {
             link,
             waiting: self.backlog(),
+            ring: None,
             total_drops: stats.total_drops,
             total_sent: stats.total_bytes - self.queue.bytes(),
         }

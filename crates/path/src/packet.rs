@@ -17,6 +17,10 @@ pub trait Packet: Copy {
     fn band(&self) -> Option<u8> {
         None
     }
+    /// Whether its sender's host hands over another segment of the same buffer right behind it.
+    fn is_followed(&self) -> bool {
+        false
+    }
     /// Number of its connection, which both directions share.
     fn flow(&self) -> u32;
     /// Whether it comes from the sender of its connection, not from the receiver.
@@ -163,6 +167,7 @@ impl<P: Packet> Pool<P> {
             ecn: packet.ecn(),
             tos: packet.tos(),
             band: None,
+            is_followed: false,
             flow_hash: flow_hash(flow, source, destination),
             source,
             destination,

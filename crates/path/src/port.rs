@@ -83,7 +83,7 @@ impl<X: ExternalPort> Port<X> {
             Port::Queued(port) => Some(port.sample(link)),
             Port::External(port) => Some(port.sample(link)),
             Port::Access(port) => Some(port.sample(now, link)),
-            Port::Egress(port) => Some(port.sample(link)),
+            Port::Egress(port) => Some(port.sample(now, link)),
             Port::Delay(_) | Port::Member(_) => None,
         }
     }

@@ -148,6 +148,16 @@ impl<Q: Qdisc> QueuedPort<Q> {
         }
     }
 
+    /// The discipline.
+    pub(crate) fn qdisc(&self) -> &Q {
+        &self.qdisc
+    }
+
+    /// Whether all that came has been transmitted at `now`.
+    pub(crate) fn is_idle(&self, now: Nanos) -> bool {
+        self.backlog().1 == 0 && self.output.free_at() <= now
+    }
+
     /// Bytes and packets that wait.
     pub fn backlog(&self) -> (u64, u64) {
         self.qdisc.backlog()
@@ -156,7 +166,13 @@ impl<Q: Qdisc> QueuedPort<Q> {
     /// This instant for the series, as link number `link`.
     pub fn sample(&self, link: u32) -> LinkSample {
         let stats = &self.output.stats;
-        LinkSample { link, waiting: self.backlog(), total_drops: stats.total_drops, total_sent: stats.total_bytes }
+        LinkSample {
+            link,
+            waiting: self.backlog(),
+            ring: None,
+            total_drops: stats.total_drops,
+            total_sent: stats.total_bytes,
+        }
     }
 }
 

@@ -34,6 +34,7 @@ pub struct Topology<'a> {
 struct Device {
     ring: u32,
     byte_queue_limits: bool,
+    gso: bool,
 }
 
 /// A port to be made.
@@ -54,8 +55,8 @@ impl<'a> Topology<'a> {
         let link = |(number, link): (usize, &DuplexLink)| {
             let forward = Box::new(link.forward.clone());
             let forward = match scenario.hosts.iter().find(|host| host.uplink == number) {
-                Some(Host { ring, byte_queue_limits, .. }) => {
-                    Planned::Egress(forward, Device { ring: *ring, byte_queue_limits: *byte_queue_limits })
+                Some(&Host { ring, byte_queue_limits, gso, .. }) => {
+                    Planned::Egress(forward, Device { ring, byte_queue_limits, gso })
                 }
                 None => Planned::Direction(forward),
             };
@@ -134,13 +135,14 @@ impl<'a> Topology<'a> {
                     let Scenario { warmup, duration, .. } = *self.scenario;
                     Port::Access(AccessPort::new(name.clone(), *rate, *delay, warmup, duration))
                 }
-                Planned::Egress(link, Device { ring, byte_queue_limits }) => {
+                Planned::Egress(link, Device { ring, byte_queue_limits, gso }) => {
                     let purpose = purpose(number);
                     let ours = || {
                         let Scenario { seed, warmup, duration, .. } = *self.scenario;
                         let output = |link: &Link| LinkOutput::new(link, seed, purpose, warmup, duration);
                         let discipline = discipline_of(link, self.scenario, purpose);
                         let device = DeviceRing::new(discipline, *ring, *byte_queue_limits);
+                        let device = if *gso { device.with_batches() } else { device };
                         Port::Egress(Box::new(EgressPort::new(link, device, output)))
                     };
                     external(link, purpose)?.map_or_else(ours, Port::External)

@@ -29,6 +29,7 @@ number!(u32, "<u4", |value| value);
 number!(u64, "<u8", |value| value);
 number!(Option<f64>, "<f8", |value| value.unwrap_or(f64::NAN));
 number!(Option<u32>, "<f8", |value| value.map_or(f64::NAN, f64::from));
+number!(Option<u64>, "<f8", |value| value.map_or(f64::NAN, |value| value as f64));
 
 /// `{table: {column: (dtype, bytes)}}`.
 pub fn tables<'py>(py: Python<'py>, series: &Series, scenario: &Scenario) -> PyResult<Bound<'py, PyDict>> {
@@ -69,7 +70,11 @@ fn flows<'py>(py: Python<'py>, rows: &FlowSeries) -> PyResult<Bound<'py, PyDict>
 }
 
 fn links<'py>(py: Python<'py>, rows: &LinkSeries, scenario: &Scenario) -> PyResult<Bound<'py, PyDict>> {
-    let table = table!(py, rows, [time_s, link, queue_bytes, queue_packets, drops, throughput_mbps])?;
+    let table = table!(
+        py,
+        rows,
+        [time_s, link, queue_bytes, queue_packets, ring_bytes, bql_limit_bytes, drops, throughput_mbps]
+    )?;
     put(&table, "capacity_mbps", &capacities(rows, scenario))?;
     Ok(table)
 }

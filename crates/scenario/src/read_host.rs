@@ -18,6 +18,7 @@ pub(crate) fn hosts(sections: &[Section], reader: &Reader) -> Vec<Host> {
         uplink: NO_LINK,
         classifier: reader.mechanism(section, "classifier", "classifier_params"),
         small_queues: section.need("small_queues"),
+        gso: section.need("gso"),
         pacing_shift: section.read::<u64>("pacing_shift").map(|shift| shift as u8),
         ring: section.need::<u64>("ring") as u32,
         byte_queue_limits: section.need("byte_queue_limits"),

@@ -174,6 +174,7 @@ pub struct AppStats {
     pub page_load_s_mean: Option<f64>,
     pub page_load_s_p50: Option<f64>,
     pub page_load_s_p95: Option<f64>,
+    pub page_load_s_p99: Option<f64>,
     pub page_load_s_max: Option<f64>,
     /// From the start of a film until it plays.
     pub startup_s: Option<f64>,
@@ -346,6 +347,8 @@ pub struct LinkRow {
     pub link: u32,
     pub queue_bytes: u64,
     pub queue_packets: u64,
+    pub ring_bytes: Option<u64>,
+    pub bql_limit_bytes: Option<u64>,
     pub drops: u64,
     pub throughput_mbps: f64,
 }
@@ -397,10 +400,21 @@ pub struct LinkSeries {
     pub link: Vec<u32>,
     pub queue_bytes: Vec<u64>,
     pub queue_packets: Vec<u64>,
+    /// What a host's device has taken and not sent, the packet under way included; none unless it has a ring.
+    #[serde(skip_serializing_if = "has_no_rings")]
+    pub ring_bytes: Vec<Option<u64>>,
+    /// What that is limited to; none without byte queue limits.
+    #[serde(skip_serializing_if = "has_no_rings")]
+    pub bql_limit_bytes: Vec<Option<u64>>,
     /// Since the start of the run.
     pub drops: Vec<u64>,
     /// Over the step that ends here.
     pub throughput_mbps: Vec<f64>,
+}
+
+/// A network without hosts shows nothing of their devices.
+fn has_no_rings(bytes: &[Option<u64>]) -> bool {
+    bytes.iter().all(Option::is_none)
 }
 
 impl LinkSeries {
@@ -409,6 +423,8 @@ impl LinkSeries {
         self.link.push(row.link);
         self.queue_bytes.push(row.queue_bytes);
         self.queue_packets.push(row.queue_packets);
+        self.ring_bytes.push(row.ring_bytes);
+        self.bql_limit_bytes.push(row.bql_limit_bytes);
         self.drops.push(row.drops);
         self.throughput_mbps.push(row.throughput_mbps);
     }

@@ -204,6 +204,9 @@ fn shared_pair(number: u32, host: &model::Host, plan: &Plan, hosts: &Hosts, ecn:
             group.tcp_rmem.map_or(Ok(()), stack::tune_receive_buffers)
         })
     };
+    if host.gso {
+        pair.sender.allow_batches()?;
+    }
     tune(&pair.sender, &host.send_buffer)?;
     tune(&pair.receiver, &SendBuffer::default())?;
     Ok(pair)

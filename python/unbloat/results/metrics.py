@@ -148,6 +148,7 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
      "Of `web`: mean time from asking for a page until its last object has arrived."),
     ("page_load_p50", "page_load_s_p50", "p50", "s", MEAN, "Median of these times."),
     ("page_load_p95", "page_load_s_p95", "p95", "s", MEAN, "95th percentile of these times."),
+    ("page_load_p99", "page_load_s_p99", "p99", "s", MEAN, "99th percentile of these times."),
     ("page_load_max", "page_load_s_max", "max", "s", MAX, "Longest of these times."),
     ("startup", "startup_s", "start-up", "s", MEAN, "Of `video`: time from opening it until it plays."),
     ("stalls", "stalls", "stalls", "times", SUM, "Of `video`: how often it stops for want of data."),
@@ -360,6 +361,12 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("link", "Name of the link."),
         Column("queue_bytes", "Bytes that wait in the queue."),
         Column("queue_packets", "Packets that wait in the queue."),
+        Column(
+            "ring_bytes",
+            "Bytes that a host's device has taken and not sent, the packet under way included; empty unless it has a "
+            "ring (simulated hosts only). Those that wait are part of `queue_bytes`.",
+        ),
+        Column("bql_limit_bytes", "What they are limited to (byte queue limits); empty unless they are."),
         Column("drops", "Packets dropped since the start of the run."),
         Column("throughput_mbps", "Bytes transmitted over the step that ends here."),
         Column("capacity_mbps", "What the link could have transmitted in that step; empty for an access link."),

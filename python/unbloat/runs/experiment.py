@@ -304,6 +304,15 @@ def refuse(cell: _core.Cell, on: str) -> None:
             compiler_warnings.show(str(path), text)
 
 
+def check(cell: _core.Cell, on: str) -> None:
+    """Raise an error if a backend does not have what a cell asks for; it says which cell of a sweep that is."""
+    try:
+        cell.check(on)
+    except InputError as error:
+        axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
+        raise InputError(f"{error} (in the cell {axes})" if axes else str(error)) from None
+
+
 Work = Callable[["Mapping[Task, Planned]"], None]
 """Does the runs that are not kept yet."""
 
@@ -329,7 +338,7 @@ class Experiment:
         chosen = [cells[number] for number in picked(only, [dict(cell.axes) for cell in cells])]
         if repeats is None:  # Of a sweep some cells may fail, and it says itself which.
             for cell in chosen:
-                cell.check(manner.on)
+                check(cell, manner.on)
         where = manner.where()
         for cell in chosen:
             self._plan(cell, where)

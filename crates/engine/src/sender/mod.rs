@@ -5,6 +5,7 @@
 //! * `rack`: which segments are lost
 //! * `timers`: retransmission timeout, tail loss probe, reordering timer
 //! * `transmit`: what is sent when
+//! * `offload`: which segments are handed over in one buffer
 //! * `small_queues`: how much of that may wait in the sender's own host, and in which band
 //! * `send_buffer`: what the application of a sender on a host finds room for
 //! * `gate`: waiting before each window
@@ -20,6 +21,7 @@ mod gate;
 mod invariants;
 #[cfg(test)]
 mod kept_members;
+mod offload;
 mod rack;
 mod rate;
 mod recovery;

@@ -14,7 +14,7 @@ use scenario::model::{self, SendTuning};
 use scenario::units::Nanos;
 
 /// What a buffer of TCP's holds at most, bytes (`sk_gso_max_size` without `MAX_TCP_HEADER`; `tcp_xmit_size_goal`).
-const SIZE_GOAL: u64 = 65_536 - 1 - 320;
+pub(super) const SIZE_GOAL: u64 = 65_536 - 1 - 320;
 /// `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`, and the same of `struct sk_buff`.
 const SHARED_INFO: u64 = 320;
 const SK_BUFF: u64 = 256;
@@ -24,11 +24,22 @@ const LEAST_WINDOW: u32 = 10;
 /// Congestion windows that a send buffer has room for, unless the control says otherwise.
 const WINDOWS: u32 = 2;
 
+/// Segments in the buffer.
+#[derive(Clone, Copy)]
+struct Held {
+    sent: u32,
+    unsent: u32,
+}
+
 /// An application that writes, and what it has written.
 pub struct SendBuffer {
     rules: model::SendBuffer,
     /// Memory of a full segment in the buffer.
     segment: u64,
+    /// The same once it was sent: in a buffer with fewer others.
+    sent_segment: u64,
+    /// Sent segments share heads, too.
+    offloads: bool,
     /// Memory for which room is made a segment.
     unit: u64,
     /// `sk_sndbuf`
@@ -45,20 +56,31 @@ pub struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// An empty one, for segments with `mss` bytes of payload, of which the application wants to write so many.
-    fn new(rules: model::SendBuffer, mss: u32, wanted: u32, last_payload: u32, meter: SendBufferMeter) -> SendBuffer {
+    /// An empty one, for segments with `mss` bytes of payload, of which the application wants to write so many. It
+    /// writes them into buffers of many segments, or each into its own.
+    fn new(
+        rules: model::SendBuffer,
+        are_shared: bool,
+        mss: u32,
+        wanted: u32,
+        last_payload: u32,
+        meter: SendBufferMeter,
+    ) -> SendBuffer {
         let mss = mss as u64;
         let own = HEAD + mss;
+        let shared = mss + HEAD.div_ceil((SIZE_GOAL / mss).max(1));
         let (segment, unit) = match rules.tuning {
             SendTuning::TwiceCwnd => (own, own),
             SendTuning::Linux => {
-                let shared = mss + HEAD.div_ceil((SIZE_GOAL / mss).max(1));
-                (shared, (mss + MAX_TCP_HEADER + SHARED_INFO).next_power_of_two() + SK_BUFF)
+                let unit = (mss + MAX_TCP_HEADER + SHARED_INFO).next_power_of_two() + SK_BUFF;
+                (if are_shared { shared } else { own }, unit)
             }
         };
         SendBuffer {
             rules,
             segment,
+            sent_segment: segment,
+            offloads: are_shared && rules.tuning == SendTuning::Linux,
             unit,
             sndbuf: rules.default.0,
             wanted,
@@ -69,9 +91,9 @@ impl SendBuffer {
         }
     }
 
-    /// `sk_wmem_queued` with so many segments.
-    fn queued(&self, segments: u32) -> u64 {
-        segments as u64 * self.segment
+    /// `sk_wmem_queued` with so many segments, some of them unsent.
+    fn queued(&self, Held { sent, unsent }: Held) -> u64 {
+        sent as u64 * self.sent_segment + unsent as u64 * self.segment
     }
 
     /// `sk_stream_memory_free`, with `wake` 0, and 1 before a writer that waits goes on.
@@ -92,8 +114,9 @@ impl SendBuffer {
 
 impl Sender {
     /// Gives the sender a send buffer, into which its application writes.
-    pub(super) fn write_through_buffer(&mut self, rules: model::SendBuffer, meter: SendBufferMeter) {
-        self.send_buffer = Some(Box::new(SendBuffer::new(rules, self.mss, self.segments, self.last_payload, meter)));
+    pub(super) fn write_through_buffer(&mut self, rules: model::SendBuffer, offloads: bool, meter: SendBufferMeter) {
+        let (mss, wanted, last_payload) = (self.mss, self.segments, self.last_payload);
+        self.send_buffer = Some(Box::new(SendBuffer::new(rules, offloads, mss, wanted, last_payload, meter)));
         (self.segments, self.last_payload) = (0, self.mss);
     }
 
@@ -101,7 +124,7 @@ impl Sender {
     /// has it.
     pub fn serve_application(&mut self, meter: SendBufferMeter) {
         if self.send_buffer.is_none() {
-            self.write_through_buffer(model::SendBuffer::default(), meter);
+            self.write_through_buffer(model::SendBuffer::default(), true, meter);
         }
         let Some(buffer) = &mut self.send_buffer else { return };
         (buffer.wanted, buffer.closed) = (0, false);
@@ -155,14 +178,21 @@ impl Sender {
         }
     }
 
-    /// Segments that the buffer holds, and those of them that were not sent.
-    fn held_and_unsent(&self) -> (u32, u32) {
-        (self.segments - self.board.una, self.segments - self.board.nxt)
+    fn held(&self) -> Held {
+        Held { sent: self.board.nxt - self.board.una, unsent: self.segments - self.board.nxt }
+    }
+
+    /// So many segments share a head when they are sent (`tcp_fragment` splits the buffers that were written).
+    pub(super) fn share_heads(&mut self, segments: u32) {
+        let mss = self.mss as u64;
+        if let Some(buffer) = self.send_buffer.as_mut().filter(|buffer| buffer.offloads) {
+            buffer.sent_segment = mss + HEAD.div_ceil(segments.into());
+        }
     }
 
     /// `tcp_check_space`: an application that waits for room writes on if there is some. True if it has written.
     fn fill_send_buffer(&mut self, control: &Control) -> bool {
-        let (held, unsent) = self.held_and_unsent();
+        let mut held = self.held();
         let in_flight = self.sk.packets_in_flight();
         let Some(buffer) = &self.send_buffer else { return false };
         let always = buffer.rules.tuning == SendTuning::TwiceCwnd;
@@ -172,17 +202,17 @@ impl Sender {
         }
         let mss = self.mss as u64;
         let Some(buffer) = &mut self.send_buffer else { return false };
-        let (first, mut written, mut held, mut unsent) = (self.segments, self.segments, held, unsent);
-        if !buffer.waits || buffer.wakes(buffer.queued(held), unsent as u64 * mss) {
-            while written < buffer.wanted && buffer.has_room(buffer.queued(held), unsent as u64 * mss, 0) {
-                (written, held, unsent) = (written + 1, held + 1, unsent + 1);
+        let (first, mut written) = (self.segments, self.segments);
+        if !buffer.waits || buffer.wakes(buffer.queued(held), held.unsent as u64 * mss) {
+            while written < buffer.wanted && buffer.has_room(buffer.queued(held), held.unsent as u64 * mss, 0) {
+                (written, held.unsent) = (written + 1, held.unsent + 1);
             }
             buffer.waits = written < buffer.wanted;
         }
         let is_last = buffer.closed && written == buffer.wanted && buffer.wanted != ENDLESS;
         let last_payload = if is_last { buffer.last_payload } else { self.mss };
         if written > first {
-            self.note_application_limit(unsent - (written - first));
+            self.note_application_limit(held.unsent - (written - first));
             (self.segments, self.last_payload) = (written, last_payload);
             self.writing.wrote_to(written, self.board.una, self.board.nxt);
         }
@@ -202,7 +232,7 @@ impl Sender {
 
     /// The socket's members that tell of the buffer.
     pub(super) fn show_send_buffer(&mut self) {
-        let (held, _) = self.held_and_unsent();
+        let held = self.held();
         let written = self.seq(self.segments);
         let Some(buffer) = &self.send_buffer else { return };
         self.sk.write_seq = written;
@@ -213,14 +243,14 @@ impl Sender {
     /// Memory in the buffer and memory that it may take, bytes; none unless the sender is on a host.
     pub fn send_buffer_memory(&self) -> Option<(u32, u32)> {
         self.small_queue.as_ref()?;
-        let (held, _) = self.held_and_unsent();
+        let held = self.held();
         self.send_buffer.as_ref().map(|buffer| (buffer.queued(held) as u32, buffer.sndbuf as u32))
     }
 
     /// Payload in the buffer, and of that what was not sent, bytes.
     pub(super) fn buffered_bytes(&self) -> (u32, u32) {
-        let (held, unsent) = self.held_and_unsent();
-        (held * self.mss, unsent * self.mss)
+        let Held { sent, unsent } = self.held();
+        ((sent + unsent) * self.mss, unsent * self.mss)
     }
 
     /// The application writes into the buffer as far as there is room, and TCP sends what it may.
@@ -235,10 +265,11 @@ impl Sender {
 
     /// What the buffer holds, against its size and the window, when a packet leaves TCP.
     pub(super) fn note_send_buffer(&mut self, now: Nanos) {
-        let (held, _) = self.held_and_unsent();
+        let held = self.held();
         let cwnd = self.sk.snd_cwnd;
         if let Some(buffer) = &mut self.send_buffer {
-            buffer.meter.note(now, buffer.queued(held), buffer.sndbuf, held as f64 / cwnd as f64);
+            let windows = (held.sent + held.unsent) as f64 / cwnd as f64;
+            buffer.meter.note(now, buffer.queued(held), buffer.sndbuf, windows);
         }
     }
 
@@ -257,7 +288,7 @@ mod tests {
     fn buffer(tuning: SendTuning, max: u64) -> SendBuffer {
         let rules = model::SendBuffer { default: Bytes(16_384), max: Bytes(max), tuning, notsent_lowat: None };
         let interval = Interval { from: Nanos::ZERO, to: Nanos::NEVER };
-        SendBuffer::new(rules, 1448, ENDLESS, 1448, SendBufferMeter::new(interval, Nanos::ZERO))
+        SendBuffer::new(rules, true, 1448, ENDLESS, 1448, SendBufferMeter::new(interval, Nanos::ZERO))
     }
 
     /// 87 040 bytes are what `ss -m` shows of a new connection.
@@ -287,8 +318,10 @@ mod tests {
     fn a_writer_waits_until_a_third_is_free() {
         let mut twice = buffer(SendTuning::TwiceCwnd, 1 << 30);
         twice.grow_for(30, 1);
-        let at =
-            |twice: &SendBuffer, held| (twice.has_room(twice.queued(held), 0, 0), twice.wakes(twice.queued(held), 0));
+        let at = |twice: &SendBuffer, sent| {
+            let queued = twice.queued(Held { sent, unsent: 0 });
+            (twice.has_room(queued, 0, 0), twice.wakes(queued, 0))
+        };
         assert_eq!(
             [30, 29, 21, 20].map(|held| at(&twice, held)),
             [(false, false), (true, false), (true, false), (true, true)]

@@ -12,6 +12,7 @@ use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
 use scenario::model::{Host, Link, Service};
 use scenario::units::Nanos;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`
@@ -37,9 +38,22 @@ pub struct SmallQueue {
     /// Memory of the packets that have not left the host, bytes. The kernel's `sk_wmem_alloc` is one byte more.
     wmem_alloc: u64,
     /// The segments among them, in the order in which they came.
-    segments: VecDeque<u32>,
+    segments: VecDeque<InHost>,
+    /// TCP hands over several segments in a buffer.
+    offloads: bool,
+    /// When it handed over the last, by the socket's clock, ns.
+    last_at: u64,
     /// Somebody waits for a packet to leave (`TSQ_THROTTLED`).
     throttled: bool,
+}
+
+/// A segment in the host.
+struct InHost {
+    segment: u32,
+    /// The first of its buffer.
+    first: u32,
+    /// Memory that counts for it, bytes.
+    truesize: u64,
 }
 
 impl SmallQueue {
@@ -70,8 +84,9 @@ impl Sender {
         if let Some(shift) = host.pacing_shift.or(of_driver) {
             self.sk.inet_conn.sk.sk_pacing_shift = shift;
         }
-        self.small_queue = Some(SmallQueue::new(host.small_queues, classifier));
-        self.write_through_buffer(host.send_buffer, meter);
+        let offloads = host.gso;
+        self.small_queue = Some(SmallQueue { offloads, ..SmallQueue::new(host.small_queues, classifier) });
+        self.write_through_buffer(host.send_buffer, host.gso, meter);
     }
 
     /// Whether it is told when a packet has left its host.
@@ -84,30 +99,41 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn send_through_small_queue<T: Tap>(&mut self, env: &mut Env<T>, quota: u32) -> u32 {
-        let sent = self.send_new_segments(env, quota, Sender::host_takes_next);
+        let sent = match &self.small_queue {
+            Some(SmallQueue { offloads: true, .. }) => self.send_buffers(env, quota),
+            _ => self.send_new_segments(env, quota, |sender, env| sender.host_takes_next(env, 1)),
+        };
         self.show_send_buffer();
         sent
     }
 
-    /// `tcp_small_queue_check` of the next new segment, which counts as in the host from here on. False if it has to
-    /// wait until a packet has left; the sender is told then.
-    pub(super) fn host_takes_next<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
-        let takes = !self.is_held(self.board.nxt, Send::First) && self.host_has_room(env, self.board.nxt);
+    /// `tcp_small_queue_check` of a buffer with so many new segments, which count as in the host from here on. False if
+    /// it has to wait until a packet has left; the sender is told then.
+    pub(super) fn host_takes_next<T: Tap>(&mut self, env: &mut Env<T>, segments: u32) -> bool {
+        let next = self.board.nxt..self.board.nxt + segments;
+        let takes = !self.is_held(next.clone(), Send::First) && self.host_has_room(env, next.clone());
         if takes {
             self.note_send_buffer(env.now);
-            self.enters_host(self.board.nxt);
+            self.enters_host(next);
         }
         takes
     }
 
-    /// Whether the host's classifier and its queue take a segment now. If not, the network has told of congestion
-    /// (`tcp_transmit_skb`).
-    pub(super) fn host_has_room<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
+    /// When the host was handed the last segments, by the socket's clock, ns.
+    pub(super) fn last_handed_over(&self) -> u64 {
+        self.small_queue.as_ref().map_or(0, |queue| queue.last_at)
+    }
+
+    /// Whether the host's classifier and its queue take a buffer of these segments now. If not, the network has told
+    /// of congestion (`tcp_transmit_skb`).
+    pub(super) fn host_has_room<T: Tap>(&mut self, env: &mut Env<T>, segments: Range<u32>) -> bool {
         if self.send_buffer.is_none() {
             return true;
         }
         let is_dropped = !self.choose_class(env.now, PacketKind::TcpData);
-        let (bytes, flow, tos, class) = (self.segment_bytes(segment) as u16, self.flow, self.tos, self.class);
+        let segment = segments.start;
+        let bytes = u16::try_from(segments.map(|segment| self.segment_bytes(segment)).sum::<u32>()).unwrap_or(u16::MAX);
+        let (flow, tos, class) = (self.flow, self.tos, self.class);
         let data = Data { flow, segment, tsval: 0, tsecr: 0, bytes, flags: 0, counts: false, tos, class };
         if !is_dropped && !env.network.refuses(env.now, data.route(), &Packet::Data(data)) {
             return true;
@@ -148,11 +174,11 @@ impl Sender {
 
     /// The same of a retransmission, which does not count yet: true while it has to wait.
     pub(super) fn small_queue_holds(&mut self, segment: u32) -> bool {
-        self.keeps_small_queue() && self.is_held(segment, Send::Again)
+        self.keeps_small_queue() && self.is_held(segment..segment + 1, Send::Again)
     }
 
-    fn is_held(&mut self, segment: u32, send: Send) -> bool {
-        let limit = self.small_queue_limit(segment, send);
+    fn is_held(&mut self, segments: Range<u32>, send: Send) -> bool {
+        let limit = self.small_queue_limit(segments, send);
         let Some(queue) = &mut self.small_queue else { return false };
         // The kernel holds a segment if `sk_wmem_alloc`, one byte more, is above the limit.
         let held = queue.is_limited && queue.wmem_alloc >= limit && self.sk.packets_out >= ALWAYS;
@@ -160,23 +186,28 @@ impl Sender {
         held
     }
 
-    fn small_queue_limit(&self, segment: u32, send: Send) -> u64 {
+    fn small_queue_limit(&self, segments: Range<u32>, send: Send) -> u64 {
         let socket = &self.sk.inet_conn.sk;
         let is_paced = socket.sk_pacing_status != 0;
-        limit(self.truesize(segment), socket.sk_pacing_rate, socket.sk_pacing_shift, is_paced, send)
+        limit(self.truesize(segments), socket.sk_pacing_rate, socket.sk_pacing_shift, is_paced, send)
     }
 
     /// How many segments the host takes at once.
     pub(super) fn host_takes_at_once(&self) -> u32 {
         let Some(queue) = self.small_queue.as_ref().filter(|queue| queue.is_limited) else { return u32::MAX };
-        let limit = self.small_queue_limit(self.board.nxt, Send::First);
-        let room = limit.saturating_sub(queue.wmem_alloc).div_ceil(self.truesize(self.board.nxt));
+        let next = self.board.nxt..self.board.nxt + 1;
+        let limit = self.small_queue_limit(next.clone(), Send::First);
+        let room = limit.saturating_sub(queue.wmem_alloc).div_ceil(self.truesize(next));
         u32::try_from(room).unwrap_or(u32::MAX).max(ALWAYS)
     }
 
-    /// Memory of a segment, bytes (`skb->truesize`).
-    fn truesize(&self, segment: u32) -> u64 {
-        HEAD + (self.segment_bytes(segment) - self.header) as u64
+    /// Memory of a buffer with these segments, bytes (`skb->truesize`).
+    fn truesize(&self, segments: Range<u32>) -> u64 {
+        HEAD + segments.map(|segment| self.payload(segment)).sum::<u64>()
+    }
+
+    fn payload(&self, segment: u32) -> u64 {
+        (self.segment_bytes(segment) - self.header) as u64
     }
 
     fn truesize_of(&self, data: &Data) -> u64 {
@@ -187,12 +218,20 @@ impl Sender {
         }
     }
 
-    /// A segment is handed to the host's network card.
-    pub(super) fn enters_host(&mut self, segment: u32) {
-        let truesize = self.truesize(segment);
-        let Some(queue) = &mut self.small_queue else { return };
-        queue.wmem_alloc += truesize;
-        queue.segments.push_back(segment);
+    /// A buffer of these segments is handed to the host's device.
+    pub(super) fn enters_host(&mut self, segments: Range<u32>) {
+        if self.small_queue.is_none() {
+            return;
+        }
+        let first = segments.start;
+        for segment in segments {
+            let head = if segment == first { HEAD } else { 0 };
+            let truesize = head + self.payload(segment);
+            let Some(queue) = &mut self.small_queue else { return };
+            queue.wmem_alloc += truesize;
+            queue.last_at = self.sk.tcp_clock_cache;
+            queue.segments.push_back(InHost { segment, first, truesize });
+        }
     }
 
     /// The same for a packet of the handshake.
@@ -203,15 +242,25 @@ impl Sender {
         }
     }
 
-    /// A packet is not in the host any more.
+    /// A packet is not in the host any more. The others of its buffer have heads of their own from then on
+    /// (`tcp_gso_segment`); the kernel splits it a little earlier, when it leaves the discipline.
     pub(super) fn leaves_host(&mut self, data: &Data) {
         let truesize = self.truesize_of(data);
         let Some(queue) = &mut self.small_queue else { return };
-        queue.wmem_alloc -= truesize;
-        if !data.is_handshake() {
-            // The first, but for what a queue discipline drops.
-            let place = queue.segments.iter().position(|segment| *segment == data.segment);
-            queue.segments.remove(place.expect("it has come"));
+        if data.is_handshake() {
+            queue.wmem_alloc -= truesize;
+            return;
+        }
+        // The first, but for what a queue discipline drops.
+        let place = queue.segments.iter().position(|there| there.segment == data.segment).expect("it has come");
+        let left = queue.segments.remove(place).expect("it is there");
+        queue.wmem_alloc -= left.truesize;
+        if left.segment == left.first {
+            let others = queue.segments.iter_mut().skip(place).take_while(|there| there.first == left.first);
+            for other in others {
+                other.truesize += HEAD;
+                queue.wmem_alloc += HEAD;
+            }
         }
     }
 
@@ -219,7 +268,7 @@ impl Sender {
     #[inline]
     pub(super) fn is_still_in_host(&mut self, segment: u32) -> bool {
         let Some(queue) = &mut self.small_queue else { return false };
-        let is_there = queue.segments.contains(&segment);
+        let is_there = queue.segments.iter().any(|there| there.segment == segment);
         queue.throttled |= is_there;
         is_there
     }

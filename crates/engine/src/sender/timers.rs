@@ -219,7 +219,7 @@ impl Sender {
             return sent;
         }
         self.sk.tlp_retrans = 0;
-        if self.gate_holds(env) || self.pacer_holds(env) || !self.host_takes_next(env) {
+        if self.gate_holds(env) || self.pacer_holds(env) || !self.host_takes_next(env, 1) {
             return false;
         }
         self.send_new_segment(env);

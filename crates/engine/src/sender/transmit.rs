@@ -216,10 +216,10 @@ impl Sender {
 
     /// `__tcp_retransmit_skb`: puts a segment on the wire again. False if it has not left the host.
     pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
-        if self.is_still_in_host(segment) || !self.host_has_room(env, segment) {
+        if self.is_still_in_host(segment) || !self.host_has_room(env, segment..segment + 1) {
             return false;
         }
-        self.enters_host(segment);
+        self.enters_host(segment..segment + 1);
         let fresh = rate::on_sent(&mut self.sk);
         let s = self.board.get_mut(segment);
         let Segment { sent_us, first_tx_us, delivered_us, delivered, delivered_ce, .. } = fresh;

@@ -1,8 +1,8 @@
 //! Hosts: send buffers, transmit queues, and who goes first there.
 
-use crate::world::{control_with, droptail, flow, phone_of_2013, run, scenario};
+use crate::world::{control_with, droptail, flow, phone_of_2013, run, run_with_series, scenario};
 use engine::Options;
-use scenario::model::{FlowGroup, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
+use scenario::model::{FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
 use scenario::queue::{Discipline, Prio};
 use scenario::records::{Flow, Run};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -210,4 +210,39 @@ count = 3
         let lone = goodputs[0] / goodputs.iter().sum::<f64>();
         assert!(shares.contains(&lone), "{mode}: {goodputs:?}");
     }
+}
+
+/// A host of today: small queues, a ring, and so many uploads whose windows are larger than what may wait.
+fn today(uploads: u32, gso: bool, byte_queue_limits: bool) -> (f64, f64) {
+    let mut s = phone(fifo(1000), 400, vec![FlowGroup { count: uploads, ..flow("cubic") }]);
+    s.hosts[0] = Host { small_queues: true, ring: 238, byte_queue_limits, gso, ..s.hosts[0].clone() };
+    s.hosts[0].send_buffer.tuning = SendTuning::Linux;
+    let links = run_with_series(&s, Nanos::from_millis(100)).1.links;
+    let of_uplink = |column: &dyn Fn(usize) -> Option<f64>| {
+        let rows = (0..links.link.len()).filter(|row| links.link[*row] == 0 && links.time_s[*row] > 10.0);
+        let values: Vec<_> = rows.map(|row| column(row).expect("it has a ring")).collect();
+        values.iter().sum::<f64>() / values.len() as f64 / 1500.0
+    };
+    // In the device, and in all: the packet under way is in the device, and waits no more.
+    let in_device = of_uplink(&|row| links.ring_bytes[row].map(|bytes| bytes as f64));
+    (in_device, of_uplink(&|row| Some(links.queue_bytes[row] as f64)) + 1.0)
+}
+
+/// As a guest with a device that takes one packet at a time (Linux 6.12): an upload has two packets in its host, and
+/// eight have sixteen, of which a limit of bytes leaves three in the device.
+#[test]
+fn each_upload_of_today_has_two_packets_in_its_host() {
+    let [one, eight, eight_unlimited] =
+        [(1, true), (8, true), (8, false)].map(|(uploads, limits)| today(uploads, false, limits));
+    assert_eq!((one, eight.1, eight_unlimited), ((2.0, 2.0), 16.0, (16.0, 16.0)));
+    assert!(eight.0 > 2.5 && eight.0 <= 3.0, "{}", eight.0);
+}
+
+/// With two segments in a buffer there are twice as many: two buffers of each upload, of which one may be half out. The
+/// guest has 3 to 5, and about 32.
+#[test]
+fn buffers_of_two_segments_hold_twice_as_much() {
+    let (one, eight) = (today(1, true, true), today(8, true, true));
+    assert!((4.0..5.0).contains(&one.1) && (3.0..=5.0).contains(&one.0), "{one:?}");
+    assert!((32.0..33.0).contains(&eight.1) && (3.0..4.0).contains(&eight.0), "{eight:?}");
 }

@@ -225,6 +225,7 @@ pub fn phone_of_2013(max: Bytes) -> Host {
         uplink: 0,
         classifier: None,
         small_queues: false,
+        gso: false,
         pacing_shift: None,
         ring: 0,
         byte_queue_limits: false,

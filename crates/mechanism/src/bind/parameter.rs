@@ -40,6 +40,9 @@ enum Unit {
     Plain,
 }
 
+/// Integers up to this may be meant as multiples, where a global counts in 1/1024: no parameter may be more.
+const LARGEST_MULTIPLE: i64 = 10;
+
 impl Parameter {
     /// The value without a setting.
     pub fn default(&self) -> String {
@@ -59,7 +62,7 @@ impl Parameter {
             Unit::Flag => "true or false",
             Unit::Time(_) => "a time such as \"100ms\"",
             Unit::Percent => "a share such as \"90%\"",
-            Unit::Per1024 => "a share such as \"70%\", or a number of 1/1024",
+            Unit::Per1024 => "a share such as \"70%\" or \"717/1024\"",
             Unit::Packets => "a number of packets",
             Unit::Bytes => "a size such as \"256kb\"",
             Unit::Plain => "a whole number",
@@ -81,6 +84,12 @@ impl Parameter {
             },
             (Unit::Bytes, ParamValue::Text(text)) => {
                 text.parse::<Bytes>().map_err(|e| format!("takes a size, and {e}"))?.0 as i64
+            }
+            (Unit::Per1024, ParamValue::Integer(number @ 1..=LARGEST_MULTIPLE)) => {
+                let percent = 100 * number;
+                return Err(format!(
+                    "takes a share: {number} may be {percent}% or {number}/1024, so write which it is"
+                ));
             }
             (Unit::Per1024 | Unit::Packets | Unit::Bytes | Unit::Plain, ParamValue::Integer(number)) => *number,
             _ => return Err(wrong()),

@@ -109,7 +109,12 @@ fn values_that_do_not_fit_are_refused_in_a_sentence() {
         (
             "beta",
             text("717/1000"),
-            "cubic_plus cannot be set up: beta takes a share such as \"70%\", or a number of 1/1024, not \"717/1000\"",
+            "cubic_plus cannot be set up: beta takes a share such as \"70%\" or \"717/1024\", not \"717/1000\"",
+        ),
+        (
+            "beta",
+            number(1),
+            "cubic_plus cannot be set up: beta takes a share: 1 may be 100% or 1/1024, so write which it is",
         ),
         ("hystart", number(1), "cubic_plus cannot be set up: hystart takes true or false, not 1"),
         ("eps_shift", ParamValue::Bool(true), "cubic_plus cannot be set up: eps_shift takes a whole number, not true"),

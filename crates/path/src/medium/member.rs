@@ -97,6 +97,12 @@ impl Member {
     /// This instant for the series, as link number `link`.
     pub fn sample(&self, link: u32) -> LinkSample {
         let stats = &self.stats;
-        LinkSample { link, waiting: self.waiting, total_drops: stats.total_drops, total_sent: stats.total_bytes }
+        LinkSample {
+            link,
+            waiting: self.waiting,
+            ring: None,
+            total_drops: stats.total_drops,
+            total_sent: stats.total_bytes,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A device's ring behind a queue discipline: packets that the device has taken before it can send them, so that the
 //! discipline decides about them no more.
 
+use super::batches::Batches;
 use super::packets::Packets;
 use super::{AnyQdisc, Qdisc, Skb};
 use crate::byte_queue_limits::ByteQueueLimits;
@@ -10,6 +11,8 @@ use scenario::units::Nanos;
 pub struct DeviceRing {
     qdisc: AnyQdisc,
     slots: u64,
+    /// Where buffers of several segments pass the discipline whole.
+    batches: Option<Batches>,
     waiting: Packets,
     limits: Option<ByteQueueLimits>,
     /// Bytes of the packet that the device sends.
@@ -24,7 +27,15 @@ impl DeviceRing {
     /// it; one without slots takes each packet when it can be sent.
     pub fn new(qdisc: AnyQdisc, slots: u32, has_limits: bool) -> DeviceRing {
         let limits = has_limits.then(ByteQueueLimits::default);
-        DeviceRing { qdisc, slots: slots.into(), waiting: Packets::default(), limits, under_way: 0, taken: None }
+        DeviceRing {
+            qdisc,
+            slots: slots.into(),
+            batches: None,
+            waiting: Packets::default(),
+            limits,
+            under_way: 0,
+            taken: None,
+        }
     }
 
     /// A discipline behind which there is no ring.
@@ -35,6 +46,20 @@ impl DeviceRing {
     /// The same, which remembers what the device takes.
     pub fn telling(self) -> DeviceRing {
         DeviceRing { taken: Some(vec![]), ..self }
+    }
+
+    /// The same, whose discipline sees a buffer of several segments as one packet. CAKE splits it by itself
+    /// (`split-gso`), which comes to the same as buffers of one.
+    pub fn with_batches(self) -> DeviceRing {
+        let batches = (!matches!(self.qdisc, AnyQdisc::Cake(_))).then(Batches::default);
+        DeviceRing { batches, ..self }
+    }
+
+    /// Bytes that the device has taken and not sent, and what they are limited to; none of a device without a ring. It
+    /// has sent all that was under way if `is_idle`.
+    pub fn in_device(&self, is_idle: bool) -> Option<(u64, Option<u64>)> {
+        let under_way = if is_idle { 0 } else { self.under_way.into() };
+        (self.slots > 0).then(|| (self.waiting.bytes() + under_way, self.limits.as_ref().map(ByteQueueLimits::limit)))
     }
 
     /// The packets that the device has taken since the last call, the first first.
@@ -48,10 +73,30 @@ impl DeviceRing {
         }
     }
 
+    /// The discipline's next packet, or the next segment of its latest buffer.
+    fn next_of_discipline(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
+        let Some(batches) = &mut self.batches else { return self.qdisc.dequeue(now, dropped) };
+        if !batches.is_splitting() {
+            let first = dropped.len();
+            let whole = self.qdisc.dequeue(now, dropped);
+            batches.drop_whole(dropped, first);
+            batches.split(whole?);
+        }
+        batches.next()
+    }
+
+    /// May the device be given another packet? It gets all segments of a buffer, as far as it has slots: the limit of
+    /// bytes is asked before a buffer (`dev_hard_start_xmit`).
+    fn has_room_in_device(&self) -> bool {
+        let is_splitting = self.batches.as_ref().is_some_and(Batches::is_splitting);
+        let is_within = || self.limits.as_ref().is_none_or(ByteQueueLimits::has_room);
+        self.waiting.len() < self.slots && (is_splitting || is_within())
+    }
+
     /// The device takes what it has room for.
     fn fill(&mut self, now: Nanos, dropped: &mut Vec<Skb>) {
-        while self.waiting.len() < self.slots && self.limits.as_ref().is_none_or(ByteQueueLimits::has_room) {
-            let Some(skb) = self.qdisc.dequeue(now, dropped) else { return };
+        while self.has_room_in_device() {
+            let Some(skb) = self.next_of_discipline(now, dropped) else { return };
             if let Some(limits) = &mut self.limits {
                 limits.queued(skb.bytes);
             }
@@ -59,17 +104,32 @@ impl DeviceRing {
             self.waiting.push(skb);
         }
     }
+
+    /// A whole buffer comes to the discipline.
+    fn enqueue_whole(&mut self, now: Nanos, whole: Skb, dropped: &mut Vec<Skb>) {
+        let first = dropped.len();
+        self.qdisc.enqueue(now, whole, dropped);
+        if let Some(batches) = &mut self.batches {
+            batches.drop_whole(dropped, first);
+        }
+    }
 }
 
 impl Qdisc for DeviceRing {
     fn enqueue(&mut self, now: Nanos, skb: Skb, dropped: &mut Vec<Skb>) {
-        self.qdisc.enqueue(now, skb, dropped);
+        match &mut self.batches {
+            None => self.enqueue_whole(now, skb, dropped),
+            Some(batches) => {
+                let complete = batches.join(skb);
+                complete.into_iter().flatten().for_each(|whole| self.enqueue_whole(now, whole, dropped));
+            }
+        }
         self.fill(now, dropped);
     }
 
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
         if self.slots == 0 {
-            let skb = self.qdisc.dequeue(now, dropped)?;
+            let skb = self.next_of_discipline(now, dropped)?;
             self.note_taken(&skb);
             return Some(skb);
         }
@@ -85,12 +145,14 @@ impl Qdisc for DeviceRing {
     }
 
     fn next(&self, now: Nanos) -> Nanos {
-        if self.waiting.is_empty() { self.qdisc.next(now) } else { now }
+        let is_splitting = self.batches.as_ref().is_some_and(Batches::is_splitting);
+        if self.waiting.is_empty() && !is_splitting { self.qdisc.next(now) } else { now }
     }
 
     fn backlog(&self) -> (u64, u64) {
         let (bytes, packets) = self.qdisc.backlog();
-        (bytes + self.waiting.bytes(), packets + self.waiting.len())
+        let (more_bytes, more) = self.batches.as_ref().map_or((0, 0), Batches::beyond);
+        (bytes + more_bytes + self.waiting.bytes(), packets + more + self.waiting.len())
     }
 
     fn has_room(&self, skb: &Skb) -> bool {
@@ -101,8 +163,9 @@ impl Qdisc for DeviceRing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::qdisc::Prio;
     use crate::qdisc::testing::skb;
+    use crate::qdisc::{Fifo, Prio};
+    use scenario::model::Limit;
     use scenario::queue;
 
     /// Five packets of the second band come, then an urgent one, before each is sent: how many go before it.
@@ -129,5 +192,34 @@ mod tests {
             [(0, false), (3, false), (100, false), (100, true)].map(|(n, b)| before_the_urgent_one(n, b)),
             [0, 3, 5, 1]
         );
+    }
+
+    /// Two buffers of two segments and a single one, in a queue with room for two packets: it counts buffers, so the
+    /// single one is dropped; without it both segments of a third. The device takes both segments of a buffer, although
+    /// the first fills its limit, and one that has slots for one takes the second later.
+    #[test]
+    fn a_buffer_passes_the_discipline_whole() {
+        let fifo = || AnyQdisc::Fifo(Fifo::new(Some(Limit::Packets(2)), None));
+        let segment = |id, is_followed| Skb { is_followed, ..skb(id, id / 2, false) };
+        for (slots, has_limits, held) in [(100, true, 3000), (1, false, 1500), (100, false, 7500)] {
+            let mut ring = DeviceRing::new(fifo(), slots, has_limits).with_batches();
+            let mut dropped = vec![];
+            for id in 0..2 {
+                ring.enqueue(Nanos::ZERO, segment(id, id == 0), &mut dropped);
+            }
+            for id in 2..5 {
+                ring.enqueue(Nanos::ZERO, segment(id, id == 2), &mut dropped);
+            }
+            assert_eq!((dropped.len(), ring.backlog()), (0, (7500, 5)), "{slots} slots");
+            assert_eq!(ring.in_device(true).map(|(bytes, _)| bytes), Some(held), "{slots} slots");
+            let order: Vec<_> =
+                (0..5).map(|ms| ring.dequeue(Nanos::from_millis(ms), &mut dropped).unwrap().id).collect();
+            assert_eq!((order, ring.backlog()), (vec![0, 1, 2, 3, 4], (0, 0)), "{slots} slots");
+        }
+        let (mut none, mut dropped) = (DeviceRing::none(fifo()).with_batches(), vec![]);
+        for id in 0..6 {
+            none.enqueue(Nanos::ZERO, segment(id, id % 2 == 0), &mut dropped);
+        }
+        assert_eq!((dropped.iter().map(|skb| skb.id).collect(), none.backlog()), (vec![4, 5], (6000, 4)));
     }
 }

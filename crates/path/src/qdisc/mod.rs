@@ -4,6 +4,7 @@
 //! and its defaults. What differs is said in the discipline's own file.
 
 mod any;
+mod batches;
 mod cake;
 mod chains;
 mod cobalt;
@@ -49,6 +50,8 @@ pub struct Skb {
     pub tos: u8,
     /// The band that its sender's host has chosen for it, if that is where it is.
     pub band: Option<u8>,
+    /// Another segment of the same buffer comes right behind it.
+    pub is_followed: bool,
     /// Hash of protocol, addresses and ports.
     pub flow_hash: u32,
     /// The host that it comes from.

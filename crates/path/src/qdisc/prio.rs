@@ -156,9 +156,10 @@ mod tests {
         assert_eq!(order(&mut pfifo_fast, &[0, 0, 0, 0x10, 0x10, 0x10]), [0x10, 0x10, 0, 0]);
     }
 
-    /// With a and then b, c in the second band: a goes, b, then d that has come to the first, c.
+    /// The vector of SORPC: with a, and b and c in the second band, a goes, b, then d that has come to the first, c. A
+    /// host's choice of band goes before the type of service.
     #[test]
-    fn a_host_s_choice_of_band_goes_before_the_type_of_service() {
+    fn bands_serve_a_b_d_c() {
         let mut prio = Prio::new(&queue::Prio { bands: 2, limit: 2 });
         let packet = |id, band| Skb { tos: 0x10, band: Some(band), ..skb(id, 1, false) };
         let mut dropped = vec![];

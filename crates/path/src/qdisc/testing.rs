@@ -11,6 +11,7 @@ pub fn skb(id: u32, flow: u32, ecn: bool) -> Skb {
         ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
         tos: 0,
         band: None,
+        is_followed: false,
         flow_hash: flow,
         source: flow,
         destination: 1000,

@@ -170,6 +170,7 @@ fn skb(id: u32, flow: u32, bytes: u32) -> Skb {
         ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][flow as usize % 3],
         tos: [0, 0x10, 0x08, 0xb8, 0x20, 0x88][flow as usize % 6],
         band: None,
+        is_followed: false,
         flow_hash: flow.wrapping_mul(0x1234_5677),
         source: flow % 4,
         destination: 100 + flow % 3,

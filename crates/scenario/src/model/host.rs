@@ -16,6 +16,9 @@ pub struct Host {
     pub classifier: Option<CongestionControl>,
     /// TCP keeps few packets in the queue (TCP small queues).
     pub small_queues: bool,
+    /// TCP hands over several segments in one buffer (GSO).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub gso: bool,
     /// They hold what leaves in 2^-`pacing_shift` s (`sk_pacing_shift`); `None` = as the device's driver has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing_shift: Option<u8>,
@@ -25,6 +28,11 @@ pub struct Host {
     pub byte_queue_limits: bool,
     /// The send buffer of each of its connections.
     pub send_buffer: SendBuffer,
+}
+
+/// What is left out of a scenario's JSON, whose hash the seeds of a sweep are.
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The memory of a send buffer, which is auto-tuned.

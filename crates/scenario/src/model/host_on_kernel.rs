@@ -86,6 +86,7 @@ fn in_uplink(link: &Link) -> Option<OnlyInTheSimulator> {
         (Service::Rate(_), Queue::Droptail { .. } | Queue::Kernel(_)) => None,
         (Service::Rate(_), Queue::Discipline(discipline)) => match discipline {
             Discipline::Prio(_) | Discipline::PfifoFast(_) | Discipline::Codel(_) | Discipline::FqCodel(_) => None,
+            Discipline::Cake(_) => None,
             _ => Some(only(key("queue.kind"), OnlyThere::HostQueue)),
         },
         (Service::Trace(_), _) => Some(only(key("trace"), OnlyThere::UplinkOfOneRate)),

@@ -99,7 +99,7 @@ impl std::fmt::Display for OnlyInTheSimulator {
                 write!(
                     f,
                     "cannot be had on a kernel for the link of a host, whose queue is droptail without a threshold, \
-                     prio, pfifo_fast, codel or fq_codel"
+                     prio, pfifo_fast, codel, fq_codel or cake"
                 )?;
             }
             OnlyThere::SharedHost => {

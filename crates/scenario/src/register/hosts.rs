@@ -25,6 +25,9 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "small_queues" = Flag, Default("true") =>
             "TCP keeps no more in the queue than leaves it in a millisecond (TCP small queues, in Linux since 3.6); \
             false with a real kernel's TCP needs a queue that is a FIFO of so many packets, or has them as bands";
+        "gso" = Flag, Default("false") =>
+            "TCP hands over two segments or more in one buffer, as a stock kernel's does (GSO): the queue sees one \
+            packet, which is split behind it; false: each segment has a buffer of its own";
         "pacing_shift" = Integer, Means("10, which is a millisecond; 7 on Wi-Fi"), "0..20" =>
             "small queues hold what leaves at the pacing rate in 2^-pacing_shift s, though two packets at least \
             (sk_pacing_shift, which drivers set); simulator only";

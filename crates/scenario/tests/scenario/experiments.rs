@@ -169,6 +169,8 @@ fn what_a_host_on_a_kernel_lacks_is_named() {
         &[("host.pc.classifier", "sorpc"), ("host.pc.classifier_params", "{ no_overtake = true }")],
         &[("link.line.queue", r#"{ kind = "fq_codel" }"#), ("host.pc.tcp_wmem.max", "1mb")],
         &[droptail],
+        &[("link.line.queue", r#"{ kind = "cake", diffserv = "besteffort" }"#)],
+        &[("host.pc.gso", "true")],
     ] {
         assert_eq!(key(had), None, "{had:?}");
     }

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// the most that Linux 6.1 allows.
 const RING: u32 = 32_767;
 
+/// What the kernel has where nobody has set it (`linux/netdevice.h`).
+const GSO_MAX_SEGS: u32 = 65_535;
+
 /// A route to an address of the host's own (`linux/ipv6_route.h`).
 const RTF_LOCAL: u32 = 0x8000_0000;
 
@@ -60,7 +63,8 @@ impl Host {
             let tun = Tun::create()?;
             let netlink = Netlink::open()?;
             netlink.set_up("lo", vec![])?;
-            // One segment a packet, as on the simulator's wire; the queue is ours, not the kernel's.
+            // One segment a packet, as on the simulator's wire, unless batches are allowed; the queue is ours, not the
+            // kernel's.
             let card = [LinkAttribute::Mtu(version.interface_mtu(mtu)), LinkAttribute::TxQueueLen(RING)];
             let card = card.into_iter().chain([LinkAttribute::GsoMaxSegs(1)]).collect();
             netlink.set_up(tun::NAME, card)?;
@@ -86,6 +90,16 @@ impl Host {
             Ok(tun)
         })?;
         Ok(Host { namespace, tun, address, mtu })
+    }
+
+    /// Lets TCP hand over several segments in one buffer, which the kernel splits behind the queue of its device, as
+    /// for a device that takes a segment at a time. It holds for connections that are made from now on.
+    ///
+    /// # Errors
+    /// Whatever the kernel refuses.
+    pub fn allow_batches(&self) -> io::Result<()> {
+        let most = LinkAttribute::GsoMaxSegs(GSO_MAX_SEGS);
+        self.namespace.within(|| Netlink::open()?.set_up(tun::NAME, vec![most]))
     }
 
     /// Packets that its card had to drop because we did not take them in time.

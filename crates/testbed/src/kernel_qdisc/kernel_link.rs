@@ -135,7 +135,7 @@ impl ExternalPort for KernelLink {
 
     fn sample(&self, link: u32) -> LinkSample {
         let LinkStats { total_drops, total_bytes, .. } = self.output.stats;
-        LinkSample { link, waiting: self.waiting.waiting(), total_drops, total_sent: total_bytes }
+        LinkSample { link, waiting: self.waiting.waiting(), ring: None, total_drops, total_sent: total_bytes }
     }
 
     fn output(&self) -> &LinkOutput {

@@ -9,7 +9,7 @@ use crate::kernel_qdisc::pace;
 use crate::kernel_qdisc::qdisc::{fifo, htb, htb_class, of_scenario, prio, sockets_fifo};
 use netlink_packet_route::tc::TcHandle;
 use scenario::model::{KernelQueue, Limit, Link, ParameterValue, Queue, Service};
-use scenario::queue::{self, Codel, Discipline, FqCodel, PfifoFast};
+use scenario::queue::{self, Cake, Codel, Discipline, FqCodel, PfifoFast};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::io;
 
@@ -109,6 +109,7 @@ fn discipline_of(queue: &Queue, rate: Rate) -> io::Result<Qdisc> {
             ("codel", all)
         }
         Queue::Discipline(Discipline::FqCodel(own)) => ("fq_codel", fq_codel(own)),
+        Queue::Discipline(Discipline::Cake(own)) => ("cake", cake(own)),
         _ => return Err(io::Error::other("this queue is none of a host's")),
     };
     let parameters = parameters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
@@ -127,6 +128,22 @@ fn fq_codel(own: &FqCodel) -> Vec<(&'static str, Option<ParameterValue>)> {
         ("ecn", Some(ParameterValue::Flag(own.ecn))),
         ("memory_limit", Some(size(own.memory_limit))),
         ("drop_batch", Some(ParameterValue::Number(own.drop_batch.into()))),
+    ]
+}
+
+fn cake(own: &Cake) -> Vec<(&'static str, Option<ParameterValue>)> {
+    // The names of choices stand in the order of the kernel's numbers.
+    let number = |number: u32| Some(ParameterValue::Number(number.into()));
+    vec![
+        ("bandwidth", own.bandwidth.map(ParameterValue::Rate)),
+        ("diffserv", number(own.diffserv as u32)),
+        ("flowmode", number(own.flowmode as u32)),
+        ("rtt", Some(ParameterValue::Time(own.rtt))),
+        ("overhead", number(own.overhead)),
+        ("mpu", number(own.mpu)),
+        ("atm", number(own.atm as u32)),
+        ("ingress", Some(ParameterValue::Flag(own.ingress))),
+        ("memlimit", own.memlimit.map(ParameterValue::Size)),
     ]
 }
 

@@ -74,7 +74,7 @@ impl ExternalPort for UplinkPort {
         let queue = self.queue.as_ref();
         let total_drops = queue.map_or(0, |queue| queue.dropped().unwrap_or(0));
         let waiting = queue.map_or((0, 0), |queue| queue.waiting().unwrap_or_default());
-        LinkSample { link, waiting, total_drops, total_sent: self.output.stats.total_bytes }
+        LinkSample { link, waiting, ring: None, total_drops, total_sent: self.output.stats.total_bytes }
     }
 
     fn output(&self) -> &LinkOutput {

@@ -1,0 +1,153 @@
+"""What of uploads is in a host whose device has a ring, on a stock kernel in a guest and in the simulator.
+
+The guest has two network devices of QEMU's on one wire. The first takes a packet from its ring every so often, however
+many there are, and tells the kernel of each: so it sends at a constant rate of packets. Nothing of ours is on the way.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import guests
+import pytest
+import unbloat as ub
+from unbloat.guest import initramfs, kernels, modules, qemu
+
+INIT = Path(__file__).parent / "in_guest/ring.py"
+SINCE = (6, 11)
+"""That device has byte queue limits."""
+FRAME, PACKET = 1514, 1500
+"""Bytes of a full packet, as the device counts them and as the simulator does."""
+MBPS = 9
+EVERY_NS = round(FRAME * 8e3 / MBPS)
+IMPORTS = "ctypes, selectors, socket, struct, subprocess, threading, traceback"
+"""What the guest's program needs beside the agent's modules."""
+MACHINE = tuple(word for word in qemu.MACHINE if word not in ("-qmp", "stdio"))
+DRIVERS = ("virtio_net", "failover", "net_failover")
+PHASES = [
+    {"uploads": 1, "segments": 1, "limited": True},
+    {"uploads": 8, "segments": 1, "limited": True},
+    {"uploads": 8, "segments": 1, "limited": False},
+    {"uploads": 8, "segments": 65_535, "limited": True},
+]
+SETTLED_S, MEASURED_S = 2, 1.5
+SCENARIO = f"""
+duration = "8s"
+warmup = "5s"
+profile = "linux"
+[host.pc]
+ring = 238
+tcp_wmem = {{ max = "400000b" }}
+[link.up]
+rate = "{MBPS * 1e6 * PACKET / FRAME:.0f}bit"
+delay = "25ms"
+queue = {{ limit = "1000p" }}
+reverse = {{ rate = "1gbit" }}
+[[flows]]
+host = "pc"
+cc = "cubic"
+"""
+WITHOUT_OFFLOADS = ",".join(
+    f"{name}=off"
+    for name in (
+        *("csum", "gso", "guest_csum", "host_tso4", "host_tso6", "host_ufo", "guest_tso4", "guest_tso6", "guest_ufo"),
+        *("mrg_rxbuf", "event_idx"),
+    )
+)
+
+
+def image(kernel: kernels.Kernel, folder: Path) -> Path:
+    """Build the files of such a guest."""
+    archive = initramfs.Archive()
+    initramfs.add_python(archive)
+    for name in ("proc", "sys", "dev", "tmp", "run"):
+        archive.add(Path("/") / name, initramfs.Entry(0o040755))
+    archive.add(Path("/dev/console"), initramfs.Entry(0o020600, device=initramfs.CONSOLE))
+    chosen = modules.chosen(kernel.modules)
+    for name, data in chosen:
+        archive.add_file(initramfs.GUEST / "modules" / name, data)
+    archive.add_file(initramfs.GUEST / "modules/order", "\n".join(name for name, _ in chosen).encode())
+    phases = [{**phase, "before_s": SETTLED_S, "for_s": MEASURED_S} for phase in PHASES]
+    archive.add_file(initramfs.GUEST / "phases.json", json.dumps(phases).encode())
+    python = os.path.realpath(sys.executable)
+    archive.add_file(Path("/init"), f"#!{python} -IS\n{INIT.read_text()}".encode())
+    for program in ("ip", "tc"):
+        add_program(archive, program)
+    file = folder / "initramfs"
+    file.write_bytes(archive.pack())
+    return file
+
+
+def add_program(archive: initramfs.Archive, program: str) -> None:
+    """Add a program of this machine with the libraries that it names."""
+    here = Path(next(path for path in (f"/usr/sbin/{program}", f"/usr/bin/{program}") if Path(path).exists()))
+    archive.add_file(Path("/usr/bin") / program, here.resolve().read_bytes())
+    said = subprocess.run(["ldd", here], capture_output=True, text=True, check=True).stdout
+    for library in re.findall(r"=> (/\S+)", said):
+        initramfs.add_with_names(archive, Path(library))
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, float]]:
+    """Run all phases in one guest; give the means of each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(modules, "WANTED", (*modules.WANTED, *DRIVERS))
+        patch.setattr(initramfs, "TRIAL", initramfs.TRIAL.replace("import json", f"import {IMPORTS}\nimport json", 1))
+        folder = tmp_path_factory.mktemp("rings")
+        cache = folder / "cache"
+        cache.mkdir()
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        guests.share(cache)
+        series = kernels.modelled_series()
+        if kernels.numbers(series) < SINCE:
+            pytest.skip(f"the distribution's kernels are older than {SINCE[0]}.{SINCE[1]}")
+        kernel = kernels.find_kernel(series)
+        files = image(kernel, folder)
+    adapter = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
+    command = [qemu.QEMU, *MACHINE, "-icount", qemu.CLOCK, "-kernel", kernel.image, "-initrd", files]
+    command += ["-append", f"{qemu.KERNEL_ARGUMENTS} PATH=/usr/bin", "-serial", "stdio"]
+    command += [word for end in "ab" for word in ("-netdev", f"hubport,id={end},hubid=0")]
+    command += ["-device", f"{adapter},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]
+    command += ["-device", f"{adapter},netdev=b,mac=52:54:00:00:00:02"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=540, check=False)
+    means = [json.loads(line) for line in re.findall(r"MEANS (\{.*\})", said.stdout)]
+    assert len(means) == len(PHASES), said.stdout + said.stderr
+    return means
+
+
+def simulated(file: Path, uploads: int, segments: int, limited: bool) -> dict[str, float]:
+    """Give the same means of the simulator, in the device's bytes."""
+    changes: dict[str, Any] = {"flows.0.count": uploads, "host.pc.gso": segments > 1}
+    changes["host.pc.byte_queue_limits"] = limited
+    results = ub.run(file, changes, series="43ms")
+    flows = results.series().query("time_s >= 5").groupby("time_s").sum().mean()
+    link = results.series("links").query("time_s >= 5 and link == 'up'").mean(numeric_only=True)
+    under_way = PACKET
+    frames = FRAME / PACKET
+    return {
+        "queued": flows["wmem_queued_bytes"],
+        "sndbuf": flows["sndbuf_bytes"],
+        "ring": link["ring_bytes"] * frames,
+        "queue": (link["queue_bytes"] + under_way - link["ring_bytes"]) * frames,
+        "limit": link["bql_limit_bytes"] * frames,
+    }
+
+
+@pytest.mark.parametrize("number", range(len(PHASES)), ids=["one", "eight", "unlimited", "gso"])
+def test_what_is_in_a_host_with_a_ring(real: list[dict[str, float]], tmp_path: Path, number: int) -> None:
+    """Memory in the send buffers and their size, bytes in queue and ring, and both: within 10 %, or half a packet.
+
+    The buffer of a single upload is as large as it may be in both: else it would be as large as the moment makes it in
+    which HyStart ends the slow start, which a millisecond changes.
+    """
+    file = tmp_path / "ring.toml"
+    file.write_text(SCENARIO)
+    theirs, ours = real[number], simulated(file, **PHASES[number])
+    for name in ("queued", "sndbuf", "queue", "ring"):
+        assert theirs[name] == pytest.approx(ours[name], rel=0.1, abs=FRAME / 2), name
+    in_host = theirs["queue"] + theirs["ring"]
+    assert in_host == pytest.approx(ours["queue"] + ours["ring"], rel=0.1)
