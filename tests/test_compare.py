@@ -39,8 +39,9 @@ def write(folder: Path, name: str, *runs: dict[str, Any]) -> Path:
 
 
 def cells(said: dict[str, Any], number: int = 0) -> list[dict[str, Any]]:
-    """The metrics of each cell of a comparison that `--json` printed, by their names."""
-    return [{each["metric"]: each for each in cell["metrics"]} for cell in said["comparisons"][number]["cells"]]
+    """The metrics of each cell of a comparison that `--json` printed, by their names; of links the first one's."""
+    listed = (cell["metrics"] for cell in said["comparisons"][number]["cells"])
+    return [{each["metric"]: each for each in reversed(metrics)} for metrics in listed]
 
 
 def outside(folder: Path, a: dict[str, Any], b: dict[str, Any]) -> list[str]:

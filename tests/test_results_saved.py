@@ -53,7 +53,8 @@ def test_a_sweep_with_failures_is_read_back_too(small: Path, tmp_path: Path) -> 
     assert len(swept.series("flows")["run"].unique()) == 3, "of those that did not fail"
 
 
-def test_every_file_says_how_it_was_made(small: Path, tmp_path: Path) -> None:
+def test_every_file_says_how_it_was_made(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["/home/me/study.py", "-n", "3"])
     mine = tmp_path / "mine.bpf.c"
     shutil.copy(ALGORITHMS / "congestion" / "reno.bpf.c", mine)
     results = ub.run(small, {**LOSSY, "sweep.flows.0.cc": ["vegas", str(mine)]})
@@ -64,7 +65,7 @@ def test_every_file_says_how_it_was_made(small: Path, tmp_path: Path) -> None:
         assert about["code"] == code_hash() and about["version"] == ub.__version__
         assert about["controls"][str(mine)] == hashlib.sha256(mine.read_bytes()).hexdigest()
         assert set(about["controls"]) == {"vegas", str(mine)}
-        assert about["host"]["name"] and about["command"] and about["time"].endswith("+00:00")
+        assert about["host"]["name"] and about["command"] == "python study.py -n 3" and about["time"].endswith("+00:00")
         assert (about["on"], about["kernel"], about["axes"]) == ("simulator", [], ["flows.0.cc"])
 
 

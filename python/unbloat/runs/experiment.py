@@ -489,7 +489,11 @@ def command() -> str:
     name = Path(program).name
     if name in ("", "-c", "ipykernel_launcher.py"):
         return ""  # Typed at a prompt, or in a notebook.
-    called = ["unbloat"] if name == "__main__.py" else ["python", name] if name.endswith(".py") else [name]
+    if name == "__main__.py":
+        module = Path(program).parent.name
+        called = [module] if module == "unbloat" else ["python", "-m", module]
+    else:
+        called = ["python", name] if name.endswith(".py") else [name]
     return shlex.join([*called, *rest])
 
 
