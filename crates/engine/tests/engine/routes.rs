@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// records. `tools/invariants` goes on where this ends.
 #[test]
 fn every_invariant_holds_in_random_networks() {
-    const SCENARIOS: u64 = 2000;
+    const SCENARIOS: u64 = 1000;
     let next = AtomicU64::new(0);
     let check_some = || {
         while let number @ ..SCENARIOS = next.fetch_add(1, Relaxed) {
