@@ -156,6 +156,18 @@ impl Sender {
         }
     }
 
+    /// ns-2.35 clears its scoreboard when a repair ends (`scoreboard1.cc`): what is outstanding then counts as in flight
+    /// until later acknowledgements say again that it is lost. Gives whether this stack does so.
+    pub(super) fn forget_losses(&mut self) -> bool {
+        if self.stack.rack != Rack::OfRepairs {
+            return false;
+        }
+        self.board.forget_repairs();
+        (self.sk.lost_out, self.sk.retrans_out) = (0, 0);
+        (self.lost_below, self.sacked_above) = (self.board.una, self.sk.sacked_out);
+        true
+    }
+
     /// What was sent again is lost if something arrives that was sent after it.
     fn mark_lost_repairs(&mut self) {
         let mut next = self.board.oldest_in_flight();

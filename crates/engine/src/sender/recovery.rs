@@ -56,7 +56,9 @@ impl Sender {
                 if self.try_undo_recovery(env) {
                     return true;
                 }
+                let forgets = self.forget_losses();
                 self.end_cwnd_reduction(env.control);
+                return forgets;
             }
             _ => {}
         }
@@ -287,6 +289,7 @@ impl Sender {
         }
         if recovered {
             self.try_undo_recovery(env);
+            self.forget_losses();
             return Rexmit::None;
         }
         if !self.stack.sack {

@@ -65,7 +65,7 @@ impl RateHalving {
         if self.target >= sk.snd_ssthresh {
             return self.target;
         }
-        sk.snd_ssthresh.min(sk.packets_in_flight() + Self::LARGEST_BURST)
+        sk.snd_ssthresh.min(sk.packets_out + Self::LARGEST_BURST)
     }
 }
 
