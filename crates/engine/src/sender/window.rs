@@ -50,9 +50,8 @@ impl RateHalving {
 
     /// The window at an acknowledgement that leaves so much in flight.
     pub fn acknowledged(&mut self, in_flight: u32) -> u32 {
-        let window = self.next.max(self.target);
         self.next = self.next.min(in_flight + 1);
-        window
+        self.next.max(self.target)
     }
 
     /// Something was sent when so much was in flight: the next acknowledgement lets nothing go.
@@ -172,9 +171,9 @@ mod tests {
                 sent_at.push((acknowledgement, room));
             }
         }
-        // The first fills the old window up.
-        assert_eq!(sent_at[..4], [(0, 2), (3, 1), (5, 1), (7, 1)]);
-        let alternate = sent_at[1..].iter().take_while(|(at, _)| at % 2 == 1).count();
+        // At first what is lost alone goes out.
+        assert_eq!(sent_at[..4], [(0, 1), (2, 1), (4, 1), (6, 1)]);
+        let alternate = sent_at[1..].iter().take_while(|(at, _)| at % 2 == 0).count();
         assert_eq!(alternate, 49, "from 98 in flight to 50");
         assert_eq!(sent_at.last(), Some(&(119, 1)));
         assert_eq!(sk.packets_in_flight(), 50);
