@@ -218,6 +218,14 @@ impl Scoreboard {
         }
     }
 
+    /// Forgets all losses and what was sent again for them.
+    pub fn forget_repairs(&mut self) {
+        self.unmark_all_lost();
+        for number in self.una..self.nxt {
+            self.get_mut(number).state &= !state::RETRANS;
+        }
+    }
+
     /// Notes that a segment is lost which has been sent again on suspicion: that transmission stays in flight.
     pub fn mark_lost_after_resending(&mut self, number: u32) {
         self.get_mut(number).state |= state::LOST;

@@ -284,6 +284,9 @@ pub struct SimSock {
     /// In a node of a mesh: the mean rate of the flows that come up, as far as the node knows, thousandths of a packet
     /// a second; 0 = it does not.
     pub mean_flow_rate: u32,
+    /// What `ssthresh` leaves as the least window of the repair, segments; 0 = ssthresh itself. Only a stack with rate
+    /// halving asks.
+    pub min_cwnd: u32,
 }
 
 // SAFETY: the storage belongs to this socket alone and goes where it goes.

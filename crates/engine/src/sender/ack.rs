@@ -7,6 +7,7 @@ use crate::packet::{Ack, flag as packet_flag, route};
 use crate::scoreboard::state;
 use crate::tap::Tap;
 use mechanism::sock::{AckSample, ack_event, ca_state, ecn};
+use scenario::model::{Rack, Reduction};
 use scenario::units::Nanos;
 
 /// What the segments that an acknowledgement removes from the window tell.
@@ -334,7 +335,7 @@ impl Sender {
         }
         if self.stack.sack {
             self.count_delivered(count, ece);
-            if self.stack.rack {
+            if self.stack.rack != Rack::Off {
                 self.rack_advance(last.state, end_seq, last.sent_us);
             }
         }
@@ -376,7 +377,7 @@ impl Sender {
             self.sk.sacked_out -= 1;
         } else if self.stack.sack {
             self.count_delivered(1, ece);
-            if self.stack.rack && !self.is_spurious_retransmission(bits, known.sent_us) {
+            if self.stack.rack != Rack::Off && !self.is_spurious_retransmission(bits, known.sent_us) {
                 self.rack_advance(bits, end_seq, known.sent_us);
             }
         }
@@ -493,10 +494,7 @@ impl Sender {
             return;
         }
         if self.in_cwnd_reduction() {
-            if self.stack.prr {
-                let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
-                window::proportional_rate_reduction(&mut self.sk, g.newly_acked, lost, advanced);
-            }
+            self.reduce_cwnd(g.newly_acked, lost, g.flags & flag::SND_UNA_ADVANCED != 0);
         } else if self.may_raise_cwnd(g.flags) {
             let acked = self.counted_for_growth(g.newly_acked);
             env.control.cong_avoid(&mut self.sk, ack, acked);
@@ -505,10 +503,22 @@ impl Sender {
         self.update_pacing_rate(env.control);
     }
 
+    /// One step of a reduction, at an acknowledgement that `delivered` segments, says that `lost` are lost and has
+    /// `advanced` or not.
+    pub(super) fn reduce_cwnd(&mut self, delivered: u32, lost: u32, advanced: bool) {
+        match self.stack.reduction {
+            Reduction::AtOnce => {}
+            Reduction::Proportional => {
+                window::proportional_rate_reduction(&mut self.sk, delivered, lost, advanced);
+            }
+            Reduction::Halving => self.sk.snd_cwnd = self.halving.acknowledged(self.sk.packets_in_flight()),
+        }
+    }
+
     /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may
     /// cover much that had arrived before. Linux counts all of it.
     fn counted_for_growth(&self, newly_acked: u32) -> u32 {
-        let textbook = !self.stack.prr;
+        let textbook = self.stack.reduction == Reduction::AtOnce;
         if textbook && self.ca_state() == ca_state::LOSS { newly_acked.min(1) } else { newly_acked }
     }
 

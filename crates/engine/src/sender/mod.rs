@@ -145,6 +145,8 @@ pub struct Sender {
     pace_at: Nanos,
     /// One retransmission may leave although the window is full (RFC 6675 step 4.3, RFC 6582 step 4).
     free_retransmission: bool,
+    /// Where rate halving is, in a stack that has it.
+    halving: window::RateHalving,
     /// A partial acknowledgement came in this recovery.
     partially_acked: bool,
     /// Without RACK: below this segment, at least three SACKed segments stand above (RFC 6675 IsLost).
@@ -213,6 +215,7 @@ impl Sender {
             timer: Timer::none(),
             pace_at: Nanos::NEVER,
             free_retransmission: false,
+            halving: window::RateHalving::default(),
             partially_acked: false,
             lost_below: 0,
             sacked_above: 0,

@@ -5,6 +5,7 @@ use crate::clock::after;
 use crate::scoreboard::state;
 use crate::sender::rate::sent_after;
 use mechanism::sock::ca_state;
+use scenario::model::Rack;
 
 /// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a
 /// walk.
@@ -129,20 +130,58 @@ impl Sender {
         }
         if !self.stack.sack {
             self.newreno_mark_lost(*flags & SND_UNA_ADVANCED != 0);
-        } else if self.stack.rack {
-            let prior = self.sk.retrans_out;
-            if self.sk.rack.advanced != 0 {
+            return;
+        }
+        let prior = self.sk.retrans_out;
+        match self.stack.rack {
+            Rack::Off => {
+                self.mark_lost_below_sacked();
+                return;
+            }
+            Rack::OfRepairs => {
+                self.mark_lost_repairs();
+                self.mark_lost_below_sacked();
+            }
+            Rack::On if self.sk.rack.advanced != 0 => {
                 self.sk.rack.advanced = 0;
                 if let Some(wait_us) = self.rack_detect_loss() {
                     self.arm_reordering_timer(wait_us, now);
                     *flags &= !SET_XMIT_TIMER;
                 }
             }
-            if prior > self.sk.retrans_out {
-                *flags |= LOST_RETRANS;
+            Rack::On => {}
+        }
+        if prior > self.sk.retrans_out {
+            *flags |= LOST_RETRANS;
+        }
+    }
+
+    /// ns-2.35 clears its scoreboard when a repair ends (`scoreboard1.cc`): what is outstanding then counts as in flight
+    /// until later acknowledgements say again that it is lost. Gives whether this stack does so.
+    pub(super) fn forget_losses(&mut self) -> bool {
+        if self.stack.rack != Rack::OfRepairs {
+            return false;
+        }
+        self.board.forget_repairs();
+        (self.sk.lost_out, self.sk.retrans_out) = (0, 0);
+        (self.lost_below, self.sacked_above) = (self.board.una, self.sk.sacked_out);
+        true
+    }
+
+    /// What was sent again is lost if something arrives that was sent after it.
+    fn mark_lost_repairs(&mut self) {
+        let mut next = self.board.oldest_in_flight();
+        while let Some(segment) = next {
+            let known = self.board.get(segment);
+            let (sent_us, bits) = (known.sent_us, known.state);
+            if !sent_after(self.sk.rack.mstamp, sent_us, self.sk.rack.end_seq, self.seq(segment + 1)) {
+                break;
             }
-        } else {
-            self.mark_lost_below_sacked();
+            next = self.board.sent_after(segment);
+            if bits & state::RETRANS != 0 {
+                self.mark_lost(segment);
+                self.board.give_up(segment);
+            }
         }
     }
 

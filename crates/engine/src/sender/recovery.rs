@@ -1,12 +1,14 @@
 //! The states Open, Disorder, CWR, Recovery and Loss, and the ways between them (`tcp_fastretrans_alert` and what it
 //! calls).
 
+use super::window::RateHalving;
 use super::{AckContext, DUPLICATE_THRESHOLD, Env, Sender, ack_flag as flag, rack, window};
 use crate::clock::{self, after, before};
 use crate::scoreboard::state;
 use crate::tap::Tap;
 use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, ca_event, ca_state, ecn};
+use scenario::model::{Rack, Reduction};
 use scenario::units::Nanos;
 
 /// What may be sent once the window is set: the kernel's `REXMIT_*`.
@@ -54,7 +56,9 @@ impl Sender {
                 if self.try_undo_recovery(env) {
                     return true;
                 }
+                let forgets = self.forget_losses();
                 self.end_cwnd_reduction(env.control);
+                return forgets;
             }
             _ => {}
         }
@@ -129,7 +133,7 @@ impl Sender {
         self.set_ca_state(control, ca_state::RECOVERY);
     }
 
-    /// `tcp_init_cwnd_reduction`. Without PRR the window falls at once.
+    /// `tcp_init_cwnd_reduction`.
     pub(super) fn begin_cwnd_reduction(&mut self, control: &Control) {
         self.sk.high_seq = self.sk.snd_nxt;
         self.sk.tlp_high_seq = 0;
@@ -142,9 +146,16 @@ impl Sender {
         self.rescued = false;
         self.sk.snd_ssthresh = control.ssthresh(&mut self.sk);
         self.queue_cwr();
-        if !self.stack.prr && !control.has_cong_control() {
-            self.sk.snd_cwnd = self.sk.snd_ssthresh;
-            self.free_retransmission = true;
+        if control.has_cong_control() {
+            return;
+        }
+        match self.stack.reduction {
+            Reduction::AtOnce => {
+                self.sk.snd_cwnd = self.sk.snd_ssthresh;
+                self.free_retransmission = true;
+            }
+            Reduction::Proportional => {}
+            Reduction::Halving => self.halving = RateHalving::from(&self.sk),
         }
     }
 
@@ -161,7 +172,10 @@ impl Sender {
         }
         let reduced = self.ca_state() == ca_state::CWR || self.sk.undo_marker != 0;
         if self.sk.snd_ssthresh < INFINITE_SSTHRESH && reduced {
-            self.sk.snd_cwnd = self.sk.snd_ssthresh;
+            self.sk.snd_cwnd = match self.stack.reduction {
+                Reduction::Halving => self.halving.window_after(&self.sk),
+                Reduction::AtOnce | Reduction::Proportional => self.sk.snd_ssthresh,
+            };
             self.sk.snd_cwnd_stamp = clock::jiffies_at(self.sk.tcp_mstamp);
         }
         control.cwnd_event(&mut self.sk, ca_event::COMPLETE_CWR);
@@ -242,7 +256,7 @@ impl Sender {
         let rtt_us = self.sk.rack.rtt_us as u64;
         for segment in head..self.board.nxt {
             let recent = self.sk.tcp_mstamp - self.board.get(segment).sent_us < rtt_us;
-            if segment == head || !self.stack.rack || !recent {
+            if segment == head || self.stack.rack != Rack::On || !recent {
                 self.mark_lost(segment);
             }
         }
@@ -275,6 +289,7 @@ impl Sender {
         }
         if recovered {
             self.try_undo_recovery(env);
+            self.forget_losses();
             return Rexmit::None;
         }
         if !self.stack.sack {
@@ -420,7 +435,7 @@ impl Sender {
     /// slow start.
     pub(super) fn leaves_timer_running(&self) -> bool {
         !self.stack.sack
-            && !self.stack.prr
+            && self.stack.reduction == Reduction::AtOnce
             && self.ca_state() == ca_state::RECOVERY
             && before(self.sk.snd_una, self.sk.high_seq)
             && self.partially_acked

@@ -1,7 +1,7 @@
 //! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss
 //! probe or RACK's reordering timer.
 
-use super::{Env, Phase, Sender, rtt, window};
+use super::{Env, Phase, Sender, rtt};
 use crate::clock::{self, micros_to_jiffies};
 use crate::tap::Tap;
 use mechanism::sock::{HZ, ca_state};
@@ -237,8 +237,8 @@ impl Sender {
         if self.sk.packets_in_flight() != prior {
             if self.ca_state() != ca_state::RECOVERY {
                 self.enter_recovery(env.control, false);
-                if !env.control.has_cong_control() && self.stack.prr {
-                    window::proportional_rate_reduction(&mut self.sk, 1, 0, false);
+                if !env.control.has_cong_control() {
+                    self.reduce_cwnd(1, 0, false);
                 }
             }
             self.retransmit_lost(env);

@@ -7,6 +7,7 @@ use crate::scoreboard::{Segment, state};
 use crate::tap::Tap;
 use mechanism::PacketKind;
 use mechanism::sock::{ca_event, ca_state, ecn};
+use scenario::model::{Rack, Reduction};
 use scenario::units::Nanos;
 
 /// The first segments of a connection are not paced.
@@ -41,9 +42,7 @@ impl Sender {
             self.send_new_segments(env, quota, |_, _| true)
         };
         if sent > 0 {
-            if self.in_cwnd_reduction() {
-                self.sk.prr_out += sent;
-            }
+            self.note_sent_in_reduction(sent);
             self.schedule_loss_probe(false, env.now);
         }
         let limited = self.sk.packets_in_flight() >= self.sk.snd_cwnd;
@@ -69,10 +68,22 @@ impl Sender {
         sent
     }
 
+    /// So many segments have just been sent, which matters while the window is being reduced.
+    #[inline]
+    fn note_sent_in_reduction(&mut self, sent: u32) {
+        if !self.in_cwnd_reduction() {
+            return;
+        }
+        self.sk.prr_out += sent;
+        if self.stack.reduction == Reduction::Halving {
+            self.halving.sent(self.sk.packets_in_flight() - sent);
+        }
+    }
+
     /// The end of `tcp_write_xmit` after a probe.
     #[cold]
     pub(super) fn note_probe<T: Tap>(&mut self, env: &mut Env<T>) {
-        self.sk.prr_out += self.in_cwnd_reduction() as u32;
+        self.note_sent_in_reduction(1);
         let limited = self.sk.packets_in_flight() >= self.sk.snd_cwnd;
         self.validate_cwnd(env, limited);
     }
@@ -147,9 +158,7 @@ impl Sender {
             }
             self.free_retransmission = false;
             self.high_rxt = self.high_rxt.max(segment + 1);
-            if self.in_cwnd_reduction() {
-                self.sk.prr_out += 1;
-            }
+            self.note_sent_in_reduction(1);
             rearm |= segment == self.board.una && !self.waits_for_reordering() && !self.leaves_timer_running();
         }
         self.free_retransmission &= held;
@@ -160,7 +169,7 @@ impl Sender {
 
     /// In a recovery whose retransmissions RFC 6675 chooses, not RACK.
     pub(super) fn follows_rfc_6675(&self) -> bool {
-        self.stack.sack && !self.stack.rack && self.ca_state() == ca_state::RECOVERY
+        self.stack.sack && self.stack.rack == Rack::Off && self.ca_state() == ca_state::RECOVERY
     }
 
     /// RFC 6675, NextSeg, as long as the window has room: (1) what is lost, (2) new data, (3) what lies below a
@@ -183,9 +192,7 @@ impl Sender {
             if suspected.is_some() {
                 self.high_rxt = segment + 1;
             }
-            if self.in_cwnd_reduction() {
-                self.sk.prr_out += 1;
-            }
+            self.note_sent_in_reduction(1);
         }
     }
 

@@ -28,6 +28,46 @@ pub fn proportional_rate_reduction(sk: &mut TcpSock, delivered: u32, lost: u32, 
     sk.snd_cwnd = (in_flight as i64 + may_send) as u32;
 }
 
+/// Rate halving: while a loss is repaired, a segment for every second acknowledgement until the window is down (Linux
+/// before 3.2), in the form that ns-2.35 gives it (`tcp-linux.cc`: `next_pkts_in_flight_`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateHalving {
+    /// What may be in flight next, segments.
+    next: u32,
+    /// Where the window goes: to ssthresh, or what the control gave as the least (`min_cwnd`).
+    target: u32,
+}
+
+impl RateHalving {
+    /// More than so many segments do not leave at once where a repair ends (`tcp_max_burst`).
+    const LARGEST_BURST: u32 = 3;
+
+    /// Begins; ssthresh has been asked for, the window is the old one.
+    pub fn from(sk: &TcpSock) -> RateHalving {
+        let least = sk.sim.min_cwnd;
+        RateHalving { next: sk.snd_cwnd, target: if least > 0 { least } else { sk.snd_ssthresh } }
+    }
+
+    /// The window at an acknowledgement that leaves so much in flight.
+    pub fn acknowledged(&mut self, in_flight: u32) -> u32 {
+        self.next = self.next.min(in_flight + 1);
+        self.next.max(self.target)
+    }
+
+    /// Something was sent when so much was in flight: the next acknowledgement lets nothing go.
+    pub fn sent(&mut self, in_flight: u32) {
+        self.next = self.next.min(in_flight.max(1));
+    }
+
+    /// The window when all is repaired.
+    pub fn window_after(&self, sk: &TcpSock) -> u32 {
+        if self.target >= sk.snd_ssthresh {
+            return self.target;
+        }
+        sk.snd_ssthresh.min(sk.packets_out + Self::LARGEST_BURST)
+    }
+}
+
 /// Remembers whether the window, and not the application, held the sender back (`tcp_cwnd_validate`, first half).
 #[inline]
 pub fn note_usage(sk: &mut TcpSock, limited_by_cwnd: bool) {
@@ -114,6 +154,40 @@ mod tests {
         (sk.prr_delivered, sk.prr_out) = (39, 35);
         proportional_rate_reduction(&mut sk, 1, 0, true);
         assert_eq!(sk.snd_cwnd, 56);
+    }
+
+    #[test]
+    fn rate_halving_sends_for_every_second_acknowledgement() {
+        let mut sk = TcpSock { snd_cwnd: 100, snd_ssthresh: 50, packets_out: 100, lost_out: 1, ..Default::default() };
+        let mut halving = RateHalving::from(&sk);
+        let mut sent_at = vec![];
+        for acknowledgement in 0..120 {
+            sk.sacked_out += 1;
+            let before = sk.packets_in_flight();
+            let room = halving.acknowledged(before).saturating_sub(before);
+            if room > 0 {
+                sk.packets_out += room;
+                halving.sent(before);
+                sent_at.push((acknowledgement, room));
+            }
+        }
+        // At first what is lost alone goes out.
+        assert_eq!(sent_at[..4], [(0, 1), (2, 1), (4, 1), (6, 1)]);
+        let alternate = sent_at[1..].iter().take_while(|(at, _)| at % 2 == 0).count();
+        assert_eq!(alternate, 49, "from 98 in flight to 50");
+        assert_eq!(sent_at.last(), Some(&(119, 1)));
+        assert_eq!(sk.packets_in_flight(), 50);
+        assert_eq!(halving.window_after(&sk), 50);
+    }
+
+    #[test]
+    fn what_a_control_gives_as_the_least_is_left_in_small_steps() {
+        let mut sk = TcpSock { snd_cwnd: 100, snd_ssthresh: 50, packets_out: 30, ..Default::default() };
+        sk.sim.min_cwnd = 25;
+        let halving = RateHalving::from(&sk);
+        assert_eq!(halving.window_after(&sk), 33);
+        sk.packets_out = 60;
+        assert_eq!(halving.window_after(&sk), 50);
     }
 
     #[test]

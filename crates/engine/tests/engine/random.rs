@@ -4,7 +4,8 @@ use crate::world::{control, library};
 use proptest::prelude::*;
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use scenario::model::{
-    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace,
+    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Rack, Reduction, Scenario, Service,
+    TcpProfile, Trace,
 };
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
@@ -40,9 +41,9 @@ prop_compose! {
             timestamps,
             tcp_usec_ts: false,
             window_scaling,
-            rack: rack && sack,
+            rack: if rack && sack { Rack::On } else { Rack::Off },
             tlp: tlp && sack,
-            prr,
+            reduction: if prr { Reduction::Proportional } else { Reduction::AtOnce },
             frto,
             undo,
             delayed_ack,

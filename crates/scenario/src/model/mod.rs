@@ -15,7 +15,7 @@ pub use host::{Host, SendBuffer, SendTuning};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
 pub use queue::{KernelQueue, ParameterValue, Queue};
-pub use tcp_profile::TcpProfile;
+pub use tcp_profile::{Rack, Reduction, TcpProfile};
 pub use wifi::{WifiCell, WifiStation};
 
 use crate::app::{App, Datagrams};

@@ -3,6 +3,30 @@
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
+/// What is found lost by time: by what was sent after it and has arrived (RFC 8985).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rack {
+    /// Nothing: three duplicates as in RFC 6675 and RFC 5681.
+    Off,
+    /// What was sent again; the first loss by three SACKed segments above, as in ns-2.35's `scoreboard1.cc`.
+    OfRepairs,
+    /// All (RFC 8985).
+    On,
+}
+
+/// How a window gets from where it was at a loss to ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reduction {
+    /// It falls at the first acknowledgement (RFC 5681, RFC 6675).
+    AtOnce,
+    /// Over a round trip, in proportion to what is delivered (RFC 6937).
+    Proportional,
+    /// One segment for every second acknowledgement, as Linux had it before 3.2, in the form of ns-2.35's TCP-Linux.
+    Halving,
+}
+
 /// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpProfile {
@@ -14,12 +38,12 @@ pub struct TcpProfile {
     pub tcp_usec_ts: bool,
     /// Window scaling (RFC 7323); without it at most 65 535 bytes are offered.
     pub window_scaling: bool,
-    /// Time-based loss detection (RFC 8985); without it three duplicates as in RFC 6675 and RFC 5681.
-    pub rack: bool,
+    /// Time-based loss detection.
+    pub rack: Rack,
     /// Tail loss probe (RFC 8985).
     pub tlp: bool,
-    /// Proportional rate reduction (RFC 6937); without it cwnd falls to ssthresh at once.
-    pub prr: bool,
+    /// How the window gets from where it was at a loss to ssthresh.
+    pub reduction: Reduction,
     /// Forward RTO recovery (RFC 5682).
     pub frto: bool,
     /// Undo of a reduction that proves spurious (Eifel, DSACK).
@@ -55,9 +79,9 @@ impl TcpProfile {
         timestamps: true,
         tcp_usec_ts: false,
         window_scaling: true,
-        rack: true,
+        rack: Rack::On,
         tlp: true,
-        prr: true,
+        reduction: Reduction::Proportional,
         frto: true,
         undo: true,
         delayed_ack: true,
@@ -73,9 +97,9 @@ impl TcpProfile {
     };
     /// Profile `sack`: RFC 6675 recovery on a textbook stack.
     pub const SACK: TcpProfile = TcpProfile {
-        rack: false,
+        rack: Rack::Off,
         tlp: false,
-        prr: false,
+        reduction: Reduction::AtOnce,
         frto: false,
         undo: false,
         quick_ack: false,
@@ -85,10 +109,14 @@ impl TcpProfile {
     };
     /// Profile `ns2-linux`: the TCP-Linux agent of ns-2.35 (`Agent/TCP/Linux`) with its sink `TCPSink/Sack1`, which
     /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK;
-    /// rate halving, to which proportional rate reduction is nearest; a repair that is lost is found by what was sent
-    /// after it, as by RACK; no probe, no undo.
-    pub const NS2_LINUX: TcpProfile =
-        TcpProfile { rack: true, prr: true, delayed_ack: false, initial_window: 2, ..TcpProfile::SACK };
+    /// rate halving; a repair that is lost is found by what was sent after it; no probe, no undo.
+    pub const NS2_LINUX: TcpProfile = TcpProfile {
+        rack: Rack::OfRepairs,
+        reduction: Reduction::Halving,
+        delayed_ack: false,
+        initial_window: 2,
+        ..TcpProfile::SACK
+    };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
     pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
     /// Profile `lln`: what fits a sensor (RFC 9006): NewReno without options, whose peer acknowledges each segment at

@@ -22,7 +22,7 @@ pub struct Unswitchable {
 pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitchable> {
     let linux = TcpProfile::LINUX;
     let fixed = [
-        ("prr", stack.prr == linux.prr, "recovers by proportional rate reduction"),
+        ("prr", stack.reduction == linux.reduction, "recovers by proportional rate reduction"),
         // Without SACK there is nothing for it to go by (`tcp_identify_packet_loss`).
         ("rack", stack.rack == linux.rack || !stack.sack, "detects losses by RACK"),
         ("undo", stack.undo == linux.undo, "undoes a reduction that proves spurious"),
@@ -175,13 +175,14 @@ pub fn route_metrics(stack: &TcpProfile) -> Vec<RouteMetric> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scenario::model::{Rack, Reduction};
 
     #[test]
     fn what_a_kernel_always_does_is_named() {
         let linux = TcpProfile::LINUX;
         let fixed = [
-            ("prr", TcpProfile { prr: false, ..linux }),
-            ("rack", TcpProfile { rack: false, ..linux }),
+            ("prr", TcpProfile { reduction: Reduction::AtOnce, ..linux }),
+            ("rack", TcpProfile { rack: Rack::Off, ..linux }),
             ("undo", TcpProfile { undo: false, ..linux }),
             ("quick_ack", TcpProfile { quick_ack: false, ..linux }),
             ("limited_transmit", TcpProfile { limited_transmit: false, ..linux }),
@@ -192,7 +193,7 @@ mod tests {
         }
         let free = TcpProfile {
             sack: false,
-            rack: false,
+            rack: Rack::Off,
             timestamps: false,
             tlp: false,
             delayed_ack: false,
