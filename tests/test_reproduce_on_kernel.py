@@ -236,7 +236,7 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
         ),
         ('text = ""\n[[runs]]\nscenario = "two"\nat = ["30kb"]\n', [], "runs nothing that these tables"),
         (PLAN, ["--choices"], "without --choices"),
-        (PLAN, ["--kernel", "6.1"], "not runs with on = kernel"),
+        (PLAN, ["--kernel", "6.1"], "not runs --on kernel"),
         (
             PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'),
             [],

@@ -83,7 +83,7 @@ def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, ke
     [
         (["--on", "vm", "--", "no-such-program"], 1, "no-such-program cannot be started"),
         (["--on", "vm", "--kernel", "./no-such-image", "--", "true"], 2, "kernel no-such-image: No such file"),
-        (["--kernel", "6.1", "--", "true"], 2, "not runs with on = kernel"),
+        (["--kernel", "6.1", "--", "true"], 2, "not runs --on kernel"),
         (["--on", "vm", "--set", "flows.0.profile=newreno", "--", "true"], 2, "flows.0.profile"),
     ],
 )

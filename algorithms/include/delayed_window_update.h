@@ -110,8 +110,8 @@ static __always_inline __u32 dwu_suspension(__u32 min_rtt, __u32 x)
 }
 
 /*
- * The window that a cut leaves, with its part of a packet. Rounded down, every window of up to ten packets loses exactly
- * one, as with additive decrease, which never brings two windows together.
+ * The window that a cut leaves, with its part of a packet. Rounded down, every window of up to ten packets loses
+ * exactly one, as with additive decrease, which never brings two windows together.
  */
 static __always_inline __u32 dwu_cut(struct delayed_window *dw, __u32 cwnd)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What fills its send buffer goes last: the rule of sorpc.bpf.c, which says where it comes from, and of sorpc_fair.bpf.c.
+ * What fills its send buffer goes last: the rule of sorpc.bpf.c, which says where it comes from, and of
+ * sorpc_fair.bpf.c.
  */
 #ifndef UNBLOAT_SEND_BUFFER_RATIO_H
 #define UNBLOAT_SEND_BUFFER_RATIO_H

@@ -12,7 +12,7 @@
 
 #include "window_flow.h"
 
-/* A file has one function that answers, with the largest window to show in bytes, or 0 for whatever the stack offers. */
+/* A file has one function that answers, with the largest window to show in bytes, or 0 for what the stack offers. */
 #define WINDOW_CONTROL(function)                                                                                \
 	__attribute__((visibility("default"))) __noinline __u32 unbloat_window(struct window_flow *flow,        \
 									       const struct window_ack *ack)    \

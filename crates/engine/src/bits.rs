@@ -167,7 +167,9 @@ mod tests {
         fn behaves_as_an_ordered_set(
             shift in 9u32..20,
             base in 0u32..3_000_000,
-            ops in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..300),
+            ops in prop::collection::vec(
+                (any::<bool>(), any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..300,
+            ),
         ) {
             let capacity = 1u32 << shift;
             let mut set = SegmentSet::new(capacity);

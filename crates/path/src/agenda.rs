@@ -169,7 +169,10 @@ mod tests {
     proptest! {
         /// The way of a run: the first source's event passes, and it has another one later or none.
         #[test]
-        fn events_come_in_order(starts in prop::collection::vec(0u64..50, 1..90), gaps in prop::collection::vec(0u64..9, 1..99)) {
+        fn events_come_in_order(
+            starts in prop::collection::vec(0u64..50, 1..90),
+            gaps in prop::collection::vec(0u64..9, 1..99),
+        ) {
             let mut agenda = Agenda::new(starts.len() as u32);
             let mut list: Vec<_> = (0..).zip(starts).map(|(source, at)| (at, source)).collect();
             list.iter().for_each(|(at, source)| agenda.set(*source, Nanos(*at)));

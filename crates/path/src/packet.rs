@@ -230,7 +230,9 @@ pub(crate) mod tests {
     proptest! {
         /// Every packet is found under its number, whatever came and went before.
         #[test]
-        fn a_pool_keeps_what_it_was_given(steps in prop::collection::vec(prop::option::of(any::<prop::sample::Index>()), 1..200)) {
+        fn a_pool_keeps_what_it_was_given(
+            steps in prop::collection::vec(prop::option::of(any::<prop::sample::Index>()), 1..200)
+        ) {
             let mut pool = Pool::default();
             let mut held: Vec<(PacketId, u32)> = vec![];
             for (number, step) in (0..).zip(steps) {

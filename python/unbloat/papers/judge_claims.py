@@ -74,7 +74,11 @@ def contenders(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tupl
     text = claim.quantity if claim.quantity is not None else str(claim.reduction)
     sign = -1 if claim.take == "smallest" else 1
     found = [
-        jackknife(lambda seed, cell=cell: sign * float(evaluate(text, cell.without(seed))), cell.seeds, SURE)  # type: ignore[misc]
+        jackknife(
+            lambda seed, cell=cell: sign * float(evaluate(text, cell.without(seed))),  # type: ignore[misc]
+            cell.seeds,
+            SURE,
+        )
         for cell in _cells(claim, at, runs)
     ]
     least = max(found, key=lambda each: each.value).low

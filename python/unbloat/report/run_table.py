@@ -190,7 +190,7 @@ def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
     rows = [(record, link) for record, place, link in links if place == 0 or matters(link)]
     columns = axis_columns(results, [record for record, _ in rows])
     columns.append(Column("link", "", [link["link"] for _, link in rows]))
-    marks = ("marks",) if any(link["marks"] for _, link in rows) else ()
+    marks = ("marks",) if any(link.get("marks") for _, link in rows) else ()
     columns += value_columns((*LINK_COLUMNS, *marks), [link for _, link in rows], titled)
     columns += [
         Column(METRICS[key].heading, METRICS[key].unit, [own(*row, key) for row in rows]) for key in REAL_COLUMNS
@@ -210,7 +210,7 @@ def matters(link: dict[str, Any]) -> bool:
     A limit or a discipline is there for a reason, and what was dropped, marked, lost or held up counts.
     """
     is_plain = link.get("queue_kind") in (None, "droptail") and link["queue_percent_mean"] is None
-    happened = link["drops"] or link["marks"] or link["wire_losses"] or (link["queue_delay_ms_p95"] or 0) >= HELD_UP_MS
+    happened = link["drops"] or link.get("marks") or link["wire_losses"] or (link["queue_delay_ms_p95"] or 0) >= HELD_UP_MS
     return not is_plain or bool(happened)
 
 

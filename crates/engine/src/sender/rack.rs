@@ -156,8 +156,8 @@ impl Sender {
         }
     }
 
-    /// ns-2.35 clears its scoreboard when a repair ends (`scoreboard1.cc`): what is outstanding then counts as in flight
-    /// until later acknowledgements say again that it is lost. Gives whether this stack does so.
+    /// ns-2.35 clears its scoreboard when a repair ends (`scoreboard1.cc`): what is outstanding then counts as in
+    /// flight until later acknowledgements say again that it is lost. Gives whether this stack does so.
     pub(super) fn forget_losses(&mut self) -> bool {
         if self.stack.rack != Rack::OfRepairs {
             return false;

@@ -161,14 +161,15 @@ fn window_controller() -> impl Strategy<Value = CongestionControl> {
     };
     let flag = |name| any::<bool>().prop_map(move |flag| (name, ParamValue::Bool(flag))).boxed();
     let most = || number("most", 2.0, 5000.0);
-    let rtt_weight = || number("rtt_weight", 1.0, 1024.0);
-    let alpha = || number("alpha", 1.0, 1023.0);
+    let rtt_weight = || text("rtt_weight", 1.0, 1024.0, "/1024");
+    let alpha = || text("alpha", 1.0, 1023.0, "/1024");
+    let theta = || text("theta", 101.0, 1000.0, "%");
     let of = |name, parameters: Vec<BoxedStrategy<_>>| {
         parameters.prop_map(move |parameters: Vec<(&str, ParamValue)>| control_with(name, &parameters))
     };
     let rtac = vec![
         number("bdp", 1.0, 20_000.0),
-        text("theta", 101.0, 1000.0, "%"),
+        theta(),
         alpha(),
         rtt_weight(),
         text("rtt_min_add", 1.0, 1e6, "us"),
@@ -179,6 +180,7 @@ fn window_controller() -> impl Strategy<Value = CongestionControl> {
         of("static", vec![most()]),
         of("autotuning", vec![rtt_weight(), most()]),
         of("drwa", vec![number("lambda", 1.0, 100.0), alpha(), rtt_weight(), most()]),
+        of("rtac_auto", vec![theta(), number("probe_rounds", 8.0, 10_000.0), alpha(), rtt_weight(), most()]),
         of("rtac", rtac.clone()),
         of("rtac", [rtac, vec![number("inverse_k", 1.0, 1e6)]].concat()),
     ]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is found lost by time: by what was sent after it and has arrived (RFC 8985).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(from = "Spelling", into = "Spelling")]
 pub enum Rack {
     /// Nothing: three duplicates as in RFC 6675 and RFC 5681.
     Off,
@@ -17,7 +17,7 @@ pub enum Rack {
 
 /// How a window gets from where it was at a loss to ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(from = "Spelling", into = "Spelling")]
 pub enum Reduction {
     /// It falls at the first acknowledgement (RFC 5681, RFC 6675).
     AtOnce,
@@ -25,6 +25,54 @@ pub enum Reduction {
     Proportional,
     /// One segment for every second acknowledgement, as Linux had it before 3.2, in the form of ns-2.35's TCP-Linux.
     Halving,
+}
+
+/// How `rack` and `prr` are kept: as the switches that they are in a scenario, or by the name of what only a profile has.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Spelling {
+    Switch(bool),
+    Name(String),
+}
+
+impl From<Spelling> for Rack {
+    fn from(spelling: Spelling) -> Rack {
+        match spelling {
+            Spelling::Switch(false) => Rack::Off,
+            Spelling::Switch(true) => Rack::On,
+            Spelling::Name(_) => Rack::OfRepairs,
+        }
+    }
+}
+
+impl From<Rack> for Spelling {
+    fn from(rack: Rack) -> Spelling {
+        match rack {
+            Rack::Off => Spelling::Switch(false),
+            Rack::On => Spelling::Switch(true),
+            Rack::OfRepairs => Spelling::Name("of_repairs".into()),
+        }
+    }
+}
+
+impl From<Spelling> for Reduction {
+    fn from(spelling: Spelling) -> Reduction {
+        match spelling {
+            Spelling::Switch(false) => Reduction::AtOnce,
+            Spelling::Switch(true) => Reduction::Proportional,
+            Spelling::Name(_) => Reduction::Halving,
+        }
+    }
+}
+
+impl From<Reduction> for Spelling {
+    fn from(reduction: Reduction) -> Spelling {
+        match reduction {
+            Reduction::AtOnce => Spelling::Switch(false),
+            Reduction::Proportional => Spelling::Switch(true),
+            Reduction::Halving => Spelling::Name("halving".into()),
+        }
+    }
 }
 
 /// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
@@ -43,6 +91,7 @@ pub struct TcpProfile {
     /// Tail loss probe (RFC 8985).
     pub tlp: bool,
     /// How the window gets from where it was at a loss to ssthresh.
+    #[serde(rename = "prr")]
     pub reduction: Reduction,
     /// Forward RTO recovery (RFC 5682).
     pub frto: bool,

@@ -51,7 +51,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "video":
         "kind" = Choice(&["video"]), Required => "video: a film in pieces, of a quality that suits the rate";
         "lowest" = Rate, Default("500kbit"), RATES => "the lowest quality";
-        "highest" = Rate, Default("5mbit"), RATES => "the highest; each has one and a half times the rate of the one below";
+        "highest" = Rate, Default("5mbit"), RATES =>
+            "the highest; each has one and a half times the rate of the one below";
         "piece" = Time, Default("4s"), "10ms..3600s" => "how long a piece plays";
         "startup" = Time, Default("8s"), SOME_TIME => "how much must be loaded before it plays";
         "most" = Time, Default("30s"), SOME_TIME => "how much is loaded ahead at most";
@@ -59,7 +60,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     },
     keys! {
         "voice":
-        "kind" = Choice(&["voice"]), Required => "voice: a call of 64 kbit/s in both directions (G.711 over RTP and UDP)";
+        "kind" = Choice(&["voice"]), Required =>
+            "voice: a call of 64 kbit/s in both directions (G.711 over RTP and UDP)";
         "every" = Time, Default("20ms"), SOME_TIME => "the time from one packet to the next";
         "packet" = Size, Default("200b"), DATAGRAMS => "IP length of a packet";
     },

@@ -37,8 +37,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             "after how long other nodes find out that one is down, or back, and build the tree anew; by default what \
             IPv6 takes to find a neighbour unreachable, five seconds and three probes (RFC 4861, section 10)";
         "wake_interval" = Time, Means("radios listen whenever they do not transmit"), "20ms..60s" =>
-            "how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a frame \
-            is repeated until the receiver answers";
+            "how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a \
+            frame is repeated until the receiver answers";
         "listen_for" = Time, Default("10ms"), "6ms..60s" => "how long it listens then, if it hears nothing";
         "transmit_ma" = Number, Default("17.4"), MILLIAMPERE => "what a radio draws while it transmits (CC2420)";
         "receive_ma" = Number, Default("18.8"), MILLIAMPERE => "what it draws while it receives or listens";

@@ -185,7 +185,8 @@ const TOP: &[Key] = keys! {
     "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
     "link" = Table, Required => "the links";
     "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
-    "host" = Table, Means("senders write without a limit, and nothing waits in them") => "hosts with queues of their own";
+    "host" = Table, Means("senders write without a limit, and nothing waits in them") =>
+        "hosts with queues of their own";
     "mesh" = Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
     "flows" = Tables, Required => "the flow groups, one [[flows]] each";
     "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";

@@ -241,7 +241,8 @@ mod tests {
                     || end - 1 - before <= 6 && of_flow().all(|b| b <= before)
             };
             let last_minute = end.saturating_sub(12)..end;
-            let presence = last_minute.map(|at| (0..6).filter(|flow| is_there(*flow, at)).count()).sum::<usize>() as u64;
+            let there = last_minute.map(|at| (0..6).filter(|flow| is_there(*flow, at)).count());
+            let presence = there.sum::<usize>() as u64;
             let expected = match begins {
                 Some(first) if presence > 0 && first + 12 < end => window(end).count() as u64 * 200 / presence,
                 _ => 0,

@@ -100,8 +100,8 @@ impl Cell {
         (first as MemberId..end as MemberId).step_by(2)
     }
 
-    /// Whether a transmitter has something to transmit at `now`. `ask_at` is no later than when any of its queues is done
-    /// with holding something back, for that queue's receiver has left the round.
+    /// Whether a transmitter has something to transmit at `now`. `ask_at` is no later than when any of its queues is
+    /// done with holding something back, for that queue's receiver has left the round.
     fn has_something(&mut self, transmitter: usize, now: Nanos, members: &Members) -> bool {
         let mut has = false;
         for member in self.members_of(transmitter) {

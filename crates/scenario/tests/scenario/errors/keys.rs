@@ -13,8 +13,8 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("[link.bottleneck]", "[link.\"a.b\"]",
      "base.toml:7: link.a.b: is no name; it may have letters, digits, - and _"),
     ("\"linux\"", "\"linx\"",
-     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not \"linx\" (did \
-         you mean linux?)"),
+     "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not \"linx\" \
+         (did you mean linux?)"),
     ("\"linux\"", "3",
      "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",

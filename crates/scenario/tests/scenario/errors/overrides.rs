@@ -12,8 +12,8 @@ const OVERRIDES: &[Case] = &[
          snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, \
          reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
     ("a", "1",
-     "a: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, lte, host, mesh, flows, \
-         sweep"),
+     "a: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, lte, host, mesh, \
+         flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
      "link.bottleneck.loss.p: loss is a string here, so that nothing can be set below it"),
     ("flows.3.cc", "x",
@@ -24,8 +24,8 @@ const OVERRIDES: &[Case] = &[
          reorder_by, duplicate, outages; here it is a whole number"),
     ("sweep.x", "3",
      "sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
-         profile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { label = \"a\", \"flows.0.cc\" = \
-         \"reno\" }"),
+         profile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { label = \"a\", \
+         \"flows.0.cc\" = \"reno\" }"),
     ("link.bottleneck.trace", "nowhere.down",
      "link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
     (".", "3",

@@ -29,7 +29,8 @@ const FRAME: u32 = 118;
 fn scenario(nodes: &str, keys: &str, seed: u64) -> Scenario {
     let text = format!(
         "duration = \"1000s\"\nseed = {seed}\nprofile = \"lln\"\n[mesh.m]\nborder_router = \"n0\"\n{keys}\n{nodes}\n\
-         [link.wire]\nrate = \"1mbit\"\ndelay = \"1ms\"\nqueue = {{ limit = \"15p\" }}\n[[flows]]\ncc = \"reno\"\nmesh = \"m\"\n"
+         [link.wire]\nrate = \"1mbit\"\ndelay = \"1ms\"\nqueue = {{ limit = \"15p\" }}\n[[flows]]\n\
+         cc = \"reno\"\nmesh = \"m\"\n"
     );
     let experiment = scenario::load_text(&text, "mesh.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
     experiment.cells[0].scenario.clone()

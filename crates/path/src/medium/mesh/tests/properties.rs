@@ -90,7 +90,8 @@ proptest! {
         repair_after in 1u32..1000,
         seed in any::<u32>(),
     ) {
-        let keys = format!("path_loss = 2.5\nmax_retries = {retries}\nmax_backoffs = {backoffs}\nqueue = {{ limit = \"{limit}p\" }}");
+        let keys = format!("path_loss = 2.5\nmax_retries = {retries}\nmax_backoffs = {backoffs}\n\
+                            queue = {{ limit = \"{limit}p\" }}");
         let keys = format!("{keys}\nrepair_after = \"{repair_after}ms\"");
         let keys = keys + if sleeps { "\nwake_interval = \"250ms\"" } else { "" };
         let mut world = World::new(&scenario(&at_places(&places, &failures), &keys, seed.into()));
