@@ -210,7 +210,9 @@ def matters(link: dict[str, Any]) -> bool:
     A limit or a discipline is there for a reason, and what was dropped, marked, lost or held up counts.
     """
     is_plain = link.get("queue_kind") in (None, "droptail") and link["queue_percent_mean"] is None
-    happened = link["drops"] or link.get("marks") or link["wire_losses"] or (link["queue_delay_ms_p95"] or 0) >= HELD_UP_MS
+    happened = (
+        link["drops"] or link.get("marks") or link["wire_losses"] or (link["queue_delay_ms_p95"] or 0) >= HELD_UP_MS
+    )
     return not is_plain or bool(happened)
 
 
