@@ -8,6 +8,7 @@ use scenario::units::Nanos;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use testbed::{End, Programs, Time};
 
 const SCENARIO: &str = r#"
@@ -72,10 +73,13 @@ fn simulated(scenario: &Scenario) -> Vec<u32> {
 fn emulated(scenario: &Scenario) -> Vec<u32> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("burst-loss-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let train = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/train.py");
-    let (ready, arrivals) = (folder.join("ready"), folder.join("arrivals"));
-    let receive = format!("python3 {train} receive {} 500 > {}", ready.display(), arrivals.display());
-    let send = format!("python3 {train} send {} receiver {COUNT} {BYTES} 0", ready.display());
+    let program = folder.join("train");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/train.c");
+    let compiled = Command::new("clang").args(["-O2", "-o"]).arg(&program).arg(source).status();
+    assert!(compiled.expect("clang").success());
+    let (train, ready, arrivals) = (program.display(), folder.join("ready"), folder.join("arrivals"));
+    let receive = format!("{train} receive {} 500 > {}", ready.display(), arrivals.display());
+    let send = format!("{train} send {} receiver {COUNT} {BYTES} 0", ready.display());
     let command = |line: &str| ["sh", "-c", line].map(OsString::from).to_vec();
     let programs = Programs { at: End::Receiver, near: command(&receive), far: Some(command(&send)), time: Time::Real };
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
