@@ -11,8 +11,7 @@
  * Departures of the port from the paper:
  *  - Reno's part has its own slow start: it doubles until it alone is above the threshold, with dwnd on top of it;
  *  - dwnd grows and shrinks in slow start too, and from any window on;
- *  - a loss leaves a quarter of the window (min_cwnd), from which slow start returns to half of it, where the stack
- *    halves its rate as ns-2's does;
+ *  - a loss leaves a quarter of the window (min_cwnd), from which slow start returns to half of it;
  *  - an ACK counts as one segment whatever it covers; diff is in half segments, roots are whole numbers.
  * Departure from ns-2: after a pause it keeps its RTTs and the window, where the port starts with new ones.
  */
@@ -116,14 +115,29 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	tp->snd_cwnd = min(ca->reno + ca->dwnd, tp->snd_cwnd_clamp);
 }
 
+/* A stack that halves its rate as ns-2's does goes down to the quarter by itself: it has taken min_cwnd. */
+static __always_inline bool compound_ns2_stack_lowers(const struct tcp_sock *tp)
+{
+#ifdef __bpf__
+	return false;
+#else
+	return !tp->sim.min_cwnd;
+#endif
+}
+
+/* Elsewhere no more than that is in flight when a loss is repaired. */
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	struct compound_ns2 *ca = inet_csk_ca(sk);
+	__u8 old_state = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
 
 	if (new_state != TCP_CA_Open)
 		return;
-	ca->round_end = tcp_sk(sk)->snd_nxt;
+	if ((old_state == TCP_CA_Recovery || old_state == TCP_CA_CWR) && !compound_ns2_stack_lowers(tp))
+		tp->snd_cwnd = min(tp->snd_cwnd, max(tp->snd_ssthresh / 2, 2U));
+	ca->round_end = tp->snd_nxt;
 	round_rtt_clear(&ca->rtt);
 }
 

@@ -105,6 +105,9 @@ impl Profile {
             stack.rack = if rack { Rack::On } else { Rack::Off };
             *asked_for_rack = rack.then(|| (switches.place_of("rack"), switches.path_of("rack")));
         }
+        if switches.read("rate_halving") == Some(true) {
+            (stack.reduction, stack.rack) = (Reduction::Halving, Rack::OfRepairs);
+        }
         if let Some(prr) = switches.read("prr") {
             stack.reduction = if prr { Reduction::Proportional } else { Reduction::AtOnce };
         }

@@ -82,19 +82,40 @@ fn slow_start_is_renos_part_s() {
     }
 }
 
-/// The stack takes the window down to that quarter (`RateHalving`).
 #[test]
 fn a_loss_leaves_a_quarter_from_which_slow_start_returns_to_half() {
     let control = builtin("compound_ns2");
     let mut sk = connection(&control, 1000, 2);
     lose(&control, &mut sk, ca_state::RECOVERY);
     assert_eq!((sk.snd_ssthresh, sk.sim.min_cwnd), (500, 250));
-    sk.snd_cwnd = 250;
+    sk.snd_cwnd = 500;
     change_state(&control, &mut sk, ca_state::OPEN);
+    assert_eq!(sk.snd_cwnd, 250);
     for _ in 0..300 {
         sk.max_packets_out = sk.snd_cwnd;
         let una = sk.snd_una;
         control.cong_avoid(&mut sk, una, 1);
     }
     assert_eq!(sk.snd_cwnd, 501);
+}
+
+/// A stack with rate halving has taken the quarter, and knows what is in flight.
+#[test]
+fn a_stack_that_goes_down_to_the_quarter_itself_decides_where_it_ends() {
+    let control = builtin("compound_ns2");
+    let mut sk = connection(&control, 1000, 2);
+    lose(&control, &mut sk, ca_state::RECOVERY);
+    (sk.sim.min_cwnd, sk.snd_cwnd) = (0, 400);
+    change_state(&control, &mut sk, ca_state::OPEN);
+    assert_eq!(sk.snd_cwnd, 400);
+}
+
+#[test]
+fn after_a_timeout_and_repair_the_window_is_not_lowered_again() {
+    let control = builtin("compound_ns2");
+    let mut sk = connection(&control, 100, 2);
+    lose(&control, &mut sk, ca_state::LOSS);
+    sk.snd_cwnd = 40;
+    change_state(&control, &mut sk, ca_state::OPEN);
+    assert_eq!(sk.snd_cwnd, 40);
 }

@@ -158,10 +158,11 @@ impl TcpProfile {
     };
     /// Profile `ns2-linux`: the TCP-Linux agent of ns-2.35 (`Agent/TCP/Linux`) with its sink `TCPSink/Sack1`, which
     /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK;
-    /// rate halving; a repair that is lost is found by what was sent after it; no probe, no undo.
+    /// no probe, no undo. It halves its rate and finds losses by three above only with `rate_halving`; without that
+    /// proportional rate reduction and RACK stand for both.
     pub const NS2_LINUX: TcpProfile = TcpProfile {
-        rack: Rack::OfRepairs,
-        reduction: Reduction::Halving,
+        rack: Rack::On,
+        reduction: Reduction::Proportional,
         delayed_ack: false,
         initial_window: 2,
         ..TcpProfile::SACK

@@ -19,8 +19,8 @@ const KEYS_AND_SECTIONS: &[Case] = &[
      "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",
      "base.toml:5: profile.sac: no such key; here may stand base, sack, timestamps, tcp_usec_ts, window_scaling, rack, \
-         tlp, prr, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, gate, ecn, \
-         pacing, initial_window, rto_min (did you mean sack?)"),
+         tlp, prr, rate_halving, frto, undo, delayed_ack, quick_ack, sack_compression, limited_transmit, cwnd_validation, \
+         gate, ecn, pacing, initial_window, rto_min (did you mean sack?)"),
     ("\"0%\"", "{ r = \"30%\" }",
      "base.toml:11: link.bottleneck.loss.p: is missing; it is a percentage such as \"1%\": probability that a wire \
          that was good for a packet is bad for the next"),
