@@ -2,7 +2,7 @@
 //! words.
 
 use crate::error::Location;
-use crate::model::{Rack, Reduction, TcpProfile};
+use crate::model::TcpProfile;
 use crate::register::PROFILES;
 use crate::section::{Readable, Section};
 use crate::tree::Value;
@@ -91,6 +91,8 @@ impl Profile {
             ("sack", &mut stack.sack),
             ("timestamps", &mut stack.timestamps),
             ("window_scaling", &mut stack.window_scaling),
+            ("prr", &mut stack.prr),
+            ("rate_halving", &mut stack.rate_halving),
             ("frto", &mut stack.frto),
             ("undo", &mut stack.undo),
             ("quick_ack", &mut stack.quick_ack),
@@ -101,19 +103,11 @@ impl Profile {
         ] {
             replace(field, switches, name);
         }
-        if let Some(rack) = switches.read("rack") {
-            stack.rack = if rack { Rack::On } else { Rack::Off };
-            *asked_for_rack = rack.then(|| (switches.place_of("rack"), switches.path_of("rack")));
-        }
-        if switches.read("rate_halving") == Some(true) {
-            (stack.reduction, stack.rack) = (Reduction::Halving, Rack::OfRepairs);
-        }
-        if let Some(prr) = switches.read("prr") {
-            stack.reduction = if prr { Reduction::Proportional } else { Reduction::AtOnce };
-        }
-        for (name, field, asked) in
-            [("tlp", &mut stack.tlp, asked_for_tlp), ("tcp_usec_ts", &mut stack.tcp_usec_ts, asked_for_usec)]
-        {
+        for (name, field, asked) in [
+            ("rack", &mut stack.rack, asked_for_rack),
+            ("tlp", &mut stack.tlp, asked_for_tlp),
+            ("tcp_usec_ts", &mut stack.tcp_usec_ts, asked_for_usec),
+        ] {
             if replace(field, switches, name) {
                 *asked = field.then(|| (switches.place_of(name), switches.path_of(name)));
             }
@@ -141,7 +135,7 @@ impl Profile {
             for (place, key) in [self.asked_for_rack, self.asked_for_tlp].into_iter().flatten() {
                 group.complain_about(&place, key, "needs SACK; set sack = true, or leave this switch out");
             }
-            stack.rack = Rack::Off;
+            stack.rack = false;
             stack.tlp = false;
         }
         if let (false, Some((place, key))) = (stack.timestamps, self.asked_for_usec) {

@@ -335,7 +335,7 @@ impl Sender {
         }
         if self.stack.sack {
             self.count_delivered(count, ece);
-            if self.stack.rack != Rack::Off {
+            if self.stack.losses_by_time() != Rack::Off {
                 self.rack_advance(last.state, end_seq, last.sent_us);
             }
         }
@@ -377,7 +377,7 @@ impl Sender {
             self.sk.sacked_out -= 1;
         } else if self.stack.sack {
             self.count_delivered(1, ece);
-            if self.stack.rack != Rack::Off && !self.is_spurious_retransmission(bits, known.sent_us) {
+            if self.stack.losses_by_time() != Rack::Off && !self.is_spurious_retransmission(bits, known.sent_us) {
                 self.rack_advance(bits, end_seq, known.sent_us);
             }
         }
@@ -506,7 +506,7 @@ impl Sender {
     /// One step of a reduction, at an acknowledgement that `delivered` segments, says that `lost` are lost and has
     /// `advanced` or not.
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, lost: u32, advanced: bool) {
-        match self.stack.reduction {
+        match self.stack.reduction() {
             Reduction::AtOnce => {}
             Reduction::Proportional => {
                 window::proportional_rate_reduction(&mut self.sk, delivered, lost, advanced);
@@ -518,7 +518,7 @@ impl Sender {
     /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may
     /// cover much that had arrived before. Linux counts all of it.
     fn counted_for_growth(&self, newly_acked: u32) -> u32 {
-        let textbook = self.stack.reduction == Reduction::AtOnce;
+        let textbook = self.stack.reduction() == Reduction::AtOnce;
         if textbook && self.ca_state() == ca_state::LOSS { newly_acked.min(1) } else { newly_acked }
     }
 

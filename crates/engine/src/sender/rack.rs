@@ -133,7 +133,7 @@ impl Sender {
             return;
         }
         let prior = self.sk.retrans_out;
-        match self.stack.rack {
+        match self.stack.losses_by_time() {
             Rack::Off => {
                 self.mark_lost_below_sacked();
                 return;
@@ -159,7 +159,7 @@ impl Sender {
     /// ns-2.35 clears its scoreboard when a repair ends (`scoreboard1.cc`): what is outstanding then counts as in
     /// flight until later acknowledgements say again that it is lost. Gives whether this stack does so.
     pub(super) fn forget_losses(&mut self) -> bool {
-        if self.stack.rack != Rack::OfRepairs {
+        if self.stack.losses_by_time() != Rack::OfRepairs {
             return false;
         }
         self.board.forget_repairs();

@@ -149,7 +149,7 @@ impl Sender {
         if control.has_cong_control() {
             return;
         }
-        match self.stack.reduction {
+        match self.stack.reduction() {
             Reduction::AtOnce => {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
                 self.free_retransmission = true;
@@ -172,7 +172,7 @@ impl Sender {
         }
         let reduced = self.ca_state() == ca_state::CWR || self.sk.undo_marker != 0;
         if self.sk.snd_ssthresh < INFINITE_SSTHRESH && reduced {
-            self.sk.snd_cwnd = match self.stack.reduction {
+            self.sk.snd_cwnd = match self.stack.reduction() {
                 Reduction::Halving => self.halving.window_after(&self.sk),
                 Reduction::AtOnce | Reduction::Proportional => self.sk.snd_ssthresh,
             };
@@ -256,7 +256,7 @@ impl Sender {
         let rtt_us = self.sk.rack.rtt_us as u64;
         for segment in head..self.board.nxt {
             let recent = self.sk.tcp_mstamp - self.board.get(segment).sent_us < rtt_us;
-            if segment == head || self.stack.rack != Rack::On || !recent {
+            if segment == head || self.stack.losses_by_time() != Rack::On || !recent {
                 self.mark_lost(segment);
             }
         }
@@ -435,7 +435,7 @@ impl Sender {
     /// slow start.
     pub(super) fn leaves_timer_running(&self) -> bool {
         !self.stack.sack
-            && self.stack.reduction == Reduction::AtOnce
+            && self.stack.reduction() == Reduction::AtOnce
             && self.ca_state() == ca_state::RECOVERY
             && before(self.sk.snd_una, self.sk.high_seq)
             && self.partially_acked

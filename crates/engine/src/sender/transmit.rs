@@ -75,7 +75,7 @@ impl Sender {
             return;
         }
         self.sk.prr_out += sent;
-        if self.stack.reduction == Reduction::Halving {
+        if self.stack.reduction() == Reduction::Halving {
             self.halving.sent(self.sk.packets_in_flight() - sent);
         }
     }
@@ -169,7 +169,7 @@ impl Sender {
 
     /// In a recovery whose retransmissions RFC 6675 chooses, not RACK.
     pub(super) fn follows_rfc_6675(&self) -> bool {
-        self.stack.sack && self.stack.rack == Rack::Off && self.ca_state() == ca_state::RECOVERY
+        self.stack.sack && self.stack.losses_by_time() == Rack::Off && self.ca_state() == ca_state::RECOVERY
     }
 
     /// RFC 6675, NextSeg, as long as the window has room: (1) what is lost, (2) new data, (3) what lies below a

@@ -4,8 +4,7 @@ use crate::world::{control, library};
 use proptest::prelude::*;
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use scenario::model::{
-    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Rack, Reduction, Scenario, Service,
-    TcpProfile, Trace,
+    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace,
 };
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
@@ -41,9 +40,10 @@ prop_compose! {
             timestamps,
             tcp_usec_ts: false,
             window_scaling,
-            rack: if rack && sack { Rack::On } else { Rack::Off },
+            rack: rack && sack,
             tlp: tlp && sack,
-            reduction: if prr { Reduction::Proportional } else { Reduction::AtOnce },
+            prr,
+            rate_halving: false,
             frto,
             undo,
             delayed_ack,

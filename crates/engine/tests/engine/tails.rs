@@ -5,7 +5,7 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Data, flag};
-use scenario::model::{Limit, Loss, Reduction, TcpProfile};
+use scenario::model::{Limit, Loss, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 // Loss of the last segment.
@@ -173,7 +173,7 @@ fn prr_spreads_the_reduction_over_a_round_trip() {
         times.windows(2).map(|w| (w[1] - w[0]).as_millis_f64()).fold(0.0, f64::max)
     };
     let spread = longest_silence(TcpProfile::LINUX);
-    let at_once = longest_silence(TcpProfile { reduction: Reduction::AtOnce, ..TcpProfile::LINUX });
+    let at_once = longest_silence(TcpProfile { prr: false, ..TcpProfile::LINUX });
     assert!(spread * 4.0 < at_once, "silent for {spread} ms with PRR, {at_once} ms without");
 }
 

@@ -4,8 +4,7 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// What is found lost by time: by what was sent after it and has arrived (RFC 8985).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Spelling", into = "Spelling")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rack {
     /// Nothing: three duplicates as in RFC 6675 and RFC 5681.
     Off,
@@ -16,8 +15,7 @@ pub enum Rack {
 }
 
 /// How a window gets from where it was at a loss to ssthresh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Spelling", into = "Spelling")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// It falls at the first acknowledgement (RFC 5681, RFC 6675).
     AtOnce,
@@ -25,54 +23,6 @@ pub enum Reduction {
     Proportional,
     /// One segment for every second acknowledgement, as Linux had it before 3.2, in the form of ns-2.35's TCP-Linux.
     Halving,
-}
-
-/// How `rack` and `prr` are kept: as the switches that they are in a scenario, or by the name of what only a profile has.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Spelling {
-    Switch(bool),
-    Name(String),
-}
-
-impl From<Spelling> for Rack {
-    fn from(spelling: Spelling) -> Rack {
-        match spelling {
-            Spelling::Switch(false) => Rack::Off,
-            Spelling::Switch(true) => Rack::On,
-            Spelling::Name(_) => Rack::OfRepairs,
-        }
-    }
-}
-
-impl From<Rack> for Spelling {
-    fn from(rack: Rack) -> Spelling {
-        match rack {
-            Rack::Off => Spelling::Switch(false),
-            Rack::On => Spelling::Switch(true),
-            Rack::OfRepairs => Spelling::Name("of_repairs".into()),
-        }
-    }
-}
-
-impl From<Spelling> for Reduction {
-    fn from(spelling: Spelling) -> Reduction {
-        match spelling {
-            Spelling::Switch(false) => Reduction::AtOnce,
-            Spelling::Switch(true) => Reduction::Proportional,
-            Spelling::Name(_) => Reduction::Halving,
-        }
-    }
-}
-
-impl From<Reduction> for Spelling {
-    fn from(reduction: Reduction) -> Spelling {
-        match reduction {
-            Reduction::AtOnce => Spelling::Switch(false),
-            Reduction::Proportional => Spelling::Switch(true),
-            Reduction::Halving => Spelling::Name("halving".into()),
-        }
-    }
 }
 
 /// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
@@ -86,13 +36,15 @@ pub struct TcpProfile {
     pub tcp_usec_ts: bool,
     /// Window scaling (RFC 7323); without it at most 65 535 bytes are offered.
     pub window_scaling: bool,
-    /// Time-based loss detection.
-    pub rack: Rack,
+    /// Time-based loss detection (RFC 8985); without it three duplicates as in RFC 6675 and RFC 5681.
+    pub rack: bool,
     /// Tail loss probe (RFC 8985).
     pub tlp: bool,
-    /// How the window gets from where it was at a loss to ssthresh.
-    #[serde(rename = "prr")]
-    pub reduction: Reduction,
+    /// Proportional rate reduction (RFC 6937); without it cwnd falls to ssthresh at once.
+    pub prr: bool,
+    /// In place of both, repair as ns-2.35's TCP-Linux does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rate_halving: bool,
     /// Forward RTO recovery (RFC 5682).
     pub frto: bool,
     /// Undo of a reduction that proves spurious (Eifel, DSACK).
@@ -128,9 +80,10 @@ impl TcpProfile {
         timestamps: true,
         tcp_usec_ts: false,
         window_scaling: true,
-        rack: Rack::On,
+        rack: true,
         tlp: true,
-        reduction: Reduction::Proportional,
+        prr: true,
+        rate_halving: false,
         frto: true,
         undo: true,
         delayed_ack: true,
@@ -146,9 +99,9 @@ impl TcpProfile {
     };
     /// Profile `sack`: RFC 6675 recovery on a textbook stack.
     pub const SACK: TcpProfile = TcpProfile {
-        rack: Rack::Off,
+        rack: false,
         tlp: false,
-        reduction: Reduction::AtOnce,
+        prr: false,
         frto: false,
         undo: false,
         quick_ack: false,
@@ -160,13 +113,8 @@ impl TcpProfile {
     /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK;
     /// no probe, no undo. It halves its rate and finds losses by three above only with `rate_halving`; without that
     /// proportional rate reduction and RACK stand for both.
-    pub const NS2_LINUX: TcpProfile = TcpProfile {
-        rack: Rack::On,
-        reduction: Reduction::Proportional,
-        delayed_ack: false,
-        initial_window: 2,
-        ..TcpProfile::SACK
-    };
+    pub const NS2_LINUX: TcpProfile =
+        TcpProfile { rack: true, prr: true, delayed_ack: false, initial_window: 2, ..TcpProfile::SACK };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
     pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
     /// Profile `lln`: what fits a sensor (RFC 9006): NewReno without options, whose peer acknowledges each segment at
@@ -179,4 +127,24 @@ impl TcpProfile {
         rto_min: Nanos::from_secs(1),
         ..TcpProfile::NEWRENO
     };
+
+    /// What its switches make of loss detection by time.
+    #[inline]
+    pub fn losses_by_time(&self) -> Rack {
+        match (self.rate_halving && self.sack, self.rack) {
+            (true, _) => Rack::OfRepairs,
+            (false, true) => Rack::On,
+            (false, false) => Rack::Off,
+        }
+    }
+
+    /// What its switches make of the way down from a loss.
+    #[inline]
+    pub fn reduction(&self) -> Reduction {
+        match (self.rate_halving, self.prr) {
+            (true, _) => Reduction::Halving,
+            (false, true) => Reduction::Proportional,
+            (false, false) => Reduction::AtOnce,
+        }
+    }
 }

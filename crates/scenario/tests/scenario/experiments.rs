@@ -1,7 +1,7 @@
 //! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
 
 use scenario::model::{
-    CcSource, Clock, Gemodel, KernelQueue, Limit, Loss, ParamValue, ParameterValue, Queue, Rack, Scenario, Service,
+    CcSource, Clock, Gemodel, KernelQueue, Limit, Loss, ParamValue, ParameterValue, Queue, Scenario, Service,
     TcpProfile,
 };
 use scenario::quantity::Share;
@@ -225,7 +225,7 @@ fn profiles_stack_up_and_sack_carries_rack() {
     assert_eq!(stack(&[("profile", "newreno")]), TcpProfile::NEWRENO);
     assert_eq!(stack(&[("profile", "ns2-linux")]), TcpProfile::NS2_LINUX);
     assert_eq!(stack(&[("flows.0.profile", "sack")]), TcpProfile::SACK);
-    let without_sack = TcpProfile { sack: false, rack: Rack::Off, tlp: false, ..TcpProfile::LINUX };
+    let without_sack = TcpProfile { sack: false, rack: false, tlp: false, ..TcpProfile::LINUX };
     assert_eq!(stack(&[("profile.sack", "false")]), without_sack);
     let over_both = [("profile", "newreno"), ("flows.0.profile", "{ undo = true }"), ("flows.0.delayed_ack", "false")];
     assert_eq!(stack(&over_both), TcpProfile { undo: true, delayed_ack: false, ..TcpProfile::NEWRENO });

@@ -22,7 +22,8 @@ pub struct Unswitchable {
 pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitchable> {
     let linux = TcpProfile::LINUX;
     let fixed = [
-        ("prr", stack.reduction == linux.reduction, "recovers by proportional rate reduction"),
+        ("prr", stack.prr == linux.prr, "recovers by proportional rate reduction"),
+        ("rate_halving", !stack.rate_halving, "recovers by proportional rate reduction"),
         // Without SACK there is nothing for it to go by (`tcp_identify_packet_loss`).
         ("rack", stack.rack == linux.rack || !stack.sack, "detects losses by RACK"),
         ("undo", stack.undo == linux.undo, "undoes a reduction that proves spurious"),
@@ -175,14 +176,14 @@ pub fn route_metrics(stack: &TcpProfile) -> Vec<RouteMetric> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::model::{Rack, Reduction};
 
     #[test]
     fn what_a_kernel_always_does_is_named() {
         let linux = TcpProfile::LINUX;
         let fixed = [
-            ("prr", TcpProfile { reduction: Reduction::AtOnce, ..linux }),
-            ("rack", TcpProfile { rack: Rack::Off, ..linux }),
+            ("prr", TcpProfile { prr: false, ..linux }),
+            ("rate_halving", TcpProfile { rate_halving: true, ..linux }),
+            ("rack", TcpProfile { rack: false, ..linux }),
             ("undo", TcpProfile { undo: false, ..linux }),
             ("quick_ack", TcpProfile { quick_ack: false, ..linux }),
             ("limited_transmit", TcpProfile { limited_transmit: false, ..linux }),
@@ -193,7 +194,7 @@ mod tests {
         }
         let free = TcpProfile {
             sack: false,
-            rack: Rack::Off,
+            rack: false,
             timestamps: false,
             tlp: false,
             delayed_ack: false,
