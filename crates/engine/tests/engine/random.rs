@@ -43,7 +43,7 @@ prop_compose! {
             rack: rack && sack,
             tlp: tlp && sack,
             prr,
-            rate_halving: false,
+            rate_halving: rack && !prr && quick_ack,
             frto,
             undo,
             delayed_ack,
