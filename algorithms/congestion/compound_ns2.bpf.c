@@ -115,13 +115,13 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	tp->snd_cwnd = min(ca->reno + ca->dwnd, tp->snd_cwnd_clamp);
 }
 
-/* A stack that halves its rate as ns-2's does goes down to the quarter by itself: it has taken min_cwnd. */
+/* A stack that halves its rate as ns-2's does goes down to the quarter by itself. */
 static __always_inline bool compound_ns2_stack_lowers(const struct tcp_sock *tp)
 {
 #ifdef __bpf__
 	return false;
 #else
-	return !tp->sim.min_cwnd;
+	return tp->sim.rate_halving;
 #endif
 }
 

@@ -313,6 +313,7 @@ struct tcp_sock {
 		__u32 period_us;	/* wait so long before each window */
 		__u32 mean_flow_rate;	/* in a mesh: of those known, packets in 1000 s; 0 = none is */
 		__u32 min_cwnd;		/* rate halving may go down to this, packets; 0 = to ssthresh */
+		__u32 rate_halving;	/* the stack does so */
 	} sim;
 #endif
 };

@@ -287,6 +287,8 @@ pub struct SimSock {
     /// What `ssthresh` leaves as the least window of the repair, segments; 0 = ssthresh itself. Only a stack with rate
     /// halving asks.
     pub min_cwnd: u32,
+    /// Whether the stack halves its rate while it repairs a loss, down to `min_cwnd`.
+    pub rate_halving: u32,
 }
 
 // SAFETY: the storage belongs to this socket alone and goes where it goes.

@@ -86,7 +86,7 @@ structure!(TcpRack:
 );
 structure!(MinmaxSample: t, v);
 structure!(Minmax: s);
-structure!(SimSock: storage, send_ack_pending, send_ack_rcv_nxt, period_us, mean_flow_rate, min_cwnd);
+structure!(SimSock: storage, send_ack_pending, send_ack_rcv_nxt, period_us, mean_flow_rate, min_cwnd, rate_halving);
 structure!(TcpSock:
     inet_conn, tcp_mstamp, tcp_clock_cache, tcp_wstamp_ns, bytes_acked, bytes_received, bytes_sent, bytes_retrans,
     first_tx_mstamp, delivered_mstamp, tcp_header_len, gso_segs, advmss, mss_cache, rcv_nxt, copied_seq, rcv_wup,

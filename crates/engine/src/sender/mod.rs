@@ -249,6 +249,7 @@ impl Sender {
         sk.rx_opt.wscale_ok = stack.window_scaling as u8;
         sk.ecn_flags = if stack.ecn { ecn::OK } else { 0 };
         sk.inet_conn.sk.sk_pacing_status = stack.pacing as u32;
+        sk.sim.rate_halving = stack.rate_halving as u32;
     }
 
     /// Sequence number of the first byte of a segment.

@@ -155,7 +155,7 @@ impl Sender {
                 self.free_retransmission = true;
             }
             Reduction::Proportional => {}
-            Reduction::Halving => self.halving = RateHalving::begin(&mut self.sk),
+            Reduction::Halving => self.halving = RateHalving::begin(&self.sk),
         }
     }
 

@@ -99,13 +99,14 @@ fn a_loss_leaves_a_quarter_from_which_slow_start_returns_to_half() {
     assert_eq!(sk.snd_cwnd, 501);
 }
 
-/// A stack with rate halving has taken the quarter, and knows what is in flight.
+/// A stack with rate halving knows what is in flight.
 #[test]
 fn a_stack_that_goes_down_to_the_quarter_itself_decides_where_it_ends() {
     let control = builtin("compound_ns2");
     let mut sk = connection(&control, 1000, 2);
+    sk.sim.rate_halving = 1;
     lose(&control, &mut sk, ca_state::RECOVERY);
-    (sk.sim.min_cwnd, sk.snd_cwnd) = (0, 400);
+    sk.snd_cwnd = 400;
     change_state(&control, &mut sk, ca_state::OPEN);
     assert_eq!(sk.snd_cwnd, 400);
 }

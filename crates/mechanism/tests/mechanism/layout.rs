@@ -64,7 +64,7 @@ fn visible() -> Vec<(&'static str, usize, Vec<Member>)> {
         members!(MinmaxSample, "struct minmax_sample": t, v),
         members!(Minmax, "struct minmax": s),
         members!(SimSock, "typeof(((struct tcp_sock *)0)->sim)": send_ack_pending, send_ack_rcv_nxt, period_us,
-            mean_flow_rate, min_cwnd),
+            mean_flow_rate, min_cwnd, rate_halving),
         members!(AckSample, "struct ack_sample": pkts_acked, rtt_us, in_flight),
         members!(RateSample, "struct rate_sample": prior_mstamp, prior_delivered, prior_delivered_ce, delivered,
             delivered_ce, interval_us, snd_interval_us, rcv_interval_us, rtt_us, losses, acked_sacked, prior_in_flight,
