@@ -59,7 +59,16 @@ def test_units_end_the_names() -> None:
         "mJ": "mj",
     }
     counts = {"timeouts", "jain_index", "drops", "wire_losses", "duplicates", "marks", "retries"}
-    counts |= {"rating", "rating_out", "rating_in", "opinion_score", "stalls", "quality_switches", "unfinished"}
+    counts |= {
+        "rating",
+        "rating_out",
+        "rating_in",
+        "opinion_score",
+        "stalls",
+        "quality_switches",
+        "unfinished",
+        "skipped",
+    }
     counts |= {name for name in FELT if name.startswith("buffered_windows")}
     counts |= {"loss_events", "overflows", "frames", "frame_retries", "channel_failures", "unacknowledged"}
     for metric in METRICS.values():
@@ -125,5 +134,5 @@ def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
     swept = ub.sweep(small, {"link.bottleneck.loss": "1%"}, repeat=2)
     text = sweep_text_of(swept, ["rtt_p95", "queue_bytes_mean"])
     assert "p95" in text and "queue" in text and "goodput" not in text
-    with pytest.raises(ub.InputError, match="speed is no metric; there are goodput, throughput"):
-        sweep_text_of(swept, ["speed"])
+    with pytest.raises(ub.InputError, match="colour is no metric; there are goodput, throughput"):
+        sweep_text_of(swept, ["colour"])

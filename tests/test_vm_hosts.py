@@ -167,6 +167,21 @@ def test_what_a_host_drops(scenario: Write, kernel: str) -> None:
     assert theirs["drops"] > udp["lost_packets"]
 
 
+@pytest.mark.parametrize("when_full", ["wait", "skip", "delay"])
+def test_a_program_whose_send_buffer_is_full(scenario: Write, kernel: str, when_full: str) -> None:
+    """Of messages that come twice as fast as they can leave, as many are answered and left out as is simulated."""
+    file = scenario(
+        'rate = "400kbit"\ndelay = "20ms"\nqueue = { limit = "100p" }',
+        f'app = {{ kind = "game", every = "60ms", request = "5792b", when_full = "{when_full}" }}\n{UPLOAD}',
+        top='warmup = "2s"\n[host.pc]\ntcp_wmem = { max = "60kb" }',
+        duration="10s",
+    )
+    (ours, _), (theirs, _) = (run["flows"] for run in both(file, kernel))
+    assert theirs["response_ms_p50"] == pytest.approx(ours["response_ms_p50"], rel=0.2)
+    assert theirs["unfinished"] == pytest.approx(ours["unfinished"], rel=0.2, abs=2)
+    assert theirs.get("skipped") == (pytest.approx(ours["skipped"], rel=0.1) if when_full == "skip" else None)
+
+
 def test_applications_without_a_host(scenario: Write, kernel: str) -> None:
     """Each over hosts of its own, as all flows that name none."""
     others = ('app = "game"\ncc = "cubic"', 'app = { kind = "udp", rate = "100kbit", packet = "500b" }')

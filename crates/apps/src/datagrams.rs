@@ -142,7 +142,7 @@ mod tests {
                 match action {
                     Action::Send { .. } => to_other.push_back((now, now + ms(out))),
                     Action::SendBack { .. } => to_host.extend(back.map(|back| (now, now + ms(back)))),
-                    Action::Write { .. } => panic!("it has no connection"),
+                    Action::Write { .. } | Action::TryToWrite { .. } => panic!("it has no connection"),
                 }
             }
         }

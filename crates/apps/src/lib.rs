@@ -25,6 +25,8 @@ pub use slow_writer::SlowWriter;
 pub enum Action {
     /// It writes so many segments to the sender of a flow.
     Write { flow: u32, segments: u32 },
+    /// It does so if the first of them can be written at once, and wants to know whether it could.
+    TryToWrite { flow: u32, segments: u32 },
     /// It sends the next datagram of a flow.
     Send { flow: u32 },
     /// The other end of a flow of datagrams sends one.
@@ -107,9 +109,30 @@ impl Programs {
         self.of_flow.get(flow as usize).copied().flatten()
     }
 
+    /// A program has tried to write.
+    pub fn tried_to_write(&mut self, now: Nanos, flow: u32, was_written: bool) {
+        if let Some(client) = self.client(flow) {
+            client.tried_to_write(now, was_written);
+        }
+    }
+
+    /// All that a program had to write to the sender of a flow is in its send buffer.
+    pub fn written(&mut self, now: Nanos, flow: u32) {
+        if let Some(client) = self.client(flow) {
+            client.written(now);
+        }
+    }
+
+    fn client(&mut self, flow: u32) -> Option<&mut Client> {
+        match self.of(flow).map(|program| &mut self.programs[program as usize]) {
+            Some(Program::Client(client)) => Some(client),
+            _ => None,
+        }
+    }
+
     /// So many bytes of a flow have reached the program in all.
     pub fn delivered(&mut self, now: Nanos, flow: u32, bytes: u64, actions: &mut Vec<Action>) {
-        if let Some(Program::Client(client)) = self.of(flow).map(|program| &mut self.programs[program as usize]) {
+        if let Some(client) = self.client(flow) {
             client.delivered(now, flow, bytes, actions);
         }
     }

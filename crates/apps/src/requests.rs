@@ -6,7 +6,7 @@
 use super::Action;
 use super::video::Player;
 use measure::{DelayMeter, Interval};
-use scenario::app::{RequestKind, Requests};
+use scenario::app::{RequestKind, Requests, WhenFull};
 use scenario::model::FlowGroup;
 use scenario::records::AppStats;
 use scenario::units::{Bytes, Nanos};
@@ -34,7 +34,7 @@ struct Connection {
 
 /// What a client does with responses.
 enum Pattern {
-    Periodic { every: Nanos },
+    Periodic { every: Nanos, when_full: WhenFull, skipped: u64 },
     Chunks { pause: Nanos },
     Web { objects: u32, pause: Nanos, to_ask: u32, missing: u32, began: Nanos },
     Video(Player),
@@ -69,7 +69,7 @@ impl Client {
         };
         let interval = Interval { from: warmup, to: end };
         let pattern = match requests.kind {
-            RequestKind::Periodic { every } => Pattern::Periodic { every },
+            RequestKind::Periodic { every, when_full } => Pattern::Periodic { every, when_full, skipped: 0 },
             RequestKind::Chunks { pause } => Pattern::Chunks { pause },
             RequestKind::Web { objects, pause } => {
                 Pattern::Web { objects, pause, to_ask: 0, missing: 0, began: Nanos::ZERO }
@@ -103,7 +103,14 @@ impl Client {
         self.next = Nanos::NEVER;
         let mut response = self.response;
         match &mut self.pattern {
-            Pattern::Periodic { every } => self.next = now + *every,
+            // It has its next message when this one is written.
+            Pattern::Periodic { when_full: WhenFull::Delay, .. } => {}
+            Pattern::Periodic { when_full: WhenFull::Wait, every, .. } => self.next = now + *every,
+            Pattern::Periodic { when_full: WhenFull::Skip, every, .. } => {
+                self.next = now + *every;
+                let segments = self.segments_of_request();
+                return actions.push(Action::TryToWrite { flow: self.first_flow, segments });
+            }
             Pattern::Chunks { .. } => {}
             Pattern::Web { objects, to_ask, missing, began, .. } => {
                 (*to_ask, *missing, *began) = (*objects, 1 + *objects, now);
@@ -114,14 +121,41 @@ impl Client {
         self.ask(now, 0, response, actions);
     }
 
+    fn segments_of_request(&self) -> u32 {
+        self.request.0.div_ceil(self.request_mss) as u32
+    }
+
     fn ask(&mut self, now: Nanos, connection: usize, response: Bytes, actions: &mut Vec<Action>) {
-        let segments = self.request.0.div_ceil(self.request_mss);
+        self.note_request(now, connection, response);
+        let flow = self.connections[connection].requests;
+        actions.push(Action::Write { flow, segments: self.segments_of_request() });
+    }
+
+    fn note_request(&mut self, now: Nanos, connection: usize, response: Bytes) {
+        let bytes = u64::from(self.segments_of_request()) * self.request_mss;
         let connection = &mut self.connections[connection];
-        connection.request_bytes += segments * self.request_mss;
+        connection.request_bytes += bytes;
         let request_end = connection.request_bytes;
         self.responses.begins();
         connection.asked.push_back(Asked { at: now, request_end, response, response_end: None });
-        actions.push(Action::Write { flow: connection.requests, segments: segments as u32 });
+    }
+
+    /// There was room for the message that it has tried to write, or there was none.
+    pub fn tried_to_write(&mut self, now: Nanos, was_written: bool) {
+        match &mut self.pattern {
+            _ if was_written => self.note_request(now, 0, self.response),
+            Pattern::Periodic { skipped, .. } => *skipped += u64::from(self.responses.counts(now)),
+            _ => {}
+        }
+    }
+
+    /// All that it had to write is in the send buffer.
+    pub fn written(&mut self, now: Nanos) {
+        if let Pattern::Periodic { every, when_full: WhenFull::Delay, .. } = self.pattern
+            && self.next == Nanos::NEVER
+        {
+            self.next = now + every;
+        }
     }
 
     /// So many bytes of a flow have arrived in all.
@@ -186,10 +220,14 @@ impl Client {
         if flow != self.first_flow {
             return None;
         }
+        let unfinished = Some(self.responses.unfinished());
         let mut stats = match &mut self.pattern {
             Pattern::Video(player) => player.stats(self.end),
+            Pattern::Periodic { when_full: WhenFull::Skip, skipped, .. } => {
+                AppStats { unfinished, skipped: Some(*skipped), ..AppStats::default() }
+            }
             Pattern::Web { .. } => AppStats { unfinished: Some(self.pages.unfinished()), ..AppStats::default() },
-            _ => AppStats { unfinished: Some(self.responses.unfinished()), ..AppStats::default() },
+            _ => AppStats { unfinished, ..AppStats::default() },
         };
         self.responses.fill_responses(&mut stats);
         self.pages.fill_pages(&mut stats);
@@ -218,10 +256,14 @@ mod tests {
         Nanos::from_millis(ms)
     }
 
+    fn periodic(when_full: WhenFull) -> Client {
+        client(RequestKind::Periodic { every: ms(1000), when_full }, 1)
+    }
+
     /// A request, its answer, and the time that took; the next comes at its time, answered or not.
     #[test]
     fn periodic_requests_are_answered_in_their_order() {
-        let mut client = client(RequestKind::Periodic { every: ms(1000) }, 1);
+        let mut client = periodic(WhenFull::Wait);
         let mut actions = vec![];
         client.wake(ms(0), &mut actions);
         client.wake(ms(1000), &mut actions);
@@ -235,6 +277,35 @@ mod tests {
         assert_eq!(stats.unfinished, Some(0));
         client.wake(ms(2000), &mut actions);
         assert_eq!(client.stats(10).expect("its own").unfinished, Some(1));
+    }
+
+    /// What finds no room is left out and counted, and nobody waits for it.
+    #[test]
+    fn a_message_without_room_is_skipped() {
+        let mut client = periodic(WhenFull::Skip);
+        let mut actions = vec![];
+        client.wake(ms(0), &mut actions);
+        client.tried_to_write(ms(0), true);
+        client.wake(ms(1000), &mut actions);
+        client.tried_to_write(ms(1000), false);
+        assert_eq!(actions, [Action::TryToWrite { flow: 10, segments: 1 }; 2]);
+        client.delivered(ms(1500), 10, 200, &mut actions);
+        client.delivered(ms(1600), 11, 200, &mut actions);
+        let stats = client.stats(10).expect("its own");
+        assert_eq!((stats.response_ms_max, stats.skipped, stats.unfinished), (Some(1600.0), Some(1), Some(0)));
+        assert_eq!(client.next(), ms(2000));
+    }
+
+    /// The next message comes so long after this one was written, not after it was to be written.
+    #[test]
+    fn a_program_that_blocks_has_its_next_message_later() {
+        let mut client = periodic(WhenFull::Delay);
+        let mut actions = vec![];
+        client.wake(ms(0), &mut actions);
+        assert_eq!((&actions[..], client.next()), (&[write(10)][..], Nanos::NEVER));
+        client.written(ms(300));
+        client.written(ms(400));
+        assert_eq!((client.next(), client.stats(10).expect("its own").skipped), (ms(1300), None));
     }
 
     /// A page of one object and three more over two connections: the second asks when the page itself is there.

@@ -311,7 +311,11 @@ impl<'a, T: Tap> Simulation<'a, T> {
         act(sender, &mut env);
         #[cfg(debug_assertions)]
         sender.check_invariants(now);
-        sender.deadline()
+        let deadline = sender.deadline();
+        if sender.application_has_written() {
+            self.program_has_written(now, flow);
+        }
+        deadline
     }
 
     fn receiver_timer(&mut self, now: Nanos, flow: u32) {
@@ -351,10 +355,29 @@ impl<'a, T: Tap> Simulation<'a, T> {
                     let deadline = self.with_sender(now, flow, write);
                     self.set_timer_no_later(Timer::Sender(flow), deadline);
                 }
+                Action::TryToWrite { flow, segments } => self.try_to_write(now, flow, segments),
                 Action::Send { flow } => self.send_datagram(now, flow, now, false),
                 Action::SendBack { flow } => self.send_datagram(now, flow, now, true),
             }
         }
+        self.set_program_timer(program);
+    }
+
+    /// A write that does not block.
+    fn try_to_write(&mut self, now: Nanos, flow: u32, segments: u32) {
+        let has_room = self.senders[flow as usize].has_room_for_a_message();
+        self.programs.tried_to_write(now, flow, has_room);
+        if has_room {
+            let deadline = self.with_sender(now, flow, |sender, env| sender.application_writes(env, segments));
+            self.set_timer_no_later(Timer::Sender(flow), deadline);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn program_has_written(&mut self, now: Nanos, flow: u32) {
+        let Some(program) = self.programs.of(flow) else { return };
+        self.programs.written(now, flow);
         self.set_program_timer(program);
     }
 

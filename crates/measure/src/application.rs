@@ -94,6 +94,11 @@ impl DelayMeter {
         DelayMeter { interval, delay: Histogram::default(), unfinished: 0 }
     }
 
+    /// Is this in the measuring interval?
+    pub fn counts(&self, now: Nanos) -> bool {
+        now >= self.interval.from && now <= self.interval.to
+    }
+
     /// Something begins.
     pub fn begins(&mut self) {
         self.unfinished += 1;
@@ -102,7 +107,7 @@ impl DelayMeter {
     /// What began at `began` ends now.
     pub fn record(&mut self, began: Nanos, now: Nanos) {
         self.unfinished -= u64::from(now <= self.interval.to);
-        if now >= self.interval.from && now <= self.interval.to {
+        if self.counts(now) {
             self.delay.record(now - began);
         }
     }

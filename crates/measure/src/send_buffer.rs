@@ -90,12 +90,17 @@ impl SendBufferMeter {
             wmem_queued_bytes_mean: (packets > 0).then(|| self.queued_bytes as f64 / packets as f64),
             sndbuf_percent_mean: percent(self.occupancy.mean()),
             sndbuf_percent_p10: percent(self.occupancy.quantile(0.1)),
+            sndbuf_percent_p25: percent(self.occupancy.quantile(0.25)),
             sndbuf_percent_p50: percent(self.occupancy.quantile(0.5)),
+            sndbuf_percent_p75: percent(self.occupancy.quantile(0.75)),
             sndbuf_percent_p90: percent(self.occupancy.quantile(0.9)),
             sndbuf_half_full_percent: percent(self.occupancy.share_from(HALF)),
             sndbuf_half_full_after_s: self.half_full.map(Nanos::as_secs_f64),
             buffered_windows_mean: self.windows.mean(),
             buffered_windows_p10: self.windows.quantile(0.1),
+            buffered_windows_p25: self.windows.quantile(0.25),
+            buffered_windows_p50: self.windows.quantile(0.5),
+            buffered_windows_p75: self.windows.quantile(0.75),
             buffered_windows_p90: self.windows.quantile(0.9),
         }
     }

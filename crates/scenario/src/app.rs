@@ -56,6 +56,8 @@ pub enum RequestKind {
     Periodic {
         /// The time between two.
         every: Nanos,
+        /// What becomes of one that finds no room.
+        when_full: WhenFull,
     },
     /// Again so long after each response.
     Chunks {
@@ -82,6 +84,29 @@ pub enum RequestKind {
         /// Time that is buffered at most.
         most: Nanos,
     },
+}
+
+/// What a program does about a message for which its send buffer has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// It goes on, and writes the message later: a thread of its own, or a queue.
+    Wait,
+    /// It leaves the message out: a write that does not block (`EAGAIN`).
+    Skip,
+    /// It does nothing else until the message is written: a write that blocks.
+    Delay,
+}
+
+impl WhenFull {
+    /// The one of this name.
+    pub fn named(name: &str) -> WhenFull {
+        match name {
+            "skip" => WhenFull::Skip,
+            "delay" => WhenFull::Delay,
+            _ => WhenFull::Wait,
+        }
+    }
 }
 
 impl Requests {

@@ -1,6 +1,6 @@
 //! Applications of flow groups.
 
-use crate::app::{App, DatagramKind, Datagrams, RequestKind, Requests};
+use crate::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use crate::register::{APPS, UDP};
 use crate::section::Section;
 use crate::tree::Value;
@@ -53,7 +53,8 @@ pub(crate) fn app(group: &Section) -> Option<App> {
             requests(kind, 1, section.need("request"), Bytes(1))
         }
         _ => {
-            let kind = RequestKind::Periodic { every: section.need("every") };
+            let when_full = WhenFull::named(&section.need::<String>("when_full"));
+            let kind = RequestKind::Periodic { every: section.need("every"), when_full };
             requests(kind, 1, section.need("request"), section.need("response"))
         }
     })

@@ -188,6 +188,8 @@ pub struct AppStats {
     pub quality_switches: Option<u64>,
     /// Responses, pages or starts of films that somebody still waited for at the end.
     pub unfinished: Option<u64>,
+    /// Messages of the measuring interval that were left out, because the send buffer had no room for them.
+    pub skipped: Option<u64>,
 }
 
 /// What a send buffer holds when packets leave it.
@@ -199,8 +201,12 @@ pub struct SendBufferStats {
     pub sndbuf_percent_mean: Option<f64>,
     /// The same, tenth percentile.
     pub sndbuf_percent_p10: Option<f64>,
+    /// 25th percentile.
+    pub sndbuf_percent_p25: Option<f64>,
     /// Median.
     pub sndbuf_percent_p50: Option<f64>,
+    /// 75th percentile.
+    pub sndbuf_percent_p75: Option<f64>,
     /// 90th percentile.
     pub sndbuf_percent_p90: Option<f64>,
     /// Packets that leave a buffer that is half full or more, of all packets.
@@ -211,6 +217,12 @@ pub struct SendBufferStats {
     pub buffered_windows_mean: Option<f64>,
     /// The same, tenth percentile.
     pub buffered_windows_p10: Option<f64>,
+    /// 25th percentile.
+    pub buffered_windows_p25: Option<f64>,
+    /// Median.
+    pub buffered_windows_p50: Option<f64>,
+    /// 75th percentile.
+    pub buffered_windows_p75: Option<f64>,
     /// 90th percentile.
     pub buffered_windows_p90: Option<f64>,
 }

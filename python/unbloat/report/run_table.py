@@ -28,12 +28,12 @@ LINK_COLUMNS = (
 )
 APP_COLUMNS = (
     *("response_ms_mean", "response_ms_p95", "page_load_s_mean", "page_load_s_p95", "startup_s", "stalled_percent"),
-    *("bitrate_mbps_mean", "delay_ms_mean", "delay_ms_p95", "opinion_score", "unfinished"),
+    *("bitrate_mbps_mean", "delay_ms_mean", "delay_ms_p95", "opinion_score", "unfinished", "skipped"),
 )
 """What a person waits for, where a flow has it."""
 NO_CONTROL = "none"
 """The `cc` of datagrams."""
-RARE = ("wire_losses", "unfinished", "retransmitted_packets")
+RARE = ("wire_losses", "unfinished", "skipped", "retransmitted_packets")
 """Columns that are left out where all of them are 0."""
 HELD_UP_MS = 1.0
 """From this 95th percentile of the queueing delay on a queue holds packets up; acknowledgements that meet do not."""

@@ -160,6 +160,9 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("unfinished", "unfinished", "unfinished", "", SUM,
      "Responses, or of `web` pages, or of `video` the start, that were still waited for when the application stopped. "
      "They are in no mean or percentile, so that a path on which many do not arrive looks better there than it is."),
+    ("skipped", "skipped", "skipped", "", SUM,
+     "Of a `messenger` or `game` with `when_full = \"skip\"`: messages that it left out because its send buffer had no "
+     "room. They are in no mean or percentile."),
     ("wmem_queued", "wmem_queued_bytes_mean", "in send buffer", "B", MEAN,
      "Of a sender on a host: memory that its send buffer holds (`sk_wmem_queued`), mean over the packets that leave "
      "TCP."),
@@ -167,7 +170,9 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
      "Of a sender on a host: what its send buffer holds over its size (`sk_wmem_queued` over `sk_sndbuf`), mean over "
      "the packets that leave TCP."),
     ("sndbuf_p10", "sndbuf_percent_p10", "p10", "%", MEAN, "Tenth percentile of that."),
+    ("sndbuf_p25", "sndbuf_percent_p25", "p25", "%", MEAN, "25th percentile of that."),
     ("sndbuf_p50", "sndbuf_percent_p50", "p50", "%", MEAN, "Median of that."),
+    ("sndbuf_p75", "sndbuf_percent_p75", "p75", "%", MEAN, "75th percentile of that."),
     ("sndbuf_p90", "sndbuf_percent_p90", "p90", "%", MEAN, "90th percentile of that."),
     ("sndbuf_half_full", "sndbuf_half_full_percent", "half full", "%", MEAN,
      "Share of these packets that leave a send buffer that is half full or more."),
@@ -176,6 +181,9 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("buffered_windows", "buffered_windows_mean", "buffered windows", "", MEAN,
      "Packets in the send buffer over the congestion window, likewise."),
     ("buffered_windows_p10", "buffered_windows_p10", "p10", "", MEAN, "Tenth percentile of that."),
+    ("buffered_windows_p25", "buffered_windows_p25", "p25", "", MEAN, "25th percentile of that."),
+    ("buffered_windows_p50", "buffered_windows_p50", "p50", "", MEAN, "Median of that."),
+    ("buffered_windows_p75", "buffered_windows_p75", "p75", "", MEAN, "75th percentile of that."),
     ("buffered_windows_p90", "buffered_windows_p90", "p90", "", MEAN, "90th percentile of that."),
     ("loss_events", "loss_events", "loss events", "", SUM,
      "How often losses were found after the warm-up, by timeouts and otherwise; absent but for flows from a mesh."),

@@ -52,6 +52,10 @@ pub struct SendBuffer {
     last_payload: u32,
     /// The application waits for room (`SOCK_NOSPACE`).
     waits: bool,
+    /// It has just written the last of what it had to write.
+    done: bool,
+    /// Segments in the last of the buffers that were written, if none of them was sent.
+    tail: u32,
     pub meter: SendBufferMeter,
 }
 
@@ -87,6 +91,8 @@ impl SendBuffer {
             closed: true,
             last_payload,
             waits: true,
+            done: false,
+            tail: 0,
             meter,
         }
     }
@@ -99,6 +105,19 @@ impl SendBuffer {
     /// `sk_stream_memory_free`, with `wake` 0, and 1 before a writer that waits goes on.
     fn has_room(&self, queued: u64, unsent: u64, wake: u32) -> bool {
         queued < self.sndbuf && self.rules.notsent_lowat.is_none_or(|lowat| unsent << wake < lowat.0)
+    }
+
+    /// May a segment be written? Room is asked for before each new buffer, not while the last one fills up to `goal`
+    /// segments (`tcp_sendmsg_locked`): what many segments share may exceed the send buffer by so many.
+    fn takes(&self, held: Held, mss: u64, goal: u32) -> bool {
+        let tail = self.tail.min(held.unsent);
+        (tail > 0 && tail < goal) || self.has_room(self.queued(held), held.unsent as u64 * mss, 0)
+    }
+
+    /// A segment is written behind so many unsent ones.
+    fn takes_in(&mut self, unsent: u32, goal: u32) {
+        let tail = self.tail.min(unsent);
+        self.tail = if tail < goal { tail + 1 } else { 1 };
     }
 
     /// `sk_stream_is_writeable`: a third of the room is free.
@@ -138,6 +157,19 @@ impl Sender {
             self.set_clock(env.now);
             self.write_and_send(env);
         }
+    }
+
+    /// Would a write that does not block take a message? While the connection is being made one may wait.
+    pub fn has_room_for_a_message(&self) -> bool {
+        let Some(buffer) = &self.send_buffer else { return false };
+        let takes = || buffer.takes(self.held(), self.mss as u64, self.size_goal());
+        buffer.wanted == self.segments && (self.phase != Phase::Established || takes())
+    }
+
+    /// Has its application, since this was asked last, written the last of what it had to write?
+    #[inline]
+    pub fn application_has_written(&mut self) -> bool {
+        self.send_buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.done))
     }
 
     /// It is no sender of TCP's: it never opens.
@@ -182,6 +214,13 @@ impl Sender {
         Held { sent: self.board.nxt - self.board.una, unsent: self.segments - self.board.nxt }
     }
 
+    /// Segments that are written into one buffer (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
+    fn size_goal(&self) -> u32 {
+        let half_window = self.sk.max_window as u64 / 2;
+        let bytes = if self.send_buffer.as_ref().is_some_and(|buffer| buffer.offloads) { SIZE_GOAL } else { 0 };
+        (bytes.min(half_window) as u32 / self.mss).max(1)
+    }
+
     /// So many segments share a head when they are sent (`tcp_fragment` splits the buffers that were written).
     pub(super) fn share_heads(&mut self, segments: u32) {
         let mss = self.mss as u64;
@@ -200,14 +239,16 @@ impl Sender {
         if always || (buffer.waits && in_flight < self.sk.snd_cwnd) {
             self.expand_send_buffer(control);
         }
-        let mss = self.mss as u64;
+        let (mss, goal) = (self.mss as u64, self.size_goal());
         let Some(buffer) = &mut self.send_buffer else { return false };
         let (first, mut written) = (self.segments, self.segments);
         if !buffer.waits || buffer.wakes(buffer.queued(held), held.unsent as u64 * mss) {
-            while written < buffer.wanted && buffer.has_room(buffer.queued(held), held.unsent as u64 * mss, 0) {
+            while written < buffer.wanted && buffer.takes(held, mss, goal) {
+                buffer.takes_in(held.unsent, goal);
                 (written, held.unsent) = (written + 1, held.unsent + 1);
             }
             buffer.waits = written < buffer.wanted;
+            buffer.done = written > first && !buffer.waits;
         }
         let is_last = buffer.closed && written == buffer.wanted && buffer.wanted != ENDLESS;
         let last_payload = if is_last { buffer.last_payload } else { self.mss };
@@ -311,6 +352,24 @@ mod tests {
         };
         let packet = HEAD + 1448;
         assert_eq!((packets(1 << 30), packets(64 * packet)), (80, 64));
+    }
+
+    /// Buffers of four segments: the fourth buffer is begun below the limit of 13 segments, and is filled.
+    #[test]
+    fn a_buffer_that_is_begun_is_filled() {
+        let mut shared = buffer(SendTuning::Linux, 4 << 20);
+        shared.sndbuf = 13 * shared.segment;
+        let mut written = |sent: u32, unsent: u32, goal: u32| {
+            let mut held = Held { sent, unsent };
+            while shared.takes(held, 1448, goal) {
+                shared.takes_in(held.unsent, goal);
+                held.unsent += 1;
+            }
+            held.unsent
+        };
+        assert_eq!(written(0, 0, 4), 16);
+        assert_eq!(written(14, 2, 4), 4, "of the last buffer two are left, and there is room for two beside them");
+        assert_eq!((written(16, 0, 4), written(0, 0, 1)), (0, 13));
     }
 
     /// A writer that waits goes on when a third is free; with a limit to what is unsent, when half of that is left.

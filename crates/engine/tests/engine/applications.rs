@@ -2,7 +2,7 @@
 
 use crate::world::{flow, phone_of_2013, run, scenario};
 use engine::Options;
-use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests};
+use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use scenario::model::{FlowGroup, Scenario, Service};
 use scenario::records::{AppStats, Flow};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -69,7 +69,8 @@ fn measure_rating(ms: f64) -> f64 {
 /// A request of 200 bytes and its response, each in a packet of 252: an RTT and two transmissions of 0.2016 ms.
 #[test]
 fn a_message_is_answered_in_a_round_trip() {
-    let flows = flows(&path(vec![requests(RequestKind::Periodic { every: ms(1000) }, 1, 200, 200)]));
+    let flows =
+        flows(&path(vec![requests(RequestKind::Periodic { every: ms(1000), when_full: WhenFull::Wait }, 1, 200, 200)]));
     near(stats(&flows[0]).response_ms_p50, 40.4, 0.5);
     near(stats(&flows[0]).response_ms_max, 40.4 + 40.0 + 20.0, 25.0);
     assert_eq!(flows[1].app, None);
@@ -132,4 +133,29 @@ fn an_upload_spoils_a_call() {
     let alone = stats(&flows(&Scenario { flows: vec![s.flows[1].clone()], ..s.clone() })[0]);
     let behind = stats(&flows(&s)[1]);
     assert!(alone.opinion_score > Some(4.3) && behind.opinion_score < Some(2.0), "{alone:?} {behind:?}");
+}
+
+/// Messages of four packets every 60 ms, which take 120 ms at 400 kbit/s, behind a send buffer of 20 packets: those that
+/// wait get later and later; every second one is left out; or the program makes half as many. What is written takes as
+/// long as what the buffer holds before it, and itself.
+#[test]
+fn a_program_whose_send_buffer_is_full_waits_skips_or_is_delayed() {
+    const PACKETS_MS: f64 = 1500.0 * 8.0 / 400.0;
+    let with = |when_full| {
+        let game = requests(RequestKind::Periodic { every: ms(60), when_full }, 1, 4 * 1448, 200);
+        let mut s = path(vec![FlowGroup { host: Some(0), ..game }]);
+        s.links[0].forward.service = Service::Rate(Rate(400_000));
+        s.hosts = vec![phone_of_2013(Bytes(20 * (896 + 1448)))];
+        let flows = flows(&s);
+        let stats = stats(&flows[0]);
+        (stats.response_ms_max.expect("some are answered"), stats.skipped, stats.unfinished.expect("counted"))
+    };
+    let (longest_ms, skipped, unfinished) = with(WhenFull::Wait);
+    assert!(longest_ms > 14_000.0 && skipped.is_none() && unfinished > 230, "{longest_ms} {skipped:?} {unfinished}");
+    let bound_ms = 40.0 + 28.0 * PACKETS_MS;
+    let (longest_ms, skipped, unfinished) = with(WhenFull::Skip);
+    assert!(longest_ms < bound_ms && unfinished < 10, "{longest_ms} {unfinished}");
+    assert!((240..=260).contains(&skipped.expect("counted")), "{skipped:?} of 500");
+    let (longest_ms, skipped, unfinished) = with(WhenFull::Delay);
+    assert!(longest_ms < bound_ms && skipped.is_none() && unfinished < 10, "{longest_ms} {skipped:?} {unfinished}");
 }

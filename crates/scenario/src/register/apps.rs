@@ -14,6 +14,9 @@ const DATAGRAMS: &str = "28b..65535b";
 const EVERY: &str = "the time from one to the next, answered or not";
 const REQUEST: &str = "size of a request, in whole packets if it is more than one";
 const RESPONSE: &str = "size of a response";
+const WHENS_FULL: &[&str] = &["wait", "skip", "delay"];
+const WHEN_FULL: &str = "what the program does about a message for which the send buffer has no room: goes on and writes \
+                         it later, leaves it out, or does nothing else until it is written";
 
 /// Section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
@@ -21,6 +24,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "messenger":
         "kind" = Choice(APPS), Required => "messenger: short messages over TCP, each of which is answered";
         "every" = Time, Default("1s"), SOME_TIME => EVERY;
+        "when_full" = Choice(WHENS_FULL), Default("wait") => WHEN_FULL;
         "request" = Size, Default("200b"), MESSAGES => REQUEST;
         "response" = Size, Default("200b"), MESSAGES => RESPONSE;
     },
@@ -28,6 +32,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "game":
         "kind" = Choice(&["game"]), Required => "game: small messages over TCP at a steady pace, each answered";
         "every" = Time, Default("100ms"), SOME_TIME => EVERY;
+        "when_full" = Choice(WHENS_FULL), Default("wait") => WHEN_FULL;
         "request" = Size, Default("60b"), MESSAGES => REQUEST;
         "response" = Size, Default("150b"), MESSAGES => RESPONSE;
     },

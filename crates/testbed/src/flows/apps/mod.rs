@@ -289,7 +289,7 @@ impl<'a> Apps<'a> {
                 Action::WriteSlowly(flow) => self.write_slowly(now, flow)?,
                 Action::Refill(flow) if self.fills_send_buffer(flow) => {
                     self.flows[flow].pauses = false;
-                    self.fill_send_buffer(flow)?;
+                    self.write_on(flow)?;
                 }
                 Action::Refill(flow) => self.refill(flow)?,
                 Action::Program(program) => self.wake_program(now, program)?,
@@ -365,7 +365,7 @@ impl<'a> Apps<'a> {
     /// TCP can take more.
     fn write(&mut self, number: usize) -> io::Result<()> {
         if self.fills_send_buffer(number) {
-            return self.fill_send_buffer(number);
+            return self.write_on(number);
         }
         let flow = &mut self.flows[number];
         let Some(sender) = &flow.sender else { return Ok(()) };

@@ -50,6 +50,13 @@ impl Apps<'_> {
                     let number = flow as usize;
                     self.flows[number].left += u64::from(segments) * self.plan.flows[number].segment;
                     self.fill_send_buffer(number)?;
+                    self.tell_what_is_written(now, number);
+                }
+                apps::Action::TryToWrite { flow, segments } => {
+                    let number = flow as usize;
+                    let bytes = u64::from(segments) * self.plan.flows[number].segment;
+                    let was_written = self.try_to_write(number, bytes)?;
+                    self.programs.tried_to_write(now, flow, was_written);
                 }
                 apps::Action::Send { flow } => {
                     let flow = &mut self.flows[flow as usize];
@@ -67,6 +74,39 @@ impl Apps<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Writes a message if the socket takes some of it at once. While the connection is being made one may wait.
+    fn try_to_write(&mut self, number: usize, bytes: u64) -> io::Result<bool> {
+        let is_connecting = self.flows[number].waits_for_room;
+        if self.flows[number].left > 0 {
+            return Ok(false);
+        }
+        self.flows[number].left = bytes;
+        self.fill_send_buffer(number)?;
+        let flow = &mut self.flows[number];
+        if is_connecting || flow.left < bytes {
+            return Ok(true);
+        }
+        (flow.left, flow.waits_for_room) = (0, false);
+        self.stop_writing(number)?;
+        Ok(false)
+    }
+
+    /// Goes on with what a flow has to write.
+    pub(super) fn write_on(&mut self, number: usize) -> io::Result<()> {
+        self.fill_send_buffer(number)?;
+        self.tell_what_is_written(self.clock.now(), number);
+        Ok(())
+    }
+
+    /// Tells the program of a flow, if it has one, that all of what it had to write is written, if that is so.
+    fn tell_what_is_written(&mut self, now: Nanos, number: usize) {
+        let flow = number as u32;
+        let is_written = self.flows[number].left == 0;
+        let Some(program) = self.programs.of(flow).filter(|_| is_written) else { return };
+        self.programs.written(now, flow);
+        self.plan_program(program);
     }
 
     /// Tells the program of a flow, if it has one, what has come to it in all.
