@@ -22,6 +22,8 @@ from unbloat.guest.inside.system import end_machine, load_module, mount
 
 CLONE_NEWNET = 0x40000000
 SO_MEMINFO, SK_MEMINFO_SNDBUF, SK_MEMINFO_WMEM_QUEUED = 55, 3, 5
+TCPI_SND_CWND = 80
+"""Where it stands in `struct tcp_info`."""
 RTM_GETQDISC, NLM_F_REQUEST, NLM_F_ECHO = 38, 1, 8
 TC_H_ROOT, TCA_STATS2, TCA_STATS_QUEUE = 0xFFFFFFFF, 7, 3
 NO_LIMIT = 1_000_000_000
@@ -31,7 +33,10 @@ ADDRESSES = {"near": "10.0.0.1", "far": "10.0.0.2"}
 SINK = (ADDRESSES["far"].encode(), 5000)
 """Bytes, for a text would need an encoding that the guest lacks."""
 PHASES = json.loads(Path("/guest/phases.json").read_text())
-"""Of each: uploads, the most segments of a buffer, whether bytes in the ring are limited, seconds before and in it."""
+"""Of each: uploads, the most segments of a buffer, whether bytes in the ring are limited, seconds before and in it, and
+whether TCP has small queues."""
+MOST_MEMORY = {True: 400_000, False: 4_000_000}
+"""Of a send buffer, with small queues and without."""
 
 
 def say(*words: str) -> str:
@@ -66,9 +71,8 @@ def main() -> None:
     say("ip", "link", "set", far, "netns", str(sink))
     say("ip", "address", "add", f"{ADDRESSES['near']}/24", "dev", near)
     say("ip", "link", "set", near, "up")
-    say("tc", "qdisc", "replace", "dev", near, "root", "pfifo", "limit", "1000")
-    for name, value in (("tcp_wmem", "4096 16384 400000"), ("tcp_no_metrics_save", "1")):
-        (Path("/proc/sys/net/ipv4") / name).write_text(value)
+    Path("/proc/sys/net/ipv4/tcp_no_metrics_save").write_text("1")
+    Path("/sys/module/tcp_cubic/parameters/hystart").write_text("0")
     time.sleep(0.5)
     for phase in PHASES:
         print("MEANS", json.dumps(means(near, **phase)), flush=True)
@@ -97,10 +101,26 @@ def take_all(device: str) -> None:
                     ready.unregister(key.fileobj)
 
 
-def means(device: str, uploads: int, segments: int, limited: bool, before_s: float, for_s: float) -> dict[str, float]:
-    """Upload for a while, and give means over time, bytes."""
+def means(
+    device: str,
+    uploads: int,
+    segments: int,
+    limited: bool,
+    before_s: float,
+    for_s: float,
+    small_queues: bool = True,
+) -> dict[str, float]:
+    """Upload for a while, and give means over time, bytes; windows in packets.
+
+    A `netem` with a delay takes packets off the accounts of their sockets, so that no small queue holds TCP back.
+    """
+    kind = ["pfifo"] if small_queues else ["netem", "delay", "1us"]
+    say("tc", "qdisc", "replace", "dev", device, "root", *kind, "limit", "1000")
+    Path("/proc/sys/net/ipv4/tcp_wmem").write_text(f"4096 16384 {MOST_MEMORY[small_queues]}")
     limits = Path(f"/sys/class/net/{device}/queues/tx-0/byte_queue_limits")
     (limits / "limit_min").write_text("0" if limited else str(NO_LIMIT))
+    # Else it stays where a phase without limits has left it.
+    (limits / "limit").write_text("0")
     say("ip", "link", "set", device, "gso_max_segs", str(segments))
     sockets = [socket.socket() for _ in range(uploads)]
     for s in sockets:
@@ -119,7 +139,7 @@ def means(device: str, uploads: int, segments: int, limited: bool, before_s: flo
                     "sndbuf": sum(of[SK_MEMINFO_SNDBUF] for of in memory),
                     "queue": backlog(kernel, device),
                     "ring": int((limits / "inflight").read_text()),
-                    "limit": int((limits / "limit").read_text()),
+                    "cwnd": sum(window(s) for s in sockets),
                 }
             )
         time.sleep(SAMPLE_S)
@@ -131,6 +151,12 @@ def means(device: str, uploads: int, segments: int, limited: bool, before_s: flo
         s.close()
     time.sleep(0.3)
     return {name: sum(sample[name] for sample in samples) / len(samples) for name in samples[0]}
+
+
+def window(of: socket.socket) -> int:
+    """Ask for a socket's congestion window."""
+    info = of.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCPI_SND_CWND + 4)
+    return int.from_bytes(info[TCPI_SND_CWND:], "little")
 
 
 def backlog(kernel: socket.socket, device: str) -> int:
