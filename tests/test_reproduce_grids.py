@@ -243,6 +243,22 @@ def test_distributions_are_over_the_flows_of_a_group_in_all_repeats():
     assert axes.get_xlabel() == "completion (s)" and axes.get_ylabel() == "share of flows"
 
 
+def test_distributions_are_over_the_packets_by_percentiles_and_have_the_published_values_across():
+    def run(seed, *percentiles):
+        sent = {f"sndbuf_percent_p{name}": value for name, value in zip((10, 90), percentiles, strict=True)}
+        return MeasuredRun(
+            {"app": "a"}, seed, {"flows": [sent | {"flow": 0}, dict.fromkeys(sent) | {"flow": 1}], "sound": True}
+        )
+
+    figure = Figure("figure1", "Full", "ecdf", [], quantity="sndbuf", unit="%", lines=["a"], published=[50.0],
+                    percentiles=[10, 90], panels=[Panel("all", "grid")])  # fmt: skip
+    runs = Measurements("grid", [run(1, 40.0, 80.0), run(2, 60.0, 90.0)])
+    (axes,) = paper_figures.DRAWN_BY[figure.kind](figure, {"grid": runs}).axes
+    published, line = axes.lines
+    assert list(line.get_xdata()) == [50, 85] and list(line.get_ydata()) == [0.1, 0.9]
+    assert set(published.get_xdata()) == {50} and axes.get_ylabel() == "share of packets"
+
+
 def test_small_rates_have_a_unit_that_suits_them():
     panel = Panel("p", "grid")
     runs = [MeasuredRun({"cc": cc}, 1, {"flows": [{"goodput_mbps": rate}], "sound": True})

@@ -156,17 +156,35 @@ def _distributions(figure: Figure, measurements: Mapping[str, Measurements]) -> 
         axes.set_xlabel(in_unit(figure.quantity, figure.unit))
         axes.set_ylim(0, 1)
         suit(axes)
-    canvas.axes[0].set_ylabel("share of flows")
+    canvas.axes[0].set_ylabel("share of packets" if figure.percentiles else "share of flows")
     return canvas
 
 
 def _distribution(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
     """Draw which share of flows has so much or less; those without a value count, and never come."""
+    if number == 0:
+        for value in figure.published or []:
+            axes.axvline(value, color="black", linewidth=0.8, linestyle="--", label="published")
+    if figure.percentiles:
+        _percentiles(axes, figure, at, runs, number)
+        return
     values = runs.each_flow(figure.quantity, at, figure.groups, figure.unit)
     known = sorted(value for value in values if math.isfinite(value))
     if known:
         shares = np.arange(len(known) + 1) / len(values)
         axes.step([known[0], *known], shares, where="post", color=COLOURS[number], label=figure.lines[number])
+
+
+def _percentiles(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+    """Draw which share of packets has so much or less, in the mean over the flows that have any."""
+    for_each = [
+        runs.each_flow(f"{figure.quantity}_p{percentile}", at, figure.groups, figure.unit)
+        for percentile in figure.percentiles
+    ]
+    known = [[value for value in values if math.isfinite(value)] for values in for_each]
+    means = [fmean(values) if values else math.nan for values in known]
+    shares = [percentile / 100 for percentile in figure.percentiles]
+    axes.plot(means, shares, marker="o", markersize=3, color=COLOURS[number], label=figure.lines[number])
 
 
 def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:

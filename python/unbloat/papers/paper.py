@@ -173,6 +173,7 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     labels of an axis along it, `mean_window` cwnd over time, averaged over the flows, a line per label, `rates`
     goodput over time and a panel per label, `ecdf` the distribution of a quantity over the flows of all repeats, a
     panel per setting and a line per label; its groups are the names of the flows that count, or none for every flow.
+    With `percentiles` it is the distribution over the packets, through these percentiles of the quantity.
     """
 
     id: str
@@ -191,7 +192,9 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     flows: int | None = None
     """Draw only so many, the first ones of the run; all without."""
     published: list[float] | None = None
-    """The published height of a `window` for each of the groups."""
+    """The published height of a `window` for each of the groups; values across an `ecdf`."""
+    percentiles: list[int] = []
+    """Of an `ecdf`: those that the quantity has, such as 10 where there is a quantity of its name and `_p10`."""
     against: str = ""
     """The quantity across, of a `curve`."""
     against_unit: str = ""
