@@ -242,7 +242,7 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
             [],
             "reasons.0.on: must be one of kernel, vm, not moon",
         ),
-        (f'without = ["daley"]\n{PLAN}', [], "kernel.toml:1: without.0: tiny has no statement daley"),
+        (f'without = ["daley"]\n{PLAN}', [], "kernel.toml:1: without.0: tiny has no table or statement daley"),
     ],
 )
 def test_mistakes_are_named(
@@ -290,3 +290,18 @@ def test_a_kernel_takes_every_run_of_a_plan(name: str, on: str) -> None:
     assert cells or not plan.runs
     for cell in cells:
         cell.check(on)
+
+
+@pytest.mark.parametrize("on", ["kernel", "vm"])
+@pytest.mark.parametrize("name", [folder.parent.name for folder in sorted(PAPERS.glob("*/kernel.toml"))])
+def test_what_a_plan_covers_asks_for_labels_that_it_runs(name: str, on: str) -> None:
+    paper = read.load(PAPERS / name)
+    plan = kernels.load(paper).on(on)
+    part = plan.of(paper)
+    settings = [(group.scenario, group.at) for table in part.tables for group in table.groups]
+    settings += [(group.scenario, group.at) for group in part.statements]
+    assert settings
+    for scenario, at in settings:
+        cells = [cell for selection in plan.runs if selection.scenario == scenario for cell in selection.cells(paper)]
+        labels = {label for cell in cells for label in dict(cell.axes).values()}
+        assert set(at) <= labels, (scenario, at)

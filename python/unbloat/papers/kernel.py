@@ -83,7 +83,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
     runs: list[Selection] = []
     reasons: list[KernelReason] = []
     without: list[str] = []
-    """Statements that are left out, because no kernel tells what they measure."""
+    """Tables and statements that are left out, because no kernel runs or tells what they measure."""
 
     def on(self, backend: str) -> Plan:
         """Leave out what is run and what holds elsewhere only."""
@@ -127,8 +127,8 @@ def _mistakes(plan: Plan, paper: Paper) -> Iterator[tuple[Keys, str]]:
             yield ("runs", number, "scenario"), f"each [[runs]] names another scenario file of the folder, not {name}"
         seen |= places
     for number, name in enumerate(plan.without):
-        if name not in paper.statement_ids():
-            yield ("without", number), f"{paper.name} has no statement {shortened(name)}"
+        if name not in (*paper.statement_ids(), *(table.id for table in paper.tables)):
+            yield ("without", number), f"{paper.name} has no table or statement {shortened(name)}"
 
 
 @dataclass(frozen=True)

@@ -320,12 +320,13 @@ class Paper:
         )
 
     def without(self, names: Collection[str]) -> Paper:
-        """Leave out the statements with these ids."""
+        """Leave out the tables and the statements with these ids."""
         groups = [
             replace(group, claims=[claim for claim in group.claims if claim.id not in names])
             for group in self.statements
         ]
-        return dataclasses.replace(self, statements=[group for group in groups if group.claims])
+        tables = [table for table in self.tables if table.id not in names]
+        return dataclasses.replace(self, tables=tables, statements=[group for group in groups if group.claims])
 
     def only(self, prefix: str) -> Paper:
         """Return the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
