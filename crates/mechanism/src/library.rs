@@ -4,7 +4,7 @@ use crate::bind::classifier::{self, Classifier};
 use crate::bind::control::Control;
 use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
-use crate::bind::object_file::Object;
+use crate::build::object_file::Object;
 use crate::bind::opened::{Function, Opened};
 use crate::bind::operations;
 use crate::bind::ops::Callback;

@@ -1,7 +1,6 @@
 //! One run: hosts, controls, emulator and applications together, and the records that come of it.
 
 use crate::controls::{self, GroupControl};
-use crate::emulator::clock::{Clock, Time};
 use crate::emulator::network::Network;
 use crate::emulator::priority::{self, RtPriority};
 use crate::emulator::{self, Emulator};
@@ -15,6 +14,7 @@ use crate::ip::Version;
 use crate::kernel;
 use crate::series::Gathering;
 use crate::soundness::{self, Processors};
+use crate::timing::clock::{Clock, Time};
 use crate::uplink::Uplink;
 use measure::{Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::Library;
@@ -29,7 +29,7 @@ use std::time::Duration;
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// The finest step of a series. Each of the threads that sample looks at the clock without sleeping before a step for
-/// as long as waking up may take ([`crate::emulator::clock`]): steps of little more leave no processor to those that
+/// as long as waking up may take ([`crate::timing::clock`]): steps of little more leave no processor to those that
 /// carry packets.
 pub const LEAST_STEP: Nanos = Nanos::from_millis(1);
 

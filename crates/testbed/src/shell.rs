@@ -4,7 +4,6 @@
 //! dies with us: then the kernel ends all others in it, also those that have gone into the background.
 
 use crate::emulator::Emulator;
-use crate::emulator::clock::{Clock, Time};
 use crate::emulator::network::{Network, Sample};
 use crate::error::Error;
 use crate::flows::plan::Plan;
@@ -12,6 +11,7 @@ use crate::host::namespace::Namespace;
 use crate::host::stack;
 use crate::host::{End, Host, Pair};
 use crate::ip::Version;
+use crate::timing::clock::{Clock, Time};
 use crate::{controls, kernel, run};
 use measure::Sampler;
 use mechanism::Library;

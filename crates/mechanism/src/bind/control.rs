@@ -1,6 +1,6 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
-use crate::bind::object_file::{CONG_CONTROL_ARGUMENTS, Object};
+use crate::build::object_file::{CONG_CONTROL_ARGUMENTS, Object};
 use crate::bind::opened::{HelperResults, Opened};
 use crate::bind::ops::{Callback, CongestionOps, ReturnsNothing, ReturnsU32};
 use crate::bind::parameter::Setting;

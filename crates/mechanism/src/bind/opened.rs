@@ -1,10 +1,10 @@
 //! A shared object, opened with its settings: what every mechanism has, whatever it offers to be called.
 
 use crate::bind::fault::Fault;
-use crate::bind::object_file::Object;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::Setting;
 use crate::bind::watchdog;
+use crate::build::object_file::Object;
 use crate::sock::TcpSock;
 use scenario::units::Nanos;
 use std::cell::Cell;

@@ -1,8 +1,8 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
-use crate::bind::object_file::{Object, Symbol};
 use crate::build::cache::{self, Compiled, cached};
 use crate::build::fingerprint;
+use crate::build::object_file::{Object, Symbol};
 use crate::build::source::{Source, prerequisites};
 use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
 use crate::error::{Error, unreadable, unwritable};

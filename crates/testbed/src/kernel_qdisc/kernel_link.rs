@@ -4,17 +4,17 @@
 //! When each one's transmission begins is worked out as for a link of ours: at once, or when all before it are out.
 //! What is left to the kernel is which packet goes next, and which is dropped or marked.
 
-use crate::emulator::clock::Time;
-use crate::emulator::surroundings::Surroundings;
 use crate::error::Error;
 use crate::host::netlink::{Netlink, Qdisc};
 use crate::host::tun;
 use crate::kernel_qdisc::device::QdiscDevice;
 use crate::kernel_qdisc::kernel_draws::netem_seed;
 use crate::kernel_qdisc::pace::{self, Pace};
-use crate::kernel_qdisc::qdisc;
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::PacketInfo;
+use crate::surroundings::Surroundings;
+use crate::tc::qdisc;
+use crate::timing::clock::Time;
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
 use path::{DelayLine, Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};

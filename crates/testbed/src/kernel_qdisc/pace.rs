@@ -1,6 +1,6 @@
 //! How a transmitter of ours keeps in step with the kernel's shaper before it.
 
-use crate::emulator::clock::Time;
+use crate::timing::clock::Time;
 use measure::Histogram;
 use scenario::units::{Bytes, Nanos, Rate};
 

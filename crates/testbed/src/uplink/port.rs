@@ -1,9 +1,9 @@
 //! What stands behind the queue of a host's device: transmitter and channel. A packet comes when its transmission
 //! begins.
 
-use crate::emulator::surroundings::Surroundings;
 use crate::kernel_qdisc::pace::Pace;
 use crate::packet::PacketInfo;
+use crate::surroundings::Surroundings;
 use crate::uplink::{HostQueue, discipline};
 use measure::LinkSample;
 use path::{Ecn, External, ExternalPort, Fate, Gone, LinkOutput, Packet, Pool, Transit};

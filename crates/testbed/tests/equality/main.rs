@@ -14,10 +14,9 @@ use mechanism::replay::{Callback, Recording, Replay};
 use mechanism::sock::{TcpSock, ca_event, ca_state};
 use scenario::model::{CcSource, CongestionControl, Scenario};
 use scenario::records::Moment;
+use scenarios::ALGORITHMS;
 use std::ops::ControlFlow;
 use std::path::Path;
-
-const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
 /// Calls on acknowledgements in a recording.
 const LEAST_ACKS: usize = 50;

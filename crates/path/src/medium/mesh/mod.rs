@@ -18,6 +18,7 @@
 //! with the sender's frame, because the receiver would know it by its sequence number.
 
 mod air;
+mod changes;
 mod failures;
 mod node;
 mod relayed;
@@ -32,7 +33,7 @@ use crate::channel::Transit;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::{Agenda, Rng, rng};
 use air::Air;
-use failures::Change;
+use changes::Change;
 use node::{Answer, Node, Outgoing, State};
 use scenario::mesh::{Csma, DutyCycle, Hop, frames, radio};
 use scenario::units::Nanos;
@@ -89,7 +90,7 @@ impl Mesh {
             nodes: (0..count).map(|node| Node::new(seed, purpose(node), from, to)).collect(),
             air: Air::new(&model.signals, rng(seed, stream::MESH_ERROR + number)),
             events: Agenda::new(EVENTS * count as u32 + 1),
-            plan: failures::plan(model),
+            plan: changes::plan(model),
             model: model.clone(),
             #[cfg(test)]
             log: vec![],

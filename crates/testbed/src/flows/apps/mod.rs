@@ -8,15 +8,15 @@ mod programs;
 mod reading;
 
 use crate::controls::GroupControl;
-use crate::emulator::clock::Clock;
-use crate::emulator::lateness::Steps;
-use crate::emulator::waiting::Waiting;
 use crate::flows::datagrams::DatagramSockets;
 use crate::flows::plan::{Plan, Planned};
 use crate::flows::refill::{PAUSE, Refill};
 use crate::flows::sockets;
 use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
+use crate::timing::clock::Clock;
+use crate::timing::lateness::Steps;
+use crate::timing::waiting::Waiting;
 use apps::{Programs, SlowWriter};
 use measure::{FlowSample, Interval, ReceiverMeter};
 use mechanism::sock::{INFINITE_SSTHRESH, is_ssthresh};
@@ -198,7 +198,7 @@ impl<'a> Apps<'a> {
             }
         }
         let has_connection = datagrams.is_none();
-        let slow_writer = programs::slow_writer(planned);
+        let slow_writer = planned.slow_writer();
         self.flows.push(Flow {
             sender: if has_connection && group.arrivals.is_none() { Some(self.prepare(planned)?) } else { None },
             receiver: None,

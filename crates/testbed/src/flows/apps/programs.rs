@@ -1,7 +1,6 @@
 //! Programs that say themselves when they write or send: those of `app`, and writers with a rate of their own.
 
 use super::{Action, Apps, CHUNK, send_some};
-use crate::flows::plan::Planned;
 use crate::flows::refill::PAUSE;
 use crate::flows::tcp_info::TcpInfo;
 use apps::SlowWriter;
@@ -11,14 +10,6 @@ use std::io;
 
 /// Segments that are written at once into a send buffer in virtual time: see `refill`.
 const PIECE: u64 = 4;
-
-/// The slow writer of a flow, if it has one.
-pub(super) fn slow_writer(planned: &Planned) -> Option<SlowWriter> {
-    let Planned { settings, arrival, segment, .. } = planned;
-    let segments = arrival.size.map_or(u64::MAX, |size| size.0.div_ceil(*segment));
-    let [mss, segments] = [*segment, segments].map(|value| u32::try_from(value).unwrap_or(u32::MAX));
-    settings.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, arrival.at))
-}
 
 impl Apps<'_> {
     /// Has the agenda wake a program when it next has something to do.
