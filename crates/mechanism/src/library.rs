@@ -4,7 +4,6 @@ use crate::bind::classifier::{self, Classifier};
 use crate::bind::control::Control;
 use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
-use crate::build::object_file::Object;
 use crate::bind::opened::{Function, Opened};
 use crate::bind::operations;
 use crate::bind::ops::Callback;
@@ -13,6 +12,7 @@ use crate::bind::window::{self, WindowController};
 use crate::build::cache::Compiled;
 use crate::build::kernel;
 use crate::build::native::Compiler;
+use crate::build::object_file::Object;
 use crate::build::source::Source;
 use crate::build::warnings;
 use crate::description::{Description, prose, summary};
@@ -256,7 +256,9 @@ impl Library {
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let settings = settings(&built, control)?;
         let path = path.display().to_string();
-        let control = Control::open(&path, &built.image, &built.object, &operations, &settings, seed).map_err(about)?;
+        let is_users = matches!(control.source, CcSource::File(_));
+        let control =
+            Control::open(&path, is_users, &built.image, &built.object, &operations, &settings, seed).map_err(about)?;
         Ok((control, built))
     }
 
