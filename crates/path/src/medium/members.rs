@@ -1,8 +1,8 @@
 //! The members of a medium, their queues, and the packets in them and in their channels.
 
 use super::member::{Member, MemberId, Rid};
-use crate::agenda::Agenda;
 use crate::channel::{Passage, PortId, Transit};
+use crate::event_queue::EventQueue;
 use crate::output::Fate;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{DeviceRing, Ecn, Qdisc, Skb};
@@ -45,7 +45,7 @@ pub struct Members {
     members: Vec<Member>,
     queues: Vec<DeviceRing>,
     /// When the next packet of each is at its far end.
-    arrivals: Agenda,
+    arrivals: EventQueue,
     /// Of each packet that waits, by its number.
     tags: Vec<Tag>,
     dropped: Vec<Skb>,
@@ -60,7 +60,7 @@ pub struct Members {
 impl Members {
     /// Members whose packets wait in these queues.
     pub fn new(members: Vec<Member>, queues: Vec<DeviceRing>) -> Members {
-        let arrivals = Agenda::new(members.len() as u32);
+        let arrivals = EventQueue::new(members.len() as u32);
         let drops = vec![0; queues.len()];
         let departures = VecDeque::new();
         Members { members, queues, arrivals, tags: vec![], dropped: vec![], departures, drops, gone: vec![] }

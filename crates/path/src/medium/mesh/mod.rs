@@ -31,7 +31,7 @@ use super::member::MemberId;
 use super::members::Members;
 use crate::channel::Transit;
 use crate::packet::{Packet, PacketId, Pool};
-use crate::{Agenda, Rng, rng};
+use crate::{EventQueue, Rng, rng};
 use air::Air;
 use changes::Change;
 use node::{Answer, Node, Outgoing, State};
@@ -47,7 +47,7 @@ pub struct Mesh {
     nodes: Vec<Node>,
     air: Air,
     /// By the number of an event: when each node has something to do, and last the next change of the plan.
-    events: Agenda,
+    events: EventQueue,
     /// What will happen to nodes, the next last.
     plan: Vec<(Nanos, Change)>,
     #[cfg(test)]
@@ -89,7 +89,7 @@ impl Mesh {
             ways: Ways::new(model, hops),
             nodes: (0..count).map(|node| Node::new(seed, purpose(node), from, to)).collect(),
             air: Air::new(&model.signals, rng(seed, stream::MESH_ERROR + number)),
-            events: Agenda::new(EVENTS * count as u32 + 1),
+            events: EventQueue::new(EVENTS * count as u32 + 1),
             plan: changes::plan(model),
             model: model.clone(),
             #[cfg(test)]

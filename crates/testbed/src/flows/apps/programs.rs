@@ -1,6 +1,6 @@
 //! Programs that say themselves when they write or send: those of `app`, and writers with a rate of their own.
 
-use super::{Action, Apps, CHUNK, send_some};
+use super::{AppEvent, Apps, CHUNK, send_some};
 use crate::flows::refill::PAUSE;
 use crate::flows::tcp_info::TcpInfo;
 use apps::SlowWriter;
@@ -12,12 +12,12 @@ use std::io;
 const PIECE: u64 = 4;
 
 impl Apps<'_> {
-    /// Has the agenda wake a program when it next has something to do.
+    /// Has the event queue wake a program when it next has something to do.
     pub(super) fn plan_program(&mut self, program: u32) {
         let next = self.programs.next(program);
         if next != Nanos::NEVER && next != self.wakes[program as usize] {
             self.wakes[program as usize] = next;
-            self.agenda.push(Reverse((next, Action::Program(program))));
+            self.events.push(Reverse((next, AppEvent::Program(program))));
         }
     }
 
@@ -72,10 +72,10 @@ impl Apps<'_> {
         Ok(())
     }
 
-    /// Has the agenda let the slow writer of a flow, if it has one, write in time.
+    /// Has the event queue let the slow writer of a flow, if it has one, write in time.
     pub(super) fn plan_slow_writer(&mut self, number: usize) {
         if let Some(next) = self.flows[number].slow_writer.as_ref().and_then(SlowWriter::next) {
-            self.agenda.push(Reverse((next, Action::WriteSlowly(number))));
+            self.events.push(Reverse((next, AppEvent::WriteSlowly(number))));
         }
     }
 
@@ -116,7 +116,7 @@ impl Apps<'_> {
             }
             if !self.clock.is_real() && flow.left > 0 {
                 flow.pauses = true;
-                self.agenda.push(Reverse((self.clock.now() + PAUSE, Action::Refill(number))));
+                self.events.push(Reverse((self.clock.now() + PAUSE, AppEvent::Refill(number))));
                 break;
             }
         }
