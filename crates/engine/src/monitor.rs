@@ -1,7 +1,7 @@
 //! What is seen of the packets on their way: by the run's tap, and by the count of each flow's losses.
 
 use crate::packet::{Data, Packet};
-use crate::tap::{Event, Tap};
+use crate::tap::{PacketEvent, Tap};
 use path::{Fate, Observer, PortId};
 use scenario::units::Nanos;
 
@@ -41,7 +41,7 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
     }
 
     fn gone(&mut self, now: Nanos, fate: Fate, packet: &Packet) {
-        let event = if fate == Fate::Dropped { Event::Dropped } else { Event::Lost };
+        let event = if fate == Fate::Dropped { PacketEvent::Dropped } else { PacketEvent::Lost };
         match packet {
             Packet::Data(data) => {
                 self.tap.data(now, event, data);
@@ -58,9 +58,9 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
             Packet::Data(data) => {
                 // The packet itself is the one that counts if it is lost.
                 data.counts = false;
-                self.tap.data(now, Event::Duplicated, data);
+                self.tap.data(now, PacketEvent::Duplicated, data);
             }
-            Packet::Ack(ack) => self.tap.ack(now, Event::Duplicated, ack),
+            Packet::Ack(ack) => self.tap.ack(now, PacketEvent::Duplicated, ack),
             Packet::Datagram(datagram) => datagram.counts = false,
         }
         copy

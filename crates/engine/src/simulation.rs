@@ -4,7 +4,7 @@ use crate::monitor::Monitor;
 use crate::packet::{Ack, Data, Datagram, Packet, class_of};
 use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
-use crate::tap::{Event, Tap};
+use crate::tap::{PacketEvent, Tap};
 use crate::{Error, Outcome};
 use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
@@ -267,7 +267,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     #[inline]
     fn data_arrives(&mut self, now: Nanos, data: &Data) {
-        self.monitor.tap.data(now, Event::Arrived, data);
+        self.monitor.tap.data(now, PacketEvent::Arrived, data);
         let Simulation { controls, windows, group_of, receivers, network, monitor, .. } = self;
         let group = group_of[data.flow as usize] as usize;
         let receiver = &mut receivers[data.flow as usize];
@@ -287,7 +287,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     #[inline]
     fn ack_arrives(&mut self, now: Nanos, ack: &Ack) {
-        self.monitor.tap.ack(now, Event::Arrived, ack);
+        self.monitor.tap.ack(now, PacketEvent::Arrived, ack);
         let deadline = self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
         self.set_timer_no_later(Timer::Sender(ack.flow), deadline);
     }
@@ -471,7 +471,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
 /// A receiver's acknowledgement leaves its host.
 #[inline]
 fn reply<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {
-    monitor.tap.ack(now, Event::Sent, &ack);
+    monitor.tap.ack(now, PacketEvent::Sent, &ack);
     network.send(now, ack.route(), Packet::Ack(ack), monitor);
 }
 

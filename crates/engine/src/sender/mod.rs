@@ -39,7 +39,7 @@ use crate::initial_sequence::InitialSequence;
 use crate::monitor::Monitor;
 use crate::packet::{BASE_HEADER, Data, Packet, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
-use crate::tap::{Event, Tap};
+use crate::tap::{PacketEvent, Tap};
 use apps::SlowWriter;
 use gate::Gate;
 use measure::SenderMeter;
@@ -69,9 +69,9 @@ impl<T: Tap> Env<'_, T> {
     /// A packet leaves TCP. False if the tap loses it on the spot.
     #[inline(always)]
     pub fn send(&mut self, data: Data) -> bool {
-        self.monitor.tap.data(self.now, Event::Sent, &data);
+        self.monitor.tap.data(self.now, PacketEvent::Sent, &data);
         if self.monitor.tap.loses(self.now, &data) {
-            self.monitor.tap.data(self.now, Event::Lost, &data);
+            self.monitor.tap.data(self.now, PacketEvent::Lost, &data);
             return false;
         }
         self.network.send(self.now, data.route(), Packet::Data(data), self.monitor);
