@@ -2,7 +2,7 @@
 
 use crate::packet::{Data, Packet};
 use crate::tap::{PacketEvent, Tap};
-use path::{Fate, Observer, PortId};
+use path::{DropReason, Observer, PortId};
 use scenario::units::Nanos;
 
 /// Tells a tap of every packet event, and counts the data packets that do not arrive.
@@ -40,8 +40,8 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
         }
     }
 
-    fn gone(&mut self, now: Nanos, fate: Fate, packet: &Packet) {
-        let event = if fate == Fate::Dropped { PacketEvent::Dropped } else { PacketEvent::Lost };
+    fn gone(&mut self, now: Nanos, reason: DropReason, packet: &Packet) {
+        let event = if reason == DropReason::Queue { PacketEvent::Dropped } else { PacketEvent::Lost };
         match packet {
             Packet::Data(data) => {
                 self.tap.data(now, event, data);

@@ -33,7 +33,7 @@ pub use event_queue::{EventQueue, EventSource};
 pub use fifo::FifoPort;
 pub use medium::Medium;
 pub use network::{Network, Observer, Routes, Told};
-pub use output::{Fate, LinkOutput};
+pub use output::{DropReason, LinkOutput};
 pub use packet::{Ends, Packet, PacketId, Pool};
 pub use port::{External, ExternalPort, NoExternal, Port};
 pub use qdisc::Ecn;

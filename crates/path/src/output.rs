@@ -9,11 +9,11 @@ use scenario::units::Nanos;
 
 /// Why a packet does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum DropReason {
     /// It will be transmitted, but the channel loses it.
-    Lost,
+    Channel,
     /// The queue drops it.
-    Dropped,
+    Queue,
 }
 
 /// Transmitter and channel, with what they and the queue before them counted.

@@ -109,9 +109,9 @@ impl Medium {
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.kind, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)
-            && let Some(Departure { id, is_told, fate, .. }) = self.members.take_departure()
+            && let Some(Departure { id, is_told, reason, .. }) = self.members.take_departure()
         {
-            gone.extend(fate.map(|fate| Gone { id, fate }));
+            gone.extend(reason.map(|reason| Gone { id, reason }));
             return if is_told { Step::Departed(id) } else { Step::Nothing };
         }
         if self.members.next_arrival() <= next {

@@ -12,7 +12,7 @@ use crate::channel::{PortId, Transit};
 use crate::event_queue::EventQueue;
 use crate::fifo::Offered;
 use crate::medium::{Medium, MemberPort};
-use crate::output::Fate;
+use crate::output::DropReason;
 use crate::packet::{Ends, Packet, PacketId, Pool};
 use crate::port::{External, NoExternal, Port};
 use crate::queued::Gone;
@@ -422,15 +422,15 @@ impl<P: Packet, X> Network<P, X> {
 
     #[inline(always)]
     fn discard_if_gone<C: Observer<P>>(&mut self, now: Nanos, offered: Offered, id: PacketId, context: &mut C) {
-        if let Offered::Gone(fate) = offered {
-            self.discard(now, fate, id, context);
+        if let Offered::Gone(reason) = offered {
+            self.discard(now, reason, id, context);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn discard<C: Observer<P>>(&mut self, now: Nanos, fate: Fate, id: PacketId, context: &mut C) {
-        context.gone(now, fate, self.packets.remove(id));
+    fn discard<C: Observer<P>>(&mut self, now: Nanos, reason: DropReason, id: PacketId, context: &mut C) {
+        context.gone(now, reason, self.packets.remove(id));
     }
 }
 

@@ -130,8 +130,8 @@ impl<P: Packet, X> Network<P, X> {
             }
             Port::Fifo(fifo) => {
                 let bytes = packets.get(transit.id).bytes();
-                if let Offered::Gone(fate) = fifo.offer(now, bytes, transit, packets) {
-                    gone.push(Gone { id: transit.id, fate });
+                if let Offered::Gone(reason) = fifo.offer(now, bytes, transit, packets) {
+                    gone.push(Gone { id: transit.id, reason });
                 }
                 fifo.next()
             }
@@ -156,8 +156,8 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     pub(super) fn release_gone<C: Observer<P>>(&mut self, now: Nanos, mut gone: Vec<Gone>, context: &mut C) {
-        for Gone { id, fate } in gone.drain(..) {
-            context.gone(now, fate, self.packets.remove(id));
+        for Gone { id, reason } in gone.drain(..) {
+            context.gone(now, reason, self.packets.remove(id));
         }
         // Its room serves again.
         self.gone = gone;

@@ -17,7 +17,7 @@ use crate::tc::qdisc;
 use crate::timing::clock::Time;
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
-use path::{DelayLine, Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
+use path::{DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
 use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
 use scenario::units::Nanos;
 use std::io;
@@ -92,7 +92,7 @@ impl KernelLink {
             let stats = &mut self.output.stats;
             let left = self.waiting.leave(packet, |entry| {
                 stats.dropped(entry.at);
-                gone.push(Gone { id: entry.transit.id, fate: Fate::Dropped });
+                gone.push(Gone { id: entry.transit.id, reason: DropReason::Queue });
             });
             let Some(Entry { at: arrival, transit, .. }) = left else { continue };
             let info = packets.get_mut(transit.id);
@@ -103,7 +103,7 @@ impl KernelLink {
             let ready = self.ready(now, arrival.max(self.output.free_at()), &mut around.lateness);
             let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
             if lost {
-                gone.push(Gone { id: transit.id, fate: Fate::Lost });
+                gone.push(Gone { id: transit.id, reason: DropReason::Channel });
             }
         }
         match &mut self.channel {
@@ -159,7 +159,7 @@ impl External<PacketInfo, Surroundings> for KernelLink {
             Ok(true) => self.waiting.enter(&packet[tun::HEADER..], now, transit),
             Ok(false) => {
                 self.output.stats.dropped(now);
-                gone.push(Gone { id: transit.id, fate: Fate::Dropped });
+                gone.push(Gone { id: transit.id, reason: DropReason::Queue });
             }
             Err(error) => around.fail(error),
         }
@@ -228,7 +228,7 @@ impl Netem {
         while let Some(length) = self.device.read(buffer)? {
             let left = self.tracker.leave(&buffer[tun::HEADER..length], |entry| {
                 stats.lost(entry.at);
-                gone.push(Gone { id: entry.transit.id, fate: Fate::Lost });
+                gone.push(Gone { id: entry.transit.id, reason: DropReason::Channel });
             });
             let Some(Entry { at, transit, .. }) = left else { continue };
             packets.get_mut(transit.id).slot = around.buffers.put(buffer);

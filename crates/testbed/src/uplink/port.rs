@@ -6,7 +6,7 @@ use crate::packet::PacketInfo;
 use crate::surroundings::Surroundings;
 use crate::uplink::{HostQueue, discipline};
 use measure::LinkSample;
-use path::{Ecn, External, ExternalPort, Fate, Gone, LinkOutput, Packet, Pool, Transit};
+use path::{DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, Packet, Pool, Transit};
 use scenario::model::{Link, Scenario};
 use scenario::units::Nanos;
 use std::io;
@@ -104,7 +104,7 @@ impl External<PacketInfo, Surroundings> for UplinkPort {
         }
         let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
         if lost {
-            gone.push(Gone { id: transit.id, fate: Fate::Lost });
+            gone.push(Gone { id: transit.id, reason: DropReason::Channel });
         }
     }
 
