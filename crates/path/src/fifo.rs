@@ -4,7 +4,7 @@
 //! the order of their arrival at the far end, and the first of them is its only event. This is the port of nearly all
 //! runs; a discipline that decides at departure needs a [`QueuedPort`](crate::queued::QueuedPort).
 
-use crate::channel::{Passage, Transit};
+use crate::channel::{Propagation, Transit};
 use crate::droptail::{Admission, Droptail};
 use crate::output::{DropReason, LinkOutput};
 use crate::packet::{Packet, Pool};
@@ -96,9 +96,9 @@ impl FifoPort {
             self.waiting.push((slot.start, bytes));
         }
         match self.output.propagate(now, slot.end, transit) {
-            Passage::Behind => Offered::Behind,
-            Passage::First | Passage::Twice => Offered::First,
-            Passage::Lost => Offered::Gone(DropReason::Channel),
+            Propagation::Behind => Offered::Behind,
+            Propagation::First | Propagation::Duplicated => Offered::First,
+            Propagation::Lost => Offered::Gone(DropReason::Channel),
         }
     }
 

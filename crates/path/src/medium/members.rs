@@ -1,7 +1,7 @@
 //! The members of a medium, their queues, and the packets in them and in their channels.
 
 use super::member::{Member, MemberId, Rid};
-use crate::channel::{Passage, PortId, Transit};
+use crate::channel::{PortId, Propagation, Transit};
 use crate::event_queue::EventQueue;
 use crate::output::DropReason;
 use crate::packet::{Packet, PacketId, Pool};
@@ -193,14 +193,14 @@ impl Members {
     /// through the channel.
     pub(super) fn deliver(&mut self, end: Nanos, frame: &Frame) {
         let member = &mut self.members[frame.member as usize];
-        let passage = member.channel.send(end, frame.transit);
-        match passage {
-            Passage::Lost => member.stats.lost(frame.enqueued_at),
-            Passage::Twice => member.stats.duplicated(frame.enqueued_at),
-            Passage::Behind | Passage::First => {}
+        let propagation = member.channel.send(end, frame.transit);
+        match propagation {
+            Propagation::Lost => member.stats.lost(frame.enqueued_at),
+            Propagation::Duplicated => member.stats.duplicated(frame.enqueued_at),
+            Propagation::Behind | Propagation::First => {}
         }
         self.arrivals.set(frame.member, member.channel.next());
-        let reason = (passage == Passage::Lost).then_some(DropReason::Channel);
+        let reason = (propagation == Propagation::Lost).then_some(DropReason::Channel);
         self.departs(end, frame.member, frame.transit.id, self.tells_when_sent(frame.member), reason);
     }
 
