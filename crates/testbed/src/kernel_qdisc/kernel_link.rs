@@ -9,7 +9,7 @@ use crate::host::netlink::{Netlink, Qdisc};
 use crate::host::tun;
 use crate::kernel_qdisc::device::QdiscDevice;
 use crate::kernel_qdisc::kernel_draws::netem_seed;
-use crate::kernel_qdisc::pace::{self, Pace};
+use crate::kernel_qdisc::shaper_lag::{self, ShaperLag};
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::PacketInfo;
 use crate::surroundings::Surroundings;
@@ -31,7 +31,7 @@ pub struct KernelLink {
     queue: QdiscDevice,
     waiting: QueueTracker,
     /// None where the discipline shapes too: then a packet is ready when it comes, however late that may be.
-    pace: Option<Pace>,
+    lag: Option<ShaperLag>,
     output: LinkOutput,
     channel: Option<Netem>,
 }
@@ -56,8 +56,8 @@ impl KernelLink {
                 return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
             }
         };
-        let tolerance = pace::tolerance(rate, mtu);
-        let shaper = qdisc::htb_class(rate, rate, pace::ahead(time, tolerance), mtu, 0);
+        let tolerance = shaper_lag::tolerance(rate, mtu);
+        let shaper = qdisc::htb_class(rate, rate, shaper_lag::ahead(time, tolerance), mtu, 0);
         let queue =
             QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
         let (channel, link) = match scenario.emulator {
@@ -69,8 +69,8 @@ impl KernelLink {
             }
         };
         let output = LinkOutput::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        let pace = (!is_shaper(&link.queue)).then(|| Pace::new(tolerance));
-        Ok(KernelLink { queue, waiting: QueueTracker::default(), pace, output, channel })
+        let lag = (!is_shaper(&link.queue)).then(|| ShaperLag::new(tolerance));
+        Ok(KernelLink { queue, waiting: QueueTracker::default(), lag, output, channel })
     }
 
     /// Where packets come out.
@@ -114,8 +114,8 @@ impl KernelLink {
 
     /// When the packet that was read at `now` is the transmitter's, for which it is free at `free_at`.
     fn ready(&mut self, now: Nanos, free_at: Nanos, lateness: &mut Histogram) -> Nanos {
-        match &mut self.pace {
-            Some(pace) => pace.ready(now, free_at, lateness),
+        match &mut self.lag {
+            Some(lag) => lag.ready(now, free_at, lateness),
             None => free_at.max(now),
         }
     }

@@ -3,5 +3,5 @@
 pub mod device;
 pub mod kernel_draws;
 pub mod kernel_link;
-pub mod pace;
+pub mod shaper_lag;
 pub mod tracker;
