@@ -41,7 +41,7 @@ static READ: Mutex<BTreeMap<PathBuf, Arc<Source>>> = Mutex::new(BTreeMap::new())
 
 /// The kinds of mechanisms, each of which has a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MechanismKind {
     /// A sender's.
     CongestionControl,
     /// A receiver's.
@@ -50,29 +50,29 @@ pub enum Kind {
     Classifier,
 }
 
-impl Kind {
+impl MechanismKind {
     fn folder(self) -> &'static str {
         match self {
-            Kind::CongestionControl => "congestion",
-            Kind::WindowController => "window",
-            Kind::Classifier => "classify",
+            MechanismKind::CongestionControl => "congestion",
+            MechanismKind::WindowController => "window",
+            MechanismKind::Classifier => "classify",
         }
     }
 
     fn what(self) -> &'static str {
         match self {
-            Kind::CongestionControl => "congestion control",
-            Kind::WindowController => "window controller",
-            Kind::Classifier => "classifier",
+            MechanismKind::CongestionControl => "congestion control",
+            MechanismKind::WindowController => "window controller",
+            MechanismKind::Classifier => "classifier",
         }
     }
 
     /// The function by which a program at a device asks it, and what a file without it is told.
     fn entry(self) -> &'static Function {
         match self {
-            Kind::CongestionControl => panic!("is registered, and stands at no device"),
-            Kind::WindowController => &window::WINDOW,
-            Kind::Classifier => &classifier::CLASSIFY,
+            MechanismKind::CongestionControl => panic!("is registered, and stands at no device"),
+            MechanismKind::WindowController => &window::WINDOW,
+            MechanismKind::Classifier => &classifier::CLASSIFY,
         }
     }
 }
@@ -135,11 +135,11 @@ impl Library {
 
     /// The names of the built-in congestion controls, sorted.
     pub fn names(&self) -> Vec<String> {
-        self.names_of(Kind::CongestionControl)
+        self.names_of(MechanismKind::CongestionControl)
     }
 
     /// The names of the built-ins of a kind, sorted.
-    pub fn names_of(&self, kind: Kind) -> Vec<String> {
+    pub fn names_of(&self, kind: MechanismKind) -> Vec<String> {
         let folder = std::fs::read_dir(self.folder.join(kind.folder()));
         let files =
             folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -166,20 +166,20 @@ impl Library {
 
     /// Every built-in congestion control, by name. Compiles those that have changed since the last time.
     pub fn list(&self) -> Result<Vec<Description>, Error> {
-        self.list_of(Kind::CongestionControl)
+        self.list_of(MechanismKind::CongestionControl)
     }
 
     /// Every built-in of a kind, likewise.
-    pub fn list_of(&self, kind: Kind) -> Result<Vec<Description>, Error> {
+    pub fn list_of(&self, kind: MechanismKind) -> Result<Vec<Description>, Error> {
         self.names_of(kind).into_iter().map(|name| self.describe_in(kind, &CcSource::Builtin(name))).collect()
     }
 
     /// What one congestion control says of itself.
     pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
-        self.describe_in(Kind::CongestionControl, source)
+        self.describe_in(MechanismKind::CongestionControl, source)
     }
 
-    fn describe_in(&self, kind: Kind, source: &CcSource) -> Result<Description, Error> {
+    fn describe_in(&self, kind: MechanismKind, source: &CcSource) -> Result<Description, Error> {
         let (path, _) = self.find_in(kind, source)?;
         let built = self.built(source, &path, Target::Native)?;
         let prose = prose(&built.source.text());
@@ -216,7 +216,7 @@ impl Library {
     /// # Errors
     /// If there is no such mechanism, if the file does not compile or is none, or if it does not take the parameters.
     pub fn load_window(&self, receiver: &CongestionControl, seed: u64) -> Result<WindowController, Error> {
-        self.open_in(Kind::WindowController, receiver, seed).map(WindowController::new)
+        self.open_in(MechanismKind::WindowController, receiver, seed).map(WindowController::new)
     }
 
     /// The same for a classifier.
@@ -224,11 +224,11 @@ impl Library {
     /// # Errors
     /// As [`Library::load_window`].
     pub fn load_classifier(&self, classifier: &CongestionControl, seed: u64) -> Result<Classifier, Error> {
-        self.open_in(Kind::Classifier, classifier, seed).map(Classifier::new)
+        self.open_in(MechanismKind::Classifier, classifier, seed).map(Classifier::new)
     }
 
     /// Opens a file whose mechanism is one function; gives its address too.
-    fn open_in(&self, kind: Kind, mechanism: &CongestionControl, seed: u64) -> Result<(Opened, usize), Error> {
+    fn open_in(&self, kind: MechanismKind, mechanism: &CongestionControl, seed: u64) -> Result<(Opened, usize), Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Native)?;
         let settings = settings(&built, mechanism)?;
@@ -270,7 +270,7 @@ impl Library {
     pub fn object_file(&self, control: &CongestionControl) -> Result<Option<(String, Vec<u8>)>, Error> {
         match control.source {
             CcSource::Kernel(_) | CcSource::None => Ok(None),
-            _ => self.device_object_file(Kind::CongestionControl, control).map(Some),
+            _ => self.device_object_file(MechanismKind::CongestionControl, control).map(Some),
         }
     }
 
@@ -278,7 +278,11 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::device_object`].
-    pub fn device_object_file(&self, kind: Kind, mechanism: &CongestionControl) -> Result<(String, Vec<u8>), Error> {
+    pub fn device_object_file(
+        &self,
+        kind: MechanismKind,
+        mechanism: &CongestionControl,
+    ) -> Result<(String, Vec<u8>), Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
         // They are set where it is loaded; what is wrong with them can be said here already.
@@ -324,7 +328,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang.
-    pub fn device_object(&self, kind: Kind, mechanism: &CongestionControl) -> Result<DeviceObject, Error> {
+    pub fn device_object(&self, kind: MechanismKind, mechanism: &CongestionControl) -> Result<DeviceObject, Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
         let settings = settings(&built, mechanism)?;
@@ -335,10 +339,10 @@ impl Library {
 
     /// The source file, and the name after `#` that chooses among several controls in it.
     fn find(&self, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
-        self.find_in(Kind::CongestionControl, source)
+        self.find_in(MechanismKind::CongestionControl, source)
     }
 
-    fn find_in(&self, kind: Kind, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
+    fn find_in(&self, kind: MechanismKind, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
         match source {
             CcSource::File(path) => {
                 let (file, wanted) = split_choice(path);
@@ -353,7 +357,7 @@ impl Library {
         }
     }
 
-    fn no_builtin(&self, kind: Kind, name: &str) -> Error {
+    fn no_builtin(&self, kind: MechanismKind, name: &str) -> Error {
         let mut names = self.names_of(kind);
         let what = kind.what();
         if names.is_empty() {

@@ -4,7 +4,7 @@ use crate::backend::{Backend, testbed_error, wrong_classifier, wrong_control, wr
 use crate::columns;
 use crate::errors::input_error;
 use crate::live::Watcher;
-use mechanism::{Kind, Library};
+use mechanism::{Library, MechanismKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Host, Link, Scenario, Service};
@@ -119,11 +119,12 @@ impl Cell {
             };
             let receiver = |(group, flows): (usize, &FlowGroup)| {
                 let controller = flows.receiver.as_ref();
-                let object = controller.map(|own| library.device_object_file(Kind::WindowController, own));
+                let object = controller.map(|own| library.device_object_file(MechanismKind::WindowController, own));
                 object.transpose().map_err(|error| wrong_receiver(&self.0, group, &error))
             };
             let classifier = |host: &Host| {
-                let object = host.classifier.as_ref().map(|own| library.device_object_file(Kind::Classifier, own));
+                let object =
+                    host.classifier.as_ref().map(|own| library.device_object_file(MechanismKind::Classifier, own));
                 object.transpose().map_err(|error| wrong_classifier(&self.0, &host.name, &error)).transpose()
             };
             let objects = groups.flat_map(|group| [control(group).transpose(), receiver(group).transpose()]);

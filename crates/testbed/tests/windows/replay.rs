@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A flow for each window controller, over a queue that grows and, where nothing holds it back, overflows.
 fn every_controller() -> Scenario {
-    let names = mechanism::Library::open(ALGORITHMS).names_of(mechanism::Kind::WindowController);
+    let names = mechanism::Library::open(ALGORITHMS).names_of(mechanism::MechanismKind::WindowController);
     let groups = names.iter().map(|name| format!("[[flows]]\ncc = \"cubic\"\nreceiver = \"{name}\"\n"));
     let groups: String = groups.collect();
     let text = format!(

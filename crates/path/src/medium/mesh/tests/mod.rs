@@ -94,7 +94,7 @@ impl World {
     }
 
     fn mesh(&self) -> &Mesh {
-        let crate::medium::Kind::Mesh(mesh) = &self.medium.kind else { panic!("it is a mesh") };
+        let crate::medium::Mac::Mesh(mesh) = &self.medium.mac else { panic!("it is a mesh") };
         mesh
     }
 
