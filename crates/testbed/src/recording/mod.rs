@@ -16,7 +16,7 @@ use layout::Layout;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapCore, MapHandle, Object, RingBufferBuilder};
 use mechanism::Library;
-use mechanism::replay::{Event, HelperResults, Recording};
+use mechanism::replay::{HelperResults, RecordedCall, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
 use pairs::{Call, Pairs};
 use scenario::model::Scenario;
@@ -181,9 +181,9 @@ impl Layouts {
         })
     }
 
-    fn event(&self, Call { before, after, follows_gap }: &Call) -> Event {
+    fn event(&self, Call { before, after, follows_gap }: &Call) -> RecordedCall {
         let [ns, jiffies, random] = before.helper_results;
-        Event {
+        RecordedCall {
             socket: before.socket,
             program: before.name(),
             helper_results: HelperResults { ns, jiffies, random },
