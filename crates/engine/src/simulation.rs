@@ -12,7 +12,7 @@ use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, Pack
 use path::{EventQueue, EventSource, Network, PacketId, Told, Topology};
 use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{CcSource, CongestionControl, Scenario};
-use scenario::records::{Moment, Progress, Run};
+use scenario::records::{Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
 use std::ops::ControlFlow;
@@ -220,7 +220,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             }
             let now = self.network.next().min(self.timers.first().0);
             let step = self.sampler.as_ref().filter(|_| sampled).map(Sampler::latest);
-            if progress(Moment { now, step }).is_break() {
+            if progress(ProgressUpdate { now, step }).is_break() {
                 return Err(Error::Interrupted);
             }
         }

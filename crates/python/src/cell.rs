@@ -8,7 +8,7 @@ use mechanism::{Library, MechanismKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Host, Link, Scenario, Service};
-use scenario::records::{Moment, Options, Outcome, Progress, Run};
+use scenario::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -279,7 +279,7 @@ impl Cell {
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
         let mut watcher = Watcher::new(&self.0.scenario, None, steps);
         let status = py.detach(|| {
-            let mut look = |moment: Moment| watcher.look(moment);
+            let mut look = |moment: ProgressUpdate| watcher.look(moment);
             let watch = series_ns.map(|step| (Nanos(step), &mut look as Progress));
             testbed::shell(&self.0.scenario, &library, &programs, watch)
         });

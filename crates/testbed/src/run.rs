@@ -19,7 +19,7 @@ use crate::uplink::Uplink;
 use measure::{Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::Library;
 use scenario::model::{self, FlowGroup, Scenario, SendBuffer};
-use scenario::records::{Moment, Options, Outcome, Progress, Run};
+use scenario::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -300,14 +300,14 @@ impl Watch<'_, '_> {
     fn steps(&mut self, now: Nanos) -> bool {
         let mut stops = false;
         while let Some(step) = self.gathering.as_mut().and_then(|gathering| gathering.next()) {
-            stops |= (self.progress)(Moment { now, step: Some(step) }).is_break();
+            stops |= (self.progress)(ProgressUpdate { now, step: Some(step) }).is_break();
         }
         stops
     }
 
     /// Tells of the time; gives whether the run is to stop.
     fn time(&mut self, now: Nanos) -> bool {
-        (self.progress)(Moment { now, step: None }).is_break()
+        (self.progress)(ProgressUpdate { now, step: None }).is_break()
     }
 }
 
