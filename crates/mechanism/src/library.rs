@@ -13,7 +13,7 @@ use crate::build::cache::Compiled;
 use crate::build::kernel;
 use crate::build::native::Compiler;
 use crate::build::object_file::Object;
-use crate::build::source::Source;
+use crate::build::source::TranslationUnit;
 use crate::build::warnings;
 use crate::description::{Description, prose, summary};
 use crate::error::Error;
@@ -37,7 +37,7 @@ pub struct Library {
 
 /// The files of users' that this process has read, by their main one: as long as none has changed they include the
 /// same.
-static READ: Mutex<BTreeMap<PathBuf, Arc<Source>>> = Mutex::new(BTreeMap::new());
+static READ: Mutex<BTreeMap<PathBuf, Arc<TranslationUnit>>> = Mutex::new(BTreeMap::new());
 
 /// The kinds of mechanisms, each of which has a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ enum Target {
 
 /// A compiled file with what its tables say.
 struct Built {
-    source: Arc<Source>,
+    source: Arc<TranslationUnit>,
     image: Vec<u8>,
     object: Object,
     parameters: Vec<Parameter>,
@@ -377,9 +377,9 @@ impl Library {
     }
 
     /// Reads a control's file and what it includes. A built-in includes nothing that is not in the folder.
-    fn read(&self, wanted: &CcSource, path: &Path) -> Result<Arc<Source>, Error> {
+    fn read(&self, wanted: &CcSource, path: &Path) -> Result<Arc<TranslationUnit>, Error> {
         if let CcSource::Builtin(_) = wanted {
-            return Source::read(path, |_| vec![]).map(Arc::new);
+            return TranslationUnit::read(path, |_| vec![]).map(Arc::new);
         }
         let known = READ.lock().expect("nothing panics with the lock").get(path).cloned();
         if let Some(known) = known.filter(|known| known.is_current()) {
@@ -387,8 +387,9 @@ impl Library {
         }
         // Without a compiler nobody will compile it either, unless for the kernel, where headers are found beside the
         // file.
-        let includes = |source: &Source| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
-        let source = Arc::new(Source::read(path, includes)?);
+        let includes =
+            |source: &TranslationUnit| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
+        let source = Arc::new(TranslationUnit::read(path, includes)?);
         READ.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), source.clone());
         Ok(source)
     }
@@ -428,7 +429,7 @@ impl Library {
         Ok(built)
     }
 
-    fn image_for_the_kernel(&self, wanted: &CcSource, source: &Source) -> Result<Compiled, Error> {
+    fn image_for_the_kernel(&self, wanted: &CcSource, source: &TranslationUnit) -> Result<Compiled, Error> {
         if let Some(object) = self.objects.get(&object_name(wanted, &source.path)) {
             return Ok(Compiled { image: object.clone(), warnings: String::new() });
         }

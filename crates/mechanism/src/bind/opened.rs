@@ -248,7 +248,7 @@ unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *con
 
 /// Opens a shared object; a constructor that does not end, or crashes, is the file's at `path`.
 fn open_library(path: &str, object: &str) -> Result<libloading::os::unix::Library, String> {
-    let _opening = watchdog::Opening::new(path);
+    let _loading = watchdog::Loading::new(path);
     // SAFETY: what initialisers and callbacks do is the user's own program.
     unsafe { libloading::os::unix::Library::open(Some(object), libloading::os::unix::RTLD_NOW) }
         .map_err(|e| format!("cannot be opened: {e}"))
