@@ -17,7 +17,7 @@ use crate::packet::{Ends, Packet, PacketId, Pool};
 use crate::port::{External, NoExternal, Port};
 use crate::queued::Gone;
 pub use observer::{Observer, Told};
-use routes::Hop;
+use routes::NextHop;
 pub use routes::Routes;
 use scenario::units::Nanos;
 
@@ -339,7 +339,7 @@ impl<P: Packet, X> Network<P, X> {
 
     /// Hands a packet over to a port.
     #[inline(always)]
-    fn offer<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    fn offer<C: Observer<P>>(&mut self, now: Nanos, hop: NextHop, id: PacketId, bytes: u32, context: &mut C)
     where
         X: External<P, C>,
     {
@@ -357,8 +357,14 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     #[inline(always)]
-    fn offer_to_first_two<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
-    where
+    fn offer_to_first_two<C: Observer<P>>(
+        &mut self,
+        now: Nanos,
+        hop: NextHop,
+        id: PacketId,
+        bytes: u32,
+        context: &mut C,
+    ) where
         X: External<P, C>,
     {
         let transit = Transit { id, next_hop: hop.next };
@@ -391,7 +397,7 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     #[inline(always)]
-    fn offer_to_other<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    fn offer_to_other<C: Observer<P>>(&mut self, now: Nanos, hop: NextHop, id: PacketId, bytes: u32, context: &mut C)
     where
         X: External<P, C>,
     {

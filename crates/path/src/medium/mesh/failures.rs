@@ -1,7 +1,7 @@
 //! What a mesh does when nodes go down and come up again.
 
 use super::changes::Change;
-use super::{Event, Mesh, Ways};
+use super::{Mesh, NodeEvent, Routing};
 use crate::medium::members::Members;
 use crate::packet::{Packet, Pool};
 use scenario::mesh::DutyCycle;
@@ -38,7 +38,7 @@ impl Mesh {
     fn go_down<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         self.air.stop_listening(node);
         let outgoing = self.nodes[node].go_down(now);
-        for event in [Event::Send, Event::Answer, Event::Turn] {
+        for event in [NodeEvent::Send, NodeEvent::Answer, NodeEvent::Turn] {
             self.set_event(node, event, Nanos::NEVER);
         }
         if let Some(outgoing) = outgoing.filter(|outgoing| !outgoing.has_come()) {
@@ -58,13 +58,13 @@ impl Mesh {
         {
             let one = &mut self.nodes[node];
             (one.awake_until, one.wakes_at) = (now + listens_for, now + interval);
-            self.set_event(node, Event::Turn, now + listens_for);
+            self.set_event(node, NodeEvent::Turn, now + listens_for);
         }
     }
 
     fn follow(&mut self, parents: &[Option<usize>], members: &mut Members) {
-        self.ways.follow(parents);
-        for (member, hop) in self.ways.members().filter(|(member, _)| !Ways::is_up(*member)) {
+        self.routing.follow(parents);
+        for (member, hop) in self.routing.members().filter(|(member, _)| !Routing::is_up(*member)) {
             members.moves_to(member, hop.from);
         }
     }
