@@ -94,7 +94,7 @@ fn percent(used: f64, capacity: f64) -> f64 {
     if capacity > 0.0 { 100.0 * used / capacity } else { 0.0 }
 }
 
-/// The division by a rate, remembered for the size seen last: sizes hardly vary.
+/// What a transmission takes at a rate, remembered for the size seen last: sizes hardly vary.
 #[derive(Clone, Debug)]
 pub struct TxTime {
     rate: Rate,

@@ -130,7 +130,7 @@ impl Members {
     }
 
     /// What comes of a packet of a member at `at`: its host is rid of it if that is told, and it is on the medium no
-    /// more if it has a reason.
+    /// more if there is a reason why it is gone.
     fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, reason: Option<DropReason>) {
         if self.get(member).host.is_some() && (is_told || reason.is_some()) {
             let place = self.departures.partition_point(|departure| departure.at <= at);

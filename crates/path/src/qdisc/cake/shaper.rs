@@ -2,7 +2,7 @@
 
 use scenario::queue::Atm;
 
-/// Nanoseconds a byte, as a fraction of a power of two.
+/// Nanoseconds a byte, as a fraction of a power of two (`psched_ratecfg` of the kernel).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateConfig {
     ns: u64,
