@@ -54,7 +54,7 @@ pub struct FlowArrival {
 }
 
 impl Sizes {
-    /// Rng one size after the other.
+    /// Draws one size after the other.
     pub(crate) fn sampler(self) -> Box<dyn FnMut(&mut Rng) -> Bytes> {
         match self {
             Sizes::Pareto { mean, shape, most } => {
