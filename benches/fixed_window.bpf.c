@@ -12,7 +12,7 @@
 #include "bpf_tracing_net.h"
 #include "control.h"
 
-PARAM(u32, window, 100, 1, 1000000, "packets", "the congestion window");
+PARAM(u32, window, 100, 1, 2147483647, "packets", "the congestion window");
 
 SEC("struct_ops")
 void BPF_PROG(fixed_init, struct sock *sk)

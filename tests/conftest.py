@@ -40,15 +40,22 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 LONGEST = (
-    "test_vm_agreement.py",
-    "test_docs.py",
     "test_differential.py",
     "test_vm_hosts.py",
+    "test_docs.py",
     "test_vm.py",
-    "test_emulator.py",
+    "test_vm_receivers.py",
+    "test_vm_agreement.py",
     "test_kernel_queues.py",
+    "test_sweep_dask.py",
+    "test_vm_mesh.py",
+    "test_vm_rings.py",
+    "test_crash.py",
+    "test_reproduce_command.py",
+    "test_emulator.py",
+    "test_reproduce_on_kernel.py",
 )
-"""Of few tests, each of which takes long. Begun last, one of them would have a processor idle at the end."""
+"""Files that take longest. Begun last, one of them would have a processor idle at the end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

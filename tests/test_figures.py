@@ -264,6 +264,13 @@ def test_many_flows_are_bands(small: Path) -> None:
     assert int(name.removeprefix("pages (").removesuffix(")")) > 12
 
 
+def test_flows_that_look_the_same_are_not_named_each(small: Path) -> None:
+    """There are fewer colours than flows, though few enough flows to be named."""
+    (panel,) = ub.run(small, {"flows.0.count": 10}).plot("cwnd").axes
+    names = texts(panel)
+    assert "reno (10)" in names and not any("#" in name for name in names)
+
+
 def test_many_lines_have_a_panel_for_what_is_compared(sweep: Path) -> None:
     results = ub.run(sweep, {"flows.0.count": 4, "duration": "1s"})
     for compared, titles in (

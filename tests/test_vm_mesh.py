@@ -16,7 +16,7 @@ def test_ten_nodes_with_dtpa(cache: Path, tmp_path: Path) -> None:
     """What the simulator's nodes send, a kernel's do, over IPv6, and as fairly."""
     kernel = guests.booted(cache)
     (ten,) = (runs for runs in tomllib.loads((DTPA / "kernel.toml").read_text())["runs"] if runs["scenario"] == "ten")
-    settings = {**ten["set"], "sweep.flows.0.cc": ["dtpa"], "duration": "260s", "warmup": "60s"}
+    settings = {**ten["set"], "sweep.flows.0.cc": ["dtpa"], "duration": "160s", "warmup": "60s"}
     trace = tmp_path / "trace.pcapng"
     (real,) = ub.run(DTPA / "ten.toml", settings, on="vm", kernel=kernel, pcap=trace).as_dict()["runs"]
     assert real["sound"], real["unsound_because"]
@@ -37,4 +37,4 @@ def test_ten_nodes_with_dtpa(cache: Path, tmp_path: Path) -> None:
     assert set(frames) == {"lbr", *(f"n{number}" for number in range(1, 11))}
     assert max(frames, key=frames.get) == "n1" and min(frames.values()) > 0
     radio_s = [node["transmit_s"] + node["listen_s"] + node["sleep_s"] for node in real["nodes"]]
-    assert all(abs(seconds - 200) < 0.001 for seconds in radio_s)
+    assert all(abs(seconds - 100) < 0.001 for seconds in radio_s)

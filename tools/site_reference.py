@@ -81,11 +81,11 @@ APPS = ("messenger", "game", "upload", "web", "video", "voice", "ping", "udp")
 
 
 def scenario_keys() -> str:
-    """Describe every key of a scenario, a table for each section, from the register of the core."""
+    """Describe every key of a scenario, a table for each section, from the schema of the core."""
     keys: list[Key] = json.loads(_core.scenario_keys())
     parts = [
         "# Scenario keys",
-        "Every key that a scenario file may hold, made from the register by which the file is read. "
+        "Every key that a scenario file may hold, made from the schema by which the file is read. "
         "[How to write a scenario](../how-to/scenario.md) explains them by example; `--set KEY=VALUE` sets any of them "
         "on the command line, where `KEY` is the path with dots, such as `link.bottleneck.rate` or `flows.0.cc`.",
     ]

@@ -6,11 +6,13 @@
 //! * `video`: the player of a film
 //! * `slow_writer`: a sensor that writes at a rate of its own
 
+mod action;
 mod datagrams;
 mod requests;
 mod slow_writer;
 mod video;
 
+pub use action::Action;
 use datagrams::Stream;
 use requests::Client;
 use scenario::app::App;
@@ -18,20 +20,6 @@ use scenario::model::{FlowGroup, Scenario};
 use scenario::records::AppStats;
 use scenario::units::Nanos;
 pub use slow_writer::SlowWriter;
-
-/// What an application wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Action {
-    /// It writes so many segments to the sender of a flow.
-    Write { flow: u32, segments: u32 },
-    /// It does so if the first of them can be written at once, and wants to know whether it could.
-    TryToWrite { flow: u32, segments: u32 },
-    /// It sends the next datagram of a flow.
-    Send { flow: u32 },
-    /// The other end of a flow of datagrams sends one.
-    SendBack { flow: u32 },
-}
 
 /// One program.
 enum Program {

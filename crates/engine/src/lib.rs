@@ -7,6 +7,7 @@
 
 mod bits;
 mod clock;
+mod error;
 mod initial_sequence;
 mod monitor;
 pub mod packet;
@@ -17,10 +18,11 @@ mod sender;
 mod simulation;
 pub mod tap;
 
+pub use error::Error;
 use measure::SnapLength;
 use mechanism::{Fault, Library};
 use pcap::Pcap;
-use scenario::model::{OnlyInTheKernel, Scenario};
+use scenario::model::Scenario;
 use scenario::records::Progress;
 pub use scenario::records::{Options, Outcome};
 use simulation::Simulation;
@@ -28,40 +30,6 @@ use tap::{Fingerprint, Silent, Tap};
 
 /// The version of Linux whose TCP the profile `linux` is.
 pub const LINUX: &str = "6.12";
-
-/// Why a run gave no records.
-#[derive(Debug)]
-pub enum Error {
-    /// The congestion control of a flow group could not be built, opened or set.
-    Mechanism {
-        /// The group's number.
-        group: usize,
-        /// Why not.
-        error: mechanism::Error,
-    },
-    /// The same of its receiver's window controller.
-    Receiver {
-        /// The group's number.
-        group: usize,
-        /// Why not.
-        error: mechanism::Error,
-    },
-    /// The same of a host's classifier.
-    Classifier {
-        /// The host's name.
-        host: String,
-        /// Why not.
-        error: mechanism::Error,
-    },
-    /// A mechanism did what no kernel lets it do.
-    Fault(Fault),
-    /// The scenario asks for something that the simulator does not have.
-    OnlyInTheKernel(OnlyInTheKernel),
-    /// The packet trace could not be written.
-    Pcap(std::io::Error),
-    /// `progress` asked to stop.
-    Interrupted,
-}
 
 /// Simulates `scenario`. `progress` is told how far that is, and may stop the run.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {

@@ -1,8 +1,8 @@
 //! What is seen of the packets on their way: by the run's tap, and by the count of each flow's losses.
 
 use crate::packet::{Data, Packet};
-use crate::tap::{Event, Tap};
-use path::{Fate, Observer, PortId};
+use crate::tap::{PacketEvent, Tap};
+use path::{DropReason, Observer, PortId};
 use scenario::units::Nanos;
 
 /// Tells a tap of every packet event, and counts the data packets that do not arrive.
@@ -40,8 +40,8 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
         }
     }
 
-    fn gone(&mut self, now: Nanos, fate: Fate, packet: &Packet) {
-        let event = if fate == Fate::Dropped { Event::Dropped } else { Event::Lost };
+    fn gone(&mut self, now: Nanos, reason: DropReason, packet: &Packet) {
+        let event = if reason == DropReason::Queue { PacketEvent::Dropped } else { PacketEvent::Lost };
         match packet {
             Packet::Data(data) => {
                 self.tap.data(now, event, data);
@@ -58,9 +58,9 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
             Packet::Data(data) => {
                 // The packet itself is the one that counts if it is lost.
                 data.counts = false;
-                self.tap.data(now, Event::Duplicated, data);
+                self.tap.data(now, PacketEvent::Duplicated, data);
             }
-            Packet::Ack(ack) => self.tap.ack(now, Event::Duplicated, ack),
+            Packet::Ack(ack) => self.tap.ack(now, PacketEvent::Duplicated, ack),
             Packet::Datagram(datagram) => datagram.counts = false,
         }
         copy

@@ -22,7 +22,7 @@
 use crate::initial_sequence::InitialSequence;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, Packet, TIMESTAMP_OPTION, flag, window_scale};
 use crate::sender::OWN_WINDOW;
-use crate::tap::{Event, Tap};
+use crate::tap::{PacketEvent, Tap};
 use etherparse::TcpOptionElement::{self, *};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader};
 use measure::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
@@ -195,8 +195,8 @@ impl Pcap {
 impl Tap for Pcap {
     const WATCHES_LINKS: bool = true;
 
-    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
-        if event == Event::Sent {
+    fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data) {
+        if event == PacketEvent::Sent {
             let identification = self.identification(data.flow, Host::Sender);
             let tsecr = self.flows[data.flow as usize].receiver_tsval;
             self.leaves(data.flow, Packet::Data(*data), identification, tsecr);
@@ -206,13 +206,13 @@ impl Tap for Pcap {
         }
     }
 
-    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
-        if event == Event::Sent && !self.links.is_empty() {
+    fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
+        if event == PacketEvent::Sent && !self.links.is_empty() {
             let identification = self.identification(ack.flow, Host::Receiver);
             self.leaves(ack.flow, Packet::Ack(*ack), identification, 0);
-        } else if event != Event::Sent {
+        } else if event != PacketEvent::Sent {
             let sent = self.ends(ack.flow, Packet::Ack(*ack));
-            if event == Event::Arrived {
+            if event == PacketEvent::Arrived {
                 self.flows[ack.flow as usize].receiver_tsval = ack.tsval;
                 // Where links are not watched, only what comes back to the sender is counted.
                 let identification =

@@ -4,15 +4,15 @@ use crate::monitor::Monitor;
 use crate::packet::{Ack, Data, Datagram, Packet, class_of};
 use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
-use crate::tap::{Event, Tap};
+use crate::tap::{PacketEvent, Tap};
 use crate::{Error, Outcome};
 use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, WindowController};
-use path::{Agenda, Network, PacketId, Source, Told, Topology};
+use path::{EventQueue, EventSource, Network, PacketId, Told, Topology};
 use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{CcSource, CongestionControl, Scenario};
-use scenario::records::{Moment, Progress, Run};
+use scenario::records::{Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
 use std::ops::ControlFlow;
@@ -38,7 +38,7 @@ pub struct Simulation<'a, T> {
     programs: Programs,
     network: Network<Packet>,
     /// When each sample, sender, receiver and program has something to do. At the same time packets go first.
-    timers: Agenda,
+    timers: EventQueue,
     sampler: Option<Sampler>,
     /// The end has come.
     is_over: bool,
@@ -60,9 +60,9 @@ enum Timer {
 }
 
 impl Timer {
-    /// Its number in the agenda of a run with so many flows and programs: at the same time the lower goes first.
+    /// Its number in the event queue of a run with so many flows and programs: at the same time the lower goes first.
     #[inline]
-    fn source(self, flows: u32, programs: u32) -> Source {
+    fn source(self, flows: u32, programs: u32) -> EventSource {
         match self {
             Timer::Sample => 0,
             Timer::Sender(flow) => 1 + flow,
@@ -73,7 +73,7 @@ impl Timer {
     }
 
     #[inline]
-    fn of_source(source: Source, flows: u32, programs: u32) -> Timer {
+    fn of_source(source: EventSource, flows: u32, programs: u32) -> Timer {
         match source {
             0 => Timer::Sample,
             _ if source <= flows => Timer::Sender(source - 1),
@@ -101,7 +101,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             senders: vec![],
             receivers: vec![],
             network: Topology::new(scenario, &counts).network(),
-            timers: Agenda::new(2 + 2 * flows as u32 + programs.count()),
+            timers: EventQueue::new(2 + 2 * flows as u32 + programs.count()),
             programs,
             sampler: series.map(|step| Sampler::new(step, flows)),
             is_over: false,
@@ -220,7 +220,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             }
             let now = self.network.next().min(self.timers.first().0);
             let step = self.sampler.as_ref().filter(|_| sampled).map(Sampler::latest);
-            if progress(Moment { now, step }).is_break() {
+            if progress(ProgressUpdate { now, step }).is_break() {
                 return Err(Error::Interrupted);
             }
         }
@@ -267,7 +267,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     #[inline]
     fn data_arrives(&mut self, now: Nanos, data: &Data) {
-        self.monitor.tap.data(now, Event::Arrived, data);
+        self.monitor.tap.data(now, PacketEvent::Arrived, data);
         let Simulation { controls, windows, group_of, receivers, network, monitor, .. } = self;
         let group = group_of[data.flow as usize] as usize;
         let receiver = &mut receivers[data.flow as usize];
@@ -287,13 +287,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     #[inline]
     fn ack_arrives(&mut self, now: Nanos, ack: &Ack) {
-        self.monitor.tap.ack(now, Event::Arrived, ack);
+        self.monitor.tap.ack(now, PacketEvent::Arrived, ack);
         let deadline = self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
         self.set_timer_no_later(Timer::Sender(ack.flow), deadline);
     }
 
     fn sender_timer(&mut self, now: Nanos, flow: u32) {
-        // The agenda may hold an earlier time than the timer has by now.
+        // The event queue may hold an earlier time than the timer has by now.
         if self.senders[flow as usize].deadline() <= now {
             self.with_sender(now, flow, |sender, env| sender.wake(env));
         }
@@ -494,7 +494,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
 /// A receiver's acknowledgement leaves its host.
 #[inline]
 fn reply<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {
-    monitor.tap.ack(now, Event::Sent, &ack);
+    monitor.tap.ack(now, PacketEvent::Sent, &ack);
     network.send(now, ack.route(), Packet::Ack(ack), monitor);
 }
 

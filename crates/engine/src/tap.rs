@@ -6,7 +6,7 @@ use scenario::units::Nanos;
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum PacketEvent {
     /// It leaves its host.
     Sent,
     /// A queue drops it.
@@ -22,9 +22,9 @@ pub enum Event {
 /// Sees every packet event in the order of simulated time.
 pub trait Tap {
     /// Something happens to a data packet.
-    fn data(&mut self, now: Nanos, event: Event, data: &Data);
+    fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data);
     /// Something happens to an acknowledgement.
-    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack);
+    fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack);
     /// Whether [`Tap::passed`] is called.
     const WATCHES_LINKS: bool = false;
     /// A packet is at the far end of a port of the network.
@@ -42,9 +42,9 @@ pub struct Silent;
 
 impl Tap for Silent {
     #[inline(always)]
-    fn data(&mut self, _: Nanos, _: Event, _: &Data) {}
+    fn data(&mut self, _: Nanos, _: PacketEvent, _: &Data) {}
     #[inline(always)]
-    fn ack(&mut self, _: Nanos, _: Event, _: &Ack) {}
+    fn ack(&mut self, _: Nanos, _: PacketEvent, _: &Ack) {}
 }
 
 /// Both watch.
@@ -55,12 +55,12 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.1.passed(now, port, packet);
     }
     #[inline]
-    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+    fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data) {
         self.0.data(now, event, data);
         self.1.data(now, event, data);
     }
     #[inline]
-    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+    fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
         self.0.ack(now, event, ack);
         self.1.ack(now, event, ack);
     }
@@ -80,13 +80,13 @@ impl<T: Tap> Tap for Option<T> {
         }
     }
     #[inline]
-    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+    fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data) {
         if let Some(tap) = self {
             tap.data(now, event, data);
         }
     }
     #[inline]
-    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+    fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
         if let Some(tap) = self {
             tap.ack(now, event, ack);
         }
@@ -120,13 +120,13 @@ impl Fingerprint {
 }
 
 impl Tap for Fingerprint {
-    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+    fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data) {
         self.add(now.0);
         self.add((event as u64) << 56 | (data.flags as u64) << 48 | data.bytes as u64);
         self.add((data.flow as u64) << 32 | data.segment as u64);
     }
 
-    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+    fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
         self.add(now.0);
         self.add(1 << 63 | (event as u64) << 56 | (ack.flags as u64) << 48 | ack.bytes as u64);
         self.add((ack.flow as u64) << 32 | ack.next as u64);

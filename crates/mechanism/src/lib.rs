@@ -27,7 +27,7 @@ pub use bind::window::{WindowAck, WindowController, WindowFlow};
 pub use build::warnings;
 pub use description::Description;
 pub use error::Error;
-pub use library::{Kind, Library};
+pub use library::{Library, MechanismKind};
 
 /// Removes what compilations that were killed left in the user's cache.
 ///

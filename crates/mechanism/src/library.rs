@@ -4,7 +4,6 @@ use crate::bind::classifier::{self, Classifier};
 use crate::bind::control::Control;
 use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
-use crate::bind::object_file::Object;
 use crate::bind::opened::{Function, Opened};
 use crate::bind::operations;
 use crate::bind::ops::Callback;
@@ -13,7 +12,8 @@ use crate::bind::window::{self, WindowController};
 use crate::build::cache::Compiled;
 use crate::build::kernel;
 use crate::build::native::Compiler;
-use crate::build::source::Source;
+use crate::build::object_file::Object;
+use crate::build::source::TranslationUnit;
 use crate::build::warnings;
 use crate::description::{Description, prose, summary};
 use crate::error::Error;
@@ -37,11 +37,11 @@ pub struct Library {
 
 /// The files of users' that this process has read, by their main one: as long as none has changed they include the
 /// same.
-static READ: Mutex<BTreeMap<PathBuf, Arc<Source>>> = Mutex::new(BTreeMap::new());
+static READ: Mutex<BTreeMap<PathBuf, Arc<TranslationUnit>>> = Mutex::new(BTreeMap::new());
 
 /// The kinds of mechanisms, each of which has a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MechanismKind {
     /// A sender's.
     CongestionControl,
     /// A receiver's.
@@ -50,29 +50,29 @@ pub enum Kind {
     Classifier,
 }
 
-impl Kind {
+impl MechanismKind {
     fn folder(self) -> &'static str {
         match self {
-            Kind::CongestionControl => "congestion",
-            Kind::WindowController => "window",
-            Kind::Classifier => "classify",
+            MechanismKind::CongestionControl => "congestion",
+            MechanismKind::WindowController => "window",
+            MechanismKind::Classifier => "classify",
         }
     }
 
     fn what(self) -> &'static str {
         match self {
-            Kind::CongestionControl => "congestion control",
-            Kind::WindowController => "window controller",
-            Kind::Classifier => "classifier",
+            MechanismKind::CongestionControl => "congestion control",
+            MechanismKind::WindowController => "window controller",
+            MechanismKind::Classifier => "classifier",
         }
     }
 
     /// The function by which a program at a device asks it, and what a file without it is told.
     fn entry(self) -> &'static Function {
         match self {
-            Kind::CongestionControl => panic!("is registered, and stands at no device"),
-            Kind::WindowController => &window::WINDOW,
-            Kind::Classifier => &classifier::CLASSIFY,
+            MechanismKind::CongestionControl => panic!("is registered, and stands at no device"),
+            MechanismKind::WindowController => &window::WINDOW,
+            MechanismKind::Classifier => &classifier::CLASSIFY,
         }
     }
 }
@@ -88,7 +88,7 @@ enum Target {
 
 /// A compiled file with what its tables say.
 struct Built {
-    source: Arc<Source>,
+    source: Arc<TranslationUnit>,
     image: Vec<u8>,
     object: Object,
     parameters: Vec<Parameter>,
@@ -135,11 +135,11 @@ impl Library {
 
     /// The names of the built-in congestion controls, sorted.
     pub fn names(&self) -> Vec<String> {
-        self.names_of(Kind::CongestionControl)
+        self.names_of(MechanismKind::CongestionControl)
     }
 
     /// The names of the built-ins of a kind, sorted.
-    pub fn names_of(&self, kind: Kind) -> Vec<String> {
+    pub fn names_of(&self, kind: MechanismKind) -> Vec<String> {
         let folder = std::fs::read_dir(self.folder.join(kind.folder()));
         let files =
             folder.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -166,20 +166,20 @@ impl Library {
 
     /// Every built-in congestion control, by name. Compiles those that have changed since the last time.
     pub fn list(&self) -> Result<Vec<Description>, Error> {
-        self.list_of(Kind::CongestionControl)
+        self.list_of(MechanismKind::CongestionControl)
     }
 
     /// Every built-in of a kind, likewise.
-    pub fn list_of(&self, kind: Kind) -> Result<Vec<Description>, Error> {
+    pub fn list_of(&self, kind: MechanismKind) -> Result<Vec<Description>, Error> {
         self.names_of(kind).into_iter().map(|name| self.describe_in(kind, &CcSource::Builtin(name))).collect()
     }
 
     /// What one congestion control says of itself.
     pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
-        self.describe_in(Kind::CongestionControl, source)
+        self.describe_in(MechanismKind::CongestionControl, source)
     }
 
-    fn describe_in(&self, kind: Kind, source: &CcSource) -> Result<Description, Error> {
+    fn describe_in(&self, kind: MechanismKind, source: &CcSource) -> Result<Description, Error> {
         let (path, _) = self.find_in(kind, source)?;
         let built = self.built(source, &path, Target::Native)?;
         let prose = prose(&built.source.text());
@@ -216,7 +216,7 @@ impl Library {
     /// # Errors
     /// If there is no such mechanism, if the file does not compile or is none, or if it does not take the parameters.
     pub fn load_window(&self, receiver: &CongestionControl, seed: u64) -> Result<WindowController, Error> {
-        self.open_in(Kind::WindowController, receiver, seed).map(WindowController::new)
+        self.open_in(MechanismKind::WindowController, receiver, seed).map(WindowController::new)
     }
 
     /// The same for a classifier.
@@ -224,11 +224,11 @@ impl Library {
     /// # Errors
     /// As [`Library::load_window`].
     pub fn load_classifier(&self, classifier: &CongestionControl, seed: u64) -> Result<Classifier, Error> {
-        self.open_in(Kind::Classifier, classifier, seed).map(Classifier::new)
+        self.open_in(MechanismKind::Classifier, classifier, seed).map(Classifier::new)
     }
 
     /// Opens a file whose mechanism is one function; gives its address too.
-    fn open_in(&self, kind: Kind, mechanism: &CongestionControl, seed: u64) -> Result<(Opened, usize), Error> {
+    fn open_in(&self, kind: MechanismKind, mechanism: &CongestionControl, seed: u64) -> Result<(Opened, usize), Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Native)?;
         let settings = settings(&built, mechanism)?;
@@ -256,7 +256,9 @@ impl Library {
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let settings = settings(&built, control)?;
         let path = path.display().to_string();
-        let control = Control::open(&path, &built.image, &built.object, &operations, &settings, seed).map_err(about)?;
+        let is_users = matches!(control.source, CcSource::File(_));
+        let control =
+            Control::open(&path, is_users, &built.image, &built.object, &operations, &settings, seed).map_err(about)?;
         Ok((control, built))
     }
 
@@ -268,7 +270,7 @@ impl Library {
     pub fn object_file(&self, control: &CongestionControl) -> Result<Option<(String, Vec<u8>)>, Error> {
         match control.source {
             CcSource::Kernel(_) | CcSource::None => Ok(None),
-            _ => self.device_object_file(Kind::CongestionControl, control).map(Some),
+            _ => self.device_object_file(MechanismKind::CongestionControl, control).map(Some),
         }
     }
 
@@ -276,7 +278,11 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::device_object`].
-    pub fn device_object_file(&self, kind: Kind, mechanism: &CongestionControl) -> Result<(String, Vec<u8>), Error> {
+    pub fn device_object_file(
+        &self,
+        kind: MechanismKind,
+        mechanism: &CongestionControl,
+    ) -> Result<(String, Vec<u8>), Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
         // They are set where it is loaded; what is wrong with them can be said here already.
@@ -322,7 +328,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang.
-    pub fn device_object(&self, kind: Kind, mechanism: &CongestionControl) -> Result<DeviceObject, Error> {
+    pub fn device_object(&self, kind: MechanismKind, mechanism: &CongestionControl) -> Result<DeviceObject, Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
         let settings = settings(&built, mechanism)?;
@@ -333,10 +339,10 @@ impl Library {
 
     /// The source file, and the name after `#` that chooses among several controls in it.
     fn find(&self, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
-        self.find_in(Kind::CongestionControl, source)
+        self.find_in(MechanismKind::CongestionControl, source)
     }
 
-    fn find_in(&self, kind: Kind, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
+    fn find_in(&self, kind: MechanismKind, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
         match source {
             CcSource::File(path) => {
                 let (file, wanted) = split_choice(path);
@@ -351,7 +357,7 @@ impl Library {
         }
     }
 
-    fn no_builtin(&self, kind: Kind, name: &str) -> Error {
+    fn no_builtin(&self, kind: MechanismKind, name: &str) -> Error {
         let mut names = self.names_of(kind);
         let what = kind.what();
         if names.is_empty() {
@@ -371,9 +377,9 @@ impl Library {
     }
 
     /// Reads a control's file and what it includes. A built-in includes nothing that is not in the folder.
-    fn read(&self, wanted: &CcSource, path: &Path) -> Result<Arc<Source>, Error> {
+    fn read(&self, wanted: &CcSource, path: &Path) -> Result<Arc<TranslationUnit>, Error> {
         if let CcSource::Builtin(_) = wanted {
-            return Source::read(path, |_| vec![]).map(Arc::new);
+            return TranslationUnit::read(path, |_| vec![]).map(Arc::new);
         }
         let known = READ.lock().expect("nothing panics with the lock").get(path).cloned();
         if let Some(known) = known.filter(|known| known.is_current()) {
@@ -381,8 +387,9 @@ impl Library {
         }
         // Without a compiler nobody will compile it either, unless for the kernel, where headers are found beside the
         // file.
-        let includes = |source: &Source| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
-        let source = Arc::new(Source::read(path, includes)?);
+        let includes =
+            |source: &TranslationUnit| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
+        let source = Arc::new(TranslationUnit::read(path, includes)?);
         READ.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), source.clone());
         Ok(source)
     }
@@ -422,7 +429,7 @@ impl Library {
         Ok(built)
     }
 
-    fn image_for_the_kernel(&self, wanted: &CcSource, source: &Source) -> Result<Compiled, Error> {
+    fn image_for_the_kernel(&self, wanted: &CcSource, source: &TranslationUnit) -> Result<Compiled, Error> {
         if let Some(object) = self.objects.get(&object_name(wanted, &source.path)) {
             return Ok(Compiled { image: object.clone(), warnings: String::new() });
         }

@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// One call of a program in a kernel.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct RecordedCall {
     /// Which socket: its address there.
     pub socket: u64,
     /// The program's name in its file.
@@ -45,19 +45,19 @@ pub struct Event {
 
 /// A member of [`TcpSock`] that both targets know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct SockMember {
     path: String,
     /// Its place among the numbers of a socket.
     number: usize,
 }
 
-impl Member {
+impl SockMember {
     /// The member of `size` bytes that begins `offset` bytes from the socket's start; `path` is its name as in C, from
     /// `struct tcp_sock`: `inet_conn.icsk_ca_priv[3]`. None if no member begins and ends there.
-    pub fn new(path: impl Into<String>, offset: usize, size: usize) -> Option<Member> {
+    pub fn new(path: impl Into<String>, offset: usize, size: usize) -> Option<SockMember> {
         let mut numbers = sock_members::numbers(&TcpSock::default()).into_iter();
         let number = numbers.position(|number| (number.offset, number.size) == (offset, size))?;
-        Some(Member { path: path.into(), number })
+        Some(SockMember { path: path.into(), number })
     }
 
     /// Its name as in C, from `struct tcp_sock`.
@@ -72,9 +72,9 @@ pub struct Recording {
     /// The kernel's `CONFIG_HZ`.
     pub jiffies_per_second: u64,
     /// What is compared: the members of [`TcpSock`] that this kernel has.
-    pub members: Vec<Member>,
+    pub members: Vec<SockMember>,
     /// The calls.
-    pub events: Vec<Event>,
+    pub events: Vec<RecordedCall>,
 }
 
 impl Recording {
@@ -157,7 +157,7 @@ impl Replay {
     }
 
     /// One call; where it differs: the member, its value in the kernel, its native value.
-    fn step(&mut self, event: &Event, members: &[Member]) -> Result<(), (String, u64, u64)> {
+    fn step(&mut self, event: &RecordedCall, members: &[SockMember]) -> Result<(), (String, u64, u64)> {
         let callback = self.programs[&event.program];
         let known = self.sockets.entry(event.socket).and_modify(|sk| take_over(sk, event));
         let sk = known.or_insert_with(|| event.before.clone());
@@ -191,7 +191,7 @@ impl Drop for Replay {
 
 /// Puts the socket into the state that the kernel's had. What the control keeps for itself stays its own, until the
 /// kernel clears it because the socket takes the control; after calls that are not known it is the kernel's.
-fn take_over(sk: &mut TcpSock, event: &Event) {
+fn take_over(sk: &mut TcpSock, event: &RecordedCall) {
     let before = &event.before;
     let cleared = before.inet_conn.icsk_ca_priv.iter().all(|&word| word == 0);
     let own = sk.inet_conn.icsk_ca_priv;
@@ -204,7 +204,7 @@ fn take_over(sk: &mut TcpSock, event: &Event) {
 }
 
 /// Calls the program as the kernel did and returns what it returns.
-fn call(control: &Control, callback: Callback, sk: &mut TcpSock, event: &Event) -> u64 {
+fn call(control: &Control, callback: Callback, sk: &mut TcpSock, event: &RecordedCall) -> u64 {
     let [first, second, _] = event.arguments;
     match callback {
         Callback::Ssthresh => return control.ssthresh(sk).into(),

@@ -50,13 +50,13 @@ impl Transit {
 
 /// What becomes of a packet in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
+pub enum Propagation {
     /// It arrives, and others before it.
     Behind,
     /// It arrives, and is the first of those in flight.
     First,
     /// It arrives twice.
-    Twice,
+    Duplicated,
     /// It is lost.
     Lost,
 }
@@ -106,7 +106,7 @@ impl Channel {
 
     /// Sends a packet whose last bit leaves the transmitter at `end`, not before that of the packet sent last.
     #[inline(always)]
-    pub fn send(&mut self, end: Nanos, transit: Transit) -> Passage {
+    pub fn send(&mut self, end: Nanos, transit: Transit) -> Propagation {
         if self.disturbances.is_some() {
             return self.send_disturbed(end, transit);
         }
@@ -114,47 +114,47 @@ impl Channel {
     }
 
     #[inline(never)]
-    fn send_disturbed(&mut self, end: Nanos, transit: Transit) -> Passage {
+    fn send_disturbed(&mut self, end: Nanos, transit: Transit) -> Propagation {
         let Some(disturbances) = &mut self.disturbances else { return self.push(end + self.delay, transit) };
         let lost = disturbances.losses.as_mut().is_some_and(Losses::next);
         let Some(impaired) = &mut disturbances.impaired else {
-            let passage = self.push(end + self.delay, if lost { Transit::NOTHING } else { transit });
-            return if lost { Passage::Lost } else { passage };
+            let propagation = self.push(end + self.delay, if lost { Transit::NOTHING } else { transit });
+            return if lost { Propagation::Lost } else { propagation };
         };
         let arrival = impaired.arrival(end);
         let second = impaired.second_arrival(end);
         if lost || impaired.is_down(end) {
             self.insert(arrival, Transit::NOTHING);
-            return Passage::Lost;
+            return Propagation::Lost;
         }
         let Some(second) = second else {
             return self.insert(arrival, transit);
         };
         self.insert(arrival.min(second), transit.copy());
         self.insert(arrival.max(second), transit);
-        Passage::Twice
+        Propagation::Duplicated
     }
 
     /// Puts a packet behind all others.
     #[inline(always)]
-    fn push(&mut self, arrival: Nanos, transit: Transit) -> Passage {
+    fn push(&mut self, arrival: Nanos, transit: Transit) -> Propagation {
         let first = self.in_flight.is_empty();
         self.in_flight.push(InFlight { arrival, transit });
         if !first {
-            return Passage::Behind;
+            return Propagation::Behind;
         }
         self.next = arrival;
-        Passage::First
+        Propagation::First
     }
 
     /// Puts a packet behind those that arrive before it or with it.
-    fn insert(&mut self, arrival: Nanos, transit: Transit) -> Passage {
+    fn insert(&mut self, arrival: Nanos, transit: Transit) -> Propagation {
         self.in_flight.insert(InFlight { arrival, transit }, |other| other.arrival > arrival);
         if arrival >= self.next {
-            return Passage::Behind;
+            return Propagation::Behind;
         }
         self.next = arrival;
-        Passage::First
+        Propagation::First
     }
 
     /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.

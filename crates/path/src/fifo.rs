@@ -4,9 +4,9 @@
 //! the order of their arrival at the far end, and the first of them is its only event. This is the port of nearly all
 //! runs; a discipline that decides at departure needs a [`QueuedPort`](crate::queued::QueuedPort).
 
-use crate::channel::{Passage, Transit};
+use crate::channel::{Propagation, Transit};
 use crate::droptail::{Admission, Droptail};
-use crate::output::{Fate, LinkOutput};
+use crate::output::{DropReason, LinkOutput};
 use crate::packet::{Packet, Pool};
 use crate::qdisc::Ecn;
 use crate::ring::Ring;
@@ -22,7 +22,7 @@ pub enum Offered {
     /// It is in the port, and changes what comes next.
     First,
     /// It does not arrive.
-    Gone(Fate),
+    Gone(DropReason),
 }
 
 /// Drop-tail queue, transmitter and channel, with what they counted.
@@ -75,7 +75,7 @@ impl FifoPort {
         match admission {
             Admission::Drop => {
                 stats.dropped(now);
-                return Offered::Gone(Fate::Dropped);
+                return Offered::Gone(DropReason::Queue);
             }
             Admission::JoinMarked => stats.marked(now),
             Admission::Join => {}
@@ -96,9 +96,9 @@ impl FifoPort {
             self.waiting.push((slot.start, bytes));
         }
         match self.output.propagate(now, slot.end, transit) {
-            Passage::Behind => Offered::Behind,
-            Passage::First | Passage::Twice => Offered::First,
-            Passage::Lost => Offered::Gone(Fate::Lost),
+            Propagation::Behind => Offered::Behind,
+            Propagation::First | Propagation::Duplicated => Offered::First,
+            Propagation::Lost => Offered::Gone(DropReason::Channel),
         }
     }
 
@@ -152,7 +152,7 @@ mod tests {
     use scenario::model::{Loss, Queue, Service};
     use scenario::units::{Bytes, Rate};
 
-    const DROPPED: Offered = Offered::Gone(Fate::Dropped);
+    const DROPPED: Offered = Offered::Gone(DropReason::Queue);
 
     /// A port with the pool of what it carries.
     struct Bench {
@@ -257,7 +257,8 @@ mod tests {
     fn the_channel_loses_its_share() {
         let mut l = Bench::new(None, None, 0.25);
         let n = 20_000;
-        let lost = (0..n).filter(|number| l.offer(Nanos::ZERO, *number) == Offered::Gone(Fate::Lost)).count() as f64;
+        let lost =
+            (0..n).filter(|number| l.offer(Nanos::ZERO, *number) == Offered::Gone(DropReason::Channel)).count() as f64;
         // Four standard deviations of a binomial: sqrt(n p q) = 61.
         assert!((lost - 5000.0).abs() < 245.0, "{lost} of {n} lost");
     }

@@ -2,13 +2,13 @@
 //! TCP.
 
 mod access;
-mod agenda;
 mod byte_queue_limits;
 mod channel;
 mod delay_line;
 mod direction;
 mod droptail;
 mod egress;
+mod event_queue;
 mod fifo;
 mod impaired;
 mod loss;
@@ -25,15 +25,15 @@ mod topology;
 mod transmitter;
 
 pub use access::AccessPort;
-pub use agenda::{Agenda, Source};
 pub use channel::{PortId, Transit};
 pub use delay_line::DelayLine;
 pub use direction::{forward, is_reverse, reverse};
 pub use egress::EgressPort;
+pub use event_queue::{EventQueue, EventSource};
 pub use fifo::FifoPort;
 pub use medium::Medium;
 pub use network::{Network, Observer, Routes, Told};
-pub use output::{Fate, LinkOutput};
+pub use output::{DropReason, LinkOutput};
 pub use packet::{Ends, Packet, PacketId, Pool};
 pub use port::{External, ExternalPort, NoExternal, Port};
 pub use qdisc::Ecn;

@@ -1,7 +1,7 @@
 //! What stands behind a port's queue, whoever keeps that: transmitter and channel.
 
 use crate::LinkStats;
-use crate::channel::{Channel, Passage, Transit};
+use crate::channel::{Channel, Propagation, Transit};
 use crate::transmitter::{Slot, Transmitter};
 use scenario::model;
 use scenario::records;
@@ -9,11 +9,11 @@ use scenario::units::Nanos;
 
 /// Why a packet does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum DropReason {
     /// It will be transmitted, but the channel loses it.
-    Lost,
+    Channel,
     /// The queue drops it.
-    Dropped,
+    Queue,
 }
 
 /// Transmitter and channel, with what they and the queue before them counted.
@@ -42,7 +42,7 @@ impl LinkOutput {
     #[inline(always)]
     pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, transit: Transit) -> (Nanos, bool) {
         let slot = self.transmit(arrival, ready, bytes);
-        (slot.start, self.propagate(arrival, slot.end, transit) == Passage::Lost)
+        (slot.start, self.propagate(arrival, slot.end, transit) == Propagation::Lost)
     }
 
     /// The first half of `send`: when the packet is transmitted.
@@ -55,20 +55,20 @@ impl LinkOutput {
 
     /// The second half of `send`: a packet that came to the queue at `arrival` is out at `end`.
     #[inline(always)]
-    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, transit: Transit) -> Passage {
-        let passage = self.channel.send(end, transit);
-        if matches!(passage, Passage::Twice | Passage::Lost) {
-            self.note(arrival, passage);
+    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, transit: Transit) -> Propagation {
+        let propagation = self.channel.send(end, transit);
+        if matches!(propagation, Propagation::Duplicated | Propagation::Lost) {
+            self.note(arrival, propagation);
         }
-        passage
+        propagation
     }
 
     #[cold]
-    fn note(&mut self, arrival: Nanos, passage: Passage) {
-        match passage {
-            Passage::Lost => self.stats.lost(arrival),
-            Passage::Twice => self.stats.duplicated(arrival),
-            Passage::Behind | Passage::First => {}
+    fn note(&mut self, arrival: Nanos, propagation: Propagation) {
+        match propagation {
+            Propagation::Lost => self.stats.lost(arrival),
+            Propagation::Duplicated => self.stats.duplicated(arrival),
+            Propagation::Behind | Propagation::First => {}
         }
     }
 

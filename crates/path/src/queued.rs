@@ -2,7 +2,7 @@
 //! and one with delivery opportunities has the next.
 
 use crate::channel::Transit;
-use crate::output::{Fate, LinkOutput};
+use crate::output::{DropReason, LinkOutput};
 use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{Ecn, Qdisc, Skb};
 use measure::LinkSample;
@@ -13,8 +13,8 @@ use scenario::units::Nanos;
 pub struct Gone {
     /// The packet.
     pub id: PacketId,
-    /// [`Fate::Dropped`] or [`Fate::Lost`].
-    pub fate: Fate,
+    /// [`DropReason::Queue`] or [`DropReason::Channel`].
+    pub reason: DropReason,
 }
 
 /// A queue discipline, a transmitter and a channel, with what they counted.
@@ -122,7 +122,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
         let transit = Transit { id, next_hop: self.next_hops[skb.id as usize] };
         let (_, lost) = self.output.send(skb.enqueued_at, now, skb.bytes, transit);
         if lost {
-            self.gone.push(Gone { id, fate: Fate::Lost });
+            self.gone.push(Gone { id, reason: DropReason::Channel });
         }
         if self.qdisc.backlog().1 > 0 {
             self.ask_at = self.output.next_start(now);
@@ -144,7 +144,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
     fn note_drops(&mut self, now: Nanos) {
         for skb in self.dropped.drain(..) {
             self.output.stats.dropped_after(skb.enqueued_at, now, skb.bytes);
-            self.gone.push(Gone { id: PacketId(skb.id), fate: Fate::Dropped });
+            self.gone.push(Gone { id: PacketId(skb.id), reason: DropReason::Queue });
         }
     }
 

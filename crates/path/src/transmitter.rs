@@ -94,16 +94,16 @@ fn percent(used: f64, capacity: f64) -> f64 {
     if capacity > 0.0 { 100.0 * used / capacity } else { 0.0 }
 }
 
-/// The division by a rate, remembered for the size seen last: sizes hardly vary.
+/// What a transmission takes at a rate, remembered for the size seen last: sizes hardly vary.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub struct TxTime {
     rate: Rate,
     last: (u32, Nanos),
 }
 
-impl Pace {
-    pub fn new(rate: Rate) -> Pace {
-        Pace { rate, last: (0, Nanos::ZERO) }
+impl TxTime {
+    pub fn new(rate: Rate) -> TxTime {
+        TxTime { rate, last: (0, Nanos::ZERO) }
     }
 
     #[inline]
@@ -118,7 +118,7 @@ impl Pace {
 /// A fixed bit rate.
 #[derive(Clone, Debug)]
 pub struct Constant {
-    pace: Pace,
+    tx_time: TxTime,
     free_at: Nanos,
     from: Nanos,
     to: Nanos,
@@ -130,13 +130,13 @@ pub struct Constant {
 
 impl Constant {
     pub fn new(rate: Rate, from: Nanos, to: Nanos) -> Constant {
-        Constant { pace: Pace::new(rate), free_at: Nanos::ZERO, from, to, inside_until: Nanos::ZERO, busy_ns: 0 }
+        Constant { tx_time: TxTime::new(rate), free_at: Nanos::ZERO, from, to, inside_until: Nanos::ZERO, busy_ns: 0 }
     }
 
     #[inline]
     pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
         let start = now.max(self.free_at);
-        let length = self.pace.time_to_send(bytes);
+        let length = self.tx_time.time_to_send(bytes);
         let end = start + length;
         self.free_at = end;
         if end <= self.inside_until {

@@ -1,7 +1,7 @@
 //! What the mechanisms say of themselves.
 
 use crate::errors::input_error;
-use mechanism::{Description, Kind, Library, Parameter};
+use mechanism::{Description, Library, MechanismKind, Parameter};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -33,13 +33,13 @@ pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
 /// Every window controller of receivers likewise.
 #[pyfunction]
 pub fn receivers(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
-    described(py, || Library::open(algorithms).list_of(Kind::WindowController))
+    described(py, || Library::open(algorithms).list_of(MechanismKind::WindowController))
 }
 
 /// Every classifier of a host's packets likewise.
 #[pyfunction]
 pub fn classifiers(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
-    described(py, || Library::open(algorithms).list_of(Kind::Classifier))
+    described(py, || Library::open(algorithms).list_of(MechanismKind::Classifier))
 }
 
 fn described(

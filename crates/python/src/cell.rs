@@ -4,11 +4,11 @@ use crate::backend::{Backend, testbed_error, wrong_classifier, wrong_control, wr
 use crate::columns;
 use crate::errors::input_error;
 use crate::live::Watcher;
-use mechanism::{Kind, Library};
+use mechanism::{Library, MechanismKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Host, Link, Scenario, Service};
-use scenario::records::{Moment, Options, Outcome, Progress, Run};
+use scenario::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -119,11 +119,12 @@ impl Cell {
             };
             let receiver = |(group, flows): (usize, &FlowGroup)| {
                 let controller = flows.receiver.as_ref();
-                let object = controller.map(|own| library.device_object_file(Kind::WindowController, own));
+                let object = controller.map(|own| library.device_object_file(MechanismKind::WindowController, own));
                 object.transpose().map_err(|error| wrong_receiver(&self.0, group, &error))
             };
             let classifier = |host: &Host| {
-                let object = host.classifier.as_ref().map(|own| library.device_object_file(Kind::Classifier, own));
+                let object =
+                    host.classifier.as_ref().map(|own| library.device_object_file(MechanismKind::Classifier, own));
                 object.transpose().map_err(|error| wrong_classifier(&self.0, &host.name, &error)).transpose()
             };
             let objects = groups.flat_map(|group| [control(group).transpose(), receiver(group).transpose()]);
@@ -278,7 +279,7 @@ impl Cell {
         let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
         let mut watcher = Watcher::new(&self.0.scenario, None, steps);
         let status = py.detach(|| {
-            let mut look = |moment: Moment| watcher.look(moment);
+            let mut look = |moment: ProgressUpdate| watcher.look(moment);
             let watch = series_ns.map(|step| (Nanos(step), &mut look as Progress));
             testbed::shell(&self.0.scenario, &library, &programs, watch)
         });

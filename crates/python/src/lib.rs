@@ -80,5 +80,5 @@ fn duration_ns(text: &str) -> PyResult<u64> {
 /// Every key of the scenario file with its kind, default, range and meaning, as JSON.
 #[pyfunction]
 fn scenario_keys() -> String {
-    serde_json::to_string(&scenario::register::all().collect::<Vec<_>>()).expect("keys hold text only")
+    serde_json::to_string(&scenario::schema::all().collect::<Vec<_>>()).expect("keys hold text only")
 }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use scenario::model::{Link, Scenario};
-use scenario::records::{FlowRow, LinkRow, Moment, Step};
+use scenario::records::{FlowRow, LinkRow, ProgressUpdate, Step};
 use scenario::units::Nanos;
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -36,12 +36,12 @@ impl<'a> Watcher<'a> {
     }
 
     /// Tells what there is to tell; what Python raises ends the run.
-    pub fn look(&mut self, moment: Moment) -> ControlFlow<()> {
+    pub fn look(&mut self, moment: ProgressUpdate) -> ControlFlow<()> {
         self.raised = self.tell(moment).err();
         if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn tell(&mut self, moment: Moment) -> PyResult<()> {
+    fn tell(&mut self, moment: ProgressUpdate) -> PyResult<()> {
         if let (Some(call), Some(step)) = (&self.steps, moment.step) {
             let text = self.text(step);
             self.before = step.at;

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Location, Problems, did_you_mean};
 use crate::model::Scenario;
-use crate::read::{Reader, cc_name};
+use crate::read::Reader;
+use crate::read_mechanism::cc_name;
 use crate::sweep;
 use crate::tree::{self, Node, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,7 +3,7 @@
 
 use crate::error::Location;
 use crate::model::TcpProfile;
-use crate::register::PROFILES;
+use crate::schema::PROFILES;
 use crate::section::{Readable, Section};
 use crate::tree::Value;
 use crate::units::{Bytes, Nanos};

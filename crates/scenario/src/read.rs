@@ -7,26 +7,25 @@ use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reord
 use crate::lte;
 use crate::mesh::Mesh;
 use crate::model::{
-    Access, CcSource, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Host, Link, Loss, ParamValue,
-    Queue, Scenario, Service, TcpRmem, Trace, WifiCell,
+    Access, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Host, Link, Loss, Queue, Scenario,
+    Service, TcpRmem, Trace, WifiCell,
 };
 use crate::profile::{GroupProfile, Profile};
 use crate::quantity::{Number, Share, Start};
-use crate::register::OF_THE_KERNEL;
+use crate::read_mechanism::Folder;
 use crate::section::{Names, Section};
-use crate::tree::{Table, Value};
+use crate::tree::Table;
 use crate::units::{Bytes, Nanos, Rate};
 use crate::workload::{Arrivals, Sizes};
 use crate::{read_app, read_host, read_lte, read_mesh, read_queue, read_wifi};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What an experiment's cells have in common.
 pub(crate) struct Reader {
-    /// The experiment file's folder: where its own paths start.
-    folder: PathBuf,
+    folder: Folder,
     /// Its name if it has no `name`.
     default_name: String,
     /// Where the file as a whole stands.
@@ -43,7 +42,7 @@ const NO_QUEUE: Queue = Queue::Droptail { limit: None, ecn_threshold: None };
 
 impl Reader {
     pub fn new(folder: &Path, default_name: &str, place: Location) -> Reader {
-        let folder = folder.to_path_buf();
+        let folder = Folder(folder.to_path_buf());
         Reader { folder, default_name: default_name.into(), place, traces: RefCell::default() }
     }
 
@@ -69,7 +68,7 @@ impl Reader {
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
         let host_sections = top.child("host", "host").named_children("host.NAME");
-        let hosts = read_host::hosts(&host_sections, self);
+        let hosts = read_host::hosts(&host_sections, &self.folder);
         let mut scenario = Scenario {
             name: top.read("name").unwrap_or_else(|| self.default_name.clone()),
             duration,
@@ -201,7 +200,7 @@ impl Reader {
         let Some(file) = file else {
             return rate;
         };
-        match self.trace(&self.resolve(&file, &section.place_of("trace"))) {
+        match self.trace(&self.folder.resolve(&file, &section.place_of("trace"))) {
             Ok(trace) => Some(Service::Trace(trace)),
             Err(why) => {
                 section.complain("trace", why);
@@ -214,14 +213,6 @@ impl Reader {
         let mut traces = self.traces.borrow_mut();
         let read = || Trace::read(path).map(Arc::new);
         traces.entry(path.to_path_buf()).or_insert_with(read).clone()
-    }
-
-    /// A path in the file starts at the file's folder; one on the command line at the current folder.
-    fn resolve(&self, path: &str, place: &Location) -> PathBuf {
-        match place {
-            Location::Override => PathBuf::from(path),
-            _ => self.folder.join(path),
-        }
     }
 
     fn flow_group(
@@ -245,9 +236,9 @@ impl Reader {
             name: group.read("name"),
             cc: match &app {
                 Some(app) if app.is_datagrams() => CongestionControl::none(),
-                _ => self.congestion_control(group),
+                _ => self.folder.congestion_control(group),
             },
-            receiver: self.mechanism(group, "receiver", "receiver_params"),
+            receiver: self.folder.mechanism(group, "receiver", "receiver_params"),
             app,
             count: origin.as_ref().map_or_else(|| group.need::<u64>("count") as u32, |from| from.nodes.len() as u32),
             origin,
@@ -276,40 +267,6 @@ impl Reader {
             group.receive_window = window.map(|segments| Bytes(segments * group.mss().0));
         }
         group
-    }
-
-    fn congestion_control(&self, group: &Section) -> CongestionControl {
-        let text: String = group.need("cc");
-        let params = params(group, "params", cc_name(&text));
-        let source = match text.strip_prefix(OF_THE_KERNEL) {
-            Some(name) => {
-                checks::kernel_control(group, name, &params);
-                CcSource::Kernel(name.to_string())
-            }
-            None => self.source(group, "cc", text),
-        };
-        CongestionControl { source, params }
-    }
-
-    /// A mechanism that kernels do not have, such as the receiver's, which may be absent; its parameters stand under
-    /// another key.
-    pub(crate) fn mechanism(&self, section: &Section, key: &str, params_key: &str) -> Option<CongestionControl> {
-        let Some(text) = section.read::<String>(key) else {
-            if section.get(params_key).is_some() {
-                section.complain(params_key, format!("needs a {key}, whose parameters these are"));
-            }
-            return None;
-        };
-        if text.starts_with(OF_THE_KERNEL) {
-            section.complain(key, format!("kernels have no such mechanism of their own; leave {key} out"));
-        }
-        let params = params(section, params_key, cc_name(&text));
-        Some(CongestionControl { source: self.source(section, key, text), params })
-    }
-
-    /// Our own, or a user's file.
-    fn source(&self, group: &Section, key: &str, text: String) -> CcSource {
-        if is_path(&text) { CcSource::File(self.resolve(&text, &group.place_of(key))) } else { CcSource::Builtin(text) }
     }
 }
 
@@ -354,7 +311,7 @@ fn path_back(group: &Section, forward: &[usize], links: &[DuplexLink]) -> Vec<us
 
 fn arrivals(group: &Section) -> Option<Arrivals> {
     let section = group.child("arrivals", "arrivals");
-    // The register has one process, which is read for its errors.
+    // The schema has one process, which is read for its errors.
     section.read::<String>("kind");
     section.is_there().then(|| Arrivals::Poisson { rate: section.need("rate") })
 }
@@ -398,7 +355,7 @@ fn read_loss(link: &Section) -> Loss {
 
 fn read_gemodel(section: &Section) -> Gemodel {
     let kind: String = section.need("kind");
-    // The register refuses every other name.
+    // The schema refuses every other name.
     debug_assert!(kind.is_empty() || kind == "gemodel");
     let Share(p) = section.need("p");
     Gemodel {
@@ -406,58 +363,5 @@ fn read_gemodel(section: &Section) -> Gemodel {
         r: section.read("r").map_or(1.0 - p, |Share(r)| r),
         lost_while_bad: section.need::<Share>("1-h").0,
         lost_while_good: section.need::<Share>("1-k").0,
-    }
-}
-
-/// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may
-/// follow.
-pub fn is_path(cc: &str) -> bool {
-    let file = cc.split_once('#').map_or(cc, |(file, _)| file);
-    file.contains('/') || file.ends_with(".c")
-}
-
-/// The name under which `params.NAME` speaks to a control: its own, the `#NAME` of a path, or else the file's name up
-/// to the first dot.
-pub(crate) fn cc_name(cc: &str) -> &str {
-    if !is_path(cc) {
-        return cc;
-    }
-    let file = cc.rsplit('/').next().unwrap_or(cc);
-    file.split_once('#').map_or_else(|| file.split('.').next().unwrap_or(file), |(_, name)| name)
-}
-
-/// The parameters under `key` for the mechanism `name`: those for all, then those of the table with its name.
-fn params(group: &Section, key: &str, name: &str) -> BTreeMap<String, ParamValue> {
-    let mut params = BTreeMap::new();
-    let Some(node) = group.get(key) else {
-        return params;
-    };
-    let Some(table) = node.value.as_table() else {
-        group.complain(
-            key,
-            format!("must be a table of parameters such as {{ period = \"100ms\" }}, not {}", node.value.kind()),
-        );
-        return params;
-    };
-    let for_all = table.0.iter().filter(|(_, node)| node.value.as_table().is_none());
-    let for_this = table.get(name).and_then(|node| node.value.as_table()).into_iter().flat_map(|table| &table.0);
-    for (name, node) in for_all.chain(for_this) {
-        match param_value(&node.value) {
-            Ok(value) => drop(params.insert(name.clone(), value)),
-            Err(message) => group.complain_about(&node.place, group.path_of(&format!("{key}.{name}")), message),
-        }
-    }
-    params
-}
-
-fn param_value(value: &Value) -> Result<ParamValue, String> {
-    match value {
-        Value::Flag(flag) => Ok(ParamValue::Bool(*flag)),
-        Value::Integer(number) => {
-            i64::try_from(*number).map(ParamValue::Integer).map_err(|_| format!("{number} is out of range"))
-        }
-        Value::Text(text) => Ok(ParamValue::Text(text.clone())),
-        Value::Float(number) => Ok(ParamValue::Text(number.clone())),
-        other => Err(format!("must be a number, true or false, or a string such as \"100ms\", not {}", other.kind())),
     }
 }

@@ -1,7 +1,7 @@
 //! Applications of flow groups.
 
 use crate::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
-use crate::register::{APPS, UDP};
+use crate::schema::{APPS, UDP};
 use crate::section::Section;
 use crate::tree::Value;
 use crate::units::{Bytes, Nanos, Rate};

@@ -24,12 +24,12 @@ pub(crate) fn discipline(section: &Section, product: &Product) -> Option<Discipl
     })
 }
 
-/// A whole number, which the register's range keeps to 32 bits.
+/// A whole number, which the schema's range keeps to 32 bits.
 fn number(section: &Section, name: &str) -> u32 {
     section.need::<u64>(name) as u32
 }
 
-/// A limit that the register's range keeps to packets.
+/// A limit that the schema's range keeps to packets.
 fn packets(section: &Section, product: &Product) -> u32 {
     match section.read_limit("limit", product) {
         Some(Limit::Packets(packets)) => packets as u32,
@@ -119,7 +119,7 @@ fn cake(section: &Section) -> Cake {
     let default = Cake::default();
     Cake {
         bandwidth: section.read("bandwidth"),
-        // The register refuses other names, and then the run is refused anyway.
+        // The schema refuses other names, and then the run is refused anyway.
         diffserv: Diffserv::named(&chosen("diffserv")).unwrap_or(default.diffserv),
         flowmode: FlowMode::named(&chosen("flowmode")).unwrap_or(default.flowmode),
         rtt: section.need("rtt"),

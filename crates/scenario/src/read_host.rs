@@ -3,7 +3,7 @@
 use crate::error::did_you_mean;
 use crate::model::{Host, LARGEST_ACK, Queue, Scenario, SendBuffer, SendTuning, Service};
 use crate::queue::Discipline;
-use crate::read::Reader;
+use crate::read_mechanism::Folder;
 use crate::section::Section;
 use crate::skb::truesize;
 use crate::units::{Bytes, Nanos};
@@ -12,11 +12,11 @@ use crate::units::{Bytes, Nanos};
 const NO_LINK: usize = usize::MAX;
 
 /// The hosts of a file, which flow groups name.
-pub(crate) fn hosts(sections: &[Section], reader: &Reader) -> Vec<Host> {
+pub(crate) fn hosts(sections: &[Section], folder: &Folder) -> Vec<Host> {
     let host = |section: &Section| Host {
         name: section.name().into(),
         uplink: NO_LINK,
-        classifier: reader.mechanism(section, "classifier", "classifier_params"),
+        classifier: folder.mechanism(section, "classifier", "classifier_params"),
         small_queues: section.need("small_queues"),
         gso: section.need("gso"),
         pacing_shift: section.read::<u64>("pacing_shift").map(|shift| shift as u8),

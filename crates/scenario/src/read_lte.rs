@@ -10,7 +10,7 @@ use crate::units::Decibels;
 pub(crate) fn cells(top: &Section) -> Vec<Cell> {
     let cell = |cell: Section| Cell {
         name: cell.name().into(),
-        // The register refuses every other name.
+        // The schema refuses every other name.
         bandwidth: Bandwidth::named(&cell.need::<String>("bandwidth")).unwrap_or(Bandwidth::WIDEST),
         scheduler: Scheduling::named(&cell.need::<String>("scheduler")).unwrap_or(Scheduling::ProportionalFair),
         error_rate: cell.need::<Share>("error_rate").0,
@@ -70,7 +70,7 @@ fn quality(link: &Section) -> Option<Cqi> {
         }
         _ => {}
     }
-    // The register's range of ratios ends where the table does.
+    // The schema's range of ratios ends where the table does.
     snr.and_then(Cqi::at_snr).or(cqi.map(|cqi| Cqi(cqi as u8)))
 }
 

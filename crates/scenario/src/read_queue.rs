@@ -4,7 +4,7 @@ use crate::bdp::Product;
 use crate::model::{KernelQueue, ParameterValue, Queue};
 use crate::quantity::Share;
 use crate::read_discipline;
-use crate::register::{self, Kind, OF_THE_KERNEL};
+use crate::schema::{self, KeyType, OF_THE_KERNEL};
 use crate::section::Section;
 
 /// The queue of a link, of an access link, or of a Wi-Fi cell.
@@ -16,8 +16,8 @@ pub(crate) fn queue(section: &Section, product: &Product) -> Queue {
     if let Some(discipline) = read_discipline::discipline(section, product) {
         return Queue::Discipline(discipline);
     }
-    // The register refuses every other name.
-    debug_assert!(kind.is_none_or(|kind| kind == register::DROPTAIL));
+    // The schema refuses every other name.
+    debug_assert!(kind.is_none_or(|kind| kind == schema::DROPTAIL));
     Queue::Droptail {
         limit: section.read_limit("limit", product),
         ecn_threshold: section.read_limit("ecn_threshold", product),
@@ -27,19 +27,19 @@ pub(crate) fn queue(section: &Section, product: &Product) -> Queue {
 /// The parameters of a queue of the kernel's, those with a default included.
 fn settings(section: &Section, product: &Product) -> Vec<(&'static str, ParameterValue)> {
     let setting = |name, kind| match kind {
-        Kind::Integer => section.read(name).map(ParameterValue::Number),
-        Kind::Flag => section.read(name).map(ParameterValue::Flag),
-        Kind::Time => section.read(name).map(ParameterValue::Time),
-        Kind::Size => section.read(name).map(ParameterValue::Size),
-        Kind::Limit => section.read_limit(name, product).map(ParameterValue::Limit),
-        Kind::Share => section.read::<Share>(name).map(|share| ParameterValue::Share(share.0)),
-        Kind::Rate => section.read(name).map(ParameterValue::Rate),
+        KeyType::Integer => section.read(name).map(ParameterValue::Number),
+        KeyType::Flag => section.read(name).map(ParameterValue::Flag),
+        KeyType::Time => section.read(name).map(ParameterValue::Time),
+        KeyType::Size => section.read(name).map(ParameterValue::Size),
+        KeyType::Limit => section.read_limit(name, product).map(ParameterValue::Limit),
+        KeyType::Share => section.read::<Share>(name).map(|share| ParameterValue::Share(share.0)),
+        KeyType::Rate => section.read(name).map(ParameterValue::Rate),
         // The kind itself is read already; other choices stand in the order of the kernel's numbers.
-        Kind::Choice(names) if name != "kind" => {
+        KeyType::Choice(names) if name != "kind" => {
             let choice: Option<String> = section.read(name);
             names.iter().position(|name| Some(*name) == choice.as_deref()).map(|n| ParameterValue::Number(n as u64))
         }
         _ => None,
     };
-    register::keys_of(section.shape).filter_map(|key| Some((key.name, setting(key.name, key.kind)?))).collect()
+    schema::keys_of(section.shape).filter_map(|key| Some((key.name, setting(key.name, key.kind)?))).collect()
 }

@@ -23,7 +23,7 @@ pub struct Options {
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'a> {
+pub struct ProgressUpdate<'a> {
     /// The time there.
     pub now: Nanos,
     /// The step of the series that has just been taken, if one has.
@@ -31,7 +31,7 @@ pub struct Moment<'a> {
 }
 
 /// Told how far a run is: at every step of its series, and now and then besides. May stop the run.
-pub type Progress<'a> = &'a mut dyn FnMut(Moment<'_>) -> ControlFlow<()>;
+pub type Progress<'a> = &'a mut dyn FnMut(ProgressUpdate<'_>) -> ControlFlow<()>;
 
 /// What a run came to.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
-//! Takes typed values out of one section of the file, as the register describes them.
+//! Takes typed values out of one section of the file, as the schema describes them.
 
 use crate::bdp::Product;
 use crate::error::{Location, Problems, did_you_mean};
 use crate::model::Limit;
 use crate::quantity::{Bdp, Number, Share, Start};
-use crate::register::{self, Absence, Key, Kind};
+use crate::schema::{self, Absence, Key, KeyType};
 use crate::tree::{Node, Table, Value};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub(crate) struct Section<'a> {
     table: Option<&'a Table>,
     /// Where it stands in the file, such as `flows.0`.
     pub path: String,
-    /// Its name in the register, such as `flows`.
+    /// Its name in the schema, such as `flows`.
     pub shape: &'static str,
     /// Its header's line.
     pub place: Location,
@@ -29,7 +29,7 @@ impl<'a> Section<'a> {
         top
     }
 
-    /// The section `name` in this one, described under `shape` in the register. What is wrong with it is put down, and
+    /// The section `name` in this one, described under `shape` in the schema. What is wrong with it is put down, and
     /// nothing is found in it.
     pub fn child(&self, name: &str, shape: &'static str) -> Section<'a> {
         match self.table.and_then(|table| table.get(name)) {
@@ -50,14 +50,14 @@ impl<'a> Section<'a> {
     /// The table in the place of a group's size, as a section of its kind.
     pub fn sizes(&self) -> Option<Section<'a>> {
         let kind = self.get("size")?.value.as_table()?.get("kind").and_then(|kind| kind.value.as_text());
-        let shape = register::SIZES.iter().find(|name| Some(**name) == kind);
-        Some(self.child("size", shape.unwrap_or(&register::SIZES[0])))
+        let shape = schema::SIZES.iter().find(|name| Some(**name) == kind);
+        Some(self.child("size", shape.unwrap_or(&schema::SIZES[0])))
     }
 
     /// The queue of a link, as a section of its kind.
     pub fn queue(&self) -> Section<'a> {
         let kind = self.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());
-        let own_section = register::QUEUES.iter().find(|name| Some(**name) == kind && **name != register::DROPTAIL);
+        let own_section = schema::QUEUES.iter().find(|name| Some(**name) == kind && **name != schema::DROPTAIL);
         self.child("queue", own_section.unwrap_or(&"queue"))
     }
 
@@ -101,7 +101,7 @@ impl<'a> Section<'a> {
         for (name, _) in all().filter(|(name, _)| !is_name(name)) {
             self.complain(name, "is no name; it may have letters, digits, - and _");
         }
-        let keys: Vec<_> = register::keys_of(shape).map(|key| key.name).collect();
+        let keys: Vec<_> = schema::keys_of(shape).map(|key| key.name).collect();
         if let Some((key, _)) = all().find(|(name, node)| node.value.as_table().is_none() && keys.contains(&&**name)) {
             self.complain(key, format!("stands under no name; write [{shape}] over such keys, with a name for NAME"));
             return Vec::new();
@@ -117,7 +117,7 @@ impl<'a> Section<'a> {
     fn nested(&self, node: &'a Node, path: String, shape: &'static str) -> Section<'a> {
         let table = node.value.as_table();
         if table.is_none() {
-            let known: Vec<_> = register::keys_of(shape).map(|key| key.name).collect();
+            let known: Vec<_> = schema::keys_of(shape).map(|key| key.name).collect();
             let message = format!("must be a table of {}; here it is {}", known.join(", "), node.value.kind());
             self.problems.add(&node.place, &path, message);
         }
@@ -141,10 +141,10 @@ impl<'a> Section<'a> {
         self.table?.get(name)
     }
 
-    /// The value of `name`, or the default from the register; nothing without either, or if it is wrong.
+    /// The value of `name`, or the default from the schema; nothing without either, or if it is wrong.
     pub fn read<T: Readable>(&self, name: &str) -> Option<T> {
-        let key = register::find(self.shape, name);
-        debug_assert!(T::reads(key.kind), "{} is read as another type than the register says", key.path());
+        let key = schema::find(self.shape, name);
+        debug_assert!(T::reads(key.kind), "{} is read as another type than the schema says", key.path());
         let Some(node) = self.get(name) else {
             return self.read_default(key);
         };
@@ -168,7 +168,7 @@ impl<'a> Section<'a> {
         let Some(text) = written.and_then(Value::as_text).filter(|text| Bdp::is_meant_by(text)) else {
             return self.read(name);
         };
-        let key = register::find(self.shape, name);
+        let key = schema::find(self.shape, name);
         let in_packets = key.bounds().is_some_and(|(least, _)| matches!(least.parse(), Ok(Limit::Packets(_))));
         let limit = product.times(text, in_packets).map_err(|why| why.to_string());
         let in_range = |limit: Limit| within(key, limit, &Value::Text(format!("{text}, which is {limit},")));
@@ -177,7 +177,7 @@ impl<'a> Section<'a> {
 
     fn read_default<T: Readable>(&self, key: &Key) -> Option<T> {
         match key.absence {
-            Absence::Default(text) => Some(T::from_text(text).expect("the register's defaults are valid")),
+            Absence::Default(text) => Some(T::from_text(text).expect("the schema's defaults are valid")),
             Absence::Required => {
                 self.refuse_absence(key.name);
                 None
@@ -209,14 +209,14 @@ impl<'a> Section<'a> {
 
     /// Silent beside an unknown key, which most likely is the missing one with a slip in it.
     fn refuse_absence(&self, name: &str) {
-        let key = register::find(self.shape, name);
+        let key = schema::find(self.shape, name);
         if self.is_there() && self.unknown_keys().next().is_none() && key.absence == Absence::Required {
             self.complain(name, format!("is missing; it is {}: {}", key.kind.words(), key.meaning));
         }
     }
 
     fn refuse_unknown_keys(&self) {
-        let known: Vec<_> = register::keys_of(self.shape).map(|key| key.name).collect();
+        let known: Vec<_> = schema::keys_of(self.shape).map(|key| key.name).collect();
         for (name, node) in self.unknown() {
             let hint = did_you_mean(name, known.iter().copied());
             let message = format!("no such key; here may stand {}{hint}", known.join(", "));
@@ -230,8 +230,8 @@ impl<'a> Section<'a> {
 
     fn unknown(&self) -> impl Iterator<Item = &'a (String, Node)> {
         let entries = self.table.map(|table| &table.0).into_iter().flatten();
-        // The register has NAME where the file chooses the names.
-        let known = |name: &str| register::keys_of(self.shape).any(|key| key.name == name || key.name == "NAME");
+        // The schema has NAME where the file chooses the names.
+        let known = |name: &str| schema::keys_of(self.shape).any(|key| key.name == name || key.name == "NAME");
         entries.filter(move |(name, _)| !known(name))
     }
 }
@@ -241,16 +241,17 @@ impl<'a> Section<'a> {
 pub(crate) struct Names(pub Vec<String>);
 
 impl Readable for Names {
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Names
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Names
     }
     fn from_text(text: &str) -> Result<Names, String> {
         Ok(Names(text.split(", ").map(String::from).collect()))
     }
-    fn from_value(value: &Value, kind: Kind) -> Result<Names, String> {
+    fn from_value(value: &Value, kind: KeyType) -> Result<Names, String> {
         let Value::Array(items) = value else { return Err(not_the_kind(value, kind)) };
-        let name =
-            |item: &Node| item.value.as_text().map(String::from).ok_or_else(|| not_the_kind(&item.value, Kind::Text));
+        let name = |item: &Node| {
+            item.value.as_text().map(String::from).ok_or_else(|| not_the_kind(&item.value, KeyType::Text))
+        };
         match items.is_empty() {
             true => Err(format!("must be {}, not an empty list", kind.words())),
             false => Ok(Names(items.iter().map(name).collect::<Result<_, _>>()?)),
@@ -261,19 +262,19 @@ impl Readable for Names {
 /// A type that values of the file can have.
 pub(crate) trait Readable: Sized + PartialOrd {
     /// Does it hold values of this kind?
-    fn reads(kind: Kind) -> bool;
-    /// From the text of a string, or of the register.
+    fn reads(kind: KeyType) -> bool;
+    /// From the text of a string, or of the schema.
     fn from_text(text: &str) -> Result<Self, String>;
     /// From a value of the file.
-    fn from_value(value: &Value, kind: Kind) -> Result<Self, String>;
+    fn from_value(value: &Value, kind: KeyType) -> Result<Self, String>;
 }
 
-/// `value` if it lies in the register's range; `written` is how it stands in the file.
+/// `value` if it lies in the schema's range; `written` is how it stands in the file.
 fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String> {
     let Some((least, most)) = key.bounds() else {
         return Ok(value);
     };
-    let bound = |text| T::from_text(text).expect("the register's ranges are valid");
+    let bound = |text| T::from_text(text).expect("the schema's ranges are valid");
     if bound(least) <= value && value <= bound(most) {
         return Ok(value);
     }
@@ -288,7 +289,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// "must be KIND, not VALUE".
-fn not_the_kind(value: &Value, kind: Kind) -> String {
+fn not_the_kind(value: &Value, kind: KeyType) -> String {
     match value {
         Value::Table(_) | Value::Array(_) => format!("must be {}, not {}", kind.words(), value.kind()),
         Value::Text(text) => format!("must be {}, not \"{text}\"", kind.words()),
@@ -299,13 +300,13 @@ fn not_the_kind(value: &Value, kind: Kind) -> String {
 macro_rules! readable_quantity {
     ($type:ty, $($kind:ident)|+) => {
         impl Readable for $type {
-            fn reads(kind: Kind) -> bool {
-                matches!(kind, $(Kind::$kind)|+)
+            fn reads(kind: KeyType) -> bool {
+                matches!(kind, $(KeyType::$kind)|+)
             }
             fn from_text(text: &str) -> Result<$type, String> {
                 <$type>::from_str(text).map_err(|why| why.to_string())
             }
-            fn from_value(value: &Value, kind: Kind) -> Result<$type, String> {
+            fn from_value(value: &Value, kind: KeyType) -> Result<$type, String> {
                 match value {
                     Value::Text(text) => <$type>::from_text(text),
                     other => Err(not_the_kind(other, kind)),
@@ -327,13 +328,13 @@ readable_quantity!(Frequency, Frequency);
 readable_quantity!(Decibels, Ratio);
 
 impl Readable for Number {
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Number
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Number
     }
     fn from_text(text: &str) -> Result<Number, String> {
         text.parse().map_err(|why: crate::quantity::QuantityError| why.to_string())
     }
-    fn from_value(value: &Value, kind: Kind) -> Result<Number, String> {
+    fn from_value(value: &Value, kind: KeyType) -> Result<Number, String> {
         match value {
             Value::Float(text) => Number::from_text(text),
             Value::Integer(number) => Ok(Number(*number as f64)),
@@ -343,13 +344,13 @@ impl Readable for Number {
 }
 
 impl Readable for u64 {
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Integer
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Integer
     }
     fn from_text(text: &str) -> Result<u64, String> {
-        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", Kind::Integer.words()))
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", KeyType::Integer.words()))
     }
-    fn from_value(value: &Value, kind: Kind) -> Result<u64, String> {
+    fn from_value(value: &Value, kind: KeyType) -> Result<u64, String> {
         match value {
             Value::Integer(number) if *number < 0 => Err(format!("must be a whole number of at least 0, not {number}")),
             Value::Integer(number) => Ok(u64::try_from(*number).unwrap_or(u64::MAX)),
@@ -359,13 +360,13 @@ impl Readable for u64 {
 }
 
 impl Readable for bool {
-    fn reads(kind: Kind) -> bool {
-        kind == Kind::Flag
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Flag
     }
     fn from_text(text: &str) -> Result<bool, String> {
-        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", Kind::Flag.words()))
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", KeyType::Flag.words()))
     }
-    fn from_value(value: &Value, kind: Kind) -> Result<bool, String> {
+    fn from_value(value: &Value, kind: KeyType) -> Result<bool, String> {
         match value {
             Value::Flag(flag) => Ok(*flag),
             other => Err(not_the_kind(other, kind)),
@@ -374,18 +375,18 @@ impl Readable for bool {
 }
 
 impl Readable for String {
-    fn reads(kind: Kind) -> bool {
-        matches!(kind, Kind::Text | Kind::Choice(_) | Kind::Profile | Kind::App)
+    fn reads(kind: KeyType) -> bool {
+        matches!(kind, KeyType::Text | KeyType::Choice(_) | KeyType::Profile | KeyType::App)
     }
     fn from_text(text: &str) -> Result<String, String> {
         Ok(text.to_string())
     }
-    fn from_value(value: &Value, kind: Kind) -> Result<String, String> {
+    fn from_value(value: &Value, kind: KeyType) -> Result<String, String> {
         let text = value.as_text().ok_or_else(|| not_the_kind(value, kind))?;
         let names = match kind {
-            Kind::Choice(names) => names,
-            Kind::Profile => register::PROFILES,
-            Kind::App => register::APPS,
+            KeyType::Choice(names) => names,
+            KeyType::Profile => schema::PROFILES,
+            KeyType::App => schema::APPS,
             _ if text.is_empty() => return Err("must not be empty".into()),
             _ => return Ok(text.to_string()),
         };

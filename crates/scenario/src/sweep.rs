@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Location, did_you_mean};
 use crate::range;
-use crate::register;
+use crate::schema;
 use crate::tree::{self, Node, Table, Value};
 use std::collections::HashSet;
 
@@ -89,7 +89,7 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
 /// Does the first part of a dotted key stand at the top of a file?
 fn is_scenario_key(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
-    first != "sweep" && register::keys_of("").any(|key| key.name == first)
+    first != "sweep" && schema::keys_of("").any(|key| key.name == first)
 }
 
 fn value_axis(name: String, items: &[Node]) -> Axis {
@@ -131,7 +131,7 @@ fn case_axis(name: String, items: &[Node], place: &Location) -> Result<Axis, Err
 }
 
 fn no_such_axis(name: &str) -> String {
-    let known: Vec<_> = register::keys_of("").map(|key| key.name).filter(|key| *key != "sweep").collect();
+    let known: Vec<_> = schema::keys_of("").map(|key| key.name).filter(|key| *key != "sweep").collect();
     let hint = did_you_mean(name.split('.').next().unwrap_or(name), known.iter().copied());
     format!(
         "no such axis; an axis is a dotted key that begins with {}, or any name for a list of cases such as {{ label \

@@ -60,7 +60,7 @@ impl Table {
 
 /// Reads TOML; `file` names it in errors.
 pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
-    let source = Source { ends: line_ends(text), place: &|line| Location::Line(file.clone(), line) };
+    let source = SourceMap { ends: line_ends(text), place: &|line| Location::Line(file.clone(), line) };
     let document = DeTable::parse(text).map_err(|why| {
         let place = why.span().map_or(Location::File(file.clone()), |span| source.at(span.start));
         Error::one(place, "", format!("not valid TOML: {}", why.message().replace('\n', ", ")))
@@ -70,7 +70,7 @@ pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
 
 /// Reads the value of a `--set KEY=VALUE`: a TOML value, or else a string that lacks its quotes.
 pub(crate) fn parse_override(text: &str) -> Node {
-    let source = Source { ends: line_ends(text), place: &|_| Location::Override };
+    let source = SourceMap { ends: line_ends(text), place: &|_| Location::Override };
     match DeValue::parse(text) {
         Ok(value) => source.node(&value),
         Err(_) => Node { value: Value::Text(text.to_string()), place: Location::Override },
@@ -78,7 +78,7 @@ pub(crate) fn parse_override(text: &str) -> Node {
 }
 
 /// Gives offsets in a text their place.
-struct Source<'a> {
+struct SourceMap<'a> {
     /// Where each line ends.
     ends: Vec<usize>,
     place: &'a dyn Fn(usize) -> Location,
@@ -88,7 +88,7 @@ fn line_ends(text: &str) -> Vec<usize> {
     text.match_indices('\n').map(|(end, _)| end).collect()
 }
 
-impl Source<'_> {
+impl SourceMap<'_> {
     fn at(&self, offset: usize) -> Location {
         (self.place)(1 + self.ends.partition_point(|end| *end < offset))
     }

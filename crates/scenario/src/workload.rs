@@ -1,12 +1,7 @@
-//! Which flows a run has: when each opens, and how much it writes. Drawn here and nowhere else, so that every backend
-//! opens the very same flows.
-//!
-//! Times and sizes have a stream of draws each, for each group: a higher rate of arrivals leaves the sizes as they are,
-//! and what another group does, or what is lost on the way, changes neither. Logarithms and powers are those of `libm`,
-//! which are the same on every machine.
+//! By what random processes flows come, and what distributions their sizes are of. Logarithms and powers are those of
+//! `libm`, which are the same on every machine.
 
-use crate::model::{FlowGroup, Scenario};
-use crate::rng::{Rng, exponential, normal, rng, stream, uniform, up_to};
+use crate::rng::{Rng, exponential, normal, uniform};
 use crate::units::{Bytes, Frequency, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -58,42 +53,9 @@ pub struct FlowArrival {
     pub size: Option<Bytes>,
 }
 
-impl Scenario {
-    /// The flows of the run, group by group; flows are numbered in this order.
-    pub fn flow_arrivals(&self) -> Vec<Vec<FlowArrival>> {
-        self.flows.iter().zip(0..).map(|(group, number)| self.flow_arrivals_of(group, number)).collect()
-    }
-
-    fn flow_arrivals_of(&self, group: &FlowGroup, number: u64) -> Vec<FlowArrival> {
-        let mut rng = rng(self.seed, stream::SIZE + number);
-        let mut draw = group.sizes.map(|sizes| sizes.sampler());
-        let mut size = || draw.as_mut().map_or(group.size, |draw| Some(draw(&mut rng).min(group.largest_size())));
-        let of_one = group.flows_of_one() as usize;
-        let times = self.times(group, number).into_iter().flat_map(|at| std::iter::repeat_n(at, of_one));
-        times.map(|at| FlowArrival { at, size: size() }).collect()
-    }
-
-    fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {
-        let Some(Arrivals::Poisson { rate }) = group.arrivals else {
-            let mut rng = rng(self.seed, stream::START + number);
-            let mut later = || Nanos(up_to(group.start_spread.0, &mut rng));
-            return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n) + later()).collect();
-        };
-        let mut rng = rng(self.seed, stream::ARRIVAL + number);
-        let next = |at: &Nanos| Some(*at + rate.interval(exponential(&mut rng)));
-        let end = group.stop.unwrap_or(self.duration).min(self.duration);
-        std::iter::successors(Some(group.start), next).skip(1).take_while(|at| *at < end).collect()
-    }
-
-    /// Flows over all groups.
-    pub fn flow_count(&self) -> usize {
-        self.flow_arrivals().iter().map(Vec::len).sum()
-    }
-}
-
 impl Sizes {
-    /// Rng one size after the other.
-    fn sampler(self) -> Box<dyn FnMut(&mut Rng) -> Bytes> {
+    /// Draws one size after the other.
+    pub(crate) fn sampler(self) -> Box<dyn FnMut(&mut Rng) -> Bytes> {
         match self {
             Sizes::Pareto { mean, shape, most } => {
                 let (least, cut) = pareto(mean.0 as f64, shape, most.map(|most| most.0 as f64));

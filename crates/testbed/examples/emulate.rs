@@ -1,7 +1,7 @@
 //! Runs a scenario with the kernel's TCP and prints its records: `emulate FILE key=value...`
 
 use mechanism::Library;
-use scenario::records::{Moment, Options};
+use scenario::records::{Options, ProgressUpdate};
 use std::ops::ControlFlow;
 use std::path::Path;
 use testbed::Time;
@@ -15,7 +15,7 @@ fn main() {
     let experiment = scenario::load(Path::new(&file), &overrides).unwrap_or_else(|error| panic!("{error}"));
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     for cell in &experiment.cells {
-        let mut go_on = |_: Moment| ControlFlow::Continue(());
+        let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
         match testbed::run(&cell.scenario, &library, Time::Real, &Options::default(), &mut go_on) {
             Ok(outcome) => println!("{}", serde_json::to_string_pretty(&outcome.run).expect("records are plain")),
             Err(error) => eprintln!("{error}"),

@@ -8,7 +8,7 @@
 mod segments;
 
 use libbpf_rs::MapCore;
-use mechanism::{Kind, Library};
+use mechanism::{Library, MechanismKind};
 use segments::{ACK, ALGORITHMS, Programs, RST, Segment, ends, on_a_router, read, receiver, run, timestamps};
 use std::time::Duration;
 use testbed::kernel::WindowPrograms;
@@ -33,7 +33,7 @@ struct Cost {
 
 fn main() {
     let (near, far) = ends(1);
-    for name in Library::open(ALGORITHMS).names_of(Kind::WindowController) {
+    for name in Library::open(ALGORITHMS).names_of(MechanismKind::WindowController) {
         let loaded = on_a_router(&receiver(&name, &[("most", 20)]));
         let programs = Programs::of(&loaded);
         programs.connect(1);

@@ -15,13 +15,16 @@ mod run;
 mod series;
 mod shell;
 mod soundness;
+mod surroundings;
+mod tc;
+mod timing;
 mod uplink;
 
 pub use controls::{GroupControl, load as load_controls};
-pub use emulator::clock::Time;
 pub use error::Error;
 pub use host::End;
 pub use kernel::{ANY_VERSION, running_version};
 pub use run::LEAST_STEP;
 pub use run::{check, run, run_with};
 pub use shell::{Programs, check_shell, shell};
+pub use timing::clock::Time;

@@ -1,7 +1,6 @@
 //! One run: hosts, controls, emulator and applications together, and the records that come of it.
 
 use crate::controls::{self, GroupControl};
-use crate::emulator::clock::{Clock, Time};
 use crate::emulator::network::Network;
 use crate::emulator::priority::{self, RtPriority};
 use crate::emulator::{self, Emulator};
@@ -15,11 +14,12 @@ use crate::ip::Version;
 use crate::kernel;
 use crate::series::Gathering;
 use crate::soundness::{self, Processors};
+use crate::timing::clock::{Clock, Time};
 use crate::uplink::Uplink;
 use measure::{Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::Library;
 use scenario::model::{self, FlowGroup, Scenario, SendBuffer};
-use scenario::records::{Moment, Options, Outcome, Progress, Run};
+use scenario::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ use std::time::Duration;
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// The finest step of a series. Each of the threads that sample looks at the clock without sleeping before a step for
-/// as long as waking up may take ([`crate::emulator::clock`]): steps of little more leave no processor to those that
+/// as long as waking up may take ([`crate::timing::clock`]): steps of little more leave no processor to those that
 /// carry packets.
 pub const LEAST_STEP: Nanos = Nanos::from_millis(1);
 
@@ -300,14 +300,14 @@ impl Watch<'_, '_> {
     fn steps(&mut self, now: Nanos) -> bool {
         let mut stops = false;
         while let Some(step) = self.gathering.as_mut().and_then(|gathering| gathering.next()) {
-            stops |= (self.progress)(Moment { now, step: Some(step) }).is_break();
+            stops |= (self.progress)(ProgressUpdate { now, step: Some(step) }).is_break();
         }
         stops
     }
 
     /// Tells of the time; gives whether the run is to stop.
     fn time(&mut self, now: Nanos) -> bool {
-        (self.progress)(Moment { now, step: None }).is_break()
+        (self.progress)(ProgressUpdate { now, step: None }).is_break()
     }
 }
 

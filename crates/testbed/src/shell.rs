@@ -4,7 +4,6 @@
 //! dies with us: then the kernel ends all others in it, also those that have gone into the background.
 
 use crate::emulator::Emulator;
-use crate::emulator::clock::{Clock, Time};
 use crate::emulator::network::{Network, Sample};
 use crate::error::Error;
 use crate::flows::plan::Plan;
@@ -12,6 +11,7 @@ use crate::host::namespace::Namespace;
 use crate::host::stack;
 use crate::host::{End, Host, Pair};
 use crate::ip::Version;
+use crate::timing::clock::{Clock, Time};
 use crate::{controls, kernel, run};
 use measure::Sampler;
 use mechanism::Library;
@@ -20,7 +20,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use scenario::model::{FlowGroup, Scenario};
-use scenario::records::{Moment, Options, Progress};
+use scenario::records::{Options, Progress, ProgressUpdate};
 use scenario::units::Nanos;
 use std::ffi::OsString;
 use std::fs::{File, Permissions};
@@ -174,7 +174,7 @@ impl<'a> Watch<'a> {
     fn tell(&mut self) -> ControlFlow<()> {
         while let Ok(sample) = self.samples.try_recv() {
             self.sampler.take(sample.at, std::iter::empty(), sample.links.into_iter());
-            (self.progress)(Moment { now: sample.at, step: Some(self.sampler.latest()) })?;
+            (self.progress)(ProgressUpdate { now: sample.at, step: Some(self.sampler.latest()) })?;
             self.sampler.forget();
         }
         ControlFlow::Continue(())

@@ -1,10 +1,10 @@
 //! Could the machine keep up? A run that it could not keep up with says why, in place of figures that mean something
 //! else.
 
-use crate::emulator::lateness::Steps;
 use crate::flows::apps::Flow;
 use crate::flows::plan::Planned;
 use crate::host::Pair;
+use crate::timing::lateness::Steps;
 use measure::Histogram;
 use scenario::model::{Limit, Link, Scenario};
 use scenario::units::Nanos;

@@ -2,7 +2,7 @@
 //! loses. Needs root.
 
 use mechanism::Library;
-use path::{Ecn, Fate, Network, Observer, Packet, Topology};
+use path::{DropReason, Ecn, Network, Observer, Packet, Topology};
 use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ impl Packet for Datagram {
 struct Lost(HashSet<u32>);
 
 impl Observer<Datagram> for Lost {
-    fn gone(&mut self, _: Nanos, _: Fate, datagram: &Datagram) {
+    fn gone(&mut self, _: Nanos, _: DropReason, datagram: &Datagram) {
         self.0.insert(datagram.0);
     }
 

@@ -26,7 +26,7 @@ LINKS = {
 OF_MEMBERS = {"wifi": ("signal", "phy_rate", "frame_errors"), "lte": ("snr", "cqi")}
 """Keys of a link that say how the station or the user of a cell transmits, by the kind of the cell."""
 IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
-"""Keys of a link that are models too, as the scenario reader's own register describes them."""
+"""Keys of a link that are models too, as the scenario reader's own schema describes them."""
 
 
 def catalogue() -> dict[str, list[Entry]]:
@@ -56,7 +56,7 @@ def catalogue() -> dict[str, list[Entry]]:
 
 
 def queues(keys: list[Entry]) -> list[Entry]:
-    """List the queue disciplines, from the scenario reader's own register."""
+    """List the queue disciplines, from the scenario reader's own schema."""
     kinds = {key["section"]: key for key in keys if key["name"] == "kind"}
     disciplines = kinds["queue"]["kind"]["choice"]
     sections = {name: "queue" if name in QUEUES else name for name in disciplines}

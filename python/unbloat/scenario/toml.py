@@ -116,7 +116,7 @@ def _digits(number: Decimal) -> str:
 
 
 def kind_of(key: str) -> str:
-    """Return the type of value that a dotted key takes, from the register of keys; empty for an unknown key."""
+    """Return the type of value that a dotted key takes, from the schema; empty for an unknown key."""
     *parents, name = key.split(".")
     if "params" in parents:
         return ""  # A congestion control's own.

@@ -4,12 +4,14 @@
 //! * `delayed_ack` decides when to acknowledge
 //! * `window`, `right_sizing`, `rtt`: the window that is offered, the buffer behind it, and what its size follows
 //! * `marks`: what ECN marks make of an acknowledgement
-//! * `application` reads, `shown_window` lets a controller lower what a packet shows
+//! * `application` says when it reads, `reading` what follows from that
+//! * `shown_window` lets a controller lower what a packet shows
 
 mod application;
 mod delayed_ack;
 mod marks;
 mod out_of_order;
+mod reading;
 mod right_sizing;
 mod rtt;
 mod shown_window;

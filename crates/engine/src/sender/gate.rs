@@ -5,7 +5,6 @@
 //! acknowledgement on no new segment is sent, and when all are acknowledged the sender waits. So it sends one window in
 //! the time of a round trip and of the wait.
 
-use super::{Env, Sender};
 use scenario::units::Nanos;
 
 /// Whether new segments may be sent.
@@ -23,7 +22,7 @@ pub enum Gate {
 impl Gate {
     /// An acknowledgement has come at `now`: the segments below `una` are acknowledged, those below `nxt` are sent, and
     /// the control asks for `wait`.
-    fn acknowledged(self, una: u32, nxt: u32, wait: Nanos, now: Nanos) -> Gate {
+    pub fn acknowledged(self, una: u32, nxt: u32, wait: Nanos, now: Nanos) -> Gate {
         match self {
             _ if wait == Nanos::ZERO => Gate::Open,
             Gate::Open if una == nxt => Gate::Waiting(now + wait),
@@ -31,27 +30,6 @@ impl Gate {
             Gate::Closed(end) if una >= end => Gate::Waiting(now + wait),
             closed => closed,
         }
-    }
-}
-
-impl Sender {
-    /// What an acknowledgement does to the gate, if there is one.
-    pub(super) fn close_gate(&mut self, now: Nanos) {
-        if let Some(gate) = &mut self.gate {
-            let wait = Nanos::from_micros(self.sk.sim.period_us.into());
-            *gate = gate.acknowledged(self.board.una, self.board.nxt, wait, now);
-        }
-    }
-
-    /// True while the next new segment has to wait for the gate; the sender is woken when that opens by itself.
-    pub(super) fn gate_holds<T>(&mut self, env: &Env<T>) -> bool {
-        match self.gate {
-            None | Some(Gate::Open) => return false,
-            Some(Gate::Closed(_)) => return true,
-            Some(Gate::Waiting(until)) if until > env.now => self.pace_at = until,
-            Some(Gate::Waiting(_)) => self.gate = Some(Gate::Open),
-        }
-        self.gate != Some(Gate::Open)
     }
 }
 

@@ -3,11 +3,11 @@
 //! * `ack`: what an acknowledgement changes, in the kernel's order of work
 //! * `recovery`: the states Open, Disorder, CWR, Recovery, Loss, and the ways between them
 //! * `rack`: which segments are lost
-//! * `timers`: retransmission timeout, tail loss probe, reordering timer
+//! * `timer`, `timers`: retransmission timeout, tail loss probe, reordering timer
 //! * `transmit`: what is sent when
 //! * `offload`: which segments are handed over in one buffer
-//! * `small_queues`: how much of that may wait in the sender's own host, and in which band
-//! * `send_buffer`: what the application of a sender on a host finds room for
+//! * `small_queue`, `small_queues`: how much of that may wait in the sender's own host, and in which band
+//! * `send_buffer`, `application`: what the application of a sender on a host finds room for, and writes
 //! * `gate`: waiting before each window
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
@@ -16,6 +16,7 @@
 //! * `invariants`: what holds between any two events, for debug builds
 
 mod ack;
+mod application;
 mod gate;
 #[cfg(debug_assertions)]
 mod invariants;
@@ -28,7 +29,9 @@ mod recovery;
 mod rtt;
 mod send_buffer;
 mod slow_writer;
+mod small_queue;
 mod small_queues;
+mod timer;
 mod timers;
 mod transmit;
 mod window;
@@ -39,7 +42,7 @@ use crate::initial_sequence::InitialSequence;
 use crate::monitor::Monitor;
 use crate::packet::{BASE_HEADER, Data, Packet, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
-use crate::tap::{Event, Tap};
+use crate::tap::{PacketEvent, Tap};
 use apps::SlowWriter;
 use gate::Gate;
 use measure::SenderMeter;
@@ -52,9 +55,9 @@ use scenario::stream;
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
 use send_buffer::SendBuffer;
-use small_queues::SmallQueue;
+use small_queue::SmallQueue;
 use std::ops::Range;
-use timers::Timer;
+use timer::Timer;
 use writing::Writing;
 
 /// What a sender may touch while it handles one event.
@@ -69,9 +72,9 @@ impl<T: Tap> Env<'_, T> {
     /// A packet leaves TCP. False if the tap loses it on the spot.
     #[inline(always)]
     pub fn send(&mut self, data: Data) -> bool {
-        self.monitor.tap.data(self.now, Event::Sent, &data);
+        self.monitor.tap.data(self.now, PacketEvent::Sent, &data);
         if self.monitor.tap.loses(self.now, &data) {
-            self.monitor.tap.data(self.now, Event::Lost, &data);
+            self.monitor.tap.data(self.now, PacketEvent::Lost, &data);
             return false;
         }
         self.network.send(self.now, data.route(), Packet::Data(data), self.monitor);

@@ -3,22 +3,18 @@
 //! `tcp_tsq_write` of the kernel's tcp_output.c). On a host with a classifier that chooses the band in which each
 //! packet waits; what finds no room there was not sent (`NET_XMIT_DROP`).
 
+use super::small_queue::{HEAD, InHost, SmallQueue};
 use super::{Env, Phase, Sender};
 use crate::clock;
 use crate::packet::{Data, Packet, class_of, flag};
 use crate::tap::Tap;
 use measure::SendBufferMeter;
-use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
+use mechanism::{Classifier, ClassifyPacket, PacketKind};
 use scenario::model::{Host, Link, Service};
 use scenario::units::Nanos;
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What a buffer of TCP's takes beside the payload, bytes: `SKB_TRUESIZE` of a head with room for `MAX_TCP_HEADER`
-/// (`tcp_stream_alloc_skb`), which is 320 on x86-64 with wireless meshes and tunnels, as distributions have them, and
-/// 256 without. `struct sk_buff` and `struct skb_shared_info`, aligned to cache lines, have 256 and 320.
-pub(super) const HEAD: u64 = 320 + 256 + 320;
 /// What an acknowledgement without data counts (`skb_set_tcp_pure_ack`), bytes.
 const PURE_ACK: u64 = 2;
 /// On Wi-Fi what leaves in 2^-7 s may be in the host, about 8 ms, for stations aggregate (mac80211's
@@ -28,41 +24,6 @@ const WIFI_PACING_SHIFT: u8 = 7;
 const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
 /// So many segments may always be sent, whatever is in the host (`tcp_rtx_queue_empty_or_single_skb`).
 const ALWAYS: u32 = 2;
-
-/// What of a sender's packets is in its host.
-#[derive(Default)]
-pub struct SmallQueue {
-    /// The kernel's limit holds.
-    is_limited: bool,
-    classifier: Option<(Rc<Classifier>, ClassifyFlow)>,
-    /// Memory of the packets that have not left the host, bytes. The kernel's `sk_wmem_alloc` is one byte more.
-    wmem_alloc: u64,
-    /// The segments among them, in the order in which they came.
-    segments: VecDeque<InHost>,
-    /// TCP hands over several segments in a buffer.
-    offloads: bool,
-    /// When it handed over the last, by the socket's clock, ns.
-    last_at: u64,
-    /// Somebody waits for a packet to leave (`TSQ_THROTTLED`).
-    throttled: bool,
-}
-
-/// A segment in the host.
-struct InHost {
-    segment: u32,
-    /// The first of its buffer.
-    first: u32,
-    /// Memory that counts for it, bytes.
-    truesize: u64,
-}
-
-impl SmallQueue {
-    /// An empty one, with the kernel's limit or without.
-    pub fn new(is_limited: bool, classifier: Option<Rc<Classifier>>) -> SmallQueue {
-        let classifier = classifier.map(|classifier| (classifier, ClassifyFlow::default()));
-        SmallQueue { is_limited, classifier, ..SmallQueue::default() }
-    }
-}
 
 /// How a segment is to be sent: a retransmission may find twice as much in the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

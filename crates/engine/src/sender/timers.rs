@@ -1,6 +1,6 @@
-//! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss
-//! probe or RACK's reordering timer.
+//! When the sender's timer is set, and what it does when it rings.
 
+use super::timer::{IcskTime, Timer};
 use super::{Env, Phase, Sender, rtt};
 use crate::clock::{self, micros_to_jiffies};
 use crate::tap::Tap;
@@ -13,28 +13,6 @@ const TIMEOUT_MIN_US: u64 = 2_000;
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 /// The least timeout, doubled so often, is above the largest.
 const MOST_DOUBLINGS: u8 = 16;
-
-/// What happens when the timer rings: the kernel's `ICSK_TIME_*`, with their values in `icsk_pending`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IcskTime {
-    Retrans = 1,
-    Probe0 = 3,
-    LossProbe = 5,
-    ReoTimeout = 6,
-}
-
-/// At most one of the four is set.
-#[derive(Clone, Copy, Debug)]
-pub struct Timer {
-    pub kind: IcskTime,
-    pub at: Nanos,
-}
-
-impl Timer {
-    pub fn none() -> Timer {
-        Timer { kind: IcskTime::Retrans, at: Nanos::NEVER }
-    }
-}
 
 impl Sender {
     fn arm(&mut self, kind: IcskTime, jiffies: u32, now: Nanos) {

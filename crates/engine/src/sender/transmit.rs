@@ -1,5 +1,6 @@
 //! What is sent when: new data within the windows, lost segments first.
 
+use super::gate::Gate;
 use super::{Env, Sender, rate, window};
 use crate::clock;
 use crate::packet::{Data, flag, syn_bytes};
@@ -321,5 +322,24 @@ impl Sender {
         let length = payload as u64 * 1_000_000_000 / rate;
         // A sender that woke late may catch up half a segment.
         self.sk.tcp_wstamp_ns += length - (length / 2).min(departure - due);
+    }
+
+    /// What an acknowledgement does to the gate, if there is one.
+    pub(super) fn close_gate(&mut self, now: Nanos) {
+        if let Some(gate) = &mut self.gate {
+            let wait = Nanos::from_micros(self.sk.sim.period_us.into());
+            *gate = gate.acknowledged(self.board.una, self.board.nxt, wait, now);
+        }
+    }
+
+    /// True while the next new segment has to wait for the gate; the sender is woken when that opens by itself.
+    pub(super) fn gate_holds<T>(&mut self, env: &Env<T>) -> bool {
+        match self.gate {
+            None | Some(Gate::Open) => return false,
+            Some(Gate::Closed(_)) => return true,
+            Some(Gate::Waiting(until)) if until > env.now => self.pace_at = until,
+            Some(Gate::Waiting(_)) => self.gate = Some(Gate::Open),
+        }
+        self.gate != Some(Gate::Open)
     }
 }

@@ -5,8 +5,6 @@
 //! such a wait, on the last of all, and wherever more than half of the largest window seen was written since
 //! (`forced_push`). It matters to the receiver, which acknowledges a pushed segment at once.
 
-use super::{Env, Sender};
-use crate::tap::Tap;
 use scenario::model::WRITTEN_AT_ONCE;
 use scenario::units::Bytes;
 use std::collections::VecDeque;
@@ -50,7 +48,7 @@ impl Writing {
     /// Writes up to the segment `end`, the last of all. TCP has sent the segments below `sent`, and of those below
     /// `leaving` the others leave meanwhile.
     #[cold]
-    fn write(&mut self, sent: u32, leaving: u32, end: u32, max_window: u32) {
+    pub fn write(&mut self, sent: u32, leaving: u32, end: u32, max_window: u32) {
         // TCP may have sent more at once than was thought to be written.
         let first = self.written.max(sent);
         self.written = first;
@@ -68,6 +66,12 @@ impl Writing {
         // Half of `ahead` is left when less than these are unsent.
         let half = self.ahead.div_ceil(2 * self.mss as u64) as u32;
         self.goes_on_at = if self.written == end { u32::MAX } else { self.written - half + 1 };
+    }
+
+    /// Does it go on when TCP has sent the segments below `leaving`?
+    #[inline]
+    pub fn goes_on_with(&self, leaving: u32) -> bool {
+        leaving >= self.goes_on_at
     }
 
     /// There is more to write than there was.
@@ -119,25 +123,11 @@ impl Writing {
         self.pushed.binary_search(&segment).is_ok()
     }
 
-    fn forget_below(&mut self, una: u32) {
+    /// The segments below `una` are acknowledged.
+    pub fn forget_below(&mut self, una: u32) {
         while self.pushed.front().is_some_and(|segment| *segment < una) {
             self.pushed.pop_front();
             self.pushed_sent = self.pushed_sent.saturating_sub(1);
-        }
-    }
-}
-
-impl Sender {
-    /// The application writes on if it waited until the segments below `leaving` are sent, which they are, or leave
-    /// while it writes.
-    #[inline]
-    pub(super) fn let_application_write<T: Tap>(&mut self, env: &mut Env<T>, leaving: u32) {
-        if leaving >= self.writing.goes_on_at {
-            if self.send_buffer.is_some() {
-                return self.write_and_send(env);
-            }
-            self.writing.forget_below(self.board.una);
-            self.writing.write(self.board.nxt, leaving, self.segments, self.sk.max_window);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::under_way::UnderWay;
 use engine::packet::{Ack, Data, flag};
-use engine::tap::{Event, Tap};
+use engine::tap::{PacketEvent, Tap};
 use scenario::lte::{DECODING, PREPARATION, SUBFRAME};
 use scenario::mesh;
 use scenario::model::{FlowGroup, Link, Scenario, Service};
@@ -98,10 +98,10 @@ impl Auditor {
         &mut self.flows[flow as usize]
     }
 
-    fn count(&mut self, event: Event) {
-        self.dropped += (event == Event::Dropped) as u64;
-        self.lost_on_the_wire += (event == Event::Lost) as u64;
-        self.duplicated += (event == Event::Duplicated) as u64;
+    fn count(&mut self, event: PacketEvent) {
+        self.dropped += (event == PacketEvent::Dropped) as u64;
+        self.lost_on_the_wire += (event == PacketEvent::Lost) as u64;
+        self.duplicated += (event == PacketEvent::Duplicated) as u64;
     }
 }
 
@@ -296,25 +296,25 @@ impl Flow {
 }
 
 impl Tap for Auditor {
-    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+    fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data) {
         self.count(event);
         let flow = self.at(now, data.flow);
         match event {
-            Event::Sent => flow.data_sent(now, data),
-            Event::Dropped | Event::Lost => flow.data_lost(data),
-            Event::Arrived => flow.data_arrived(now, data),
-            Event::Duplicated => flow.data_duplicated(data),
+            PacketEvent::Sent => flow.data_sent(now, data),
+            PacketEvent::Dropped | PacketEvent::Lost => flow.data_lost(data),
+            PacketEvent::Arrived => flow.data_arrived(now, data),
+            PacketEvent::Duplicated => flow.data_duplicated(data),
         }
     }
 
-    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+    fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
         self.count(event);
         let flow = self.at(now, ack.flow);
         match event {
-            Event::Sent => flow.ack_sent(now, ack),
-            Event::Dropped | Event::Lost => flow.acks_under_way.lose(ack),
-            Event::Arrived => flow.ack_arrived(now, ack),
-            Event::Duplicated => flow.acks_under_way.double(ack),
+            PacketEvent::Sent => flow.ack_sent(now, ack),
+            PacketEvent::Dropped | PacketEvent::Lost => flow.acks_under_way.lose(ack),
+            PacketEvent::Arrived => flow.ack_arrived(now, ack),
+            PacketEvent::Duplicated => flow.acks_under_way.double(ack),
         }
     }
 

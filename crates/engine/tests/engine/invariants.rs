@@ -12,7 +12,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use scenario::impairments::Rates;
 use scenario::lte::Harq;
 use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service};
-use scenario::records::{Moment, Run};
+use scenario::records::{ProgressUpdate, Run};
 use scenario::units::{Bytes, Nanos};
 use std::ops::ControlFlow;
 
@@ -81,7 +81,7 @@ fn unwatched(scenario: &Scenario) -> (Run, u64) {
 fn audited(scenario: &Scenario) -> (Outcome, Auditor, u64) {
     let options = Options { series: Some(Nanos(scenario.duration.0 / ROWS)), ..Options::default() };
     let mut reports = 0;
-    let mut progress = |moment: Moment| {
+    let mut progress = |moment: ProgressUpdate| {
         reports += moment.step.is_none() as u32;
         if reports < MOST_REPORTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };

@@ -4,7 +4,7 @@
 
 use engine::{Error, Options};
 use mechanism::Library;
-use scenario::records::Moment;
+use scenario::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ fn share_of_the_link(file: &Path) -> Result<f64, Error> {
     );
     let experiment = scenario::load_text(&text, "text", Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    let go_on = &mut |_: Moment| ControlFlow::Continue(());
+    let go_on = &mut |_: ProgressUpdate| ControlFlow::Continue(());
     let outcome = engine::run(&experiment.cells[0].scenario, &library, &Options::default(), go_on)?;
     Ok(outcome.run.flows.iter().map(|f| f.goodput_mbps).sum::<f64>() / 20.0)
 }

@@ -146,7 +146,7 @@ fn rtac_auto_keeps_a_share_and_shares() {
 #[test]
 fn the_right_edge_never_moves_back() {
     let loses = |_, data: &Data| data.segment % 997 == 500 && data.flags & flag::RETRANSMISSION == 0;
-    for receiver in library().names_of(mechanism::Kind::WindowController) {
+    for receiver in library().names_of(mechanism::MechanismKind::WindowController) {
         let mut s = path(20.0, 40_000, vec![with(&receiver, &[])]);
         s.duration = Nanos::from_secs(20);
         s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(60_000)));

@@ -1,7 +1,7 @@
 //! Scenarios to start from, and ways to run them.
 
 use engine::packet::{Ack, Data, flag};
-use engine::tap::{Event, Tap};
+use engine::tap::{PacketEvent, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use scenario::model::{
@@ -183,18 +183,18 @@ impl<'a> Script<'a> {
 }
 
 impl Tap for Script<'_> {
-    fn data(&mut self, now: Nanos, event: Event, data: &Data) {
+    fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data) {
         match event {
-            Event::Sent => self.sent.push((now, *data)),
-            Event::Arrived => self.arrived.push((now, *data)),
+            PacketEvent::Sent => self.sent.push((now, *data)),
+            PacketEvent::Arrived => self.arrived.push((now, *data)),
             _ => {}
         }
     }
 
-    fn ack(&mut self, now: Nanos, event: Event, ack: &Ack) {
+    fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
         match event {
-            Event::Sent => self.acks.push((now, *ack)),
-            Event::Arrived => self.returned.push((now, *ack)),
+            PacketEvent::Sent => self.acks.push((now, *ack)),
+            PacketEvent::Arrived => self.returned.push((now, *ack)),
             _ => {}
         }
     }

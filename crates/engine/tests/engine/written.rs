@@ -4,7 +4,7 @@ use scenario::impairments::{Distribution, Impairments, Outage};
 use scenario::model::{
     CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Loss, ParamValue, Queue, Scenario, Service,
 };
-use scenario::register::{self, Kind};
+use scenario::schema::{self, KeyType};
 use scenario::units::{Nanos, Rate};
 use scenario::wifi::Slot;
 use serde_json::{Value, json};
@@ -207,36 +207,36 @@ fn table(entries: Vec<(String, String)>) -> String {
 
 /// The keys of a section that the register can put into one value, with their values.
 fn leaves(section: &str, object: &Value) -> Vec<(String, String)> {
-    let leaf = |key: &register::Key| Some((key.name.to_string(), written(key, object.get(key.name)?)?));
-    register::keys_of(section).filter_map(leaf).collect()
+    let leaf = |key: &schema::Key| Some((key.name.to_string(), written(key, object.get(key.name)?)?));
+    schema::keys_of(section).filter_map(leaf).collect()
 }
 
-fn written(key: &register::Key, value: &Value) -> Option<String> {
+fn written(key: &schema::Key, value: &Value) -> Option<String> {
     let units = |unit: &str| value.as_i64().map(|number| format!("\"{number}{unit}\""));
     match key.kind {
-        Kind::Integer | Kind::Number | Kind::Flag => (!value.is_null()).then(|| value.to_string()),
-        Kind::Rate => units("bit"),
-        Kind::Time | Kind::Offset => units("ns"),
-        Kind::Signal => units("dbm"),
-        Kind::Drift => value.as_i64().map(|billionths| format!("\"{}ppm\"", billionths as f64 / 1000.0)),
-        Kind::Size | Kind::Sizes => units("b"),
-        Kind::Limit => limit(key, value),
-        Kind::Share | Kind::Loss => value.as_f64().map(percentage),
-        Kind::Text | Kind::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
+        KeyType::Integer | KeyType::Number | KeyType::Flag => (!value.is_null()).then(|| value.to_string()),
+        KeyType::Rate => units("bit"),
+        KeyType::Time | KeyType::Offset => units("ns"),
+        KeyType::Signal => units("dbm"),
+        KeyType::Drift => value.as_i64().map(|billionths| format!("\"{}ppm\"", billionths as f64 / 1000.0)),
+        KeyType::Size | KeyType::Sizes => units("b"),
+        KeyType::Limit => limit(key, value),
+        KeyType::Share | KeyType::Loss => value.as_f64().map(percentage),
+        KeyType::Text | KeyType::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
         // Whoever knows more of the section writes these.
-        Kind::App
-        | Kind::Frequency
-        | Kind::Ratio
-        | Kind::Names
-        | Kind::Start
-        | Kind::Profile
-        | Kind::Table
-        | Kind::Tables => None,
+        KeyType::App
+        | KeyType::Frequency
+        | KeyType::Ratio
+        | KeyType::Names
+        | KeyType::Start
+        | KeyType::Profile
+        | KeyType::Table
+        | KeyType::Tables => None,
     }
 }
 
 /// A limit of the model's own type, or a number of what its range is in.
-fn limit(key: &register::Key, value: &Value) -> Option<String> {
+fn limit(key: &schema::Key, value: &Value) -> Option<String> {
     if let Some(bytes) = value.get("Bytes") {
         return Some(format!("\"{bytes}b\""));
     }

@@ -1,9 +1,9 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
-use crate::bind::object_file::{CONG_CONTROL_ARGUMENTS, Object};
 use crate::bind::opened::{HelperResults, Opened};
 use crate::bind::ops::{Callback, CongestionOps, ReturnsNothing, ReturnsU32};
 use crate::bind::parameter::Setting;
+use crate::build::object_file::{CONG_CONTROL_ARGUMENTS, Object};
 use crate::sock::{AckSample, CA_PRIV_BYTES, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
 use scenario::units::Nanos;
 use std::collections::HashMap;
@@ -19,13 +19,17 @@ pub struct Control {
     ssthresh: ReturnsU32,
     undo_cwnd: ReturnsU32,
     cong_control_takes_ack: bool,
+    /// What it writes beyond its private state is looked for after every callback.
+    is_users: bool,
 }
 
 impl Control {
     /// Opens a shared object that `object` describes, with `settings`, and binds the congestion control of the symbol
-    /// `ops`, written in the file `path`. The error continues a sentence that begins with that path.
+    /// `ops`, written in the file `path`, which a user has written or we. The error continues a sentence that begins
+    /// with that path.
     pub(crate) fn open(
         path: &str,
+        is_users: bool,
         image: &[u8],
         object: &Object,
         ops: &str,
@@ -42,7 +46,7 @@ impl Control {
         let opened = opened.called(object, name, |callback| ops.address(callback));
         let takes_ack = |program: ReturnsNothing| opened.arguments(object, program as usize) == CONG_CONTROL_ARGUMENTS;
         let cong_control_takes_ack = ops.cong_control.is_none_or(takes_ack);
-        Ok(Control { opened, ops, ssthresh, undo_cwnd, cong_control_takes_ack })
+        Ok(Control { opened, ops, ssthresh, undo_cwnd, cong_control_takes_ack, is_users })
     }
 
     /// The name that it registers under, as the kernel would list it.
@@ -112,7 +116,7 @@ impl Control {
     /// `init`.
     pub fn release(&self, sk: &mut TcpSock) {
         self.call(Callback::Release, self.ops.release, &[sk as *mut TcpSock as u64]);
-        if sk.inet_conn.unbloat_guard.iter().any(|&word| word != 0) {
+        if wrote_beyond(sk) {
             self.opened.fault(format_args!("\"{}\" {WROTE_BEHIND}", self.name()));
         }
         // SAFETY: the runtime made the list and forgets it here.
@@ -216,25 +220,31 @@ impl Control {
         self.opened.enter(callback);
     }
 
-    /// Is the socket still one that a kernel would have? The first word behind the private state is looked at after
-    /// every call, the rest when the socket is released.
+    /// Is the socket still one that a kernel would have? What lies behind the private state is looked at after every
+    /// call of a user's file; of our own, which the tests have called, when the socket is released.
     #[inline]
     fn check(&self, callback: Callback, sk: &TcpSock) {
         // A cong_control of the kernel's own form (`tcp_cwnd_reduction`) leaves 0 for a moment when nothing is in
         // flight.
         let may_be_zero = callback == Callback::CongControl && sk.snd_cwnd == 0;
-        if sk.inet_conn.unbloat_guard[0] != 0 || !(is_window(sk.snd_cwnd) || may_be_zero) {
+        if self.is_users && wrote_beyond(sk) || !(is_window(sk.snd_cwnd) || may_be_zero) {
             self.refuse_socket(callback, sk);
         }
     }
 
     #[cold]
     fn refuse_socket(&self, callback: Callback, sk: &TcpSock) -> ! {
-        if sk.inet_conn.unbloat_guard[0] != 0 {
+        if wrote_beyond(sk) {
             self.opened.refuse(callback, format_args!("{WROTE_BEHIND}"));
         }
         self.opened.refuse(callback, format_args!("left snd_cwnd = {}, {NO_WINDOW}", shown(sk.snd_cwnd)))
     }
+}
+
+/// Is anything there that a kernel has no member for?
+#[inline]
+fn wrote_beyond(sk: &TcpSock) -> bool {
+    sk.inet_conn.unbloat_guard.iter().fold(0, |all, word| all | word) != 0
 }
 
 const WROTE_BEHIND: &str = "wrote beyond its private state, which has 104 bytes";

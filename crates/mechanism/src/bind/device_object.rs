@@ -1,9 +1,9 @@
 //! A mechanism that works at a device, as the running kernel takes it: an eBPF object with its parameters and its scope
 //! set.
 
-use crate::bind::object_file::Object;
 use crate::bind::opened::Function;
 use crate::bind::parameter::Setting;
+use crate::build::object_file::Object;
 
 /// The global by which its programs know what is theirs (`include/window_program.h`, `include/classify_program.h`).
 const SCOPE: &str = "unbloat_scope";

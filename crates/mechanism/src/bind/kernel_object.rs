@@ -1,8 +1,8 @@
 //! A congestion control as the running kernel takes it: an eBPF object with its name and its parameters set.
 
-use crate::bind::object_file::Object;
 use crate::bind::ops::{CongestionOps, NAME_LENGTH};
 use crate::bind::parameter::Setting;
+use crate::build::object_file::Object;
 use crate::sock::{TCP_CONG_NEEDS_ECN, TCP_CONG_NON_RESTRICTED};
 use std::mem::offset_of;
 

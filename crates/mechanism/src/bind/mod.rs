@@ -5,7 +5,6 @@ pub(crate) mod control;
 pub(crate) mod device_object;
 pub(crate) mod fault;
 pub(crate) mod kernel_object;
-pub(crate) mod object_file;
 pub(crate) mod opened;
 pub(crate) mod operations;
 pub(crate) mod ops;

@@ -1,10 +1,10 @@
 //! A shared object, opened with its settings: what every mechanism has, whatever it offers to be called.
 
 use crate::bind::fault::Fault;
-use crate::bind::object_file::Object;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::Setting;
 use crate::bind::watchdog;
+use crate::build::object_file::Object;
 use crate::sock::TcpSock;
 use scenario::units::Nanos;
 use std::cell::Cell;
@@ -248,7 +248,7 @@ unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *con
 
 /// Opens a shared object; a constructor that does not end, or crashes, is the file's at `path`.
 fn open_library(path: &str, object: &str) -> Result<libloading::os::unix::Library, String> {
-    let _opening = watchdog::Opening::new(path);
+    let _loading = watchdog::Loading::new(path);
     // SAFETY: what initialisers and callbacks do is the user's own program.
     unsafe { libloading::os::unix::Library::open(Some(object), libloading::os::unix::RTLD_NOW) }
         .map_err(|e| format!("cannot be opened: {e}"))

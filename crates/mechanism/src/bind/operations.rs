@@ -1,7 +1,7 @@
 //! Which `struct tcp_congestion_ops` of a file to take, and whether the kernel would take it.
 
-use crate::bind::object_file::{Object, Symbol};
 use crate::bind::ops::{CongestionOps, NAME_LENGTH};
+use crate::build::object_file::{Object, Symbol};
 use std::mem::{offset_of, size_of};
 
 /// Licences under which the kernel takes a program that calls its functions.

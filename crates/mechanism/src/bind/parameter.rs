@@ -1,6 +1,6 @@
 //! What a mechanism's parameters are, and what a scenario may set them to.
 
-use crate::bind::object_file::{Object, Symbol};
+use crate::build::object_file::{Object, Symbol};
 use crate::build::source::Holds;
 use crate::nearest::nearest_first;
 use scenario::model::{Limit, ParamValue};

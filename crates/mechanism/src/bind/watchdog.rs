@@ -31,7 +31,7 @@ static CHANGES: Mutex<()> = Mutex::new(());
 /// What begins the answer about each flow group.
 static PLACES: AtomicPtr<Vec<String>> = AtomicPtr::new(null_mut());
 /// The path whose constructors run, as JSON has it.
-static OPENING: AtomicPtr<String> = AtomicPtr::new(null_mut());
+static LOADING: AtomicPtr<String> = AtomicPtr::new(null_mut());
 /// Where reports go.
 static REPORT: AtomicI32 = AtomicI32::new(-1);
 /// This process's memory as a file: a handler that reads there what is not mapped gets an error in place of another
@@ -99,21 +99,21 @@ fn changes() -> MutexGuard<'static, ()> {
 
 /// While it lives, a control's constructors run.
 #[expect(clippy::box_collection, reason = "handlers read the string where it is")]
-pub(crate) struct Opening(Box<String>);
+pub(crate) struct Loading(Box<String>);
 
-impl Opening {
-    pub(crate) fn new(path: &str) -> Opening {
+impl Loading {
+    pub(crate) fn new(path: &str) -> Loading {
         let mut text = Box::new(escaped(path));
         LOOKS.store(0, Ordering::Relaxed);
-        OPENING.store(&mut *text, Ordering::Release);
-        Opening(text)
+        LOADING.store(&mut *text, Ordering::Release);
+        Loading(text)
     }
 }
 
-impl Drop for Opening {
+impl Drop for Loading {
     fn drop(&mut self) {
         let own: *mut String = &mut *self.0;
-        let _ = OPENING.compare_exchange(own, null_mut(), Ordering::AcqRel, Ordering::Relaxed);
+        let _ = LOADING.compare_exchange(own, null_mut(), Ordering::AcqRel, Ordering::Relaxed);
     }
 }
 
@@ -177,7 +177,7 @@ extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::
     if let Some(entry) = entry_at(pc).or_else(|| entry_on_stack(sp)) {
         report(entry, did);
     }
-    report_opening(b" crashes while it is loaded: its constructor");
+    report_loading(b" crashes while it is loaded: its constructor");
     // Somebody else's fault: the signal comes again, and is not answered.
     // SAFETY: as any process may.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -193,15 +193,15 @@ extern "C" fn looked(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void
     }
     let (pc, _) = registers(context);
     let entry = entry_at(pc);
-    let opening = !OPENING.load(Ordering::Acquire).is_null();
-    if (entry.is_some() || opening) && LOOKS.fetch_add(1, Ordering::Relaxed) + 1 > PATIENCE {
+    let loading = !LOADING.load(Ordering::Acquire).is_null();
+    if (entry.is_some() || loading) && LOOKS.fetch_add(1, Ordering::Relaxed) + 1 > PATIENCE {
         if let Some(entry) = entry {
             report(
                 entry,
                 b" has not come back after 10 s of processor time: a loop without an end, which no kernel takes",
             );
         }
-        report_opening(b" does not come back while it is loaded: its constructor");
+        report_loading(b" does not come back while it is loaded: its constructor");
     }
 }
 
@@ -240,9 +240,9 @@ fn report(entry: &Entry, did: &[u8]) {
     end(&[place.map_or("", String::as_str), if place.is_some() { ": " } else { "" }, subject], did);
 }
 
-fn report_opening(did: &[u8]) {
-    // SAFETY: `Opening` keeps it until it takes it away.
-    if let Some(path) = unsafe { OPENING.load(Ordering::Acquire).as_ref() } {
+fn report_loading(did: &[u8]) {
+    // SAFETY: `Loading` keeps it until it takes it away.
+    if let Some(path) = unsafe { LOADING.load(Ordering::Acquire).as_ref() } {
         end(&[path], did);
     }
 }

@@ -3,7 +3,7 @@
 use crate::build::cache::{self, Compiled, cached};
 use crate::build::fingerprint;
 use crate::build::kernel_flags::FLAGS;
-use crate::build::source::Source;
+use crate::build::source::TranslationUnit;
 use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
 use crate::error::{Error, unreadable};
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ pub(crate) fn build(
     folder: &Path,
     defines: &[String],
     builtin: Option<&str>,
-    source: &Source,
+    source: &TranslationUnit,
 ) -> Result<Compiled, Error> {
     toolchain::include_folder(folder)?;
     let how = format!("{FLAGS:?}");
@@ -41,7 +41,13 @@ pub(crate) fn build(
     cached(&cache::folder()?, &name, |work| compile(&clang, folder, defines, source, work))
 }
 
-fn compile(clang: &Path, folder: &Path, defines: &[String], source: &Source, work: &Path) -> Result<Compiled, Error> {
+fn compile(
+    clang: &Path,
+    folder: &Path,
+    defines: &[String],
+    source: &TranslationUnit,
+    work: &Path,
+) -> Result<Compiled, Error> {
     let object = work.join("program.bpf.o");
     let mut command = toolchain::translation(clang, FLAGS, folder);
     command.args(toolchain::definitions(defines)).args(toolchain::program_arguments(source)).args(WARNINGS);

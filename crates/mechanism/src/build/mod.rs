@@ -5,6 +5,7 @@ mod fingerprint;
 pub(crate) mod kernel;
 mod kernel_flags;
 pub(crate) mod native;
+pub(crate) mod object_file;
 pub(crate) mod source;
 mod toolchain;
 pub mod warnings;

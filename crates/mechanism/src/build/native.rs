@@ -1,9 +1,9 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
-use crate::bind::object_file::{Object, Symbol};
 use crate::build::cache::{self, Compiled, cached};
 use crate::build::fingerprint;
-use crate::build::source::{Source, prerequisites};
+use crate::build::object_file::{Object, Symbol};
+use crate::build::source::{TranslationUnit, prerequisites};
 use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
 use crate::error::{Error, unreadable, unwritable};
 use crate::sock::CA_PRIV_BYTES;
@@ -91,7 +91,7 @@ impl Compiler {
     }
 
     /// What the compiler reads for this source besides the contract and its own headers; nothing if it cannot say.
-    pub(crate) fn includes(&self, source: &Source) -> Vec<PathBuf> {
+    pub(crate) fn includes(&self, source: &TranslationUnit) -> Vec<PathBuf> {
         let mut command = self.translation(&toolchain::program_arguments(source));
         let rule = toolchain::printed(command.arg("-M").arg(toolchain::as_argument(&source.path)));
         let mut files = prerequisites(&rule);
@@ -101,12 +101,12 @@ impl Compiler {
     }
 
     /// The shared object of `source`, from the cache if it is there.
-    pub(crate) fn build(&self, source: &Source) -> Result<Compiled, Error> {
+    pub(crate) fn build(&self, source: &TranslationUnit) -> Result<Compiled, Error> {
         let name = format!("{}.so", toolchain::key(&self.fingerprint, source));
         cached(&self.cache, &name, |work| self.compile(source, work))
     }
 
-    fn compile(&self, source: &Source, work: &Path) -> Result<Compiled, Error> {
+    fn compile(&self, source: &TranslationUnit, work: &Path) -> Result<Compiled, Error> {
         let runtime = self.runtime()?;
         let Translated { object: program, warnings } = self.program(source, work)?;
         let object = object_file(&program)?;
@@ -125,7 +125,7 @@ impl Compiler {
 
     /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that
     /// does not do, because a type is not one of the whole file, the user's file alone.
-    fn program(&self, source: &Source, work: &Path) -> Result<Translated, Error> {
+    fn program(&self, source: &TranslationUnit, work: &Path) -> Result<Translated, Error> {
         let asking = asking_for_sizes(source, work).map_err(|e| unwritable(work, &e))?;
         let object = work.join("program.o");
         let mut arguments = toolchain::program_arguments(source);
@@ -145,7 +145,7 @@ impl Compiler {
     }
 
     /// The compiler's error, in the kernel's terms where it is one that only kernels have.
-    fn why_not(&self, source: &Source, message: &str) -> Error {
+    fn why_not(&self, source: &TranslationUnit, message: &str) -> Error {
         let mut errors = message.lines().filter_map(|line| line.split_once(": error: "));
         let Some((place, complaint)) = errors.next() else {
             return toolchain::does_not_compile(&source.path, message);
@@ -173,7 +173,13 @@ impl Compiler {
     }
 
     /// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
-    fn refuse_undefined(&self, source: &Source, program: &Object, runtime: &[u8], work: &Path) -> Result<(), Error> {
+    fn refuse_undefined(
+        &self,
+        source: &TranslationUnit,
+        program: &Object,
+        runtime: &[u8],
+        work: &Path,
+    ) -> Result<(), Error> {
         const BY_COMPILER_AND_LINKER: &[&str] = &["memcpy", "memset", "memmove", "memcmp", "_GLOBAL_OFFSET_TABLE_"];
         let runtime = parsed(runtime, Path::new("the contract's object"))?;
         let provided = |name: &str| BY_COMPILER_AND_LINKER.contains(&name) || runtime.symbol(name).is_some();
@@ -196,7 +202,7 @@ impl Compiler {
     }
 
     /// The line of the first call of a function, by the assembler's text of the file.
-    fn place_of_call(&self, source: &Source, function: &str, work: &Path) -> Option<String> {
+    fn place_of_call(&self, source: &TranslationUnit, function: &str, work: &Path) -> Option<String> {
         let text = work.join("program.s");
         let mut command = self.translation(&toolchain::program_arguments(source));
         command.args(PROGRAM_FLAGS).args(["-g1", "-S"]).arg(toolchain::as_argument(&source.path)).arg("-o").arg(&text);
@@ -268,7 +274,7 @@ fn is_of_floats(name: &str) -> bool {
 
 /// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it
 /// includes by its name.
-fn asking_for_sizes<'a>(source: &'a Source, work: &Path) -> std::io::Result<Option<(PathBuf, &'a Path)>> {
+fn asking_for_sizes<'a>(source: &'a TranslationUnit, work: &Path) -> std::io::Result<Option<(PathBuf, &'a Path)>> {
     let types = source.state_types();
     let name = source.path.file_name().and_then(OsStr::to_str).filter(|name| !name.contains(['"', '\\', '\n']));
     let (Some(name), false) = (name, types.is_empty()) else { return Ok(None) };
@@ -282,7 +288,7 @@ fn asking_for_sizes<'a>(source: &'a Source, work: &Path) -> std::io::Result<Opti
     Ok(Some((file, folder)))
 }
 
-fn refuse_large_state(source: &Source, object: &Object, program: &Path) -> Result<(), Error> {
+fn refuse_large_state(source: &TranslationUnit, object: &Object, program: &Path) -> Result<(), Error> {
     let image = std::fs::read(program).map_err(|e| unreadable(program, &e))?;
     let size = |symbol: &Symbol| {
         let bytes = image.get(symbol.file_range.clone()?)?;
@@ -302,7 +308,7 @@ fn refuse_large_state(source: &Source, object: &Object, program: &Path) -> Resul
 }
 
 /// The compiler says how much stack each function takes: `file:line:column:function`, bytes, how it is known.
-fn refuse_large_frames(source: &Source, object: &Object, work: &Path) -> Result<(), Error> {
+fn refuse_large_frames(source: &TranslationUnit, object: &Object, work: &Path) -> Result<(), Error> {
     let usage = std::fs::read_to_string(work.join("program.su")).unwrap_or_default();
     for line in usage.lines() {
         let mut fields = line.split('\t');

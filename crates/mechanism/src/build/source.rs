@@ -25,18 +25,21 @@ const REPLACED: &[&str] = &["vmlinux.h", "bpf_tcp_helpers.h", "bpf_trace_helpers
 
 /// A source file with what it includes that may change by itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct TranslationUnit {
     /// The file.
     pub(crate) path: PathBuf,
     /// It and its own headers.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-impl Source {
+impl TranslationUnit {
     /// Reads the file and the headers that it includes with quotes and that lie beside it. `includes`, told the source
     /// so far, gives what else the compiler would read.
-    pub(crate) fn read(path: &Path, includes: impl FnOnce(&Source) -> Vec<PathBuf>) -> Result<Source, Error> {
-        let mut source = Source { path: path.to_path_buf(), files: Vec::new() };
+    pub(crate) fn read(
+        path: &Path,
+        includes: impl FnOnce(&TranslationUnit) -> Vec<PathBuf>,
+    ) -> Result<TranslationUnit, Error> {
+        let mut source = TranslationUnit { path: path.to_path_buf(), files: Vec::new() };
         source.add(path)?;
         for file in includes(&source) {
             source.add(&file)?;
@@ -366,7 +369,8 @@ mod tests {
 
     #[test]
     fn the_type_of_private_state_is_found() {
-        let types = |text: &str| Source { path: "x.c".into(), files: vec![("x.c".into(), text.into())] }.state_types();
+        let types =
+            |text: &str| TranslationUnit { path: "x.c".into(), files: vec![("x.c".into(), text.into())] }.state_types();
         assert_eq!(types("struct mine *ca = inet_csk_ca(sk);"), ["struct mine"]);
         assert_eq!(types("const struct mine *const_ca, *ca;\nint a;\nca = inet_csk_ca(sk);"), [] as [&str; 0]);
         assert_eq!(
@@ -389,7 +393,7 @@ mod tests {
     fn globals_are_found_by_their_type() {
         let text = "const volatile __u32 a = 1; volatile const bool b; static const volatile long c[2];\n\
                     const volatile my_type d=3; const int e = 4; int f(const volatile int *g);";
-        let source = Source { path: "x.c".into(), files: vec![("x.c".into(), text.into())] };
+        let source = TranslationUnit { path: "x.c".into(), files: vec![("x.c".into(), text.into())] };
         let mut found = source.plain_parameters();
         found.sort_by(|one, other| one.0.cmp(&other.0));
         let expected = [("a", Holds::Unsigned), ("b", Holds::Flag), ("c", Holds::Signed), ("d", Holds::Unknown)];

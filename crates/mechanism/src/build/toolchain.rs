@@ -1,7 +1,7 @@
 //! What compiling for the two targets has in common.
 
 use crate::build::fingerprint::hex;
-use crate::build::source::Source;
+use crate::build::source::TranslationUnit;
 use crate::error::Error;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
@@ -60,7 +60,7 @@ pub(crate) fn definitions(defines: &[String]) -> impl Iterator<Item = String> {
 }
 
 /// What a program needs beside the flags: the contract, without the functions that it defines itself.
-pub(crate) fn program_arguments(source: &Source) -> Vec<String> {
+pub(crate) fn program_arguments(source: &TranslationUnit) -> Vec<String> {
     let own = source.own_names().into_iter().map(|name| format!("-DUNBLOAT_OWN_{name}"));
     own.chain(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()])).collect()
 }
@@ -90,7 +90,7 @@ pub(crate) fn does_not_compile(source: &Path, message: &str) -> Error {
 }
 
 /// A hash over what is compiled and `fingerprint`, over how.
-pub(crate) fn key(fingerprint: &str, source: &Source) -> String {
+pub(crate) fn key(fingerprint: &str, source: &TranslationUnit) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());

@@ -1,7 +1,7 @@
 //! Classifiers of a host's packets, the compiled ones driven by hand.
 
 use crate::harness::{UserFiles, library};
-use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Error, Kind, PacketKind};
+use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Error, MechanismKind, PacketKind};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use scenario::units::Nanos;
 
@@ -82,7 +82,7 @@ fn pfifo_fast_goes_by_the_type_of_service() {
 
 #[test]
 fn classifiers_describe_themselves() {
-    let list = library().list_of(Kind::Classifier).expect("a list");
+    let list = library().list_of(MechanismKind::Classifier).expect("a list");
     let names: Vec<_> = list.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["pfifo_fast", "single", "sorpc", "sorpc_fair"]);
     assert!(list.iter().all(|one| !one.summary.is_empty()));

@@ -2,7 +2,7 @@
 //! `testbed/tests/equality`.
 
 use crate::harness::{builtin, library, socket};
-use mechanism::replay::{Callback, Difference, Event, HelperResults, Member, Recording, Replay};
+use mechanism::replay::{Callback, Difference, HelperResults, RecordedCall, Recording, Replay, SockMember};
 use mechanism::sock::{AckSample, HZ, INFINITE_SSTHRESH, RateSample, TcpSock, ca_state, is_ssthresh};
 use scenario::model::{CcSource, CongestionControl};
 use scenario::units::Nanos;
@@ -10,12 +10,12 @@ use std::mem::offset_of;
 
 const MILLISECOND: u64 = 1_000_000;
 
-fn members() -> Vec<Member> {
+fn members() -> Vec<SockMember> {
     let inet_conn = offset_of!(TcpSock, inet_conn) + offset_of!(mechanism::sock::InetConnectionSock, icsk_ca_priv);
     let private = (0..13).map(|i| ("inet_conn.icsk_ca_priv", inet_conn + 8 * i, 8));
     let own = [("snd_cwnd", offset_of!(TcpSock, snd_cwnd), 4), ("snd_ssthresh", offset_of!(TcpSock, snd_ssthresh), 4)];
     let all = private.chain(own);
-    all.map(|(path, offset, size)| Member::new(path, offset, size).expect("a member")).collect()
+    all.map(|(path, offset, size)| SockMember::new(path, offset, size).expect("a member")).collect()
 }
 
 /// Some rounds of CUBIC as the simulator's build runs it: the start, growth, a loss, growth along the curve.
@@ -29,7 +29,7 @@ fn recording() -> Recording {
         control.set_now(Nanos(ms * MILLISECOND));
         let before = sk.clone();
         let result = act(&mut sk);
-        events.push(Event {
+        events.push(RecordedCall {
             socket: 1,
             program: program.into(),
             helper_results: HelperResults { ns: ms * MILLISECOND, jiffies: ms * HZ / 1000, random: 0 },
@@ -104,9 +104,9 @@ fn only_what_is_a_member_can_be_compared() {
     let window = offset_of!(TcpSock, snd_cwnd);
     let gap = offset_of!(TcpSock, advmss) + 2;
     assert!(gap < offset_of!(TcpSock, mss_cache), "padding");
-    assert!(Member::new("snd_cwnd", window, 4).is_some());
+    assert!(SockMember::new("snd_cwnd", window, 4).is_some());
     for (offset, size) in [(gap, 2), (window, 8), (window + 1, 2), (size_of::<TcpSock>(), 4), (usize::MAX, 4)] {
-        assert_eq!(Member::new("snd_cwnd", offset, size), None, "{size} bytes at {offset}");
+        assert_eq!(SockMember::new("snd_cwnd", offset, size), None, "{size} bytes at {offset}");
     }
 }
 
@@ -118,7 +118,7 @@ fn another_clock_shows() {
 }
 
 /// In the recording, one number is another at one event.
-fn disturbed(number: usize, disturb: impl Fn(&mut Event)) -> Difference {
+fn disturbed(number: usize, disturb: impl Fn(&mut RecordedCall)) -> Difference {
     let mut recording = recording();
     disturb(&mut recording.events[number]);
     replay(&recording).expect_err("the recording was disturbed")

@@ -1,9 +1,9 @@
 //! The members of a medium, their queues, and the packets in them and in their channels.
 
 use super::member::{Member, MemberId, Rid};
-use crate::agenda::Agenda;
-use crate::channel::{Passage, PortId, Transit};
-use crate::output::Fate;
+use crate::channel::{PortId, Propagation, Transit};
+use crate::event_queue::EventQueue;
+use crate::output::DropReason;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{DeviceRing, Ecn, Qdisc, Skb};
 use crate::queued::Gone;
@@ -37,7 +37,7 @@ pub(super) struct Departure {
     /// The host is to be told.
     pub(super) is_told: bool,
     /// What has become of it, if it will not arrive.
-    pub(super) fate: Option<Fate>,
+    pub(super) reason: Option<DropReason>,
 }
 
 /// The members with their queues.
@@ -45,7 +45,7 @@ pub struct Members {
     members: Vec<Member>,
     queues: Vec<DeviceRing>,
     /// When the next packet of each is at its far end.
-    arrivals: Agenda,
+    arrivals: EventQueue,
     /// Of each packet that waits, by its number.
     tags: Vec<Tag>,
     dropped: Vec<Skb>,
@@ -60,7 +60,7 @@ pub struct Members {
 impl Members {
     /// Members whose packets wait in these queues.
     pub fn new(members: Vec<Member>, queues: Vec<DeviceRing>) -> Members {
-        let arrivals = Agenda::new(members.len() as u32);
+        let arrivals = EventQueue::new(members.len() as u32);
         let drops = vec![0; queues.len()];
         let departures = VecDeque::new();
         Members { members, queues, arrivals, tags: vec![], dropped: vec![], departures, drops, gone: vec![] }
@@ -130,13 +130,13 @@ impl Members {
     }
 
     /// What comes of a packet of a member at `at`: its host is rid of it if that is told, and it is on the medium no
-    /// more if it has a fate.
-    fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, fate: Option<Fate>) {
-        if self.get(member).host.is_some() && (is_told || fate.is_some()) {
+    /// more if there is a reason why it is gone.
+    fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, reason: Option<DropReason>) {
+        if self.get(member).host.is_some() && (is_told || reason.is_some()) {
             let place = self.departures.partition_point(|departure| departure.at <= at);
-            self.departures.insert(place, Departure { at, id, is_told, fate });
-        } else if let Some(fate) = fate {
-            self.gone.push(Gone { id, fate });
+            self.departures.insert(place, Departure { at, id, is_told, reason });
+        } else if let Some(reason) = reason {
+            self.gone.push(Gone { id, reason });
         }
     }
 
@@ -193,28 +193,28 @@ impl Members {
     /// through the channel.
     pub(super) fn deliver(&mut self, end: Nanos, frame: &Frame) {
         let member = &mut self.members[frame.member as usize];
-        let passage = member.channel.send(end, frame.transit);
-        match passage {
-            Passage::Lost => member.stats.lost(frame.enqueued_at),
-            Passage::Twice => member.stats.duplicated(frame.enqueued_at),
-            Passage::Behind | Passage::First => {}
+        let propagation = member.channel.send(end, frame.transit);
+        match propagation {
+            Propagation::Lost => member.stats.lost(frame.enqueued_at),
+            Propagation::Duplicated => member.stats.duplicated(frame.enqueued_at),
+            Propagation::Behind | Propagation::First => {}
         }
         self.arrivals.set(frame.member, member.channel.next());
-        let fate = (passage == Passage::Lost).then_some(Fate::Lost);
-        self.departs(end, frame.member, frame.transit.id, self.tells_when_sent(frame.member), fate);
+        let reason = (propagation == Propagation::Lost).then_some(DropReason::Channel);
+        self.departs(end, frame.member, frame.transit.id, self.tells_when_sent(frame.member), reason);
     }
 
     /// A packet will not be transmitted any more from `end` on, though it has not been received.
     pub(super) fn give_up(&mut self, end: Nanos, frame: &Frame) {
         self.get_mut(frame.member).stats.lost(frame.enqueued_at);
         let is_told = self.tells_when_sent(frame.member);
-        self.departs(end, frame.member, frame.transit.id, is_told, Some(Fate::Lost));
+        self.departs(end, frame.member, frame.transit.id, is_told, Some(DropReason::Channel));
     }
 
     /// A packet that has come at `now` has no way.
     pub(super) fn lose(&mut self, now: Nanos, member: MemberId, id: PacketId) {
         self.get_mut(member).stats.lost(now);
-        self.gone.push(Gone { id, fate: Fate::Lost });
+        self.gone.push(Gone { id, reason: DropReason::Channel });
     }
 
     /// When the next packet is at its far end; `Nanos::NEVER` when none is in a channel.
@@ -239,7 +239,7 @@ impl Members {
             stats.dropped_after(skb.enqueued_at, now, skb.bytes);
             let counts = stats.covers(skb.enqueued_at);
             self.drops[queue] += u64::from(counts);
-            self.departs(now, member, PacketId(skb.id), true, Some(Fate::Dropped));
+            self.departs(now, member, PacketId(skb.id), true, Some(DropReason::Queue));
         }
         // Its room serves again.
         self.dropped = dropped;

@@ -30,7 +30,7 @@ use scenario::units::Nanos;
 /// A medium with its members.
 pub struct Medium {
     members: Members,
-    kind: Kind,
+    mac: Mac,
 }
 
 /// What a step of a medium brought about.
@@ -45,18 +45,18 @@ pub enum Step {
 }
 
 /// The kinds of media.
-enum Kind {
+enum Mac {
     Wifi(Box<wifi::Cell>),
     Lte(Box<lte::Cell>),
     Mesh(Box<mesh::Mesh>),
 }
 
 macro_rules! each {
-    ($kind:expr, $control:ident => $call:expr) => {
-        match $kind {
-            Kind::Wifi($control) => $call,
-            Kind::Lte($control) => $call,
-            Kind::Mesh($control) => $call,
+    ($mac:expr, $control:ident => $call:expr) => {
+        match $mac {
+            Mac::Wifi($control) => $call,
+            Mac::Lte($control) => $call,
+            Mac::Mesh($control) => $call,
         }
     };
 }
@@ -64,17 +64,17 @@ macro_rules! each {
 impl Medium {
     /// A Wi-Fi cell.
     pub fn wifi(cell: wifi::Cell, members: Members) -> Medium {
-        Medium { members, kind: Kind::Wifi(Box::new(cell)) }
+        Medium { members, mac: Mac::Wifi(Box::new(cell)) }
     }
 
     /// An LTE cell.
     pub fn lte(cell: lte::Cell, members: Members) -> Medium {
-        Medium { members, kind: Kind::Lte(Box::new(cell)) }
+        Medium { members, mac: Mac::Lte(Box::new(cell)) }
     }
 
     /// A mesh.
     pub fn mesh(mesh: mesh::Mesh, members: Members) -> Medium {
-        Medium { members, kind: Kind::Mesh(Box::new(mesh)) }
+        Medium { members, mac: Mac::Mesh(Box::new(mesh)) }
     }
 
     /// Hands a packet over to a member at `now`, which never decreases from call to call of `offer` and `step`. The
@@ -87,13 +87,13 @@ impl Medium {
         packets: &mut Pool<P>,
         gone: &mut Vec<Gone>,
     ) {
-        each!(&mut self.kind, control => control.offer(now, member, transit, &mut self.members, packets));
+        each!(&mut self.mac, control => control.offer(now, member, transit, &mut self.members, packets));
         gone.append(&mut self.members.gone);
     }
 
     /// A packet goes on that was given as [`Transit::ONWARD`].
     pub fn forward<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &Pool<P>, gone: &mut Vec<Gone>) {
-        if let Kind::Mesh(mesh) = &mut self.kind {
+        if let Mac::Mesh(mesh) = &mut self.mac {
             mesh.forward(now, id, &mut self.members, packets);
         }
         gone.append(&mut self.members.gone);
@@ -101,28 +101,28 @@ impl Medium {
 
     /// When the medium has something to do; `Nanos::NEVER` when it is empty.
     pub fn next(&self) -> Nanos {
-        each!(&self.kind, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
+        each!(&self.mac, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
     }
 
     /// Does what `next` announced. At the same time a packet leaves its host before one arrives. What has to pass
     /// another member has [`Transit::ONWARD`] as its next hop, and is handed back to `forward`.
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
-        let next = each!(&self.kind, control => control.next());
+        let next = each!(&self.mac, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)
-            && let Some(Departure { id, is_told, fate, .. }) = self.members.take_departure()
+            && let Some(Departure { id, is_told, reason, .. }) = self.members.take_departure()
         {
-            gone.extend(fate.map(|fate| Gone { id, fate }));
+            gone.extend(reason.map(|reason| Gone { id, reason }));
             return if is_told { Step::Departed(id) } else { Step::Nothing };
         }
         if self.members.next_arrival() <= next {
             let (port, transit) = self.members.take_arrival();
-            let goes_on = each!(&self.kind, control => control.goes_on(transit.id));
+            let goes_on = each!(&self.mac, control => control.goes_on(transit.id));
             return Step::Arrived(
                 port,
                 if goes_on { Transit { next_hop: Transit::ONWARD, ..transit } } else { transit },
             );
         }
-        each!(&mut self.kind, control => control.step(now, &mut self.members, packets));
+        each!(&mut self.mac, control => control.step(now, &mut self.members, packets));
         gone.append(&mut self.members.gone);
         Step::Nothing
     }
@@ -134,18 +134,18 @@ impl Medium {
 
     /// The records of its nodes, if it is a mesh.
     pub fn node_records(&self) -> Vec<records::Node> {
-        match &self.kind {
-            Kind::Mesh(mesh) => mesh.node_records(&self.members),
-            Kind::Wifi(_) | Kind::Lte(_) => vec![],
+        match &self.mac {
+            Mac::Mesh(mesh) => mesh.node_records(&self.members),
+            Mac::Wifi(_) | Mac::Lte(_) => vec![],
         }
     }
 
     /// What the sender of a member knows of the flows that come up its mesh: their mean rate in the last minute, in
     /// thousandths of a packet a second, or 0.
     pub fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
-        match &mut self.kind {
-            Kind::Mesh(mesh) => mesh.mean_flow_rate(now, member),
-            Kind::Wifi(_) | Kind::Lte(_) => 0,
+        match &mut self.mac {
+            Mac::Mesh(mesh) => mesh.mean_flow_rate(now, member),
+            Mac::Wifi(_) | Mac::Lte(_) => 0,
         }
     }
 

@@ -8,20 +8,20 @@ mod observer;
 mod otherwise;
 mod routes;
 
-use crate::agenda::Agenda;
 use crate::channel::{PortId, Transit};
+use crate::event_queue::EventQueue;
 use crate::fifo::Offered;
 use crate::medium::{Medium, MemberPort};
-use crate::output::Fate;
+use crate::output::DropReason;
 use crate::packet::{Ends, Packet, PacketId, Pool};
 use crate::port::{External, NoExternal, Port};
 use crate::queued::Gone;
 pub use observer::{Observer, Told};
-use routes::Hop;
+use routes::NextHop;
 pub use routes::Routes;
 use scenario::units::Nanos;
 
-/// The number of the first of the ports that the agenda chooses between.
+/// The number of the first of the ports that the event queue chooses between.
 const OTHERS: PortId = 2;
 
 /// Ports, routes, and the packets in them.
@@ -37,7 +37,7 @@ pub struct Network<P, X = NoExternal> {
     /// What some of the ports share.
     media: Vec<Medium>,
     /// The next events of the others, by their place among them, and behind them those of the media.
-    agenda: Agenda,
+    events: EventQueue,
     routes: Routes,
     /// The ports that count, in the order of their records.
     counting: Vec<PortId>,
@@ -64,9 +64,9 @@ impl<P: Packet, X> Network<P, X> {
         counting: Vec<PortId>,
     ) -> Network<P, X> {
         let others = (ports.len() as u32).saturating_sub(OTHERS);
-        let mut agenda = Agenda::new(others + media.len() as u32);
+        let mut events = EventQueue::new(others + media.len() as u32);
         // Some have something to do before the first packet.
-        (others..).zip(&media).for_each(|(source, medium)| agenda.set(source, medium.next()));
+        (others..).zip(&media).for_each(|(source, medium)| events.set(source, medium.next()));
         let mut ports = ports.into_iter();
         let mut head = || Head { port: ports.next().expect("a link has two directions"), next: Nanos::NEVER };
         Network {
@@ -74,7 +74,7 @@ impl<P: Packet, X> Network<P, X> {
             first_two: [head(), head()],
             others: ports.collect(),
             media,
-            agenda,
+            events,
             routes,
             counting,
             gone: vec![],
@@ -84,7 +84,7 @@ impl<P: Packet, X> Network<P, X> {
     /// The time of the earliest event; `Nanos::NEVER` if the network is empty.
     #[inline(always)]
     pub fn next(&self) -> Nanos {
-        self.next_of_first_two().min(self.agenda.first().0)
+        self.next_of_first_two().min(self.events.first().0)
     }
 
     #[inline(always)]
@@ -95,7 +95,7 @@ impl<P: Packet, X> Network<P, X> {
 
     /// The earliest event of `port`, one of the first two, and of those from number 2 on.
     pub fn next_towards(&self, port: PortId) -> Nanos {
-        self.first_two[port as usize].next.min(self.agenda.first().0)
+        self.first_two[port as usize].next.min(self.events.first().0)
     }
 
     /// All ports with their numbers.
@@ -124,7 +124,7 @@ impl<P: Packet, X> Network<P, X> {
         let next = external.next();
         match self.first_two.get_mut(port as usize) {
             Some(head) => head.next = next,
-            None => self.agenda.set(port - OTHERS, next),
+            None => self.events.set(port - OTHERS, next),
         }
         self.release_gone(now, gone, context);
         result
@@ -164,7 +164,7 @@ impl<P: Packet, X> Network<P, X> {
         };
         match self.first_two.get_mut(number as usize) {
             Some(head) => head.next = next,
-            None => self.agenda.set(number - OTHERS, next),
+            None => self.events.set(number - OTHERS, next),
         }
         refused
     }
@@ -184,7 +184,7 @@ impl<P: Packet, X> Network<P, X> {
     where
         X: External<P, C>,
     {
-        let (at, other) = self.agenda.first();
+        let (at, other) = self.events.first();
         let (port, transit) = if at < self.next_of_first_two() {
             self.take_other(now, OTHERS + other, context)
         } else {
@@ -205,7 +205,7 @@ impl<P: Packet, X> Network<P, X> {
     {
         loop {
             let of_first_two = self.next_of_first_two();
-            let (of_others, other) = self.agenda.first();
+            let (of_others, other) = self.events.first();
             let now = of_first_two.min(of_others);
             if now > until {
                 return None;
@@ -324,7 +324,7 @@ impl<P: Packet, X> Network<P, X> {
         let other = port - OTHERS;
         if let Some(Port::Fifo(fifo)) = self.others.get_mut(other as usize) {
             let taken = fifo.take();
-            self.agenda.put_first_off(fifo.next());
+            self.events.put_first_off(fifo.next());
             return (port, taken);
         }
         let (taken, next) = match self.others.get_mut(other as usize) {
@@ -333,13 +333,13 @@ impl<P: Packet, X> Network<P, X> {
             Some(_) => self.step_otherwise(now, port, context),
             None => return self.take_from_medium(now, other, context),
         };
-        self.agenda.set(other, next);
+        self.events.set(other, next);
         (port, taken)
     }
 
     /// Hands a packet over to a port.
     #[inline(always)]
-    fn offer<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    fn offer<C: Observer<P>>(&mut self, now: Nanos, hop: NextHop, id: PacketId, bytes: u32, context: &mut C)
     where
         X: External<P, C>,
     {
@@ -357,8 +357,14 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     #[inline(always)]
-    fn offer_to_first_two<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
-    where
+    fn offer_to_first_two<C: Observer<P>>(
+        &mut self,
+        now: Nanos,
+        hop: NextHop,
+        id: PacketId,
+        bytes: u32,
+        context: &mut C,
+    ) where
         X: External<P, C>,
     {
         let transit = Transit { id, next_hop: hop.next };
@@ -391,7 +397,7 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     #[inline(always)]
-    fn offer_to_other<C: Observer<P>>(&mut self, now: Nanos, hop: Hop, id: PacketId, bytes: u32, context: &mut C)
+    fn offer_to_other<C: Observer<P>>(&mut self, now: Nanos, hop: NextHop, id: PacketId, bytes: u32, context: &mut C)
     where
         X: External<P, C>,
     {
@@ -400,7 +406,7 @@ impl<P: Packet, X> Network<P, X> {
         if let Port::Fifo(fifo) = &mut self.others[other as usize] {
             let offered = fifo.offer(now, bytes, transit, &mut self.packets);
             if offered != Offered::Behind {
-                self.agenda.set(other, fifo.next());
+                self.events.set(other, fifo.next());
                 self.discard_if_gone(now, offered, transit.id, context);
             }
             return;
@@ -417,20 +423,20 @@ impl<P: Packet, X> Network<P, X> {
             },
             _ => self.offer_otherwise(now, hop.port, transit, context),
         };
-        self.agenda.set(other, next);
+        self.events.set(other, next);
     }
 
     #[inline(always)]
     fn discard_if_gone<C: Observer<P>>(&mut self, now: Nanos, offered: Offered, id: PacketId, context: &mut C) {
-        if let Offered::Gone(fate) = offered {
-            self.discard(now, fate, id, context);
+        if let Offered::Gone(reason) = offered {
+            self.discard(now, reason, id, context);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn discard<C: Observer<P>>(&mut self, now: Nanos, fate: Fate, id: PacketId, context: &mut C) {
-        context.gone(now, fate, self.packets.remove(id));
+    fn discard<C: Observer<P>>(&mut self, now: Nanos, reason: DropReason, id: PacketId, context: &mut C) {
+        context.gone(now, reason, self.packets.remove(id));
     }
 }
 

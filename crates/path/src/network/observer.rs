@@ -1,7 +1,7 @@
 //! What a network tells its driver.
 
 use crate::channel::PortId;
-use crate::output::Fate;
+use crate::output::DropReason;
 use crate::packet::PacketId;
 use scenario::units::Nanos;
 
@@ -19,7 +19,7 @@ pub trait Observer<P> {
     /// Whether [`Observer::passed`] is called. Where it is not, watching costs nothing.
     const WATCHES_PORTS: bool = false;
     /// A queue has dropped a packet, or the channel behind it will lose it.
-    fn gone(&mut self, now: Nanos, fate: Fate, packet: &P);
+    fn gone(&mut self, now: Nanos, reason: DropReason, packet: &P);
     /// The first of a packet's two arrivals at the far end of a channel: makes the copy that goes on from there.
     fn duplicated(&mut self, now: Nanos, packet: &P) -> P;
     /// A packet is out of its sender's host, or was dropped by a queue there: told of what comes to an

@@ -11,7 +11,7 @@ use crate::queued::Gone;
 use scenario::units::Nanos;
 
 impl<P: Packet, X> Network<P, X> {
-    /// `step` for a medium, by its source in the agenda. Gives the packet at the far end of one of its members.
+    /// `step` for a medium, by its source in the event queue. Gives the packet at the far end of one of its members.
     #[cold]
     #[inline(never)]
     pub(super) fn take_from_medium<C: Observer<P>>(
@@ -33,7 +33,7 @@ impl<P: Packet, X> Network<P, X> {
             }
             medium::Step::Nothing => (0, Transit::NOTHING),
         };
-        self.agenda.set(source, medium.next());
+        self.events.set(source, medium.next());
         self.release_gone(now, gone, context);
         taken
     }
@@ -48,7 +48,7 @@ impl<P: Packet, X> Network<P, X> {
         let source = self.others.len() as u32 + medium;
         let medium = &mut self.media[medium as usize];
         medium.forward(now, id, &self.packets, &mut gone);
-        self.agenda.set(source, medium.next());
+        self.events.set(source, medium.next());
         self.release_gone(now, gone, context);
     }
 
@@ -112,7 +112,7 @@ impl<P: Packet, X> Network<P, X> {
         X: External<P, C>,
     {
         let mut gone = std::mem::take(&mut self.gone);
-        let Network { first_two, others, media, agenda, packets, .. } = self;
+        let Network { first_two, others, media, events, packets, .. } = self;
         let first_medium = others.len() as u32;
         let next = match port_of(first_two, others, port) {
             Port::Queued(queued) => {
@@ -130,8 +130,8 @@ impl<P: Packet, X> Network<P, X> {
             }
             Port::Fifo(fifo) => {
                 let bytes = packets.get(transit.id).bytes();
-                if let Offered::Gone(fate) = fifo.offer(now, bytes, transit, packets) {
-                    gone.push(Gone { id: transit.id, fate });
+                if let Offered::Gone(reason) = fifo.offer(now, bytes, transit, packets) {
+                    gone.push(Gone { id: transit.id, reason });
                 }
                 fifo.next()
             }
@@ -147,7 +147,7 @@ impl<P: Packet, X> Network<P, X> {
             Port::Member(MemberPort { medium: number, member }) => {
                 let medium = &mut media[*number as usize];
                 medium.offer(now, *member, transit, packets, &mut gone);
-                agenda.set(first_medium + *number, medium.next());
+                events.set(first_medium + *number, medium.next());
                 Nanos::NEVER
             }
         };
@@ -156,8 +156,8 @@ impl<P: Packet, X> Network<P, X> {
     }
 
     pub(super) fn release_gone<C: Observer<P>>(&mut self, now: Nanos, mut gone: Vec<Gone>, context: &mut C) {
-        for Gone { id, fate } in gone.drain(..) {
-            context.gone(now, fate, self.packets.remove(id));
+        for Gone { id, reason } in gone.drain(..) {
+            context.gone(now, reason, self.packets.remove(id));
         }
         // Its room serves again.
         self.gone = gone;

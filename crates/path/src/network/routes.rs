@@ -4,7 +4,7 @@ use crate::channel::{PortId, Transit};
 
 /// A port on a route.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hop {
+pub(super) struct NextHop {
     pub(super) port: PortId,
     /// Its number in [`Routes::hops`].
     pub(super) next: u32,
@@ -14,9 +14,9 @@ pub(super) struct Hop {
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
     /// The first hop of each route.
-    pub(super) first: Vec<Hop>,
+    pub(super) first: Vec<NextHop>,
     /// The hops of all routes that are not their first.
-    pub(super) hops: Vec<Hop>,
+    pub(super) hops: Vec<NextHop>,
 }
 
 impl Routes {
@@ -28,7 +28,7 @@ impl Routes {
         let mut ports = ports.into_iter().peekable();
         let mut hop = |next: u32| {
             let port = ports.next()?;
-            Some(Hop { port, next: if ports.peek().is_some() { next } else { Transit::END } })
+            Some(NextHop { port, next: if ports.peek().is_some() { next } else { Transit::END } })
         };
         self.first.push(hop(self.hops.len() as u32).expect("a route has a port"));
         while let Some(next) = hop(self.hops.len() as u32 + 1) {

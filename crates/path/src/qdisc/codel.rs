@@ -38,12 +38,12 @@ impl Law {
 }
 
 /// What CoDel drops from: a queue, and what waits in the discipline altogether.
-pub(super) struct Source<'a> {
+pub(super) struct DequeueContext<'a> {
     pub packets: &'a mut Packets,
     pub total: &'a mut Total,
 }
 
-impl Source<'_> {
+impl DequeueContext<'_> {
     #[inline]
     fn pop(&mut self) -> Option<Skb> {
         let skb = self.packets.pop()?;
@@ -75,7 +75,7 @@ pub(super) struct Vars {
 impl Vars {
     /// The next packet of a queue, marked if it is to be.
     #[inline]
-    pub fn dequeue(&mut self, law: &Law, now: Nanos, mut from: Source, dropped: &mut Vec<Skb>) -> Option<Skb> {
+    pub fn dequeue(&mut self, law: &Law, now: Nanos, mut from: DequeueContext, dropped: &mut Vec<Skb>) -> Option<Skb> {
         let now = ticks(now);
         let Some(head) = from.pop() else {
             self.first_above_time = 0;
@@ -102,7 +102,7 @@ impl Vars {
 
     /// Has the queue been above the target for an interval? (RFC 8289, section 5.4.)
     #[inline]
-    fn is_above(&mut self, law: &Law, now: Ticks, head: Option<&Skb>, from: &Source) -> bool {
+    fn is_above(&mut self, law: &Law, now: Ticks, head: Option<&Skb>, from: &DequeueContext) -> bool {
         let Some(head) = head else {
             self.first_above_time = 0;
             return false;
@@ -127,7 +127,7 @@ impl Vars {
         law: &Law,
         now: Ticks,
         mut head: Skb,
-        from: &mut Source,
+        from: &mut DequeueContext,
         dropped: &mut Vec<Skb>,
     ) -> Option<Skb> {
         let next = if law.ecn && head.mark_ce() {
@@ -160,7 +160,7 @@ impl Vars {
         law: &Law,
         now: Ticks,
         head: Skb,
-        from: &mut Source,
+        from: &mut DequeueContext,
         dropped: &mut Vec<Skb>,
     ) -> Option<Skb> {
         let mut head = Some(head);
@@ -245,7 +245,7 @@ impl Qdisc for Codel {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
-        let from = Source { packets: &mut self.packets, total: &mut self.total };
+        let from = DequeueContext { packets: &mut self.packets, total: &mut self.total };
         self.vars.dequeue(&self.law, now, from, dropped)
     }
 
@@ -329,7 +329,7 @@ mod tests {
         let law = Law::new(Nanos::from_millis(5), Nanos::from_millis(100), None, false, 1500);
         let begin = |vars: &mut Vars, now| {
             let (mut packets, mut total) = (Packets::default(), Total::default());
-            let from = &mut Source { packets: &mut packets, total: &mut total };
+            let from = &mut DequeueContext { packets: &mut packets, total: &mut total };
             vars.begin_dropping(&law, now, skb(0, 1, false), from, &mut vec![]);
             (vars.count, vars.lastcount)
         };
@@ -351,7 +351,7 @@ mod tests {
             packets.push(skb);
         }
         let mut drops_by = |ms| {
-            let from = Source { packets: &mut packets, total: &mut total };
+            let from = DequeueContext { packets: &mut packets, total: &mut total };
             vars.dequeue(&law, start + Nanos::from_millis(ms), from, &mut dropped);
             dropped.len()
         };

@@ -66,7 +66,7 @@ mod tests {
     use scenario::model::Queue;
     use scenario::units::{Bytes, Rate};
 
-    fn fates(queue: &Queue, packets: u32) -> (usize, Vec<Ecn>) {
+    fn drops_and_marks(queue: &Queue, packets: u32) -> (usize, Vec<Ecn>) {
         let Some(AnyQdisc::Fifo(mut fifo)) = of(queue, Rate(1), 1500, 1, 1) else { panic!("a FIFO") };
         let mut dropped = vec![];
         (0..packets).for_each(|id| fifo.enqueue(Nanos::ZERO, skb(id, 1, true), &mut dropped));
@@ -76,10 +76,10 @@ mod tests {
     #[test]
     fn a_full_queue_drops_and_a_threshold_marks_what_finds_so_much() {
         let bytes = Queue::Droptail { limit: Some(Limit::Bytes(Bytes(4499))), ecn_threshold: None };
-        assert_eq!(fates(&bytes, 4), (2, vec![Ecn::Ect0; 2]));
+        assert_eq!(drops_and_marks(&bytes, 4), (2, vec![Ecn::Ect0; 2]));
         let packets = Queue::Droptail { limit: Some(Limit::Packets(3)), ecn_threshold: Some(Limit::Packets(1)) };
-        assert_eq!(fates(&packets, 4), (1, vec![Ecn::Ect0, Ecn::Ce, Ecn::Ce]));
+        assert_eq!(drops_and_marks(&packets, 4), (1, vec![Ecn::Ect0, Ecn::Ce, Ecn::Ce]));
         let endless = Queue::Droptail { limit: None, ecn_threshold: None };
-        assert_eq!(fates(&endless, 2000).0, 0);
+        assert_eq!(drops_and_marks(&endless, 2000).0, 0);
     }
 }

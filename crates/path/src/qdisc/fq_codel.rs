@@ -2,7 +2,7 @@
 //! robin, new ones first, each with CoDel. Left out: filters that classify, and `ce_threshold` for some code points
 //! only.
 
-use super::codel::{Law, Source, Vars};
+use super::codel::{DequeueContext, Law, Vars};
 use super::hash::{Salt, queue_of};
 use super::packets::{Packets, Total};
 use super::round_robin::RoundRobin;
@@ -90,7 +90,7 @@ impl Qdisc for FqCodel {
         loop {
             let n = self.turns.turn()?;
             let flow = &mut self.flows[n];
-            let from = Source { packets: &mut flow.packets, total: &mut self.total };
+            let from = DequeueContext { packets: &mut flow.packets, total: &mut self.total };
             if let Some(skb) = flow.vars.dequeue(&self.law, now, from, dropped) {
                 self.turns.sent(n, skb.bytes);
                 return Some(skb);

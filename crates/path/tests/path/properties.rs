@@ -1,6 +1,6 @@
 //! What every network does with every train of packets.
 
-use path::{AccessPort, DelayLine, Ecn, Fate, FifoPort, Network, Observer, Packet, Port, PortId, Routes, Told};
+use path::{AccessPort, DelayLine, DropReason, Ecn, FifoPort, Network, Observer, Packet, Port, PortId, Routes, Told};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
@@ -217,13 +217,13 @@ fn train() -> impl Strategy<Value = Vec<(u64, u32, Index)>> {
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     arrived: Vec<(Nanos, u32)>,
-    gone: Vec<(Nanos, u32, Fate)>,
+    gone: Vec<(Nanos, u32, DropReason)>,
     doubled: Vec<(Nanos, u32)>,
 }
 
 impl Observer<Numbered> for Log {
-    fn gone(&mut self, now: Nanos, fate: Fate, packet: &Numbered) {
-        self.gone.push((now, packet.number, fate));
+    fn gone(&mut self, now: Nanos, reason: DropReason, packet: &Numbered) {
+        self.gone.push((now, packet.number, reason));
     }
 
     fn duplicated(&mut self, now: Nanos, packet: &Numbered) -> Numbered {
@@ -353,8 +353,8 @@ impl<'a> Feeder<'a> {
         ports.map(|output| count(&output.stats)).sum()
     }
 
-    fn fates(&self, fate: Fate) -> u64 {
-        self.log.gone.iter().filter(|(_, _, f)| *f == fate).count() as u64
+    fn drops(&self, reason: DropReason) -> u64 {
+        self.log.gone.iter().filter(|(_, _, f)| *f == reason).count() as u64
     }
 }
 
@@ -422,7 +422,7 @@ impl<'a> Textbook<'a> {
                     Some(Limit::Bytes(most)) => waiting().sum::<u64>() + packet.bytes as u64 > most.0,
                 };
                 if full {
-                    return self.log.gone.push((now, packet.number, Fate::Dropped));
+                    return self.log.gone.push((now, packet.number, DropReason::Queue));
                 }
                 let Service::Rate(rate) = link.service else { unreachable!("made without traces") };
                 (Some(rate), link.delay)
@@ -479,8 +479,8 @@ proptest! {
         let feeder = Feeder::of_train(&layout, seed as u64, &train);
         prop_assert_eq!((feeder.network.next(), feeder.network.packets.count()), (Nanos::NEVER, 0));
         prop_assert_eq!(feeder.log.arrived.len() + feeder.log.gone.len(), train.len());
-        prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.fates(Fate::Dropped));
-        prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.fates(Fate::Lost));
+        prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.drops(DropReason::Queue));
+        prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.drops(DropReason::Channel));
         prop_assert!(feeder.sum(|stats| stats.marks) >= feeder.marked);
     }
 
@@ -496,8 +496,8 @@ proptest! {
         prop_assert_eq!((feeder.network.next(), feeder.network.packets.count()), (Nanos::NEVER, 0));
         let all = train.len() + feeder.log.doubled.len();
         prop_assert_eq!(feeder.log.arrived.len() + feeder.log.gone.len(), all);
-        prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.fates(Fate::Dropped));
-        prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.fates(Fate::Lost));
+        prop_assert_eq!(feeder.sum(|stats| stats.total_drops), feeder.drops(DropReason::Queue));
+        prop_assert_eq!(feeder.sum(|stats| stats.total_losses), feeder.drops(DropReason::Channel));
         prop_assert_eq!(feeder.sum(|stats| stats.duplicates.unwrap_or(0)), feeder.log.doubled.len() as u64);
         for (port, plan) in (0..).zip(&layout.ports) {
             let (Plan::Direction(link), Port::Fifo(fifo)) = (plan, feeder.network.port(port)) else { continue };
@@ -515,7 +515,7 @@ proptest! {
         prop_assert_eq!(feeder.log, Textbook::log_of(&layout, &train));
     }
 
-    /// The same train and seed meet the same fate.
+    /// The same train and seed meet the same reason.
     #[test]
     fn a_network_repeats_itself(layout in layout(link()), train in train(), seed: u16) {
         let log = || Feeder::of_train(&layout, seed as u64, &train).log;
@@ -528,7 +528,7 @@ proptest! {
         let layout = Layout::of_one(&link);
         let dropped = |seed: u64| {
             let log = Feeder::of_train(&layout, seed, &train).log;
-            log.gone.into_iter().filter(|(_, _, fate)| *fate == Fate::Dropped).collect::<Vec<_>>()
+            log.gone.into_iter().filter(|(_, _, reason)| *reason == DropReason::Queue).collect::<Vec<_>>()
         };
         prop_assert_eq!(dropped(seed as u64), dropped(seed as u64 + 1));
     }

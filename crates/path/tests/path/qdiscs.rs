@@ -180,7 +180,7 @@ fn skb(id: u32, flow: u32, bytes: u32) -> Skb {
 
 /// What became of each packet, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum PacketEvent {
     Sent(Skb, Nanos),
     Dropped(Skb, Nanos),
 }
@@ -194,13 +194,13 @@ struct Examiner {
     bytes: u64,
     /// The packet of each flow that left last.
     last: BTreeMap<u32, u32>,
-    fates: Vec<Fate>,
+    events: Vec<PacketEvent>,
 }
 
 impl Examiner {
     fn new(queue: &Queue, seed: u64) -> Examiner {
         let qdisc = of(queue, RATE, MTU, seed, 7).expect("ours");
-        Examiner { qdisc, now: Nanos::ZERO, inside: BTreeMap::new(), bytes: 0, last: BTreeMap::new(), fates: vec![] }
+        Examiner { qdisc, now: Nanos::ZERO, inside: BTreeMap::new(), bytes: 0, last: BTreeMap::new(), events: vec![] }
     }
 
     fn enqueue(&mut self, skb: Skb) {
@@ -228,7 +228,7 @@ impl Examiner {
             self.leave(skb);
             let last = self.last.insert(skb.flow_hash, skb.id);
             assert!(last.is_none_or(|last| last < skb.id), "flow {} out of order", skb.flow_hash);
-            self.fates.push(Fate::Sent(*skb, self.now));
+            self.events.push(PacketEvent::Sent(*skb, self.now));
         } else {
             // At the ingress drops take their time: after them CAKE may hold back the rest.
             let next_now = self.qdisc.next(self.now);
@@ -251,7 +251,7 @@ impl Examiner {
     fn take_dropped(&mut self, dropped: Vec<Skb>) {
         for skb in dropped {
             self.leave(&skb);
-            self.fates.push(Fate::Dropped(skb, self.now));
+            self.events.push(PacketEvent::Dropped(skb, self.now));
         }
     }
 
@@ -283,7 +283,7 @@ impl Examiner {
     }
 
     /// The whole train, then all that is left.
-    fn run(mut self, queue: &Queue, train: &[Step]) -> Vec<Fate> {
+    fn run(mut self, queue: &Queue, train: &[Step]) -> Vec<PacketEvent> {
         let mut id = 0;
         for step in train {
             self.now += Nanos::from_micros(step.gap_us);
@@ -301,8 +301,8 @@ impl Examiner {
             self.dequeue();
         }
         assert!(!self.dequeue());
-        assert_eq!(self.fates.len() as u32, id, "sent and dropped make all");
-        self.fates
+        assert_eq!(self.events.len() as u32, id, "sent and dropped make all");
+        self.events
     }
 }
 
@@ -310,7 +310,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     /// In = out + dropped + waiting, after every call; first in, first out in each flow; the backlog true; limits kept;
-    /// `next` never lies; no mark where none may be; the same seed the same fates.
+    /// `next` never lies; no mark where none may be; the same seed the same events.
     #[test]
     fn disciplines_keep_their_contract(queue in queue(), train in train(), seed: u16) {
         let run = || Examiner::new(&queue, seed.into()).run(&queue, &train);
@@ -338,7 +338,7 @@ proptest! {
             // Each packet's time is rounded down to a nanosecond.
             let tolerance = 1.0 + 2.0 * sizes.len() as f64;
             prop_assert!((examiner.now.0 as f64 - due).abs() < tolerance, "{} {due}", examiner.now);
-            let Some(Fate::Sent(skb, _)) = examiner.fates.last() else { panic!("nothing is dropped") };
+            let Some(PacketEvent::Sent(skb, _)) = examiner.events.last() else { panic!("nothing is dropped") };
             due += f64::from(skb.bytes + overhead) * 8000.0 / mbit as f64;
         }
     }

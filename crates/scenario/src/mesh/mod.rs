@@ -13,7 +13,7 @@ pub use repair::Tree;
 pub use tree::etx_tree;
 
 use crate::impairments::Outage;
-use crate::model::{DuplexLink, Queue};
+use crate::queue::Queue;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -94,15 +94,5 @@ impl Mesh {
     /// The nodes that have a parent, and with it a link.
     pub fn children(&self) -> impl Iterator<Item = usize> {
         (0..self.nodes.len()).filter(|node| *node != self.border_router)
-    }
-}
-
-impl Hop {
-    /// If a link belongs to a mesh, its forward direction, from a node up to its parent.
-    pub fn up(link: &DuplexLink) -> Option<Hop> {
-        match link.forward.service {
-            crate::model::Service::Mesh(hop) => Some(hop),
-            _ => None,
-        }
     }
 }

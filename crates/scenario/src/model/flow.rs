@@ -1,9 +1,9 @@
 //! A group of flows: its congestion control, its path, when it comes, how much it sends.
 
-use super::queue::Queue;
 use super::tcp_profile::TcpProfile;
 use crate::app::App;
 use crate::mesh::Origin;
+use crate::queue::Queue;
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
 use crate::workload::{Arrivals, Sizes};
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! A link in both directions: what serves it, how long it is, what it loses.
 
-use super::queue::Queue;
 use super::wifi::WifiStation;
 use crate::impairments::{Impairments, Rates};
 use crate::lte;
 use crate::mesh::{self, Csma, Hop};
+use crate::queue::Queue;
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -23,6 +23,14 @@ impl DuplexLink {
     /// One of the two.
     pub fn direction(&self, is_reverse: bool) -> &Link {
         if is_reverse { &self.reverse } else { &self.forward }
+    }
+
+    /// If it belongs to a mesh, its forward direction, from a node up to its parent.
+    pub fn hop(&self) -> Option<Hop> {
+        match self.forward.service {
+            Service::Mesh(hop) => Some(hop),
+            _ => None,
+        }
     }
 
     pub(crate) fn direction_mut(&mut self, is_reverse: bool) -> &mut Link {

@@ -1,20 +1,20 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
 mod flow;
+mod flow_arrivals;
 mod host;
 mod host_on_kernel;
 mod link;
 mod only;
-mod queue;
 mod tcp_profile;
 mod wifi;
 
+pub use crate::queue::{KernelQueue, ParameterValue, Queue};
 pub use crate::units::Limit;
 pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue, TcpRmem};
 pub use host::{Host, SendBuffer, SendTuning};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
-pub use queue::{KernelQueue, ParameterValue, Queue};
 pub use tcp_profile::{Rack, Reduction, TcpProfile};
 pub use wifi::{WifiCell, WifiStation};
 
@@ -176,7 +176,7 @@ impl Scenario {
 
     /// The links of a mesh, each with its forward direction, from a node to its parent.
     pub fn links_of_mesh(&self, mesh: usize) -> impl Iterator<Item = (usize, Hop)> {
-        let hops = (0..).zip(&self.links).filter_map(|(link, model)| Some((link, Hop::up(model)?)));
+        let hops = (0..).zip(&self.links).filter_map(|(link, model)| Some((link, model.hop()?)));
         hops.filter(move |(_, hop)| hop.mesh == mesh)
     }
 

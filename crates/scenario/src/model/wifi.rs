@@ -1,6 +1,6 @@
 //! Wi-Fi cells, and links that share the air of one.
 
-use super::queue::Queue;
+use crate::queue::Queue;
 use crate::units::{Bytes, Rate};
 use crate::wifi::{Slot, Standard};
 use serde::{Deserialize, Serialize};

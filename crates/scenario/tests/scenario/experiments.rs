@@ -6,7 +6,7 @@ use scenario::model::{
 };
 use scenario::quantity::Share;
 use scenario::queue::Discipline;
-use scenario::register::{self, Absence};
+use scenario::schema::{self, Absence};
 use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
 use scenario::{Cell, Experiment, load_text};
 use std::path::Path;
@@ -240,7 +240,7 @@ fn every_switch_of_the_profile_reaches_the_stack() {
         let of = |value| only(SAMPLE, &[("profile.base", "sack"), (&format!("profile.{name}"), value)]).flows[0].stack;
         of("true") != of("false")
     };
-    let switches = register::keys_of("profile").filter(|key| key.kind == register::Kind::Flag);
+    let switches = schema::keys_of("profile").filter(|key| key.kind == schema::KeyType::Flag);
     let deaf: Vec<_> = switches.map(|key| key.name).filter(|name| !flipped(name)).collect();
     assert!(deaf.is_empty(), "{deaf:?} change nothing");
 }
@@ -428,20 +428,20 @@ fn the_same_experiment_has_the_same_json_and_another_has_another() {
 }
 
 #[test]
-fn the_register_has_every_key_once_with_valid_defaults() {
-    let mut paths: Vec<_> = register::all().map(|key| key.path()).collect();
+fn the_schema_has_every_key_once_with_valid_defaults() {
+    let mut paths: Vec<_> = schema::all().map(|key| key.path()).collect();
     let count = paths.len();
     paths.sort();
     paths.dedup();
     assert_eq!(paths.len(), count);
-    for key in register::all() {
-        if let (register::Kind::Share, Absence::Default(text)) = (key.kind, key.absence) {
+    for key in schema::all() {
+        if let (schema::KeyType::Share, Absence::Default(text)) = (key.kind, key.absence) {
             assert!(text.parse::<Share>().is_ok());
         }
     }
 }
 
-/// The register's defaults are those that the parameters have by themselves.
+/// The schema's defaults are those that the parameters have by themselves.
 #[test]
 fn a_discipline_without_parameters_has_the_kernel_s() {
     let of = |kind: &str| {

@@ -1,10 +1,10 @@
 //! The ports of the network whose queues are the kernel's: of links, and of the devices of hosts.
 
-use crate::emulator::clock::Time;
-use crate::emulator::surroundings::Surroundings;
 use crate::error::Error;
 use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::PacketInfo;
+use crate::surroundings::Surroundings;
+use crate::timing::clock::Time;
 use crate::uplink::port::UplinkPort;
 use measure::LinkSample;
 use path::{External, ExternalPort, Gone, LinkOutput, Pool, Transit};

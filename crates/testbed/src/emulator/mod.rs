@@ -3,21 +3,17 @@
 //! Two threads do it, one for each end. A packet that is written to a card runs through that host's TCP before the call
 //! is back, so its answers are there to be collected at once, with their right time.
 
-pub mod clock;
 mod kernel_port;
-pub mod lateness;
 pub mod network;
 pub mod priority;
-pub mod surroundings;
-pub mod waiting;
 
-use crate::emulator::clock::Clock;
-use crate::emulator::lateness::Standstill;
 use crate::emulator::network::Network;
 use crate::emulator::priority::RtPriority;
-use crate::emulator::waiting::Waiting;
 use crate::host::{End, Pair};
 use crate::soundness;
+use crate::timing::clock::Clock;
+use crate::timing::lateness::Standstill;
+use crate::timing::waiting::Waiting;
 use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::io;
@@ -160,12 +156,12 @@ impl<'a> Emulator<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulator::clock::Time;
     use crate::flows::plan::Plan;
     use crate::host::Host;
     use crate::host::netlink::Netlink;
     use crate::host::tun;
     use crate::ip::Version;
+    use crate::timing::clock::Time;
     use scenario::records::Options;
 
     const SCENARIO: &str = r#"

@@ -1,9 +1,6 @@
 //! The network between the hosts: the same ports as in the simulator, on the real clock.
 
-use crate::emulator::clock::{Time, sent_by_itself};
 use crate::emulator::kernel_port::KernelPort;
-use crate::emulator::surroundings::Surroundings;
-use crate::emulator::waiting::Waiting;
 use crate::error::Error;
 use crate::flows::monitor::FlowMonitor;
 use crate::flows::plan::Plan;
@@ -14,6 +11,9 @@ use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
+use crate::surroundings::Surroundings;
+use crate::timing::clock::{Time, sent_by_itself};
+use crate::timing::waiting::Waiting;
 use crate::uplink::HostQueue;
 use crate::uplink::port::UplinkPort;
 use measure::{Histogram, LinkInterfaces, LinkSample, SENDERS, SnapLength};

@@ -4,7 +4,8 @@
 //! with the time of what it answers.
 
 use crate::flows::plan::Planned;
-use crate::flows::sockets::{AMPLE, address, service_type, set_at};
+use crate::flows::sockets::{address, service_type};
+use crate::host::sockopt::{AMPLE, set_at};
 use crate::host::{Host, Pair};
 use crate::packet::{DATAGRAM_HEADER, echo_identifier, stamp};
 use nix::errno::Errno;

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::host::End;
+use apps::SlowWriter;
 use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{FlowGroup, Scenario};
 use scenario::workload::FlowArrival;
@@ -64,6 +65,13 @@ impl Planned {
     /// the buffer is one that never holds the flow up.
     pub fn has_send_buffer(&self) -> bool {
         self.settings.host.is_some() || self.settings.app.is_some()
+    }
+
+    /// What writes to it at a rate of its own, if the scenario says so.
+    pub fn slow_writer(&self) -> Option<SlowWriter> {
+        let segments = self.arrival.size.map_or(u64::MAX, |size| size.0.div_ceil(self.segment));
+        let [mss, segments] = [self.segment, segments].map(|value| u32::try_from(value).unwrap_or(u32::MAX));
+        self.settings.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, self.arrival.at))
     }
 
     /// The port that the sender of datagrams takes, and that they go to.

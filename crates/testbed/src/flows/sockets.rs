@@ -1,6 +1,7 @@
 //! The sockets of a flow, each made in its host's namespace.
 
 use crate::flows::plan::{Listener, Planned};
+use crate::host::sockopt::{AMPLE, set_at};
 use crate::host::{End, Host};
 use crate::ip::Version;
 use crate::kernel::running_version;
@@ -22,8 +23,6 @@ const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 /// Since this version of Linux the window offered depends on the memory that segments take.
 const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
-/// The size of a send buffer that never holds a flow up.
-pub const AMPLE: usize = 1 << 29;
 
 /// A socket that waits for connections, whose application is woken when the data of this time has come, or with each
 /// segment if it waits for messages.
@@ -205,13 +204,4 @@ pub fn send_buffer(fd: &OwnedFd) -> io::Result<(u32, u32)> {
         libc::getsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, (&raw mut all).cast(), &raw mut length)
     };
     if status == 0 { Ok((all[WMEM_QUEUED], all[SNDBUF])) } else { Err(io::Error::last_os_error()) }
-}
-
-/// `setsockopt` with a plain number.
-pub fn set_at<T>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of a plain number.
-    let status = unsafe {
-        libc::setsockopt(fd.as_raw_fd(), level, option, (&raw const value).cast(), size_of::<T>() as libc::socklen_t)
-    };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -2,6 +2,7 @@
 
 pub mod namespace;
 pub mod netlink;
+pub mod sockopt;
 pub mod stack;
 pub mod tun;
 

@@ -4,20 +4,20 @@
 //! When each one's transmission begins is worked out as for a link of ours: at once, or when all before it are out.
 //! What is left to the kernel is which packet goes next, and which is dropped or marked.
 
-use crate::emulator::clock::Time;
-use crate::emulator::surroundings::Surroundings;
 use crate::error::Error;
 use crate::host::netlink::{Netlink, Qdisc};
 use crate::host::tun;
 use crate::kernel_qdisc::device::QdiscDevice;
 use crate::kernel_qdisc::kernel_draws::netem_seed;
-use crate::kernel_qdisc::pace::{self, Pace};
-use crate::kernel_qdisc::qdisc;
+use crate::kernel_qdisc::shaper_lag::{self, ShaperLag};
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::PacketInfo;
+use crate::surroundings::Surroundings;
+use crate::tc::qdisc;
+use crate::timing::clock::Time;
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
-use path::{DelayLine, Ecn, External, ExternalPort, Fate, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
+use path::{DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
 use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
 use scenario::units::Nanos;
 use std::io;
@@ -31,7 +31,7 @@ pub struct KernelLink {
     queue: QdiscDevice,
     waiting: QueueTracker,
     /// None where the discipline shapes too: then a packet is ready when it comes, however late that may be.
-    pace: Option<Pace>,
+    lag: Option<ShaperLag>,
     output: LinkOutput,
     channel: Option<Netem>,
 }
@@ -56,8 +56,8 @@ impl KernelLink {
                 return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
             }
         };
-        let tolerance = pace::tolerance(rate, mtu);
-        let shaper = qdisc::htb_class(rate, rate, pace::ahead(time, tolerance), mtu, 0);
+        let tolerance = shaper_lag::tolerance(rate, mtu);
+        let shaper = qdisc::htb_class(rate, rate, shaper_lag::ahead(time, tolerance), mtu, 0);
         let queue =
             QdiscDevice::new(mtu, |netlink| shape(netlink, &shaper, &discipline)).map_err(|why| refused(why, key))?;
         let (channel, link) = match scenario.emulator {
@@ -69,8 +69,8 @@ impl KernelLink {
             }
         };
         let output = LinkOutput::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
-        let pace = (!is_shaper(&link.queue)).then(|| Pace::new(tolerance));
-        Ok(KernelLink { queue, waiting: QueueTracker::default(), pace, output, channel })
+        let lag = (!is_shaper(&link.queue)).then(|| ShaperLag::new(tolerance));
+        Ok(KernelLink { queue, waiting: QueueTracker::default(), lag, output, channel })
     }
 
     /// Where packets come out.
@@ -92,7 +92,7 @@ impl KernelLink {
             let stats = &mut self.output.stats;
             let left = self.waiting.leave(packet, |entry| {
                 stats.dropped(entry.at);
-                gone.push(Gone { id: entry.transit.id, fate: Fate::Dropped });
+                gone.push(Gone { id: entry.transit.id, reason: DropReason::Queue });
             });
             let Some(Entry { at: arrival, transit, .. }) = left else { continue };
             let info = packets.get_mut(transit.id);
@@ -103,7 +103,7 @@ impl KernelLink {
             let ready = self.ready(now, arrival.max(self.output.free_at()), &mut around.lateness);
             let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
             if lost {
-                gone.push(Gone { id: transit.id, fate: Fate::Lost });
+                gone.push(Gone { id: transit.id, reason: DropReason::Channel });
             }
         }
         match &mut self.channel {
@@ -114,8 +114,8 @@ impl KernelLink {
 
     /// When the packet that was read at `now` is the transmitter's, for which it is free at `free_at`.
     fn ready(&mut self, now: Nanos, free_at: Nanos, lateness: &mut Histogram) -> Nanos {
-        match &mut self.pace {
-            Some(pace) => pace.ready(now, free_at, lateness),
+        match &mut self.lag {
+            Some(lag) => lag.ready(now, free_at, lateness),
             None => free_at.max(now),
         }
     }
@@ -159,7 +159,7 @@ impl External<PacketInfo, Surroundings> for KernelLink {
             Ok(true) => self.waiting.enter(&packet[tun::HEADER..], now, transit),
             Ok(false) => {
                 self.output.stats.dropped(now);
-                gone.push(Gone { id: transit.id, fate: Fate::Dropped });
+                gone.push(Gone { id: transit.id, reason: DropReason::Queue });
             }
             Err(error) => around.fail(error),
         }
@@ -228,7 +228,7 @@ impl Netem {
         while let Some(length) = self.device.read(buffer)? {
             let left = self.tracker.leave(&buffer[tun::HEADER..length], |entry| {
                 stats.lost(entry.at);
-                gone.push(Gone { id: entry.transit.id, fate: Fate::Lost });
+                gone.push(Gone { id: entry.transit.id, reason: DropReason::Channel });
             });
             let Some(Entry { at, transit, .. }) = left else { continue };
             packets.get_mut(transit.id).slot = around.buffers.put(buffer);

@@ -4,7 +4,7 @@
 //! the kernel's. The native layout follows from the declaration: members in their order, each at the next place that
 //! suits it, bit-fields as plain members.
 
-use super::types::{Member, Type};
+use super::types::{BtfMember, Type};
 use mechanism::replay;
 
 /// One number of both.
@@ -49,9 +49,9 @@ impl Layout {
     ///
     /// # Panics
     /// If `mechanism::sock` has none where the declaration puts one.
-    pub(super) fn members(&self) -> Vec<replay::Member> {
+    pub(super) fn members(&self) -> Vec<replay::SockMember> {
         let member = |Field { path, offset, size, .. }: &Field| {
-            let member = replay::Member::new(path.as_str(), *offset, *size);
+            let member = replay::SockMember::new(path.as_str(), *offset, *size);
             member.unwrap_or_else(|| panic!("mechanism::sock has no {path} of {size} bytes at {offset}"))
         };
         self.fields.iter().map(member).collect()
@@ -95,7 +95,7 @@ fn walk(ours: &Type, kernel: &Type, bits: Option<usize>, at: Cursor, fields: &mu
     }
 }
 
-fn walk_members(ours: &[Member], kernel: &[Member], at: &Cursor, fields: &mut Vec<Field>) {
+fn walk_members(ours: &[BtfMember], kernel: &[BtfMember], at: &Cursor, fields: &mut Vec<Field>) {
     let separator = if at.path.is_empty() { "" } else { "." };
     let mut end = at.native;
     for member in ours {
@@ -114,7 +114,7 @@ fn walk_members(ours: &[Member], kernel: &[Member], at: &Cursor, fields: &mut Ve
 }
 
 /// The member of that name and where it begins, also in structures and unions without a name.
-fn find<'a>(members: &'a [Member], name: &str) -> Option<(usize, &'a Member)> {
+fn find<'a>(members: &'a [BtfMember], name: &str) -> Option<(usize, &'a BtfMember)> {
     members.iter().find_map(|member| match &member.ty {
         Type::Structure { members, .. } if member.name.is_empty() => {
             find(members, name).map(|(bit, found)| (member.bit + bit, found))
@@ -162,8 +162,8 @@ mod tests {
         Type::Number { bytes, signed }
     }
 
-    fn member(name: &str, bit: usize, bits: Option<usize>, ty: Type) -> Member {
-        Member { name: name.into(), bit, bits, ty }
+    fn member(name: &str, bit: usize, bits: Option<usize>, ty: Type) -> BtfMember {
+        BtfMember { name: name.into(), bit, bits, ty }
     }
 
     /// Ours: a flag, an array, a wide counter, one that the kernel does not have. The kernel's: another order, the flag

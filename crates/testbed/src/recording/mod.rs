@@ -4,22 +4,24 @@
 
 mod layout;
 mod pairs;
+mod snapshot;
 mod types;
 mod windows;
 
 use crate::controls::{self, GroupControl};
-use crate::emulator::clock::Time;
 use crate::error::Error;
 use crate::run::run_with;
+use crate::timing::clock::Time;
 use layout::Layout;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{MapCore, MapHandle, Object, RingBufferBuilder};
 use mechanism::Library;
-use mechanism::replay::{Event, HelperResults, Recording};
+use mechanism::replay::{HelperResults, RecordedCall, Recording};
 use mechanism::sock::{AckSample, RateSample, TcpSock};
 use pairs::{Call, Pairs};
 use scenario::model::Scenario;
 use scenario::records::{Options, Outcome, Progress};
+use snapshot::{SAMPLE_BYTES, SOCK_BYTES, Snapshot};
 use std::cell::RefCell;
 use std::mem::offset_of;
 use std::path::Path;
@@ -29,26 +31,6 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use types::Type;
 pub use windows::{run_windows, window_events};
-
-const NAME_BYTES: usize = 32;
-const SAMPLE_BYTES: usize = 128;
-const SOCK_BYTES: usize = 3072;
-
-/// `struct unbloat_snapshot`.
-#[repr(C)]
-#[derive(Clone)]
-struct Snapshot {
-    socket: u64,
-    phase: u64,
-    lost: u64,
-    jiffies_per_second: u64,
-    helper_results: [u64; 3],
-    arguments: [u64; 3],
-    result: u64,
-    program: [u8; NAME_BYTES],
-    sample: [u8; SAMPLE_BYTES],
-    sock: [u8; SOCK_BYTES],
-}
 
 /// Runs `scenario` as [`crate::run`] does, its controls compiled from `algorithms` to record; also gives each group's
 /// calls, by group.
@@ -167,20 +149,6 @@ impl Reader {
     }
 }
 
-impl Snapshot {
-    fn of(bytes: &[u8]) -> Result<Box<Snapshot>, String> {
-        if bytes.len() != size_of::<Snapshot>() {
-            return Err(format!("a snapshot has {} bytes, not {}", bytes.len(), size_of::<Snapshot>()));
-        }
-        // SAFETY: there are as many bytes, and all of them are values of integers.
-        Ok(Box::new(unsafe { bytes.as_ptr().cast::<Snapshot>().read_unaligned() }))
-    }
-
-    fn name(&self) -> String {
-        String::from_utf8_lossy(self.program.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
-    }
-}
-
 /// The structures that a snapshot holds.
 struct Layouts {
     sock: Layout,
@@ -213,9 +181,9 @@ impl Layouts {
         })
     }
 
-    fn event(&self, Call { before, after, follows_gap }: &Call) -> Event {
+    fn event(&self, Call { before, after, follows_gap }: &Call) -> RecordedCall {
         let [ns, jiffies, random] = before.helper_results;
-        Event {
+        RecordedCall {
             socket: before.socket,
             program: before.name(),
             helper_results: HelperResults { ns, jiffies, random },

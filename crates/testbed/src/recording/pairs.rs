@@ -1,6 +1,6 @@
 //! The two snapshots that one call of a control leaves.
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use std::collections::HashMap;
 
 const BEFORE: u64 = 0;

@@ -13,14 +13,14 @@ pub(super) enum Type {
     /// So many of one type.
     Array { element: Box<Type>, count: usize },
     /// A structure or union, in bytes.
-    Structure { bytes: usize, members: Vec<Member> },
+    Structure { bytes: usize, members: Vec<BtfMember> },
     /// What holds no numbers: pointers.
     Other,
 }
 
 /// A member of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub(super) struct BtfMember {
     /// Empty if the structure embeds another's members.
     pub(super) name: String,
     /// Where it begins.
@@ -69,7 +69,7 @@ fn read_composite(btf: &Btf, composite: Composite) -> Type {
             MemberAttr::BitField { size, offset } => (offset, (size > 0).then_some(size.into())),
         };
         let name = member.name.unwrap_or_default().to_string_lossy().into_owned();
-        Member { name, bit: bit as usize, bits, ty: read(btf, member.ty) }
+        BtfMember { name, bit: bit as usize, bits, ty: read(btf, member.ty) }
     });
     Type::Structure { bytes: composite.size(), members: members.collect() }
 }

@@ -2,9 +2,9 @@
 
 use super::map_of;
 use crate::controls::{self, GroupControl};
-use crate::emulator::clock::Time;
 use crate::error::Error;
 use crate::run::run_with;
+use crate::timing::clock::Time;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
 use mechanism::Library;
 use mechanism::replay_windows::WindowEvent;

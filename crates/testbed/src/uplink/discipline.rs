@@ -1,12 +1,12 @@
 //! The disciplines of a host's device, as the kernel has them.
 
-use crate::emulator::clock::Time;
 use crate::host::netlink::{Netlink, Qdisc};
 use crate::host::tun;
 use crate::kernel::{BANDS_HANDLE, band_classes};
 pub use crate::kernel_qdisc::kernel_link::refused;
-use crate::kernel_qdisc::pace;
-use crate::kernel_qdisc::qdisc::{fifo, htb, htb_class, of_scenario, prio, sockets_fifo};
+use crate::kernel_qdisc::shaper_lag;
+use crate::tc::qdisc::{fifo, htb, htb_class, of_scenario, prio, sockets_fifo};
+use crate::timing::clock::Time;
 use netlink_packet_route::tc::TcHandle;
 use scenario::model::{KernelQueue, Limit, Link, ParameterValue, Queue, Service};
 use scenario::queue::{self, Cake, Codel, Discipline, FqCodel, PfifoFast};
@@ -34,7 +34,7 @@ fn banded(queue: &Queue) -> Option<(u32, u32)> {
 /// How late the shaper may be before a link, with packets of up to `mtu` bytes.
 pub fn tolerance(link: &Link, mtu: u32) -> Nanos {
     match link.service {
-        Service::Rate(rate) => pace::tolerance(rate, mtu),
+        Service::Rate(rate) => shaper_lag::tolerance(rate, mtu),
         _ => Nanos::ZERO,
     }
 }
@@ -50,7 +50,7 @@ pub fn give(netlink: &Netlink, link: &Link, mtu: u32, time: Time, small_queues: 
         (false, Some(Limit::Packets(packets))) => sockets_fifo(Some(packets)),
         (false, _) => sockets_fifo(None),
     };
-    let ahead = pace::ahead(time, tolerance(link, mtu));
+    let ahead = shaper_lag::ahead(time, tolerance(link, mtu));
     match banded(&link.queue) {
         Some((bands, limit)) => {
             let room = queue(Some(Limit::Packets(limit.into())));

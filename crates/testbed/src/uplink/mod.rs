@@ -8,11 +8,11 @@
 mod discipline;
 pub mod port;
 
-use crate::emulator::clock::Time;
 use crate::error::Error;
 use crate::host::netlink::Netlink;
 use crate::host::{Host, tun};
 use crate::kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, SendBuffers, Stamp, StampReader};
+use crate::timing::clock::Time;
 use mechanism::Library;
 use nix::net::if_::if_nametoindex;
 use scenario::model::{self, CcSource, CongestionControl, Limit, Link, Scenario};

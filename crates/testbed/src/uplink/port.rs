@@ -1,12 +1,12 @@
 //! What stands behind the queue of a host's device: transmitter and channel. A packet comes when its transmission
 //! begins.
 
-use crate::emulator::surroundings::Surroundings;
-use crate::kernel_qdisc::pace::Pace;
+use crate::kernel_qdisc::shaper_lag::ShaperLag;
 use crate::packet::PacketInfo;
+use crate::surroundings::Surroundings;
 use crate::uplink::{HostQueue, discipline};
 use measure::LinkSample;
-use path::{Ecn, External, ExternalPort, Fate, Gone, LinkOutput, Packet, Pool, Transit};
+use path::{DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, Packet, Pool, Transit};
 use scenario::model::{Link, Scenario};
 use scenario::units::Nanos;
 use std::io;
@@ -15,7 +15,7 @@ use std::io;
 pub struct UplinkPort {
     output: LinkOutput,
     warmup: Nanos,
-    pace: Pace,
+    lag: ShaperLag,
     /// The queue before it; none before there are hosts.
     queue: Option<HostQueue>,
     /// Packets that the queue had dropped when the warm-up ended.
@@ -28,8 +28,8 @@ impl UplinkPort {
         let Scenario { seed, warmup, duration, .. } = *scenario;
         let output = LinkOutput::new(link, seed, purpose, warmup, duration);
         let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);
-        let pace = Pace::new(discipline::tolerance(link, mtu));
-        UplinkPort { output, warmup, pace, queue: None, dropped_before: None }
+        let lag = ShaperLag::new(discipline::tolerance(link, mtu));
+        UplinkPort { output, warmup, lag, queue: None, dropped_before: None }
     }
 
     /// Puts it behind a queue.
@@ -97,14 +97,14 @@ impl External<PacketInfo, Surroundings> for UplinkPort {
         let info = packets.get(transit.id);
         let arrival = self.arrival(now, around.buffers.bytes(info));
         let could_begin = arrival.max(self.output.free_at());
-        let ready = self.pace.ready(now, could_begin, &mut around.lateness);
+        let ready = self.lag.ready(now, could_begin, &mut around.lateness);
         if info.ecn() == Ecn::Ce {
             // No sender does that.
             self.output.stats.marked(arrival);
         }
         let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
         if lost {
-            gone.push(Gone { id: transit.id, fate: Fate::Lost });
+            gone.push(Gone { id: transit.id, reason: DropReason::Channel });
         }
     }
 

@@ -13,11 +13,10 @@ use mechanism::Library;
 use mechanism::replay::{Callback, Recording, Replay};
 use mechanism::sock::{TcpSock, ca_event, ca_state};
 use scenario::model::{CcSource, CongestionControl, Scenario};
-use scenario::records::Moment;
+use scenario::records::ProgressUpdate;
+use scenarios::ALGORITHMS;
 use std::ops::ControlFlow;
 use std::path::Path;
-
-const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
 /// Calls on acknowledgements in a recording.
 const LEAST_ACKS: usize = 50;
@@ -91,7 +90,7 @@ fn every_control_agrees(scenario: &Scenario, check: impl Fn(&Story) -> bool) -> 
 
 /// One recording for each group.
 fn recorded(scenario: &Scenario) -> Vec<Recording> {
-    let mut go_on = |_: Moment| ControlFlow::Continue(());
+    let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
     let (_, recordings) =
         testbed::recording::run(scenario, Path::new(ALGORITHMS), &mut go_on).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(recordings.len(), scenario.flows.len());

@@ -6,6 +6,9 @@ use scenario::model::{CcSource, Scenario, Service, Trace};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+/// The sources of all controls.
+pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
+
 /// What the link carries for each control.
 const SHARE_KBIT: usize = 2500;
 /// The same in full packets a second.
@@ -71,7 +74,7 @@ pub fn only(name: &str, mut scenario: Scenario) -> Scenario {
 /// All that a kernel can take.
 fn controls() -> Vec<String> {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
-    NAMES.get_or_init(|| Library::open(super::ALGORITHMS).loadable_names().expect("all compile")).clone()
+    NAMES.get_or_init(|| Library::open(ALGORITHMS).loadable_names().expect("all compile")).clone()
 }
 
 fn every_control(name: &str, seconds: u32, link: &str, flow: &str) -> Scenario {
@@ -106,7 +109,7 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
 /// A built-in that goes by one-way delays is soon down to a packet or two beside the others: it has the link to itself
 /// for a second.
 fn gives_way(control: &str) -> bool {
-    let source = Path::new(super::ALGORITHMS).join(format!("congestion/{control}.bpf.c"));
+    let source = Path::new(ALGORITHMS).join(format!("congestion/{control}.bpf.c"));
     std::fs::read_to_string(source).is_ok_and(|text| text.contains("one_way_delay.h"))
 }
 

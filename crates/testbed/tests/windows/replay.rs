@@ -3,13 +3,13 @@
 use super::segments::ALGORITHMS;
 use mechanism::replay_windows::WindowReplay;
 use scenario::model::Scenario;
-use scenario::records::Moment;
+use scenario::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A flow for each window controller, over a queue that grows and, where nothing holds it back, overflows.
 fn every_controller() -> Scenario {
-    let names = mechanism::Library::open(ALGORITHMS).names_of(mechanism::Kind::WindowController);
+    let names = mechanism::Library::open(ALGORITHMS).names_of(mechanism::MechanismKind::WindowController);
     let groups = names.iter().map(|name| format!("[[flows]]\ncc = \"cubic\"\nreceiver = \"{name}\"\n"));
     let groups: String = groups.collect();
     let text = format!(
@@ -23,7 +23,7 @@ fn every_controller() -> Scenario {
 #[test]
 fn the_native_build_answers_what_the_kernel_s_did() {
     let scenario = every_controller();
-    let mut go_on = |_: Moment| ControlFlow::Continue(());
+    let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
     let recorded = testbed::recording::run_windows(&scenario, Path::new(ALGORITHMS), &mut go_on);
     let (_, recordings) = recorded.unwrap_or_else(|error| panic!("{error}"));
     for (group, events) in scenario.flows.iter().zip(&recordings) {

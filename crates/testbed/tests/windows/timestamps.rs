@@ -3,7 +3,7 @@
 use super::segments::{
     ACK, ALGORITHMS, Programs, Segment, ends, on_a_router, read, receiver, recording_on_a_router, timestamps,
 };
-use mechanism::{Kind, Library};
+use mechanism::{Library, MechanismKind};
 use std::time::Duration;
 use testbed::recording::window_events;
 
@@ -16,7 +16,7 @@ const WAIT: Duration = Duration::from_millis(20);
 #[test]
 fn a_connection_without_timestamps_keeps_its_window() {
     let (near, far) = ends(1);
-    for name in Library::open(ALGORITHMS).names_of(Kind::WindowController) {
+    for name in Library::open(ALGORITHMS).names_of(MechanismKind::WindowController) {
         let loaded = on_a_router(&receiver(&name, &[]));
         let programs = Programs::of(&loaded);
         programs.connect(1);

@@ -85,7 +85,7 @@ def over_time(
     `what` says whose lines they are, `unit` in which, and `how` goes to what draws a line.
     """
     drawn = list(lines)
-    names = bands(axes, drawn, what) if len(drawn) > MANY else single_lines(axes, drawn, **how)
+    names = bands(axes, drawn, what) if is_crowd(drawn) else single_lines(axes, drawn, **how)
     high = axes.get_ylim()[1]
     top = max((high, *(mark.height * 1.04 for mark in marks if mark.height <= 2.5 * high)))
     axes.set_ylim(0, top)
@@ -104,6 +104,12 @@ def over_time(
         style: Style = {"ha": "right", "va": "top", "color": GREY, "fontsize": size.small}
         axes.text(0.995, 0.985, "\n".join(above), transform=axes.transAxes, **style)
     write(axes, names, size, rows)
+
+
+def is_crowd(lines: Sequence[Line]) -> bool:
+    """Return whether there are too many lines to name each, or some with names of their own look the same."""
+    looks = {(line.hue, line.dash) for line in lines}
+    return len(lines) > MANY or len({line.label for line in lines}) > len(looks)
 
 
 def single_lines(axes: Axes, lines: Sequence[Line], **how: Any) -> list[Name]:

@@ -9,12 +9,14 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from unbloat._core import InputError
-from unbloat.report.figures.style import COLOURS, GREY, HALO, Size, Style, small
+from unbloat.report.figures.style import COLOURS, GREY, HALO, Size, Style, columns_of, small
 from unbloat.results.record import Record
 
 Node = Mapping[str, Any]
 LARGEST = 26
 """Diameter of the largest circle, in widths of a line."""
+WIDEST = 14
+"""Letters of a node's name and goodput with a blank on either side; in less room one stands below the other."""
 
 
 def draw(records: Sequence[Record], name: str, axes: Axes, size: Size) -> None:
@@ -24,17 +26,19 @@ def draw(records: Sequence[Record], name: str, axes: Axes, size: Size) -> None:
     overflows = {node["node"]: _overflows(records, node) for node in nodes}
     heights = rows_of(nodes)
     most = max(filter(None, goodputs.values()), default=1.0)
+    deepest = max(node["hops"] for node in nodes)
+    between = " " * 2 if size.letters(columns_of(axes)) >= WIDEST * (deepest + 1) else "\n"
     for node in nodes:
         place = (node["hops"], heights[node["node"]])
         if node["parent"] is not None:
             parent = (node["hops"] - 1, heights[node["parent"]])
             axes.plot(*zip(place, parent, strict=True), color=GREY, linewidth=0.8 * size.line, zorder=1)
-        _node(axes, place, node["node"], goodputs[node["node"]], overflows[node["node"]], most, size)
-    deepest = max(node["hops"] for node in nodes)
+        _node(axes, place, node["node"], goodputs[node["node"]], overflows[node["node"]], most, between, size)
     axes.set_xlim(-0.4, deepest + 0.6)
     axes.set_ylim(max(heights.values()) + 0.8, -0.8)
     axes.set_xticks(range(deepest + 1))
     axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
     axes.grid(visible=False)
     dropped = ", and packets that the node's queue dropped" if any(drops >= 1 for drops in overflows.values()) else ""
     axes.set_xlabel(f"hops from the border router; goodput in kbit/s{dropped}")
@@ -95,12 +99,19 @@ def _overflows(records: Sequence[Record], node: Node) -> float:
 
 
 def _node(
-    axes: Axes, place: tuple[float, float], name: str, goodput: float | None, drops: float, most: float, size: Size
+    axes: Axes,
+    place: tuple[float, float],
+    name: str,
+    goodput: float | None,
+    drops: float,
+    most: float,
+    between: str,
+    size: Size,
 ) -> None:
     share = (goodput / most) ** 0.5 if goodput else 0.15
     hue = GREY if goodput is None else COLOURS[0]
     axes.plot(*place, "o", color=hue, alpha=0.75, markersize=max(share * LARGEST * size.line * 0.6, 3), zorder=2)
-    told = name if goodput is None else f"{name}  {goodput:.2f}"
+    told = name if goodput is None else f"{name}{between}{goodput:.2f}"
     told += f", {drops:.0f} dropped" if drops >= 1 else ""
     words: Style = {"fontsize": small(axes), "path_effects": HALO, "zorder": 3, "ha": "center", "va": "top"}
     axes.annotate(told, place, xytext=(0, -0.32 * LARGEST * size.line), textcoords="offset points", **words)

@@ -193,9 +193,12 @@ def _product_packets(path: names.Path) -> float | None:
 
 
 def capacity(results: Results, axes: Axes) -> None:
-    """Shade what a link whose rate varies could have carried, where all runs had the same one."""
+    """Shade what a link whose rate varies could have carried, where all runs had the same one.
+
+    Neighbours in a mesh share their radio, so what one of its links could carry says nothing.
+    """
     table = results.series("links")
-    if "capacity_mbps" not in table:
+    if "capacity_mbps" not in table or any(record.run.get("nodes") for record in results.records):
         return
     bottleneck = Bottlenecks.of(results.records).link(results.records[0].run)["link"]
     runs = [part for _, part in table[table["link"] == bottleneck].groupby("run", sort=True)]

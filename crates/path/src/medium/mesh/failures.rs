@@ -1,45 +1,12 @@
-//! Nodes that go down and come up again, and the trees that follow.
+//! What a mesh does when nodes go down and come up again.
 
-use super::{Event, Mesh, Ways};
+use super::changes::Change;
+use super::{Mesh, NodeEvent, Routing};
 use crate::medium::members::Members;
 use crate::packet::{Packet, Pool};
-use scenario::mesh::{self, DutyCycle};
+use scenario::mesh::DutyCycle;
 use scenario::units::Nanos;
 use std::cmp::Reverse;
-
-/// What happens to a mesh.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    /// A node goes down.
-    Down(usize),
-    /// It is back.
-    Up(usize),
-    /// The others have found that out: another tree, by its nodes' parents.
-    Tree(Vec<Option<usize>>),
-}
-
-impl Change {
-    /// Does it happen to this node?
-    fn is_of(&self, node: usize) -> bool {
-        matches!(self, Change::Down(one) | Change::Up(one) if *one == node)
-    }
-}
-
-/// All that will happen, the next last.
-pub(super) fn plan(model: &mesh::Mesh) -> Vec<(Nanos, Change)> {
-    let of_node = |(number, node): (usize, &mesh::Node)| {
-        let both = |outage: &scenario::impairments::Outage| {
-            [(outage.at, Change::Down(number)), (outage.end(), Change::Up(number))]
-        };
-        node.down.iter().flat_map(both).collect::<Vec<_>>()
-    };
-    let mut plan: Vec<_> = model.nodes.iter().enumerate().flat_map(of_node).collect();
-    plan.extend(model.later_trees().into_iter().map(|tree| (tree.since, Change::Tree(tree.parents))));
-    // Of one time in this order: who is down just until another outage begins is down all the time.
-    plan.sort_by_key(|(at, change)| (*at, matches!(change, Change::Down(_))));
-    plan.reverse();
-    plan
-}
 
 impl Mesh {
     /// The next change of the plan. A node that is transmitting goes down behind its frame.
@@ -71,7 +38,7 @@ impl Mesh {
     fn go_down<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         self.air.stop_listening(node);
         let outgoing = self.nodes[node].go_down(now);
-        for event in [Event::Send, Event::Answer, Event::Turn] {
+        for event in [NodeEvent::Send, NodeEvent::Answer, NodeEvent::Turn] {
             self.set_event(node, event, Nanos::NEVER);
         }
         if let Some(outgoing) = outgoing.filter(|outgoing| !outgoing.has_come()) {
@@ -91,13 +58,13 @@ impl Mesh {
         {
             let one = &mut self.nodes[node];
             (one.awake_until, one.wakes_at) = (now + listens_for, now + interval);
-            self.set_event(node, Event::Turn, now + listens_for);
+            self.set_event(node, NodeEvent::Turn, now + listens_for);
         }
     }
 
     fn follow(&mut self, parents: &[Option<usize>], members: &mut Members) {
-        self.ways.follow(parents);
-        for (member, hop) in self.ways.members().filter(|(member, _)| !Ways::is_up(*member)) {
+        self.routing.follow(parents);
+        for (member, hop) in self.routing.members().filter(|(member, _)| !Routing::is_up(*member)) {
             members.moves_to(member, hop.from);
         }
     }

@@ -18,35 +18,36 @@
 //! with the sender's frame, because the receiver would know it by its sequence number.
 
 mod air;
+mod changes;
 mod failures;
 mod node;
 mod relayed;
+mod routing;
 #[cfg(test)]
 mod tests;
-mod ways;
 
 use super::access_control::AccessControl;
 use super::member::MemberId;
 use super::members::Members;
 use crate::channel::Transit;
 use crate::packet::{Packet, PacketId, Pool};
-use crate::{Agenda, Rng, rng};
+use crate::{EventQueue, Rng, rng};
 use air::Air;
-use failures::Change;
+use changes::Change;
 use node::{Answer, Node, Outgoing, State};
+use routing::Routing;
 use scenario::mesh::{Csma, DutyCycle, Hop, frames, radio};
 use scenario::units::Nanos;
 use scenario::{mesh, records, stream};
-use ways::Ways;
 
 /// Who transmits when, and what of it arrives.
 pub struct Mesh {
     model: mesh::Mesh,
-    ways: Ways,
+    routing: Routing,
     nodes: Vec<Node>,
     air: Air,
     /// By the number of an event: when each node has something to do, and last the next change of the plan.
-    events: Agenda,
+    events: EventQueue,
     /// What will happen to nodes, the next last.
     plan: Vec<(Nanos, Change)>,
     #[cfg(test)]
@@ -55,7 +56,7 @@ pub struct Mesh {
 
 /// What a node has to do, each at a time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
+enum NodeEvent {
     /// To go on with what it sends.
     Send = 0,
     /// To begin or end the acknowledgement that it owes.
@@ -85,11 +86,11 @@ impl Mesh {
         let count = model.nodes.len();
         let purpose = |node: usize| stream::MESH_BACK_OFF + (number << 16) + node as u64;
         let mut mesh = Mesh {
-            ways: Ways::new(model, hops),
+            routing: Routing::new(model, hops),
             nodes: (0..count).map(|node| Node::new(seed, purpose(node), from, to)).collect(),
             air: Air::new(&model.signals, rng(seed, stream::MESH_ERROR + number)),
-            events: Agenda::new(EVENTS * count as u32 + 1),
-            plan: failures::plan(model),
+            events: EventQueue::new(EVENTS * count as u32 + 1),
+            plan: changes::plan(model),
             model: model.clone(),
             #[cfg(test)]
             log: vec![],
@@ -104,11 +105,11 @@ impl Mesh {
         let Some(DutyCycle { interval, .. }) = self.model.duty_cycle else { return };
         for node in self.model.children().collect::<Vec<_>>() {
             self.fall_asleep(node, Nanos::ZERO);
-            self.set_event(node, Event::Turn, Nanos(scenario::up_to(interval.0 - 1, rng)));
+            self.set_event(node, NodeEvent::Turn, Nanos(scenario::up_to(interval.0 - 1, rng)));
         }
     }
 
-    fn set_event(&mut self, node: usize, event: Event, at: Nanos) {
+    fn set_event(&mut self, node: usize, event: NodeEvent, at: Nanos) {
         self.events.set(EVENTS * node as u32 + event as u32, at);
     }
 
@@ -135,36 +136,36 @@ impl Mesh {
         if one.is_asleep {
             (one.awake_until, one.wakes_at) = (now + listens_for, now + interval);
             self.wake_up(node, now);
-            return self.set_event(node, Event::Turn, now + listens_for);
+            return self.set_event(node, NodeEvent::Turn, now + listens_for);
         }
         if now < one.awake_until || !one.is_at_rest() || self.air.receives(node) {
             let later = one.awake_until.max(now + FALLS_ASLEEP_LATER);
-            return self.set_event(node, Event::Turn, later);
+            return self.set_event(node, NodeEvent::Turn, later);
         }
         while one.wakes_at <= now {
             one.wakes_at += interval;
         }
         let at = one.wakes_at;
         self.fall_asleep(node, now);
-        self.set_event(node, Event::Turn, at);
+        self.set_event(node, NodeEvent::Turn, at);
     }
 
     /// A node with nothing under way looks into its queue, which is its own by its number.
     fn look_into_queue<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         let Some(mut frame) = members.dequeue(now, node, packets) else {
-            return self.set_event(node, Event::Send, members.next_of(node, now));
+            return self.set_event(node, NodeEvent::Send, members.next_of(node, now));
         };
         // The tree may have changed while it waited.
-        let Some(member) = self.ways.next_member(frame.transit.id) else {
+        let Some(member) = self.routing.next_member(frame.transit.id) else {
             members.give_up(now, &frame);
             return self.rest(node, now, now, members);
         };
         frame.member = member;
-        let announcement = if self.model.announces_rate && !Ways::is_up(member) { frames::ANNOUNCEMENT } else { 0 };
+        let announcement = if self.model.announces_rate && !Routing::is_up(member) { frames::ANNOUNCEMENT } else { 0 };
         let bytes = frame.bytes + announcement;
         let outgoing = Outgoing {
             frame,
-            to: self.ways.hop(member).to,
+            to: self.routing.hop(member).to,
             bytes,
             fragment: 0,
             fragments: frames::count(bytes),
@@ -175,7 +176,7 @@ impl Mesh {
         self.nodes[node].outgoing = Some(outgoing);
         if self.nodes[node].is_asleep {
             self.wake_up(node, now);
-            self.set_event(node, Event::Turn, now + FALLS_ASLEEP_LATER);
+            self.set_event(node, NodeEvent::Turn, now + FALLS_ASLEEP_LATER);
         }
         self.begin_access(node, now);
     }
@@ -192,7 +193,7 @@ impl Mesh {
         one.state = State::BackOff;
         let periods = scenario::up_to(Csma::most_periods(one.exponent), &mut one.back_off);
         let assessed = Nanos(periods * radio::BACKOFF_PERIOD.0) + self.assessment();
-        self.set_event(node, Event::Send, now + assessed);
+        self.set_event(node, NodeEvent::Send, now + assessed);
     }
 
     /// How long a node assesses the channel: where frames are repeated, until no repetition can have escaped it.
@@ -205,7 +206,7 @@ impl Mesh {
         if !self.air.was_busy(node, now.since(self.assessment()), now) && self.nodes[node].answer.is_none() {
             self.nodes[node].state = State::Turnaround;
             self.air.stop_listening(node);
-            return self.set_event(node, Event::Send, now + radio::TURNAROUND);
+            return self.set_event(node, NodeEvent::Send, now + radio::TURNAROUND);
         }
         let Csma { max_be, max_backoffs, .. } = self.model.csma;
         let one = &mut self.nodes[node];
@@ -237,13 +238,13 @@ impl Mesh {
         members.get_mut(frame.member).transmits(now, end);
         let assessed = repeats_until.is_none().then_some(now - radio::TURNAROUND);
         self.start_on_air(now, end, node, to, assessed);
-        self.set_event(node, Event::Send, end);
+        self.set_event(node, NodeEvent::Send, end);
     }
 
     /// The end of its frame: the node that it is for answers if it has understood it.
     fn end_transmission<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &Pool<P>) {
         self.nodes[node].state = State::AckWait;
-        self.set_event(node, Event::Send, now + radio::ACK_WAIT);
+        self.set_event(node, NodeEvent::Send, now + radio::ACK_WAIT);
         let understood = self.air.ends(now, node);
         self.air.listen(node);
         let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
@@ -255,19 +256,19 @@ impl Mesh {
         let Outgoing { frame, to, .. } = *outgoing;
         if outgoing.has_come() && !had_come {
             self.notes(now, to, frame.member, packets.get(frame.transit.id));
-            self.ways.comes_to(frame.transit.id, to);
+            self.routing.comes_to(frame.transit.id, to);
             members.deliver(now, &frame);
         }
         self.nodes[to].answer = Some(Answer { to: node, is_sent: false });
         self.nodes[to].awake_until = now + AWAKE_AFTER_RECEPTION;
         self.air.stop_listening(to);
-        self.set_event(to, Event::Answer, now + radio::TURNAROUND);
+        self.set_event(to, NodeEvent::Answer, now + radio::TURNAROUND);
     }
 
     /// A packet has come to a node over a hop: data on its way up counts there. What comes down brings the rate that
     /// the border router announces, which is as old as the packet is; that counts for nothing beside the minute.
     fn notes<P: Packet>(&mut self, now: Nanos, node: usize, member: MemberId, packet: &P) {
-        if !Ways::is_up(member) {
+        if !Routing::is_up(member) {
             self.nodes[node].relayed.answer(now);
             self.nodes[node].heard_rate = self.nodes[self.model.border_router].relayed.mean_rate(now);
         } else if packet.carries_data() {
@@ -277,13 +278,13 @@ impl Mesh {
 
     /// A node has a packet to send, which is queued if there is a way for it.
     fn queue<P: Packet>(&mut self, now: Nanos, id: PacketId, members: &mut Members, packets: &Pool<P>) {
-        let (node, transit) = self.ways.place(id);
-        match self.ways.next_member(id).filter(|_| !self.nodes[node].is_down) {
+        let (node, transit) = self.routing.place(id);
+        match self.routing.next_member(id).filter(|_| !self.nodes[node].is_down) {
             Some(member) => {
                 members.enqueue(now, member, transit, packets);
                 self.arrived(now, member, members);
             }
-            None => members.lose(now, self.ways.entrance(id), id),
+            None => members.lose(now, self.routing.entrance(id), id),
         }
     }
 
@@ -296,7 +297,7 @@ impl Mesh {
     /// packet a second, as the border router has told it last, or else of those that the node itself forwards; 0 if
     /// there are none, or not for long enough.
     pub(super) fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
-        let node = &mut self.nodes[self.ways.hop(member).from];
+        let node = &mut self.nodes[self.routing.hop(member).from];
         if self.model.announces_rate { node.heard_rate } else { node.relayed.mean_rate(now) }
     }
 
@@ -308,10 +309,10 @@ impl Mesh {
             self.nodes[node].answer = Some(Answer { to, is_sent: true });
             self.nodes[node].counted.transmits(now, end);
             self.start_on_air(now, end, node, to, None);
-            return self.set_event(node, Event::Answer, end);
+            return self.set_event(node, NodeEvent::Answer, end);
         }
         self.nodes[node].answer = None;
-        self.set_event(node, Event::Answer, Nanos::NEVER);
+        self.set_event(node, NodeEvent::Answer, Nanos::NEVER);
         let understood = self.air.ends(now, node);
         if self.nodes[node].listens() {
             self.air.listen(node);
@@ -342,13 +343,13 @@ impl Mesh {
         if let Some(DutyCycle { interval, listens_for }) = self.model.duty_cycle {
             // It has received a short frame meanwhile, and answers that first.
             if owes_answer {
-                return self.set_event(node, Event::Send, now + BETWEEN_REPETITIONS);
+                return self.set_event(node, NodeEvent::Send, now + BETWEEN_REPETITIONS);
             }
             let until = *outgoing.repeats_until.get_or_insert(now + interval + listens_for);
             if now < until {
                 self.nodes[node].state = State::Turnaround;
                 self.air.stop_listening(node);
-                return self.set_event(node, Event::Send, now + radio::TURNAROUND);
+                return self.set_event(node, NodeEvent::Send, now + radio::TURNAROUND);
             }
         }
         (outgoing.retries, outgoing.repeats_until) = (outgoing.retries + 1, None);
@@ -377,7 +378,7 @@ impl Mesh {
     fn rest(&mut self, node: usize, now: Nanos, next: Nanos, members: &mut Members) {
         (self.nodes[node].state, self.nodes[node].rests_until) = (State::Idle, next);
         members.find_empty(now, node);
-        self.set_event(node, Event::Send, members.next_of(node, now).max(next));
+        self.set_event(node, NodeEvent::Send, members.next_of(node, now).max(next));
     }
 
     /// Puts a transmission on the air, before which the channel was assessed until `assessed`.
@@ -423,24 +424,24 @@ impl AccessControl for Mesh {
         members: &mut Members,
         packets: &Pool<P>,
     ) {
-        self.ways.enter(member, transit);
-        if !Ways::is_up(member) {
+        self.routing.enter(member, transit);
+        if !Routing::is_up(member) {
             self.nodes[self.model.border_router].relayed.answer(now);
         }
         self.queue(now, transit.id, members, packets);
     }
 
     fn goes_on(&self, id: PacketId) -> bool {
-        self.ways.goes_on(id)
+        self.routing.goes_on(id)
     }
 
     fn arrived(&mut self, now: Nanos, member: MemberId, members: &Members) {
-        let node = self.ways.hop(member).from;
+        let node = self.routing.hop(member).from;
         let one = &self.nodes[node];
         if one.state == State::Idle && one.outgoing.is_none() {
             let ready = members.next_of(node, now);
             let at = ready.max(one.rests_until);
-            self.set_event(node, Event::Send, at);
+            self.set_event(node, NodeEvent::Send, at);
         }
     }
 
@@ -455,8 +456,8 @@ impl AccessControl for Mesh {
         }
         let node = (source / EVENTS) as usize;
         match source % EVENTS {
-            event if event == Event::Answer as u32 => return self.answer(node, now, members),
-            event if event == Event::Turn as u32 => return self.turn(node, now),
+            event if event == NodeEvent::Answer as u32 => return self.answer(node, now, members),
+            event if event == NodeEvent::Turn as u32 => return self.turn(node, now),
             _ => {}
         }
         match self.nodes[node].state {

@@ -10,7 +10,7 @@ mod shaper;
 mod tin;
 
 use self::diffserv::{code_points, shares};
-use self::shaper::{Shaper, Wire};
+use self::shaper::{LinkLayer, Shaper};
 use self::tin::{Shared, Taken, Tin};
 use super::hash::Salt;
 use super::packets::Total;
@@ -42,7 +42,7 @@ impl Cake {
             .into_iter()
             .map(|share| Tin::new(rate.map(|rate| share.of(rate)), share.quantum, parameters.rtt, mtu))
             .collect();
-        let shaper = Shaper { pace: tins[0].pace, time_next_packet: 0, failsafe_next_packet: 0 };
+        let shaper = Shaper { rate_config: tins[0].rate_config, time_next_packet: 0, failsafe_next_packet: 0 };
         let salt = Salt::new(&mut rng);
         Cake {
             tins,
@@ -50,7 +50,11 @@ impl Cake {
             shared: Shared {
                 flow_mode: parameters.flowmode,
                 ingress: parameters.ingress,
-                wire: Wire { overhead: parameters.overhead as i64, mpu: parameters.mpu as i64, atm: parameters.atm },
+                wire: LinkLayer {
+                    overhead: parameters.overhead as i64,
+                    mpu: parameters.mpu as i64,
+                    atm: parameters.atm,
+                },
                 shaper,
                 salt,
                 total: Total::default(),
@@ -93,7 +97,7 @@ impl Cake {
     /// The tin to serve.
     #[inline]
     fn choose_tin(&mut self, now: Nanos) -> Option<usize> {
-        if self.shared.shaper.pace.is_none() { self.tin_in_turn() } else { self.tin_by_schedule(now) }
+        if self.shared.shaper.rate_config.is_none() { self.tin_in_turn() } else { self.tin_by_schedule(now) }
     }
 
     /// With a shaper: of the tins that are within their rate the last one, which is the most urgent; else the one that

@@ -2,24 +2,25 @@
 
 use scenario::queue::Atm;
 
-/// Nanoseconds a byte, as a fraction of a power of two.
+/// Nanoseconds a byte, as a fraction of a power of two (`psched_ratecfg` of the kernel).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct RateConfig {
     ns: u64,
     shift: u32,
 }
 
-impl Pace {
+impl RateConfig {
     /// That of so many bytes a second, in at most 34 bits.
-    pub(super) fn new(bytes_per_second: u64) -> Pace {
+    pub(super) fn new(bytes_per_second: u64) -> RateConfig {
         const LEAST_RATE: u64 = 64;
         const BITS: u32 = 34;
-        let mut pace = Pace { ns: (1_000_000_000 << BITS) / bytes_per_second.max(LEAST_RATE), shift: BITS };
-        while pace.ns >> BITS > 0 {
-            pace.ns >>= 1;
-            pace.shift -= 1;
+        let mut rate_config =
+            RateConfig { ns: (1_000_000_000 << BITS) / bytes_per_second.max(LEAST_RATE), shift: BITS };
+        while rate_config.ns >> BITS > 0 {
+            rate_config.ns >>= 1;
+            rate_config.shift -= 1;
         }
-        pace
+        rate_config
     }
 
     #[inline]
@@ -30,13 +31,13 @@ impl Pace {
 
 /// What packets are on the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Wire {
+pub(super) struct LinkLayer {
     pub(super) overhead: i64,
     pub(super) mpu: i64,
     pub(super) atm: Atm,
 }
 
-impl Wire {
+impl LinkLayer {
     #[inline]
     pub(super) fn bytes(&self, ip_bytes: u32) -> u64 {
         let bytes = (ip_bytes as i64 + self.overhead).max(self.mpu).max(0) as u64;
@@ -53,7 +54,7 @@ impl Wire {
 /// The shaper of all tins together.
 #[derive(Clone, Debug)]
 pub(super) struct Shaper {
-    pub(super) pace: Option<Pace>,
+    pub(super) rate_config: Option<RateConfig>,
     pub(super) time_next_packet: u64,
     /// The same without what was dropped, at two thirds of the rate: dropping never holds everything back for ever.
     pub(super) failsafe_next_packet: u64,
@@ -68,8 +69,8 @@ impl Shaper {
 
     #[inline]
     pub(super) fn charge(&mut self, bytes: u64, dropped: bool) {
-        let Some(pace) = self.pace else { return };
-        let time = pace.time(bytes);
+        let Some(rate_config) = self.rate_config else { return };
+        let time = rate_config.time(bytes);
         self.time_next_packet += time;
         if !dropped {
             self.failsafe_next_packet += time + (time >> 1);
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_as_long_as_on_the_wire() {
-        let wire = |overhead, mpu, atm| Wire { overhead, mpu, atm };
+        let wire = |overhead, mpu, atm| LinkLayer { overhead, mpu, atm };
         assert_eq!(wire(0, 0, Atm::Noatm).bytes(1500), 1500);
         assert_eq!(wire(18, 64, Atm::Noatm).bytes(40), 64);
         // 1544 bytes are 33 cells; a bare acknowledgement's 84 bytes are two.

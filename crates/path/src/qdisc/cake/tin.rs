@@ -1,6 +1,6 @@
 //! A tin of CAKE: flows that take turns so that hosts get equal shares (DRR++), each with COBALT.
 
-use super::shaper::{Pace, Shaper, Wire};
+use super::shaper::{LinkLayer, RateConfig, Shaper};
 use crate::Rng;
 use crate::qdisc::Skb;
 use crate::qdisc::chains::Chains;
@@ -80,7 +80,7 @@ pub(super) struct Tin {
     bulk: u64,
     sparse: u64,
     decaying: u64,
-    pub(super) pace: Option<Pace>,
+    pub(super) rate_config: Option<RateConfig>,
     pub(super) time_next_packet: u64,
     /// Its share where nothing is shaped.
     pub(super) quantum: i64,
@@ -91,9 +91,9 @@ pub(super) struct Tin {
 impl Tin {
     /// One of so many bytes a second, without a bound if none, and with this share of what is not shaped.
     pub(super) fn new(rate: Option<u64>, quantum: u64, rtt: Nanos, mtu: u32) -> Tin {
-        let pace = rate.map(Pace::new);
+        let rate_config = rate.map(RateConfig::new);
         let target = Nanos::from_micros((rtt.as_micros() / TARGET_SHARE).max(1)).0;
-        let mtu_time = pace.map_or(0, |pace| pace.time(mtu as u64));
+        let mtu_time = rate_config.map_or(0, |rate_config| rate_config.time(mtu as u64));
         let own_target = target.max(mtu_time * 3 / 2);
         let interval = (rtt.0 + own_target - target).max(2 * own_target);
         Tin {
@@ -107,7 +107,7 @@ impl Tin {
             bulk: 0,
             sparse: 0,
             decaying: 0,
-            pace,
+            rate_config,
             time_next_packet: 0,
             quantum: quantum as i64,
             deficit: 0,
@@ -293,8 +293,8 @@ impl Tin {
 
     #[inline]
     pub(super) fn advance_shapers(&mut self, now: Nanos, bytes: u64, shared: &mut Shared, dropped: bool) {
-        if let Some(pace) = self.pace {
-            let time = pace.time(bytes);
+        if let Some(rate_config) = self.rate_config {
+            let time = rate_config.time(bytes);
             if self.time_next_packet < now.0 {
                 self.time_next_packet += time;
             } else {
@@ -318,7 +318,7 @@ pub(super) enum Taken {
 pub(super) struct Shared {
     pub(super) flow_mode: FlowMode,
     pub(super) ingress: bool,
-    pub(super) wire: Wire,
+    pub(super) wire: LinkLayer,
     pub(super) shaper: Shaper,
     pub(super) salt: Salt,
     pub(super) total: Total,

@@ -3,7 +3,7 @@
 use super::TestPacket;
 use path::medium::{Medium, Member, MemberId, Members, Step, lte};
 use path::qdisc::DeviceRing;
-use path::{Fate, Pool, Transit, qdisc};
+use path::{DropReason, Pool, Transit, qdisc};
 use proptest::prelude::*;
 use scenario::impairments::Impairments;
 use scenario::lte::{Bandwidth, Cell, Cqi, Direction, Harq, PACKET_HEADER, Scheduling};
@@ -80,8 +80,8 @@ impl Air {
     fn bury(&mut self, gone: &mut Vec<path::Gone>) {
         for gone in gone.drain(..) {
             self.packets.remove(gone.id);
-            self.lost += (gone.fate == Fate::Lost) as u32;
-            self.dropped += (gone.fate == Fate::Dropped) as u32;
+            self.lost += (gone.reason == DropReason::Channel) as u32;
+            self.dropped += (gone.reason == DropReason::Queue) as u32;
         }
     }
 

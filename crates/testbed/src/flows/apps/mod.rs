@@ -8,15 +8,15 @@ mod programs;
 mod reading;
 
 use crate::controls::GroupControl;
-use crate::emulator::clock::Clock;
-use crate::emulator::lateness::Steps;
-use crate::emulator::waiting::Waiting;
 use crate::flows::datagrams::DatagramSockets;
 use crate::flows::plan::{Plan, Planned};
 use crate::flows::refill::{PAUSE, Refill};
 use crate::flows::sockets;
 use crate::flows::tcp_info::TcpInfo;
 use crate::host::Pair;
+use crate::timing::clock::Clock;
+use crate::timing::lateness::Steps;
+use crate::timing::waiting::Waiting;
 use apps::{Programs, SlowWriter};
 use measure::{FlowSample, Interval, ReceiverMeter};
 use mechanism::sock::{INFINITE_SSTHRESH, is_ssthresh};
@@ -50,7 +50,7 @@ static ZEROES: [u8; CHUNK] = [0; CHUNK];
 
 /// What an application does at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Action {
+enum AppEvent {
     Open(usize),
     Stop(usize),
     Close(usize),
@@ -112,11 +112,11 @@ pub struct Apps<'a> {
     listeners: Vec<OwnedFd>,
     /// What says when which flow writes or sends what.
     programs: Programs,
-    /// For each of them the time for which the agenda has it.
+    /// For each of them the time for which the event queue has it.
     wakes: Vec<Nanos>,
     clock: Clock,
     waiting: Waiting,
-    agenda: BinaryHeap<Reverse<(Nanos, Action)>>,
+    events: BinaryHeap<Reverse<(Nanos, AppEvent)>>,
     step: Option<Nanos>,
     /// A buffer for received bytes, which are not looked at.
     nowhere: Box<[u8]>,
@@ -153,7 +153,7 @@ impl<'a> Apps<'a> {
             programs,
             clock,
             waiting: Waiting::new(clock.slack(SLACK))?,
-            agenda: BinaryHeap::new(),
+            events: BinaryHeap::new(),
             step,
             nowhere: vec![0; CHUNK].into(),
             flows: vec![],
@@ -167,9 +167,9 @@ impl<'a> Apps<'a> {
             apps.add(planned)?;
         }
         (0..apps.programs.count()).for_each(|program| apps.plan_program(program));
-        apps.agenda.push(Reverse((TCP_INFO_STEP, Action::ReadTcpInfo)));
+        apps.events.push(Reverse((TCP_INFO_STEP, AppEvent::ReadTcpInfo)));
         if let Some(step) = step {
-            apps.agenda.push(Reverse((step, Action::Sample)));
+            apps.events.push(Reverse((step, AppEvent::Sample)));
         }
         Ok(apps)
     }
@@ -198,7 +198,7 @@ impl<'a> Apps<'a> {
             }
         }
         let has_connection = datagrams.is_none();
-        let slow_writer = programs::slow_writer(planned);
+        let slow_writer = planned.slow_writer();
         self.flows.push(Flow {
             sender: if has_connection && group.arrivals.is_none() { Some(self.prepare(planned)?) } else { None },
             receiver: None,
@@ -224,10 +224,10 @@ impl<'a> Apps<'a> {
             stray_ssthresh: None,
             info: TcpInfo::default(),
         });
-        self.agenda.push(Reverse((planned.arrival.at, Action::Open(number))));
+        self.events.push(Reverse((planned.arrival.at, AppEvent::Open(number))));
         self.plan_slow_writer(number);
         if let Some(stop) = group.stop {
-            self.agenda.push(Reverse((stop, Action::Stop(number))));
+            self.events.push(Reverse((stop, AppEvent::Stop(number))));
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ impl<'a> Apps<'a> {
                 break;
             }
             self.act(now)?;
-            let next = self.agenda.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
+            let next = self.events.peek().map_or(Nanos::NEVER, |Reverse((at, _))| *at);
             let ready: Vec<usize> = self.waiting.until(&self.clock, next.min(end))?.collect();
             for number in ready {
                 match number % 3 {
@@ -273,28 +273,28 @@ impl<'a> Apps<'a> {
     }
 
     fn act(&mut self, now: Nanos) -> io::Result<()> {
-        while let Some(&Reverse((at, action))) = self.agenda.peek()
+        while let Some(&Reverse((at, action))) = self.events.peek()
             && at <= now
         {
-            self.agenda.pop();
+            self.events.pop();
             match action {
-                Action::Open(flow) => self.open(flow)?,
-                Action::Stop(flow) => self.stop(now, flow)?,
-                Action::ReadTcpInfo => {
+                AppEvent::Open(flow) => self.open(flow)?,
+                AppEvent::Stop(flow) => self.stop(now, flow)?,
+                AppEvent::ReadTcpInfo => {
                     self.read_tcp_info(now)?;
                     let over = Steps::default().take(at, TCP_INFO_STEP, now, self.clock.now());
-                    self.agenda.push(Reverse((at + Nanos(TCP_INFO_STEP.0 * over), Action::ReadTcpInfo)));
+                    self.events.push(Reverse((at + Nanos(TCP_INFO_STEP.0 * over), AppEvent::ReadTcpInfo)));
                 }
-                Action::Close(flow) => self.close(flow)?,
-                Action::WriteSlowly(flow) => self.write_slowly(now, flow)?,
-                Action::Refill(flow) if self.fills_send_buffer(flow) => {
+                AppEvent::Close(flow) => self.close(flow)?,
+                AppEvent::WriteSlowly(flow) => self.write_slowly(now, flow)?,
+                AppEvent::Refill(flow) if self.fills_send_buffer(flow) => {
                     self.flows[flow].pauses = false;
                     self.write_on(flow)?;
                 }
-                Action::Refill(flow) => self.refill(flow)?,
-                Action::Program(program) => self.wake_program(now, program)?,
-                Action::Read(flow) => self.read_at_rate(flow)?,
-                Action::Sample => {
+                AppEvent::Refill(flow) => self.refill(flow)?,
+                AppEvent::Program(program) => self.wake_program(now, program)?,
+                AppEvent::Read(flow) => self.read_at_rate(flow)?,
+                AppEvent::Sample => {
                     let step = self.step.expect("samples are taken at a step only");
                     let row = self.sample(at, step)?;
                     let over = self.steps.take(at, step, now, self.clock.now());
@@ -302,7 +302,7 @@ impl<'a> Apps<'a> {
                         // Nobody may receive them any more.
                         let _ = self.samples.send(row);
                     }
-                    self.agenda.push(Reverse((at + Nanos(step.0 * over), Action::Sample)));
+                    self.events.push(Reverse((at + Nanos(step.0 * over), AppEvent::Sample)));
                 }
             }
         }
@@ -396,7 +396,7 @@ impl<'a> Apps<'a> {
     fn refill(&mut self, number: usize) -> io::Result<()> {
         self.write_piece(number)?;
         if !self.flows[number].refill.is_done() {
-            self.agenda.push(Reverse((self.clock.now() + PAUSE, Action::Refill(number))));
+            self.events.push(Reverse((self.clock.now() + PAUSE, AppEvent::Refill(number))));
         }
         Ok(())
     }
@@ -432,7 +432,7 @@ impl<'a> Apps<'a> {
             let is_of_many = self.plan.flows[number].settings.arrivals.is_some();
             if is_of_many && flow.left == 0 && flow.info.is_quiet() {
                 flow.ended = Some(now);
-                self.agenda.push(Reverse((now + LINGER, Action::Close(number))));
+                self.events.push(Reverse((now + LINGER, AppEvent::Close(number))));
             }
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! Programs that say themselves when they write or send: those of `app`, and writers with a rate of their own.
 
-use super::{Action, Apps, CHUNK, send_some};
-use crate::flows::plan::Planned;
+use super::{AppEvent, Apps, CHUNK, send_some};
 use crate::flows::refill::PAUSE;
 use crate::flows::tcp_info::TcpInfo;
 use apps::SlowWriter;
@@ -12,21 +11,13 @@ use std::io;
 /// Segments that are written at once into a send buffer in virtual time: see `refill`.
 const PIECE: u64 = 4;
 
-/// The slow writer of a flow, if it has one.
-pub(super) fn slow_writer(planned: &Planned) -> Option<SlowWriter> {
-    let Planned { settings, arrival, segment, .. } = planned;
-    let segments = arrival.size.map_or(u64::MAX, |size| size.0.div_ceil(*segment));
-    let [mss, segments] = [*segment, segments].map(|value| u32::try_from(value).unwrap_or(u32::MAX));
-    settings.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, arrival.at))
-}
-
 impl Apps<'_> {
-    /// Has the agenda wake a program when it next has something to do.
+    /// Has the event queue wake a program when it next has something to do.
     pub(super) fn plan_program(&mut self, program: u32) {
         let next = self.programs.next(program);
         if next != Nanos::NEVER && next != self.wakes[program as usize] {
             self.wakes[program as usize] = next;
-            self.agenda.push(Reverse((next, Action::Program(program))));
+            self.events.push(Reverse((next, AppEvent::Program(program))));
         }
     }
 
@@ -121,10 +112,10 @@ impl Apps<'_> {
         Ok(())
     }
 
-    /// Has the agenda let the slow writer of a flow, if it has one, write in time.
+    /// Has the event queue let the slow writer of a flow, if it has one, write in time.
     pub(super) fn plan_slow_writer(&mut self, number: usize) {
         if let Some(next) = self.flows[number].slow_writer.as_ref().and_then(SlowWriter::next) {
-            self.agenda.push(Reverse((next, Action::WriteSlowly(number))));
+            self.events.push(Reverse((next, AppEvent::WriteSlowly(number))));
         }
     }
 
@@ -165,7 +156,7 @@ impl Apps<'_> {
             }
             if !self.clock.is_real() && flow.left > 0 {
                 flow.pauses = true;
-                self.agenda.push(Reverse((self.clock.now() + PAUSE, Action::Refill(number))));
+                self.events.push(Reverse((self.clock.now() + PAUSE, AppEvent::Refill(number))));
                 break;
             }
         }

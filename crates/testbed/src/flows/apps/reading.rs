@@ -1,6 +1,6 @@
 //! The receiving applications: they read all that has come, or a segment at a time at a rate of their own.
 
-use super::{Action, Apps, Flow};
+use super::{AppEvent, Apps, Flow};
 use crate::flows::sockets;
 use nix::sys::socket::{MsgFlags, recv};
 use scenario::units::Bytes;
@@ -65,7 +65,7 @@ impl Apps<'_> {
         match recv(socket.as_raw_fd(), &mut self.nowhere[..segment], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
             Ok(0) => Ok(()),
             Ok(length) => {
-                self.agenda.push(Reverse((now + rate.time_to_send(Bytes(length as u64)), Action::Read(number))));
+                self.events.push(Reverse((now + rate.time_to_send(Bytes(length as u64)), AppEvent::Read(number))));
                 self.flows[number].receiver_meter.delivered(now, length as u64);
                 Ok(())
             }

@@ -5,7 +5,7 @@ use crate::host::netlink::Netlink;
 use crate::host::netlink::{Qdisc, RootQdisc};
 use crate::kernel::device::{Device, netlink};
 use crate::kernel::error::Error;
-use crate::kernel_qdisc::qdisc::{htb, htb_class, prio};
+use crate::tc::qdisc::{htb, htb_class, prio};
 use netlink_packet_route::tc::TcHandle;
 use scenario::units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use crate::kernel::loader::{explained, opened};
 use crate::kernel::messages::listening;
 use crate::kernel::tc_program::TcProgram;
 use libbpf_rs::{MapCore, MapHandle, Object, TC_EGRESS};
-use mechanism::{ClassifierScope, DeviceObject, Kind, Library};
+use mechanism::{ClassifierScope, DeviceObject, Library, MechanismKind};
 use scenario::model::CongestionControl;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl Loaded {
     /// Builds and loads it. Where the kernel does not take the program that times packets, it does without.
     pub(crate) fn load(library: &Library, classifier: &CongestionControl, place: Place) -> Result<Loaded, Error> {
         let Place { link_header, bands, timed } = place;
-        let mut object = library.device_object(Kind::Classifier, classifier)?;
+        let mut object = library.device_object(MechanismKind::Classifier, classifier)?;
         let (device, namespace) = timed.unwrap_or_default();
         object.set_scope(&ClassifierScope { link_header, handle: bands::HANDLE, bands, device, namespace });
         let DeviceObject { bytes, source, parameters, .. } = object;

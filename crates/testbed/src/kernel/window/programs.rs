@@ -6,7 +6,7 @@ use crate::kernel::messages::listening;
 use crate::kernel::rights;
 use crate::kernel::tc_program::{TcProgram, remove_clsact};
 use libbpf_rs::{MapCore, MapFlags, Object, TC_EGRESS, TC_INGRESS};
-use mechanism::{DeviceObject, Kind, Library, WindowScope};
+use mechanism::{DeviceObject, Library, MechanismKind, WindowScope};
 use scenario::model::CongestionControl;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -44,7 +44,7 @@ impl WindowPrograms {
         group: Option<&File>,
     ) -> Result<WindowPrograms, Error> {
         rights::require("loading a window controller")?;
-        let mut object = library.device_object(Kind::WindowController, receiver)?;
+        let mut object = library.device_object(MechanismKind::WindowController, receiver)?;
         object.set_scope(scope);
         let DeviceObject { bytes, source, parameters, .. } = object;
         let (loaded, said) = listening(|| opened("unbloat_window", &bytes)?.load());

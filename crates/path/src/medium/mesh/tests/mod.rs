@@ -94,13 +94,13 @@ impl World {
     }
 
     fn mesh(&self) -> &Mesh {
-        let crate::medium::Kind::Mesh(mesh) = &self.medium.kind else { panic!("it is a mesh") };
+        let crate::medium::Mac::Mesh(mesh) = &self.medium.mac else { panic!("it is a mesh") };
         mesh
     }
 
     /// The member that takes a packet from a node to its parent, or from its parent to a node.
     fn member(&self, node: usize, is_up: bool) -> MemberId {
-        let upward = self.mesh().ways.members().find(|(member, hop)| Ways::is_up(*member) && hop.from == node);
+        let upward = self.mesh().routing.members().find(|(member, hop)| Routing::is_up(*member) && hop.from == node);
         upward.expect("it is not the border router").0 + u32::from(!is_up)
     }
 
@@ -139,8 +139,12 @@ impl World {
             return None;
         }
         let number = self.packets.remove(id).number;
-        let (_, last) =
-            self.mesh().ways.members().find(|(n, _)| self.medium.member(*n).port == port).expect("a port of the mesh");
+        let (_, last) = self
+            .mesh()
+            .routing
+            .members()
+            .find(|(n, _)| self.medium.member(*n).port == port)
+            .expect("a port of the mesh");
         assert_eq!(last.to, self.destinations[number as usize]);
         Some(Arrival { at: now, number })
     }

@@ -1,8 +1,8 @@
 //! The keys of meshes.
 
-use super::Absence::{Default, Means, Required};
-use super::Kind::{Flag, Integer, Number, Signal, Table, Tables, Text, Time};
-use super::{Key, SOME_TIME, TIMES, keys};
+use super::key::Absence::{Default, Means, Required};
+use super::key::KeyType::{Flag, Integer, Number, Signal, Table, Tables, Text, Time};
+use super::key::{Key, SOME_TIME, TIMES, keys};
 
 const MILLIAMPERE: &str = "0..1000";
 

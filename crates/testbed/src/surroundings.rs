@@ -4,7 +4,7 @@ use crate::flows::monitor::FlowMonitor;
 use crate::packet::{Buffers, PacketInfo};
 use crate::pcap::Pcap;
 use measure::{Histogram, LinkInterfaces};
-use path::{Fate, Observer, PortId};
+use path::{DropReason, Observer, PortId};
 use scenario::units::Nanos;
 use std::io;
 
@@ -71,7 +71,7 @@ impl Observer<PacketInfo> for Surroundings {
         }
     }
 
-    fn gone(&mut self, _: Nanos, _: Fate, info: &PacketInfo) {
+    fn gone(&mut self, _: Nanos, _: DropReason, info: &PacketInfo) {
         self.buffers.release(info.slot);
         if info.counts
             && let Some(monitor) = self.monitors.get_mut(info.flow as usize)

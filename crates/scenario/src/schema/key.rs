@@ -1,13 +1,4 @@
-//! Every key of the experiment file: type, default, range, meaning. The reader, its errors and the documentation all
-//! read this.
-
-mod apps;
-mod flows;
-mod hosts;
-mod links;
-mod lte;
-mod mesh;
-mod queues;
+//! One key of the experiment file, and the names and ranges that several sections have.
 
 use serde::Serialize;
 
@@ -24,7 +15,7 @@ pub struct Key {
     /// Its name there.
     pub name: &'static str,
     /// What is written behind it.
-    pub kind: Kind,
+    pub kind: KeyType,
     /// What holds without it.
     pub absence: Absence,
     /// Least and most, as written in a file; empty if the kind says it all.
@@ -36,7 +27,7 @@ pub struct Key {
 /// What is written behind a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum KeyType {
     /// A string.
     Text,
     /// A whole number.
@@ -97,12 +88,6 @@ pub enum Absence {
     Means(&'static str),
 }
 
-pub use apps::APPS;
-pub(crate) use apps::UDP;
-
-use Absence::{Default, Means, Required};
-use Kind::{Choice, Integer, Profile, Table, Tables, Text, Time};
-
 /// Before the name of a control, or of a queue discipline, that the running kernel has of its own.
 pub(crate) const OF_THE_KERNEL: &str = "kernel:";
 
@@ -146,11 +131,15 @@ pub const STANDARDS: &[&str] = &["802.11g", "802.11n"];
 pub const ARRIVALS: &[&str] = &["poisson"];
 /// The names of a distribution of sizes.
 pub const SIZES: &[&str] = &["pareto", "lognormal", "exponential"];
+/// The names of applications, besides transfers.
+pub const APPS: &[&str] = &["messenger", "game", "upload", "web", "video", "voice", "ping", UDP];
+/// UDP at a constant rate.
+pub(crate) const UDP: &str = "udp";
 
-const TIMES: &str = "0s..1000000s";
-const SOME_TIME: &str = "1ns..1000000s";
-const DELAYS: &str = "0s..3600s";
-const RATES: &str = "1bit..100tbit";
+pub(super) const TIMES: &str = "0s..1000000s";
+pub(super) const SOME_TIME: &str = "1ns..1000000s";
+pub(super) const DELAYS: &str = "0s..3600s";
+pub(super) const RATES: &str = "1bit..100tbit";
 
 /// The keys of one section, a line or two each: `"name" = kind, absence, range => "meaning";`.
 macro_rules! keys {
@@ -171,54 +160,7 @@ macro_rules! keys {
         $range
     };
 }
-use keys;
-
-const TOP: &[Key] = keys! {
-    "":
-    "name" = Text, Means("the file's name") => "name of the experiment";
-    "duration" = Time, Required, SOME_TIME => "how long the run lasts";
-    "warmup" = Time, Default("0s"), TIMES => "the first part of the run, left out of the statistics";
-    "seed" = Integer, Default("1"), "0..9223372036854775807" => "seeds every random draw of the run";
-    "emulator" = Choice(EMULATORS), Default("unbloat") =>
-        "what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem";
-    "profile" = Profile, Default("linux") => "how the TCP ends behave";
-    "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
-    "link" = Table, Required => "the links";
-    "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
-    "host" = Table, Means("senders write without a limit, and nothing waits in them") =>
-        "hosts with queues of their own";
-    "mesh" = Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
-    "flows" = Tables, Required => "the flow groups, one [[flows]] each";
-    "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
-};
-
-/// Every key, section by section.
-pub fn all() -> impl Iterator<Item = &'static Key> {
-    [
-        &[TOP],
-        links::SECTIONS,
-        lte::SECTIONS,
-        mesh::SECTIONS,
-        queues::SECTIONS,
-        hosts::SECTIONS,
-        flows::SECTIONS,
-        apps::SECTIONS,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
-    .flatten()
-}
-
-/// The keys of one section.
-pub fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
-    all().filter(move |key| key.section == section)
-}
-
-/// One key; the reader asks for keys of the register only.
-pub(crate) fn find(section: &str, name: &str) -> &'static Key {
-    keys_of(section).find(|key| key.name == name).unwrap_or_else(|| panic!("[{section}] {name} is not in the register"))
-}
+pub(super) use keys;
 
 impl Key {
     /// Least and most, as written in a file.
@@ -235,33 +177,33 @@ impl Key {
     }
 }
 
-impl Kind {
+impl KeyType {
     /// In words, with an article.
     pub fn words(self) -> String {
         match self {
-            Kind::Text => "a string".into(),
-            Kind::Integer => "a whole number".into(),
-            Kind::Number => "a number such as 1.2".into(),
-            Kind::Flag => "true or false".into(),
-            Kind::Rate => "a rate such as \"2mbit\"".into(),
-            Kind::Time => "a time such as \"10ms\"".into(),
-            Kind::Start => "a time such as \"10ms\", or \"0s..1s\" for any between".into(),
-            Kind::Offset => "a time such as \"10ms\" or \"-10ms\"".into(),
-            Kind::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
-            Kind::Signal => "a signal strength such as \"-51dbm\"".into(),
-            Kind::Size => "a size such as \"500kb\"".into(),
-            Kind::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
-            Kind::Frequency => "a number of times a second such as \"10/s\"".into(),
-            Kind::Ratio => "a ratio such as \"18db\"".into(),
-            Kind::Limit => "a size such as \"500kb\", packets such as \"300p\", or \"1bdp\"".into(),
-            Kind::Share => "a percentage such as \"1%\"".into(),
-            Kind::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),
-            Kind::Names => "a list of names such as [\"home\", \"core\"]".into(),
-            Kind::Choice(names) => format!("one of {}", names.join(", ")),
-            Kind::App => format!("one of {}, or a table with one of them as its kind", APPS.join(", ")),
-            Kind::Profile => format!("one of {}, or a table of switches", PROFILES.join(", ")),
-            Kind::Table => "a table".into(),
-            Kind::Tables => "tables".into(),
+            KeyType::Text => "a string".into(),
+            KeyType::Integer => "a whole number".into(),
+            KeyType::Number => "a number such as 1.2".into(),
+            KeyType::Flag => "true or false".into(),
+            KeyType::Rate => "a rate such as \"2mbit\"".into(),
+            KeyType::Time => "a time such as \"10ms\"".into(),
+            KeyType::Start => "a time such as \"10ms\", or \"0s..1s\" for any between".into(),
+            KeyType::Offset => "a time such as \"10ms\" or \"-10ms\"".into(),
+            KeyType::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
+            KeyType::Signal => "a signal strength such as \"-51dbm\"".into(),
+            KeyType::Size => "a size such as \"500kb\"".into(),
+            KeyType::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
+            KeyType::Frequency => "a number of times a second such as \"10/s\"".into(),
+            KeyType::Ratio => "a ratio such as \"18db\"".into(),
+            KeyType::Limit => "a size such as \"500kb\", packets such as \"300p\", or \"1bdp\"".into(),
+            KeyType::Share => "a percentage such as \"1%\"".into(),
+            KeyType::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),
+            KeyType::Names => "a list of names such as [\"home\", \"core\"]".into(),
+            KeyType::Choice(names) => format!("one of {}", names.join(", ")),
+            KeyType::App => format!("one of {}, or a table with one of them as its kind", APPS.join(", ")),
+            KeyType::Profile => format!("one of {}, or a table of switches", PROFILES.join(", ")),
+            KeyType::Table => "a table".into(),
+            KeyType::Tables => "tables".into(),
         }
     }
 }

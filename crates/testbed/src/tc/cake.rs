@@ -1,7 +1,7 @@
 //! What the kernel wants to be told of CAKE.
 
 use crate::host::netlink::attribute;
-use crate::kernel_qdisc::kernel_units::word;
+use crate::tc::kernel_units::word;
 use scenario::model::{KernelQueue, ParameterValue};
 use scenario::units::Rate;
 

@@ -1,6 +1,6 @@
 //! Waiting for packets or an instant, whichever comes first, more precisely than a sleeping thread is woken.
 
-use crate::emulator::clock::Clock;
+use crate::timing::clock::Clock;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;

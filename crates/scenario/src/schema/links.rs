@@ -1,8 +1,8 @@
 //! The keys of links: rates, delays, losses, impairments, in either direction.
 
-use super::Absence::{Default, Means, Required};
-use super::Kind::{Choice, Flag, Integer, Loss, Rate, Ratio, Share, Signal, Table, Tables, Text, Time};
-use super::{DELAYS, JITTERS, Key, LOSSES, RATES, SOME_TIME, STANDARDS, TIMES, keys};
+use super::key::Absence::{Default, Means, Required};
+use super::key::KeyType::{Choice, Flag, Integer, Loss, Rate, Ratio, Share, Signal, Table, Tables, Text, Time};
+use super::key::{DELAYS, JITTERS, Key, LOSSES, RATES, SOME_TIME, STANDARDS, TIMES, keys};
 
 const SHORT_DELAYS: &str = "1ns..3600s";
 const RATE_CHANGES: &str =

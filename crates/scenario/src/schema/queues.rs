@@ -1,8 +1,8 @@
 //! The keys of queue disciplines, ours and those of the running kernel, under the names that tc(8) has.
 
-use super::Absence::{Default, Means, Required};
-use super::Kind::{Choice, Flag, Integer, Limit, Rate, Share, Size, Time};
-use super::{Key, QUEUES, keys};
+use super::key::Absence::{Default, Means, Required};
+use super::key::KeyType::{Choice, Flag, Integer, Limit, Rate, Share, Size, Time};
+use super::key::{Key, QUEUES, keys};
 use crate::queue::{ATMS, DIFFSERVS, FLOW_MODES};
 
 /// What the kernel counts in 32 bits.

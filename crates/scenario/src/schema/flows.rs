@@ -1,11 +1,11 @@
 //! The keys of flow groups: when they come, how much they send, and how their TCP ends behave.
 
-use super::Absence::{Default, Means, Required};
-use super::Kind::{
+use super::key::Absence::{Default, Means, Required};
+use super::key::KeyType::{
     App, Choice, Drift, Flag, Frequency, Integer, Names, Number, Offset, Profile, Rate, Size, Sizes, Start, Table,
     Text, Time,
 };
-use super::{ARRIVALS, DELAYS, Key, PROFILES, RATES, SIZES, SOME_TIME, TIMES, keys};
+use super::key::{ARRIVALS, DELAYS, Key, PROFILES, RATES, SIZES, SOME_TIME, TIMES, keys};
 
 const SIZES_RANGE: &str = "1b..1000000gb";
 

@@ -1,8 +1,8 @@
 //! The keys of LTE cells.
 
-use super::Absence::{Default, Required};
-use super::Kind::{Choice, Share, Table};
-use super::{Key, keys};
+use super::key::Absence::{Default, Required};
+use super::key::KeyType::{Choice, Share, Table};
+use super::key::{Key, keys};
 use crate::lte::{Bandwidth, Scheduling};
 
 /// Section by section.

@@ -11,7 +11,7 @@ use scenario::mesh::{self, Hop};
 
 /// A packet that is in the mesh.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way {
+struct Route {
     /// The node that has it.
     at: usize,
     destination: usize,
@@ -20,7 +20,7 @@ struct Way {
 }
 
 /// The tree, and the packets on it.
-pub(super) struct Ways {
+pub(super) struct Routing {
     border_router: usize,
     parents: Vec<Option<usize>>,
     /// By member, from whom to whom.
@@ -28,20 +28,20 @@ pub(super) struct Ways {
     /// By node, the member to its parent; that from its parent is the next.
     upward: Vec<Option<MemberId>>,
     /// By the number of a packet.
-    ways: Vec<Way>,
+    routes: Vec<Route>,
 }
 
-impl Ways {
+impl Routing {
     /// Those of a mesh. Members `2n` and `2n + 1` are a node's way to its parent and back.
-    pub fn new(model: &mesh::Mesh, hops: Vec<Hop>) -> Ways {
+    pub fn new(model: &mesh::Mesh, hops: Vec<Hop>) -> Routing {
         let of_node = |node: usize| hops.iter().step_by(2).position(|hop| hop.from == node);
         let upward = |node: usize| Some(2 * of_node(node)? as MemberId);
-        Ways {
+        Routing {
             border_router: model.border_router,
             parents: model.nodes.iter().map(|node| node.parent).collect(),
             upward: (0..model.nodes.len()).map(upward).collect(),
             hops,
-            ways: vec![],
+            routes: vec![],
         }
     }
 
@@ -77,17 +77,17 @@ impl Ways {
     pub fn enter(&mut self, member: MemberId, transit: Transit) {
         let node = self.hops[(member & !1) as usize].from;
         let (at, destination) =
-            if Ways::is_up(member) { (node, self.border_router) } else { (self.border_router, node) };
+            if Routing::is_up(member) { (node, self.border_router) } else { (self.border_router, node) };
         let place = transit.id.0 as usize;
-        if place >= self.ways.len() {
-            self.ways.resize(place + 1, Way::default());
+        if place >= self.routes.len() {
+            self.routes.resize(place + 1, Route::default());
         }
-        self.ways[place] = Way { at, destination, next_hop: transit.next_hop };
+        self.routes[place] = Route { at, destination, next_hop: transit.next_hop };
     }
 
     /// The member that brings a packet on its way; none from where there is no way.
     pub fn next_member(&self, id: PacketId) -> Option<MemberId> {
-        let Way { at, destination, .. } = self.ways[id.0 as usize];
+        let Route { at, destination, .. } = self.routes[id.0 as usize];
         if destination == self.border_router {
             return self.parents[at].and(self.upward[at]);
         }
@@ -103,23 +103,23 @@ impl Ways {
 
     /// A packet has come to a node.
     pub fn comes_to(&mut self, id: PacketId, node: usize) {
-        self.ways[id.0 as usize].at = node;
+        self.routes[id.0 as usize].at = node;
     }
 
     /// Has a packet still to go on in the mesh?
     pub fn goes_on(&self, id: PacketId) -> bool {
-        self.ways.get(id.0 as usize).is_some_and(|way| way.at != way.destination)
+        self.routes.get(id.0 as usize).is_some_and(|route| route.at != route.destination)
     }
 
     /// The node that has a packet, and the packet as it came in.
     pub fn place(&self, id: PacketId) -> (usize, Transit) {
-        let Way { at, next_hop, .. } = self.ways[id.0 as usize];
+        let Route { at, next_hop, .. } = self.routes[id.0 as usize];
         (at, Transit { id, next_hop })
     }
 
     /// A member of the way on which a packet came in: one to whose account it goes if there is no way for it.
     pub fn entrance(&self, id: PacketId) -> MemberId {
-        let Way { at, destination, .. } = self.ways[id.0 as usize];
+        let Route { at, destination, .. } = self.routes[id.0 as usize];
         match destination == self.border_router {
             true => self.upward[at].expect("the border router does not send upward"),
             false => self.upward[destination].expect("nothing goes down to the border router") + 1,

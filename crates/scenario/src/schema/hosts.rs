@@ -1,8 +1,8 @@
 //! The keys of hosts.
 
-use super::Absence::{Default, Means, Required};
-use super::Kind::{Choice, Flag, Integer, Size, Table, Text};
-use super::{Key, keys};
+use super::key::Absence::{Default, Means, Required};
+use super::key::KeyType::{Choice, Flag, Integer, Size, Table, Text};
+use super::key::{Key, keys};
 
 /// The names of a send buffer's `tuning`.
 pub const TUNINGS: &[&str] = &["linux", "twice_cwnd"];

@@ -1,13 +1,8 @@
 //! The keys of applications.
 
-use super::Absence::{Default, Required};
-use super::Kind::{Choice, Integer, Rate, Size, Time};
-use super::{Key, RATES, SOME_TIME, TIMES, keys};
-
-/// The names of applications, besides transfers.
-pub const APPS: &[&str] = &["messenger", "game", "upload", "web", "video", "voice", "ping", UDP];
-/// UDP at a constant rate.
-pub(crate) const UDP: &str = "udp";
+use super::key::Absence::{Default, Required};
+use super::key::KeyType::{Choice, Integer, Rate, Size, Time};
+use super::key::{APPS, Key, RATES, SOME_TIME, TIMES, keys};
 
 const MESSAGES: &str = "1b..100mb";
 const DATAGRAMS: &str = "28b..65535b";

@@ -1,8 +1,8 @@
 //! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
 
 use crate::host::netlink::{Qdisc, attribute};
-use crate::kernel_qdisc::kernel_units::word;
-use crate::kernel_qdisc::{cake, red};
+use crate::tc::kernel_units::word;
+use crate::tc::{cake, red};
 use scenario::model::{Gemodel, KernelQueue, Limit, Loss, ParameterValue};
 use scenario::units::{Nanos, Rate};
 

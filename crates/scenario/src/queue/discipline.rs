@@ -1,10 +1,9 @@
 //! The queue disciplines that this program has itself. Names, units and defaults of their parameters are those of tc(8)
 //! and of the kernel.
 
+use super::red::Red;
 use crate::units::{Bytes, Limit, Nanos, Rate};
 use serde::{Deserialize, Serialize};
-
-pub use crate::red::{Red, RedArithmetic, RedBounds};
 
 /// A discipline with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,13 @@
 //! Where packets wait: a queue discipline, ours or the running kernel's, and its limit.
 
-use crate::queue::Discipline;
+mod discipline;
+mod red;
+
+pub use discipline::{
+    ATMS, Atm, Cake, Codel, DIFFSERVS, Diffserv, Discipline, FLOW_MODES, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio,
+};
+pub use red::{Red, RedArithmetic, RedBounds};
+
 use crate::units::{Bytes, Limit, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +33,7 @@ pub enum Queue {
 pub struct KernelQueue {
     /// As `tc` calls it.
     pub discipline: &'static str,
-    /// As `tc` calls them, in the register's order.
+    /// As `tc` calls them, in the schema's order.
     pub parameters: Vec<(&'static str, ParameterValue)>,
 }
 

@@ -1,6 +1,6 @@
 //! How a transmitter of ours keeps in step with the kernel's shaper before it.
 
-use crate::emulator::clock::Time;
+use crate::timing::clock::Time;
 use measure::Histogram;
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -26,19 +26,19 @@ pub fn ahead(time: Time, tolerance: Nanos) -> Nanos {
 
 /// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later
 /// than it lets them go: the least lateness of a row of them.
-pub struct Pace {
+pub struct ShaperLag {
     tolerance: Nanos,
     seen: u32,
     least: Nanos,
 }
 
-impl Pace {
+impl ShaperLag {
     /// So many in a row are never all read late.
     const ROW: u32 = 16;
 
     /// In step, as long as the shaper is not later than that.
-    pub fn new(tolerance: Nanos) -> Pace {
-        Pace { tolerance, seen: 0, least: Nanos::ZERO }
+    pub fn new(tolerance: Nanos) -> ShaperLag {
+        ShaperLag { tolerance, seen: 0, least: Nanos::ZERO }
     }
 
     /// When the packet that was read at `now` is the transmitter's, which could have begun with it at `free_at`.
@@ -65,8 +65,8 @@ mod tests {
     fn the_transmitter_follows_a_shaper_that_is_late_and_no_reader_that_is() {
         let ms = Nanos::from_millis;
         let mut lateness = Histogram::default();
-        let mut pace = Pace::new(TOLERANCE);
-        let mut ready = |late: u64| pace.ready(ms(100 + late), ms(100), &mut lateness);
+        let mut lag = ShaperLag::new(TOLERANCE);
+        let mut ready = |late: u64| lag.ready(ms(100 + late), ms(100), &mut lateness);
         let once: Vec<_> = (0..16).map(|n| ready(if n == 7 { 5 } else { 0 })).collect();
         assert_eq!(once, [ms(100); 16]);
         let always: Vec<_> = (0..16).map(|_| ready(3)).collect();

@@ -1,0 +1,217 @@
+//! The application of a sender: it writes into a send buffer as far as there is room, or ahead of what TCP sends.
+
+use super::send_buffer::{Held, SIZE_GOAL, SendBuffer};
+use super::small_queue::HEAD;
+use super::{ENDLESS, Env, Phase, Sender};
+use crate::tap::Tap;
+use measure::SendBufferMeter;
+use mechanism::Control;
+use scenario::model::{self, SendTuning};
+use scenario::units::Nanos;
+
+/// `TCP_INIT_CWND`
+const LEAST_WINDOW: u32 = 10;
+/// Congestion windows that a send buffer has room for, unless the control says otherwise.
+const WINDOWS: u32 = 2;
+
+impl Sender {
+    /// Gives the sender a send buffer, into which its application writes.
+    pub(super) fn write_through_buffer(&mut self, rules: model::SendBuffer, offloads: bool, meter: SendBufferMeter) {
+        let (mss, wanted, last_payload) = (self.mss, self.segments, self.last_payload);
+        self.send_buffer = Some(Box::new(SendBuffer::new(rules, offloads, mss, wanted, last_payload, meter)));
+        (self.segments, self.last_payload) = (0, self.mss);
+    }
+
+    /// The sender is written to by an application that says what and when; without a host it has a send buffer as Linux
+    /// has it.
+    pub fn serve_application(&mut self, meter: SendBufferMeter) {
+        if self.send_buffer.is_none() {
+            self.write_through_buffer(model::SendBuffer::default(), true, meter);
+        }
+        let Some(buffer) = &mut self.send_buffer else { return };
+        (buffer.wanted, buffer.closed) = (0, false);
+    }
+
+    /// The application writes so many segments more.
+    pub fn application_writes<T: Tap>(&mut self, env: &mut Env<T>, segments: u32) {
+        let Some(buffer) = &mut self.send_buffer else { return };
+        buffer.wanted = buffer.wanted.saturating_add(segments).min(ENDLESS - 1);
+        if self.phase == Phase::Established {
+            self.set_clock(env.now);
+            self.write_and_send(env);
+        }
+    }
+
+    /// Would a write that does not block take a message? While the connection is being made one may wait.
+    pub fn has_room_for_a_message(&self) -> bool {
+        let Some(buffer) = &self.send_buffer else { return false };
+        let takes = || buffer.takes(self.held(), self.mss as u64, self.size_goal());
+        buffer.wanted == self.segments && (self.phase != Phase::Established || takes())
+    }
+
+    /// Has its application, since this was asked last, written the last of what it had to write?
+    #[inline]
+    pub fn application_has_written(&mut self) -> bool {
+        self.send_buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.done))
+    }
+
+    /// It is no sender of TCP's: it never opens.
+    pub fn stay_closed(&mut self) {
+        self.start = Nanos::NEVER;
+    }
+
+    /// Has the application written all that it ever will?
+    #[cold]
+    pub(super) fn has_written_all(&self) -> bool {
+        self.send_buffer.as_ref().is_none_or(|buffer| buffer.closed && self.segments == buffer.wanted)
+            && self.slow_writer.is_none_or(|writer| writer.next().is_none())
+    }
+
+    /// The application will write no more than it has.
+    pub(super) fn stop_writing_to_buffer(&mut self) -> bool {
+        let Some(buffer) = &mut self.send_buffer else { return false };
+        (buffer.wanted, buffer.closed) = (self.segments, true);
+        true
+    }
+
+    /// The buffer is made when the connection is (`tcp_init_buffer_space`).
+    pub(super) fn open_send_buffer(&mut self, control: &Control) {
+        if self.send_buffer.is_some() {
+            self.expand_send_buffer(control);
+            self.show_send_buffer();
+        }
+    }
+
+    /// `tcp_sndbuf_expand`
+    fn expand_send_buffer(&mut self, control: &Control) {
+        let windows = control.sndbuf_expand(&mut self.sk).unwrap_or(WINDOWS);
+        let least = LEAST_WINDOW.max(self.sk.reordering + 1);
+        let Some(buffer) = &mut self.send_buffer else { return };
+        match buffer.rules.tuning {
+            SendTuning::Linux => buffer.grow_for(self.sk.snd_cwnd.max(least), windows),
+            SendTuning::TwiceCwnd => buffer.grow_for(self.sk.snd_cwnd, WINDOWS),
+        }
+    }
+
+    fn held(&self) -> Held {
+        Held { sent: self.board.nxt - self.board.una, unsent: self.segments - self.board.nxt }
+    }
+
+    /// Segments that are written into one buffer (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
+    fn size_goal(&self) -> u32 {
+        let half_window = self.sk.max_window as u64 / 2;
+        let bytes = if self.send_buffer.as_ref().is_some_and(|buffer| buffer.offloads) { SIZE_GOAL } else { 0 };
+        (bytes.min(half_window) as u32 / self.mss).max(1)
+    }
+
+    /// So many segments share a head when they are sent (`tcp_fragment` splits the buffers that were written).
+    pub(super) fn share_heads(&mut self, segments: u32) {
+        let mss = self.mss as u64;
+        if let Some(buffer) = self.send_buffer.as_mut().filter(|buffer| buffer.offloads) {
+            buffer.sent_segment = mss + HEAD.div_ceil(segments.into());
+        }
+    }
+
+    /// `tcp_check_space`: an application that waits for room writes on if there is some. True if it has written.
+    fn fill_send_buffer(&mut self, control: &Control) -> bool {
+        let mut held = self.held();
+        let in_flight = self.sk.packets_in_flight();
+        let Some(buffer) = &self.send_buffer else { return false };
+        let always = buffer.rules.tuning == SendTuning::TwiceCwnd;
+        // `tcp_should_expand_sndbuf`: a window that is full does not wait for the buffer.
+        if always || (buffer.waits && in_flight < self.sk.snd_cwnd) {
+            self.expand_send_buffer(control);
+        }
+        let (mss, goal) = (self.mss as u64, self.size_goal());
+        let Some(buffer) = &mut self.send_buffer else { return false };
+        let (first, mut written) = (self.segments, self.segments);
+        if !buffer.waits || buffer.wakes(buffer.queued(held), held.unsent as u64 * mss) {
+            while written < buffer.wanted && buffer.takes(held, mss, goal) {
+                buffer.takes_in(held.unsent, goal);
+                (written, held.unsent) = (written + 1, held.unsent + 1);
+            }
+            buffer.waits = written < buffer.wanted;
+            buffer.done = written > first && !buffer.waits;
+        }
+        let is_last = buffer.closed && written == buffer.wanted && buffer.wanted != ENDLESS;
+        let last_payload = if is_last { buffer.last_payload } else { self.mss };
+        if written > first {
+            self.note_application_limit(held.unsent - (written - first));
+            (self.segments, self.last_payload) = (written, last_payload);
+            self.writing.wrote_to(written, self.board.una, self.board.nxt);
+        }
+        self.show_send_buffer();
+        written > first
+    }
+
+    /// `tcp_rate_check_app_limited`, before a write: the application had sent all that it had, and nothing was held
+    /// back.
+    fn note_application_limit(&mut self, unsent: u32) {
+        let in_flight = self.sk.packets_in_flight();
+        let all_sent_again = self.sk.lost_out <= self.sk.retrans_out;
+        if unsent == 0 && self.is_nothing_in_host() && in_flight < self.sk.snd_cwnd && all_sent_again {
+            self.sk.app_limited = (self.sk.delivered.wrapping_add(in_flight)).max(1);
+        }
+    }
+
+    /// The socket's members that tell of the buffer.
+    pub(super) fn show_send_buffer(&mut self) {
+        let held = self.held();
+        let written = self.seq(self.segments);
+        let Some(buffer) = &self.send_buffer else { return };
+        self.sk.write_seq = written;
+        self.sk.inet_conn.sk.sk_wmem_queued = buffer.queued(held) as i32;
+        self.sk.inet_conn.sk.sk_sndbuf = buffer.sndbuf as i32;
+    }
+
+    /// Memory in the buffer and memory that it may take, bytes; none unless the sender is on a host.
+    pub fn send_buffer_memory(&self) -> Option<(u32, u32)> {
+        self.small_queue.as_ref()?;
+        let held = self.held();
+        self.send_buffer.as_ref().map(|buffer| (buffer.queued(held) as u32, buffer.sndbuf as u32))
+    }
+
+    /// Payload in the buffer, and of that what was not sent, bytes.
+    pub(super) fn buffered_bytes(&self) -> (u32, u32) {
+        let Held { sent, unsent } = self.held();
+        ((sent + unsent) * self.mss, unsent * self.mss)
+    }
+
+    /// The application writes into the buffer as far as there is room, and TCP sends what it may.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn write_and_send<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.phase == Phase::Established && self.fill_send_buffer(env.control) {
+            self.transmit_new(env);
+            self.show_send_buffer();
+        }
+    }
+
+    /// What the buffer holds, against its size and the window, when a packet leaves TCP.
+    pub(super) fn note_send_buffer(&mut self, now: Nanos) {
+        let held = self.held();
+        let cwnd = self.sk.snd_cwnd;
+        if let Some(buffer) = &mut self.send_buffer {
+            let windows = (held.sent + held.unsent) as f64 / cwnd as f64;
+            buffer.meter.note(now, buffer.queued(held), buffer.sndbuf, windows);
+        }
+    }
+
+    /// What was counted of the buffer, if there is one.
+    pub fn send_buffer_meter(&self) -> Option<&SendBufferMeter> {
+        self.send_buffer.as_ref().map(|buffer| &buffer.meter)
+    }
+
+    /// The application writes on if it waited until the segments below `leaving` are sent, which they are, or leave
+    /// while it writes.
+    #[inline]
+    pub(super) fn let_application_write<T: Tap>(&mut self, env: &mut Env<T>, leaving: u32) {
+        if self.writing.goes_on_with(leaving) {
+            if self.send_buffer.is_some() {
+                return self.write_and_send(env);
+            }
+            self.writing.forget_below(self.board.una);
+            self.writing.write(self.board.nxt, leaving, self.segments, self.sk.max_window);
+        }
+    }
+}
