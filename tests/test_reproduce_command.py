@@ -332,5 +332,7 @@ def check_labels(paper):
         for panel in figure.panels:
             for line in figure.lines or [bar.at for bar in figure.bars]:
                 at = [*panel.at, *([line] if isinstance(line, str) else line)]
-                labels = [at] if figure.by else [[*at, group] for group in figure.groups]
+                # The groups of a distribution are groups of flows.
+                is_of_one_cell = figure.by or figure.kind == "ecdf"
+                labels = [at] if is_of_one_cell else [[*at, group] for group in figure.groups]
                 assert all(measured[panel.scenario].pick(each) for each in labels)
