@@ -108,7 +108,7 @@ def check_conservation(arrivals: list[Arrival], count: int, size: int) -> None:
     numbers = [arrival.number for arrival in arrivals]
     assert all(earlier < later for earlier, later in pairwise(numbers))
     assert set(numbers) <= set(range(count))
-    assert all(arrival.size == size and arrival.delay > 0 for arrival in arrivals)
+    assert [arrival for arrival in arrivals if arrival.size != size or arrival.delay <= 0] == []
 
 
 def rate_mbps(arrivals: list[Arrival]) -> float:
