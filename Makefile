@@ -140,7 +140,7 @@ check-style: build-tests $(STAMPS)/libraries
 
 check-types: build
 	$(BIN)/mypy
-	$(BIN)/stubtest unbloat._core
+	$(BIN)/stubtest --mypy-config-file tools/stubtest.ini unbloat._core
 
 # Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors.
 check-python: boot-guest $(STAMPS)/chromium

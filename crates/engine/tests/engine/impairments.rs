@@ -13,7 +13,7 @@ use scenario::model::{FlowGroup, Limit, Scenario, Service};
 use scenario::units::{Bytes, Nanos, Rate};
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(200))]
 
     /// Packets conserved, copies included; none faster than its path, in order where the path keeps it; windows
     /// respected, reassembly right. What queues drop and channels lose or double stands in the records of their links,

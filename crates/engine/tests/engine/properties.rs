@@ -94,7 +94,7 @@ fn audited(scenario: &Scenario) -> (Outcome, Vec<Flow>) {
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(200))]
 
     /// Packets conserved, in order per flow, no segment from nowhere, windows respected, reassembly right: all that the
     /// auditor knows, and all that the sender's own invariants know, since this runs with debug assertions.
@@ -234,7 +234,7 @@ fn loss() -> impl Strategy<Value = Loss> {
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(200))]
 
     /// Every byte once, in order, and then silence: nothing is left on the way.
     #[test]

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// records. `tools/invariants` goes on where this ends.
 #[test]
 fn every_invariant_holds_in_random_networks() {
-    const SCENARIOS: u64 = 1000;
+    const SCENARIOS: u64 = 400;
     let next = AtomicU64::new(0);
     let check_some = || {
         while let number @ ..SCENARIOS = next.fetch_add(1, Relaxed) {
@@ -32,7 +32,7 @@ fn every_invariant_holds_in_random_networks() {
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(200))]
 
     #[test]
     fn finite_transfers_complete_with_exactly_their_size(scenario in random::routed()) {

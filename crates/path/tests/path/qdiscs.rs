@@ -307,7 +307,7 @@ impl Examiner {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// In = out + dropped + waiting, after every call; first in, first out in each flow; the backlog true; limits kept;
     /// `next` never lies; no mark where none may be; the same seed the same events.

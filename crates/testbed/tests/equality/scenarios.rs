@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
 /// What the link carries for each control.
-const SHARE_KBIT: usize = 2500;
+const SHARE_KBIT: usize = 1500;
 /// The same in full packets a second.
 const SHARE_PACKETS: usize = SHARE_KBIT * 1000 / 8 / 1500;
 
@@ -95,7 +95,7 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
     for (place, control) in controls.iter().enumerate() {
         let start = if gives_way(control) { 0 } else { 1000 + 50 * place };
         // BBR would take the others' share.
-        let access = if control == "bbr" { "{ rate = \"3mbit\" }" } else { "{}" };
+        let access = if control == "bbr" { "{ rate = \"2mbit\" }" } else { "{}" };
         // It sends two segments a second if it is not told what its share is.
         let params = if control == "dtpa" { format!("{{ c = {} }}", 1000 * SHARE_PACKETS) } else { "{}".into() };
         text += &format!(
