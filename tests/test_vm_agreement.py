@@ -12,19 +12,13 @@ import pytest
 import unbloat as ub
 from conftest import Write
 
-TEN_MBIT = """
-rate = "10mbit"
-delay = "4ms"
-queue = { limit = "40kb" }
-reverse = { queue = { limit = "40kb" } }
-"""
-TWO_MBIT = """
-rate = "2mbit"
-delay = "4ms"
-queue = { limit = "20p" }
-reverse = { queue = { limit = "20p" } }
-"""
 RENO = 'cc = "kernel:reno"'
+
+
+def limits(limit: str) -> dict[str, object]:
+    """Give queues of this length to both directions."""
+    return {f"link.bottleneck.{queue}.limit": limit for queue in ("queue", "reverse.queue")}
+
 
 Run = dict[str, Any]
 
@@ -43,24 +37,38 @@ def run(file: Path, kernel: str, *changes: dict[str, object]) -> list[Run]:
     return records
 
 
-@pytest.mark.parametrize(
-    ("link", "kind", "packet_ms", "duration"),
-    [
-        pytest.param(TWO_MBIT, "kernel:pfifo", 6.0, "14s", id="packets"),
-        # Reno fills this queue about once a second and each time loses a packet or two. Which of both hangs on a
-        # microsecond behind an access link (14 to 18 in all, in either queue): there is none here.
-        pytest.param(TEN_MBIT, "kernel:bfifo", 1.2, "9s", id="bytes"),
-        # Behind the kernel's queue the wire is ours, and its draws are those of the seed.
-        pytest.param(f'{TEN_MBIT}loss = "0.5%"', "kernel:bfifo", 1.2, "6s", id="random losses"),
-    ],
-)
-def test_the_kernel_s_fifos(
-    scenario: Write, kernel: str, link: str, kind: str, packet_ms: float, duration: str
-) -> None:
+TEN_MBIT = {"link.bottleneck.rate": "10mbit", **limits("40kb")}
+FIFOS = {
+    # The queue's kind, how long a packet takes, and the scenario.
+    "packets": ("kernel:pfifo", 6.0, {"link.bottleneck.rate": "2mbit", **limits("20p"), "duration": "14s"}),
+    # Reno fills this queue about once a second and each time loses a packet or two. Which of both hangs on a
+    # microsecond behind an access link (14 to 18 in all, in either queue): there is none here.
+    "bytes": ("kernel:bfifo", 1.2, {**TEN_MBIT, "duration": "8s"}),
+    # Behind the kernel's queue the wire is ours, and its draws are those of the seed.
+    "random losses": ("kernel:bfifo", 1.2, {**TEN_MBIT, "link.bottleneck.loss": "0.5%", "duration": "6s"}),
+}
+
+
+@pytest.fixture(scope="module")
+def fifos(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Run]]:
+    """Runs with our queues, and with the kernel's in both directions: all in one guest."""
+    folder = tmp_path_factory.mktemp("fifos")
+    file = folder / "fifo.toml"
+    file.write_text(f'warmup = "2s"\n[link.bottleneck]\ndelay = "4ms"\n[[flows]]\n{RENO}\n')
+    changes = []
+    for kind, _, settings in FIFOS.values():
+        kinds = {f"link.bottleneck.{queue}.kind": kind for queue in ("queue", "reverse.queue")}
+        changes += [settings, settings | kinds]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBLOAT_CACHE", str(folder))
+        runs = run(file, guests.booted(folder), *changes)
+    return {name: runs[2 * number :][:2] for number, name in enumerate(FIFOS)}
+
+
+@pytest.mark.parametrize("name", FIFOS)
+def test_the_kernel_s_fifos(fifos: dict[str, list[Run]], name: str) -> None:
     """In both directions; a packet takes so many milliseconds."""
-    file = scenario(link, RENO, top='warmup = "2s"', duration=duration)
-    queues = {f"link.bottleneck.{queue}.kind": kind for queue in ("queue", "reverse.queue")}
-    ours, theirs = run(file, kernel, {}, queues)
+    (ours, theirs), (_, packet_ms, _) = fifos[name], FIFOS[name]
     for a, b in zip(ours["flows"], theirs["flows"], strict=True):
         assert b["goodput_mbps"] == pytest.approx(a["goodput_mbps"], rel=0.02)
         assert b["lost_packets"] == counted(a["lost_packets"])
@@ -120,18 +128,22 @@ def test_an_lte_cell(scenario: Write, kernel: str) -> None:
     assert real["rtt_ms_mean"] == pytest.approx(simulated["rtt_ms_mean"], rel=0.05)
 
 
-@pytest.mark.parametrize("standard, rate", [("802.11g", "24mbit"), ("802.11n", "13mbit")])
-def test_a_wi_fi_cell(scenario: Write, kernel: str, standard: str, rate: str) -> None:
+def test_wi_fi_cells(scenario: Write, kernel: str) -> None:
     """Real TCP shares the air with its own acknowledgements as simulated TCP does, aggregates included.
 
     Back-off is random: the goodputs of simulated runs of seven seconds have a standard deviation of 0.3 and 0.6 %.
     """
-    link = f'wifi = "home"\nphy_rate = "{rate}"\ndelay = "10ms"\nqueue = {{ limit = "60p" }}'
-    top = f'warmup = "2s"\n[wifi.home]\nstandard = "{standard}"'
+    link = 'wifi = "home"\nphy_rate = "24mbit"\ndelay = "10ms"\nqueue = { limit = "60p" }'
+    top = 'warmup = "2s"\n[wifi.home]\nstandard = "802.11g"'
     file = scenario(link, 'cc = "reno"', top=top, duration="9s")
-    simulated = [ub.run(file, {"seed": seed}).as_dict()["runs"][0]["flows"][0] for seed in range(1, 6)]
-    (real,) = run(file, kernel, {})[0]["flows"]
-    goodput, rtt = (fmean(flow[column] for flow in simulated) for column in ("goodput_mbps", "rtt_ms_mean"))
-    assert goodput > 10
-    assert real["goodput_mbps"] == pytest.approx(goodput, rel=0.02)
-    assert real["rtt_ms_mean"] == pytest.approx(rtt, rel=0.05)
+    cells = [
+        {"wifi.home.standard": standard, "link.bottleneck.phy_rate": rate}
+        for standard, rate in (("802.11g", "24mbit"), ("802.11n", "13mbit"))
+    ]
+    for cell, record in zip(cells, run(file, kernel, *cells), strict=True):
+        (real,) = record["flows"]
+        seeds = [ub.run(file, {**cell, "seed": seed}).as_dict()["runs"][0]["flows"][0] for seed in range(1, 6)]
+        goodput, rtt = (fmean(flow[column] for flow in seeds) for column in ("goodput_mbps", "rtt_ms_mean"))
+        assert goodput > 10, cell
+        assert real["goodput_mbps"] == pytest.approx(goodput, rel=0.02), cell
+        assert real["rtt_ms_mean"] == pytest.approx(rtt, rel=0.05), cell

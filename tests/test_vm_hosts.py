@@ -58,14 +58,40 @@ def assert_the_same_waits(simulated: Run, real: Run, metrics: tuple[str, ...] = 
     assert compared >= len(metrics)
 
 
-@pytest.mark.parametrize(("rate", "seconds"), [(9, 8), (20, 6)])
-def test_calls_beside_an_upload(scenario: Write, kernel: str, rate: int, seconds: int) -> None:
+CALLS = {
+    **{(9, classifier, False): ("3s", "7s") for classifier in ("single", "sorpc")},
+    **{(20, classifier, False): ("2s", "5s") for classifier in ("single", "sorpc")},
+    **{(9, "single", True): ("1s", "4s"), (20, "sorpc", True): ("1s", "4s")},
+}
+"""Calls beside an upload at so many Mbit/s, with this classifier, with small queues or not: warm-up and duration."""
+Calls = dict[tuple[int, str, bool], tuple[Run, Run]]
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Calls:
+    """All of them, simulated and in one guest."""
+    folder = tmp_path_factory.mktemp("calls")
+    groups = "".join(f"[[flows]]\n{group}\n" for group in ON_HOST)
+    file = folder / "calls.toml"
+    file.write_text(f"[host.pc]\n[link.bottleneck]\n{UPLINK}\n{groups}")
+    changes = [
+        {
+            **{"link.bottleneck.rate": f"{rate}mbit", "host.pc.classifier": classifier},
+            **{"host.pc.small_queues": small_queues, "warmup": warmup, "duration": duration},
+        }
+        for (rate, classifier, small_queues), (warmup, duration) in CALLS.items()
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBLOAT_CACHE", str(folder))
+        return dict(zip(CALLS, both(file, guests.booted(folder), *changes), strict=True))
+
+
+@pytest.mark.parametrize("rate", [9, 20])
+def test_calls_beside_an_upload(calls: Calls, rate: int) -> None:
     """In a host whose TCP fills the queue, as before Linux 3.6, with one queue and with the two of SORPC."""
-    file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]\nsmall_queues = false', duration=f"{seconds}s")
-    classifiers = ("single", "sorpc")
-    changes = [{"host.pc.classifier": each, "link.bottleneck.rate": f"{rate}mbit"} for each in classifiers]
     runs = {}
-    for classifier, (simulated, real) in zip(classifiers, both(file, kernel, *changes), strict=True):
+    for classifier in ("single", "sorpc"):
+        simulated, real = calls[rate, classifier, False]
         assert_the_same_waits(simulated, real)
         ours, theirs = simulated["links"][0], real["links"][0]
         assert theirs["queue_delay_ms_p95"] == pytest.approx(ours["queue_delay_ms_p95"], rel=0.2)
@@ -79,21 +105,20 @@ def test_calls_beside_an_upload(scenario: Write, kernel: str, rate: int, seconds
     assert runs["single"][call]["opinion_score"] < 3.6 < 4 < runs["sorpc"][call]["opinion_score"]
 
 
-def test_calls_beside_an_upload_of_today(scenario: Write, kernel: str) -> None:
+@pytest.mark.parametrize(("rate", "classifier"), [(9, "single"), (20, "sorpc")])
+def test_calls_beside_an_upload_of_today(calls: Calls, rate: int, classifier: str) -> None:
     """With TCP small queues there is little left to sort.
 
     A kernel has one packet more in the queue here than the simulator: its TCP is told that a packet has left when the
     transmission begins, as by a shaper, and the simulator's when it ends, as by a real device. Behind one of those a
     kernel has as many (`test_vm_rings.py`).
     """
-    file = scenario(UPLINK, *ON_HOST, top='warmup = "2s"\n[host.pc]', duration="5s")
-    ways = [(9, "single"), (20, "sorpc")]
-    changes = [{"host.pc.classifier": each, "link.bottleneck.rate": f"{rate}mbit"} for rate, each in ways]
-    for (rate, _), (simulated, real) in zip(ways, both(file, kernel, *changes), strict=True):
-        assert_the_same_waits(simulated, real)
-        ours, theirs = simulated["links"][0], real["links"][0]
-        more = theirs["queue_delay_ms_mean"] - ours["queue_delay_ms_mean"]
-        assert more == pytest.approx(8 * A_PACKET_BYTES / rate / 1e3, rel=0.2)
+    packet_ms = 8 * A_PACKET_BYTES / rate / 1e3
+    simulated, real = calls[rate, classifier, True]
+    assert_the_same_waits(simulated, real)
+    ours, theirs = simulated["links"][0], real["links"][0]
+    more = theirs["queue_delay_ms_mean"] - ours["queue_delay_ms_mean"]
+    assert more == pytest.approx(packet_ms, rel=0.2)
 
 
 @pytest.mark.parametrize("small_queues", [False, True], ids=["full", "small"])
