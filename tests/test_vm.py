@@ -133,7 +133,7 @@ def test_starts_stops_and_windows(scenario: Write, tmp_path: Path, kernel: str) 
         'rate = "100mbit"\ndelay = "20ms"\nqueue = {}',
         'cc = "kernel:reno"\nreceive_window = "50kb"',
         'cc = "kernel:reno"\nreceive_window = "25kb"\npacket = "500b"',
-        'cc = "kernel:reno"\nreceive_window = "15kb"\ncount = 2\nstart = "300ms"\nstagger = "400ms"\nstop = "1200ms"',
+        'cc = "kernel:reno"\nreceive_window = "30kb"\ncount = 2\nstart = "300ms"\nstagger = "400ms"\nstop = "1200ms"',
         top='warmup = "500ms"',
         duration="2500ms",
     )

@@ -59,8 +59,8 @@ def assert_the_same_waits(simulated: Run, real: Run, metrics: tuple[str, ...] = 
 
 
 CALLS = {
-    **{(9, classifier, False): ("3s", "7s") for classifier in ("single", "sorpc")},
-    **{(20, classifier, False): ("2s", "5s") for classifier in ("single", "sorpc")},
+    **{(rate, "single", False): ("3s", "7s") for rate in (9, 20)},
+    **{(rate, "sorpc", False): ("2s", "5s") for rate in (9, 20)},
     **{(9, "single", True): ("1s", "4s"), (20, "sorpc", True): ("1s", "4s")},
 }
 """Calls beside an upload at so many Mbit/s, with this classifier, with small queues or not: warm-up and duration."""
