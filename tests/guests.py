@@ -1,9 +1,14 @@
 """The guests that tests share: one boot serves all of them, and the next time as well."""
 
+import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from unbloat.guest import guest, kernels
+from unbloat.scenario.recording import Recording
+from unbloat.scenario.source import source_of
 
 KEPT = Path(__file__).parents[1] / "build/guests"
 """Kernels and booted guests, as the user's cache has them."""
@@ -24,9 +29,25 @@ def share(cache: Path) -> None:
         (cache / name).symlink_to(KEPT / name)
 
 
+@cache
+def prepared(kernel: str) -> guest.Guest:
+    """Give a guest with this kernel, booted if there is none and read to the end to see that it is whole: once."""
+    return guest.Guest(guest.prepare(kernel, lambda _: None).folder.resolve())
+
+
 def booted(cache: Path, wanted: str | None = None) -> str:
     """Let a cache have the guests of all tests, one with this kernel or the oldest among them; give that kernel."""
     share(cache)
     kernel = wanted or oldest_kernel()
-    guest.prepare(kernel, lambda _: None)
+    prepared(kernel)
     return kernel
+
+
+def run_all(kernel: str, what: Path | str, changes: Sequence[Mapping[str, object]] = ({},)) -> list[dict[str, Any]]:
+    """Run a scenario, or its grid, with each of these changes in one guest, and give the records.
+
+    To begin a guest and to get to know the code that it executes takes as long as some seconds of a slow link.
+    """
+    cells = [cell for each in changes for cell in source_of(what, each).cells()]
+    outcomes = guest.run_all(prepared(kernel), [(cell, Recording()) for cell in cells], lambda _: None)
+    return [{**json.loads(record), "axes": dict(cell.axes)} for cell, (record, _) in zip(cells, outcomes, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -125,10 +126,18 @@ def run(commands: str, folder: Path, status: int) -> str:
 
 
 def run_as_root(commands: str, folder: Path) -> None:
-    """Run commands in a guest, where a user is root already."""
-    script = folder / "as-root.sh"
-    script.write_text(f'set -eu\nsudo() {{ "$@"; }}\n{commands}')
-    run(f"unbloat shell home-dsl --on vm --kernel 6.1 -- sh {script}", folder, 0)
+    """Run commands in a guest, where a user is root already.
+
+    In one process, for a guest emulates what Python does before the first line of a program.
+    """
+    words = [shlex.split(line, comments=True) for line in commands.splitlines()]
+    assert all(line[:2] == ["sudo", "unbloat"] for line in words)
+    script = folder / "as-root.py"
+    script.write_text(
+        f"from unbloat.cli.app import main\nfor words in {[line[2:] for line in words]}:\n"
+        "    assert main(words) == 0, words\n"
+    )
+    run(f"unbloat shell home-dsl --on vm --kernel 6.1 -- {sys.executable} {script}", folder, 0)
 
 
 def put(page: Path, shown: list[tuple[tuple[int, int], str]]) -> None:

@@ -27,7 +27,7 @@ ON_HOST = (UPLOAD, *(f'{person}\nhost = "pc"' for person in PEOPLE))
 WAITS = ("response_ms_p50", "response_ms_p95", "delay_ms_p50", "delay_ms_p95", "opinion_score")
 """What is compared, of the flows that have it."""
 A_PACKET_BYTES = 1500
-SETTLED_S = 5
+SETTLED_S = 4
 """The upload has filled its send buffer."""
 
 
@@ -37,12 +37,13 @@ def kernel(cache: Path) -> str:
     return guests.booted(cache)
 
 
-def both(file: Path, kernel: str, **changes: object) -> tuple[Run, Run]:
-    """Run a scenario with these changes in the simulator and in a guest."""
-    (simulated,) = ub.run(file, changes).as_dict()["runs"]
-    (real,) = ub.run(file, changes, on="vm", kernel=kernel).as_dict()["runs"]
-    assert real["sound"], real["unsound_because"]
-    return dict(simulated), dict(real)
+def both(file: Path, kernel: str, *changes: dict[str, object]) -> list[tuple[Run, Run]]:
+    """Run a scenario with each of these changes in the simulator, and in a guest one after the other."""
+    simulated = [ub.run(file, each).as_dict()["runs"][0] for each in changes]
+    real = guests.run_all(kernel, file, changes)
+    for run in real:
+        assert run["sound"], run["unsound_because"]
+    return list(zip(simulated, real, strict=True))
 
 
 def assert_the_same_waits(simulated: Run, real: Run, metrics: tuple[str, ...] = WAITS) -> None:
@@ -57,14 +58,40 @@ def assert_the_same_waits(simulated: Run, real: Run, metrics: tuple[str, ...] = 
     assert compared >= len(metrics)
 
 
-@pytest.mark.parametrize(("rate", "seconds"), [(9, 12), (20, 8)])
-def test_calls_beside_an_upload(scenario: Write, kernel: str, rate: int, seconds: int) -> None:
+CALLS = {
+    **{(5, "single", False): ("2s", "6s"), (9, "single", False): ("3s", "7s")},
+    **{(rate, "sorpc", False): ("2s", "5s") for rate in (5, 9)},
+    **{(9, "single", True): ("1s", "4s"), (5, "sorpc", True): ("1s", "4s")},
+}
+"""Calls beside an upload at so many Mbit/s, with this classifier, with small queues or not: warm-up and duration."""
+Calls = dict[tuple[int, str, bool], tuple[Run, Run]]
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> Calls:
+    """All of them, simulated and in one guest."""
+    folder = tmp_path_factory.mktemp("calls")
+    groups = "".join(f"[[flows]]\n{group}\n" for group in ON_HOST)
+    file = folder / "calls.toml"
+    file.write_text(f"[host.pc]\n[link.bottleneck]\n{UPLINK}\n{groups}")
+    changes = [
+        {
+            **{"link.bottleneck.rate": f"{rate}mbit", "host.pc.classifier": classifier},
+            **{"host.pc.small_queues": small_queues, "warmup": warmup, "duration": duration},
+        }
+        for (rate, classifier, small_queues), (warmup, duration) in CALLS.items()
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBLOAT_CACHE", str(folder))
+        return dict(zip(CALLS, both(file, guests.booted(folder), *changes), strict=True))
+
+
+@pytest.mark.parametrize("rate", [5, 9])
+def test_calls_beside_an_upload(calls: Calls, rate: int) -> None:
     """In a host whose TCP fills the queue, as before Linux 3.6, with one queue and with the two of SORPC."""
-    file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]\nsmall_queues = false', duration=f"{seconds}s")
     runs = {}
     for classifier in ("single", "sorpc"):
-        changes = {"host.pc.classifier": classifier, "link.bottleneck.rate": f"{rate}mbit"}
-        simulated, real = both(file, kernel, **changes)
+        simulated, real = calls[rate, classifier, False]
         assert_the_same_waits(simulated, real)
         ours, theirs = simulated["links"][0], real["links"][0]
         assert theirs["queue_delay_ms_p95"] == pytest.approx(ours["queue_delay_ms_p95"], rel=0.2)
@@ -78,18 +105,16 @@ def test_calls_beside_an_upload(scenario: Write, kernel: str, rate: int, seconds
     assert runs["single"][call]["opinion_score"] < 3.6 < 4 < runs["sorpc"][call]["opinion_score"]
 
 
-@pytest.mark.parametrize(("rate", "classifier"), [(9, "single"), (20, "sorpc")])
-def test_calls_beside_an_upload_of_today(scenario: Write, kernel: str, rate: int, classifier: str) -> None:
+@pytest.mark.parametrize(("rate", "classifier"), [(9, "single"), (5, "sorpc")])
+def test_calls_beside_an_upload_of_today(calls: Calls, rate: int, classifier: str) -> None:
     """With TCP small queues there is little left to sort.
 
     A kernel has one packet more in the queue here than the simulator: its TCP is told that a packet has left when the
     transmission begins, as by a shaper, and the simulator's when it ends, as by a real device. Behind one of those a
     kernel has as many (`test_vm_rings.py`).
     """
-    file = scenario(UPLINK, *ON_HOST, top='warmup = "3s"\n[host.pc]', duration="10s")
     packet_ms = 8 * A_PACKET_BYTES / rate / 1e3
-    changes = {"host.pc.classifier": classifier, "link.bottleneck.rate": f"{rate}mbit"}
-    simulated, real = both(file, kernel, **changes)
+    simulated, real = calls[rate, classifier, True]
     assert_the_same_waits(simulated, real)
     ours, theirs = simulated["links"][0], real["links"][0]
     more = theirs["queue_delay_ms_mean"] - ours["queue_delay_ms_mean"]
@@ -106,7 +131,7 @@ def test_what_waits_in_a_host_over_time(scenario: Write, kernel: str, small_queu
     the queue, because its TCP hears of the shaper.
     """
     top = f'warmup = "{SETTLED_S}s"\n[host.pc]\nsmall_queues = {str(small_queues).lower()}'
-    file = scenario(UPLINK, UPLOAD, top=top, duration="16s")
+    file = scenario(UPLINK, UPLOAD, top=top, duration="8s")
     real = over_time(file, wmem=600_000, on="vm", kernel=kernel)
     simulated = over_time(file, wmem=600_000)
     for bytes_of in ("queued", "sndbuf"):
@@ -119,15 +144,15 @@ def test_what_waits_in_a_host_over_time(scenario: Write, kernel: str, small_queu
     assert real["queued"] / real["packet"] == pytest.approx(as_many["queued"] / as_many["packet"], rel=0.1)
 
 
-@pytest.mark.parametrize("gso", [False, True], ids=["packets", "batches"])
-def test_how_many_packets_small_queues_hold(scenario: Write, kernel: str, gso: bool) -> None:
+def test_how_many_packets_small_queues_hold(scenario: Write, kernel: str) -> None:
     """Of eight uploads there are sixteen, or sixteen buffers of two: as simulated, and what a shaper adds to each."""
-    file = scenario(UPLINK, f"{UPLOAD}\ncount = 8", top='warmup = "2s"\n[host.pc]', duration="5s")
-    simulated, real = both(file, kernel, **{"host.pc.gso": gso})
-    (ours,), (theirs,) = simulated["links"][:1], real["links"][:1]
+    file = scenario(UPLINK, f"{UPLOAD}\ncount = 8", top='warmup = "2s"\n[host.pc]', duration="4s")
     packet_ms = 8 * A_PACKET_BYTES / 9e3
-    assert ours["queue_delay_ms_mean"] == pytest.approx((32 if gso else 15) * packet_ms, rel=0.1)
-    assert theirs["queue_delay_ms_mean"] == pytest.approx(ours["queue_delay_ms_mean"], rel=0.15)
+    runs = both(file, kernel, {"host.pc.gso": False}, {"host.pc.gso": True})
+    for packets, (simulated, real) in zip((15, 32), runs, strict=True):
+        ours, theirs = (run["links"][0]["queue_delay_ms_mean"] for run in (simulated, real))
+        assert ours == pytest.approx(packets * packet_ms, rel=0.1)
+        assert theirs == pytest.approx(ours, rel=0.15)
 
 
 def over_time(file: Path, *, wmem: int, **where: Any) -> dict[str, float]:
@@ -156,7 +181,7 @@ def test_what_a_host_drops(scenario: Write, kernel: str) -> None:
         top='warmup = "1s"\n[host.pc]\nsmall_queues = false',
         duration="8s",
     )
-    simulated, real = both(file, kernel)
+    ((simulated, real),) = both(file, kernel, {})
     (ours_udp, ours_tcp), (udp, tcp) = simulated["flows"], real["flows"]
     for lost in (udp["loss_percent"], ours_udp["loss_percent"]):
         assert lost == pytest.approx(25, abs=2)
@@ -167,19 +192,23 @@ def test_what_a_host_drops(scenario: Write, kernel: str) -> None:
     assert theirs["drops"] > udp["lost_packets"]
 
 
-@pytest.mark.parametrize("when_full", ["wait", "skip", "delay"])
-def test_a_program_whose_send_buffer_is_full(scenario: Write, kernel: str, when_full: str) -> None:
+def test_a_program_whose_send_buffer_is_full(scenario: Write, kernel: str) -> None:
     """Of messages that come twice as fast as they can leave, as many are answered and left out as is simulated."""
     file = scenario(
         'rate = "400kbit"\ndelay = "20ms"\nqueue = { limit = "100p" }',
-        f'app = {{ kind = "game", every = "60ms", request = "5792b", when_full = "{when_full}" }}\n{UPLOAD}',
+        f'app = {{ kind = "game", every = "60ms", request = "5792b" }}\n{UPLOAD}',
         top='warmup = "2s"\n[host.pc]\ntcp_wmem = { max = "60kb" }',
         duration="10s",
     )
-    (ours, _), (theirs, _) = (run["flows"] for run in both(file, kernel))
-    assert theirs["response_ms_p50"] == pytest.approx(ours["response_ms_p50"], rel=0.2)
-    assert theirs["unfinished"] == pytest.approx(ours["unfinished"], rel=0.2, abs=2)
-    assert theirs.get("skipped") == (pytest.approx(ours["skipped"], rel=0.1) if when_full == "skip" else None)
+    ways = ("wait", "skip", "delay")
+    for when_full, runs in zip(
+        ways, both(file, kernel, *({"flows.0.app.when_full": way} for way in ways)), strict=True
+    ):
+        (ours, _), (theirs, _) = (run["flows"] for run in runs)
+        assert theirs["response_ms_p50"] == pytest.approx(ours["response_ms_p50"], rel=0.2), when_full
+        assert theirs["unfinished"] == pytest.approx(ours["unfinished"], rel=0.2, abs=2), when_full
+        skipped = pytest.approx(ours["skipped"], rel=0.1) if when_full == "skip" else None
+        assert theirs.get("skipped") == skipped, when_full
 
 
 def test_applications_without_a_host(scenario: Write, kernel: str) -> None:
@@ -187,7 +216,7 @@ def test_applications_without_a_host(scenario: Write, kernel: str) -> None:
     others = ('app = "game"\ncc = "cubic"', 'app = { kind = "udp", rate = "100kbit", packet = "500b" }')
     cloud = 'app = { kind = "upload", chunk = "500kb" }\ncc = "cubic"'
     file = scenario(HOME, cloud, *PEOPLE, *others, top='warmup = "2s"', duration="12s")
-    simulated, real = both(file, kernel)
+    ((simulated, real),) = both(file, kernel, {})
     assert_the_same_waits(simulated, real, (*WAITS, "goodput_mbps"))
     assert [flow["cc"] for flow in real["flows"]] == [flow["cc"] for flow in simulated["flows"]]
     for ours, theirs in zip(simulated["flows"], real["flows"], strict=True):
@@ -202,7 +231,7 @@ def test_pages_and_films(scenario: Write, kernel: str) -> None:
     film = 'app = { kind = "video", highest = "2mbit" }\ncc = "cubic"'
     file = scenario(down, web, film, duration="20s")
     metrics = ("page_load_s_p50", "startup_s", "bitrate_mbps_mean", "stalls")
-    assert_the_same_waits(*both(file, kernel), metrics)
+    assert_the_same_waits(*both(file, kernel, {})[0], metrics)
 
 
 def test_a_classifier_of_the_user_s_own(scenario: Write, kernel: str, tmp_path: Path) -> None:
@@ -212,7 +241,7 @@ def test_a_classifier_of_the_user_s_own(scenario: Write, kernel: str, tmp_path: 
     (tmp_path / "mine.bpf.c").write_text(first_to_last)
     host = f'[host.pc]\nsmall_queues = false\nclassifier = "{tmp_path / "mine.bpf.c"}"'
     file = scenario(UPLINK, *ON_HOST, top=f'warmup = "1s"\n{host}', duration="4s")
-    simulated, real = both(file, kernel)
+    ((simulated, real),) = both(file, kernel, {})
     messenger, ping, call = (real["flows"][number] for number in (1, 3, 4))
     assert messenger["response_ms_p50"] and ping["delay_ms_p50"]
     # What goes last does not arrive while there is anything else.

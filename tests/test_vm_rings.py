@@ -38,8 +38,8 @@ PHASES = {
     "full": {"uploads": 1, "segments": 1, "limited": True, "small_queues": False},
 }
 """Uploads at a time, the most segments of a buffer, whether bytes in the ring are limited, and TCP's in the host."""
-SETTLED_S, MEASURED_S = 2, 1.5
-FULL_SETTLED_S, FULL_MEASURED_S = 4, 4
+SETTLED_S, MEASURED_S = 1.5, 1.2
+FULL_SETTLED_S, FULL_MEASURED_S = 3, 3
 """Longer, because a round trip takes more than a second."""
 FULL_WMEM = 4_000_000
 """Memory for more packets than the queue has room for."""
