@@ -41,12 +41,12 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 LONGEST = (
     "test_differential.py",
-    "test_vm_hosts.py",
     "test_docs.py",
     "test_vm.py",
-    "test_vm_receivers.py",
+    "test_vm_hosts.py",
     "test_vm_agreement.py",
     "test_kernel_queues.py",
+    "test_vm_receivers.py",
     "test_sweep_dask.py",
     "test_vm_mesh.py",
     "test_vm_rings.py",

@@ -14,13 +14,12 @@ from conftest import Write
 
 RENO = 'cc = "kernel:reno"'
 
+Run = dict[str, Any]
+
 
 def limits(limit: str) -> dict[str, object]:
     """Give queues of this length to both directions."""
     return {f"link.bottleneck.{queue}.limit": limit for queue in ("queue", "reverse.queue")}
-
-
-Run = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
