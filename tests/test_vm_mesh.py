@@ -7,6 +7,7 @@ from typing import Any
 
 import guests
 import pcapng
+import pytest
 import unbloat as ub
 
 DTPA = Path(__file__).parents[1] / "papers/dtpa"
@@ -26,8 +27,9 @@ def test_ten_nodes_with_dtpa(cache: Path, tmp_path: Path) -> None:
         return sum(flow["goodput_mbps"] for flow in run["flows"])
 
     assert len(real["flows"]) == 10 and all(flow["goodput_mbps"] > 0 for flow in real["flows"])
-    assert abs(goodput(real) / fmean(map(goodput, simulated)) - 1) < 0.25
-    assert real["jain_index"] > 0.9
+    assert goodput(real) == pytest.approx(fmean(map(goodput, simulated)), rel=0.25)
+    # Over so short a time chance decides how fair one run is, of the simulator's too.
+    assert real["jain_index"] == pytest.approx(fmean(run["jain_index"] for run in simulated), rel=0.25)
     sent = [packet for _, packet in pcapng.packets(trace.read_bytes())]
     assert all(packet[0] >> 4 == 6 for packet in sent)
     # An IPv6 header, TCP's, and a segment; the four more of a SYN are its option.
