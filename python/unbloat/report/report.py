@@ -108,7 +108,12 @@ def _markdown(part: Part) -> str:
             # The attribute has the site's renderer read what is inside; others leave it out.
             summary = f'<details markdown="1"><summary>{part.title}</summary>'
             return "\n\n".join([summary, *map(_markdown, part.parts), "</details>"])
-    return "\n".join(_filled(line, width=PAGE) if line[:1].isalpha() else line for line in part.split("\n"))
+    return "\n".join(_filled(line, width=PAGE) if _is_prose(line) else line for line in part.split("\n"))
+
+
+def _is_prose(line: str) -> bool:
+    """Return whether a line of a paragraph may be broken, in Markdown too: a list's would need an indent."""
+    return line[:1].isalnum() or line[:1] in ("[", "`")
 
 
 def _markdown_item(item: str) -> str:

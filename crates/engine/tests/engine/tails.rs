@@ -116,12 +116,9 @@ fn bytes_are_counted_as_they_are() {
 
 // Loss of a retransmission.
 
-/// ns-2's repair: a segment for every second acknowledgement.
-const HALVING: TcpProfile = TcpProfile { rate_halving: true, ..TcpProfile::NS2_LINUX };
-
 #[test]
 fn rack_repairs_the_loss_of_a_retransmission_without_a_timeout() {
-    for stack in [TcpProfile::LINUX, TcpProfile::NS2_LINUX, HALVING] {
+    for stack in [TcpProfile::LINUX, TcpProfile::NS2_LINUX] {
         let (flow, again) = outcome(&transfer(400, stack), losing([(50, 2)]));
         assert_eq!((flow.timeouts, segments(&again)), (0, vec![50, 50]));
     }
@@ -153,7 +150,7 @@ fn newreno_repairs_one_hole_each_round_trip() {
 
 #[test]
 fn one_window_of_losses_halves_the_window_once() {
-    for stack in [TcpProfile::LINUX, TcpProfile::SACK, TcpProfile::NEWRENO, TcpProfile::NS2_LINUX, HALVING] {
+    for stack in [TcpProfile::LINUX, TcpProfile::SACK, TcpProfile::NEWRENO, TcpProfile::NS2_LINUX] {
         let series = series_of(&transfer(600, stack), losing([(100, 1), (104, 1), (109, 1)]));
         let before = *series.cwnd_packets.iter().max().unwrap();
         let thresholds: Vec<u32> = distinct(series.ssthresh_packets.iter().flatten().copied());

@@ -110,11 +110,17 @@ impl TcpProfile {
         ..TcpProfile::LINUX
     };
     /// Profile `ns2-linux`: the TCP-Linux agent of ns-2.35 (`Agent/TCP/Linux`) with its sink `TCPSink/Sack1`, which
-    /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK;
-    /// no probe, no undo. It halves its rate and finds losses by three above only with `rate_halving`; without that
-    /// proportional rate reduction and RACK stand for both.
-    pub const NS2_LINUX: TcpProfile =
-        TcpProfile { rack: true, prr: true, delayed_ack: false, initial_window: 2, ..TcpProfile::SACK };
+    /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK,
+    /// losses found by three above and repaired at half the rate; no probe, no undo. Where somebody turns
+    /// `rate_halving` off, proportional rate reduction and RACK take its place.
+    pub const NS2_LINUX: TcpProfile = TcpProfile {
+        rack: true,
+        prr: true,
+        rate_halving: true,
+        delayed_ack: false,
+        initial_window: 2,
+        ..TcpProfile::SACK
+    };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
     pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
     /// Profile `lln`: what fits a sensor (RFC 9006): NewReno without options, whose peer acknowledges each segment at

@@ -136,7 +136,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "rack" = Flag, Means("as the base says") => "time-based loss detection (RFC 8985); needs sack";
         "tlp" = Flag, Means("as the base says") => "tail loss probe (RFC 8985); needs sack";
         "prr" = Flag, Means("as the base says") => "proportional rate reduction (RFC 6937)";
-        "rate_halving" = Flag, Default("false") =>
+        "rate_halving" = Flag, Means("as the base says") =>
             "in place of prr and rack, repair as ns-2.35's TCP-Linux does: a segment for every second acknowledgement \
             until the window is down; a loss is found by three SACKed segments above";
         "frto" = Flag, Means("as the base says") => "forward RTO recovery (RFC 5682)";

@@ -224,6 +224,8 @@ fn profiles_stack_up_and_sack_carries_rack() {
     let stack = |overrides: &[(&str, &str)]| only(SAMPLE, overrides).flows[0].stack;
     assert_eq!(stack(&[("profile", "newreno")]), TcpProfile::NEWRENO);
     assert_eq!(stack(&[("profile", "ns2-linux")]), TcpProfile::NS2_LINUX);
+    let proportional = [("profile", "{ base = \"ns2-linux\", rate_halving = false }")];
+    assert_eq!(stack(&proportional), TcpProfile { rate_halving: false, ..TcpProfile::NS2_LINUX });
     assert_eq!(stack(&[("flows.0.profile", "sack")]), TcpProfile::SACK);
     let without_sack = TcpProfile { sack: false, rack: false, tlp: false, ..TcpProfile::LINUX };
     assert_eq!(stack(&[("profile.sack", "false")]), without_sack);
