@@ -1,5 +1,6 @@
 """A small scenario, a cache of its own for every test, the command line as a user calls it."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -74,9 +75,10 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache without runs; what was compiled is shared by all tests, to save time."""
+    """A cache without runs; what was compiled is shared by all tests of all workers, to save time."""
     folder = tmp_path / "cache"
-    compiled = tmp_path_factory.getbasetemp() / "mechanisms"
+    base = tmp_path_factory.getbasetemp()
+    compiled = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mechanisms"
     compiled.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(mode=0o700)
     (folder / "mechanisms").symlink_to(compiled)
