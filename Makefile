@@ -6,8 +6,8 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 STAMPS  := build/stamps
 LINUX_EXAMPLES := $(CURDIR)/build/linux-examples
-# Kernels and booted machines of the tests.
-GUESTS  := $(CURDIR)/build/guests
+# Kernels, booted guests and compiled mechanisms of the tests.
+TEST_CACHE := $(CURDIR)/build/test-cache
 # Where `make install` puts the tool: sudo looks there.
 PREFIX  ?= /usr/local
 # Where the Rust installer puts its programs, before the next login knows.
@@ -122,10 +122,10 @@ build-tests: $(STAMPS)/debian
 	nice -n 4 cargo test $(RUST_TESTS) --no-run --quiet
 
 boot-guest: build $(STAMPS)/qemu
-	UNBLOAT_CACHE=$(GUESTS) $(BIN)/python tools/boot-guest
+	UNBLOAT_CACHE=$(TEST_CACHE) $(BIN)/python tools/boot-guest
 
 check-rust: $(STAMPS)/linux-examples build-tests
-	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') cargo test $(RUST_TESTS) --quiet
+	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') UNBLOAT_CACHE=$(TEST_CACHE) cargo test $(RUST_TESTS) --quiet
 
 check-lint: docs check-types check-style
 
@@ -148,7 +148,7 @@ check-python: boot-guest $(STAMPS)/chromium
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest
-	UNBLOAT_CACHE=$(GUESTS) $(BIN)/python tools/test-in-guest
+	UNBLOAT_CACHE=$(TEST_CACHE) $(BIN)/python tools/test-in-guest
 
 # ---------------------------------------------------------------- Keeping in shape
 

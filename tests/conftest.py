@@ -1,6 +1,5 @@
 """A small scenario, a cache of its own for every test, the command line as a user calls it."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from kept import lend
 from warm_program import LIBRARIES, WarmProgram
 
 SMALL = """\
@@ -74,14 +74,11 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache without runs; what was compiled is shared by all tests of all workers, to save time."""
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache without runs; what was compiled is shared by all tests, to save time."""
     folder = tmp_path / "cache"
-    base = tmp_path_factory.getbasetemp()
-    compiled = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mechanisms"
-    compiled.mkdir(mode=0o700, exist_ok=True)
     folder.mkdir(mode=0o700)
-    (folder / "mechanisms").symlink_to(compiled)
+    lend(folder, "mechanisms")
     monkeypatch.setenv("UNBLOAT_CACHE", str(folder))
     return folder
 

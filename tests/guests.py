@@ -6,12 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kept import lend
 from unbloat.guest import guest, kernels
 from unbloat.scenario.recording import Recording
 from unbloat.scenario.source import source_of
 
-KEPT = Path(__file__).parents[1] / "build/guests"
-"""Kernels and booted guests, as the user's cache has them."""
 ONE_AT_A_TIME = ("--jobs", "1")
 """Other tests have the other processors, and guests that share one take longer in all."""
 
@@ -22,11 +21,15 @@ def oldest_kernel() -> str:
     return kernels.offered_series()[0]
 
 
+@cache
+def modelled_kernel() -> str:
+    """Give the kernel that the simulator models, or the oldest if the distribution does not have that."""
+    return kernels.modelled_series()
+
+
 def share(cache: Path) -> None:
-    """Let a cache have the guests of all tests."""
-    for name in ("kernels", "guests"):
-        (KEPT / name).mkdir(parents=True, exist_ok=True)
-        (cache / name).symlink_to(KEPT / name)
+    """Let a cache have the guests of all tests, and what was compiled."""
+    lend(cache, "kernels", "guests", "mechanisms")
 
 
 @cache

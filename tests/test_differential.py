@@ -9,7 +9,6 @@ from pathlib import Path
 
 import guests
 import pytest
-from unbloat.guest import kernels
 
 TOOL = Path(__file__).parents[1] / "tools/differential"
 SCENARIOS, TUNED = 100, 25
@@ -23,7 +22,7 @@ LEAST_TUNED_PERCENT = 80
 @pytest.fixture(autouse=True)
 def kernel(cache: Path) -> str:
     """The kernel of all guests here; they are booted once, before the first test begins."""
-    return guests.booted(cache, kernels.modelled_series())
+    return guests.booted(cache, guests.modelled_kernel())
 
 
 def differential(*arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -48,7 +47,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Many:
     output, traces = folder / "verdicts.json", folder / "traces"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBLOAT_CACHE", str(folder / "cache"))
-        kernel = guests.booted(folder / "cache", kernels.modelled_series())
+        kernel = guests.booted(folder / "cache", guests.modelled_kernel())
         where = ["--kernel", kernel, "-o", output, "--traces", traces]
         return Many(differential(SCENARIOS, *where, "--at-least", LEAST_PERCENT), output, traces)
 

@@ -14,6 +14,7 @@ from statistics import median
 import guests
 import pytest
 from behind_links import MARK
+from kept import KEPT
 from unbloat.scenario.source import source_of
 from unbloat.system.paths import ALGORITHMS
 
@@ -82,7 +83,7 @@ def in_guest(
     tasks = folder / "tasks.json"
     tasks.write_text(json.dumps([train.task(program, folder / f"ready-{n}") for n, train in enumerate(trains)]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("UNBLOAT_CACHE", str(guests.KEPT))
+        patch.setenv("UNBLOAT_CACHE", str(KEPT))
         words = [HERE / "in_virtual_time.py", guests.oldest_kernel(), sys.executable, HERE / "behind_links.py", tasks]
         done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout[-1000:]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import unbloat as ub
 from browser import Browser, browser, pixels
+from kept import lend
 from made_up_paper import PUBLISHED, READING, write_paper
 from unbloat.cli.app import main
 from unbloat.papers.reproduce import Reproduction
@@ -58,6 +59,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One page of a run, one of a sweep of which not all went well, one of a paper with every verdict."""
     folder = tmp_path_factory.mktemp("pages")
     with pytest.MonkeyPatch.context() as patch:
+        (folder / "cache").mkdir(mode=0o700)
+        lend(folder / "cache", "mechanisms")
         patch.setenv("UNBLOAT_CACHE", str(folder / "cache"))
         files = {name: folder / f"{name}.html" for name in NAMES}
         controls = {"sweep.flows.0.cc": ["cubic", "vegas", "cubic_plus"]}

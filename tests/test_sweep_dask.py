@@ -17,6 +17,7 @@ import distributed
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
+from kept import lend
 from leftovers import descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
 from unbloat.runs import dask_cluster
@@ -40,7 +41,9 @@ def three_workers() -> Iterator[distributed.Client]:
 def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[distributed.Client]:
     """Workers that no test harms, with a cache of their own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("UNBLOAT_CACHE", str(tmp_path_factory.mktemp("workers")))
+        folder = tmp_path_factory.mktemp("workers")
+        lend(folder, "mechanisms")
+        patch.setenv("UNBLOAT_CACHE", str(folder))
         with three_workers() as client:
             yield client
 

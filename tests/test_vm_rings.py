@@ -115,7 +115,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]
         cache.mkdir()
         patch.setenv("XDG_CACHE_HOME", str(folder))
         guests.share(cache)
-        series = kernels.modelled_series()
+        series = guests.modelled_kernel()
         if kernels.numbers(series) < SINCE:
             pytest.skip(f"the distribution's kernels are older than {SINCE[0]}.{SINCE[1]}")
         kernel = kernels.find_kernel(series)

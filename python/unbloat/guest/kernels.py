@@ -149,7 +149,7 @@ def package_for(wanted: str | None, there: Iterable[str]) -> str:
 def offered(wanted: str | None) -> list[str]:
     """List the releases to choose from: the distribution's current kernel, or all if a certain one is wanted."""
     if wanted is None:
-        return PACKAGE.findall("\n".join(apt_cache("depends", meta) for meta in META_PACKAGES))
+        return PACKAGE.findall(apt_cache("depends", *META_PACKAGES))
     return packages()
 
 
