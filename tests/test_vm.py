@@ -72,6 +72,16 @@ def busy_processors() -> Iterator[None]:
 # ---------------------------------------------------------------- What a run measures
 
 
+def test_every_control_works_on_the_oldest_kernel(scenario: Write, kernel: str) -> None:
+    """Each has a flow of its own, but the one that no kernel tells what the other nodes of its mesh send."""
+    controls = [each["name"] for each in ub.catalogue()["mechanisms"] if each["name"] != "dtpa_auto"]
+    link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "200p" }'
+    file = scenario(link, *(f'cc = "{name}"' for name in controls))
+    (run,) = guests.run_all(kernel, file)
+    delivered = {flow["cc"]: flow["goodput_mbps"] for flow in run["flows"]}
+    assert run["sound"] and set(delivered) == set(controls) and min(delivered.values()) > 0.05, delivered
+
+
 def test_timeouts_are_counted_where_the_kernel_does_not(small: Path, kernel: str) -> None:
     """`TCP_INFO` has a count of them from Linux 6.7 on."""
     assert kernel == "6.1"
