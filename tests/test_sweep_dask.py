@@ -28,10 +28,10 @@ LOSSY = {"link.bottleneck.loss": "1%"}
 
 
 @contextmanager
-def three_workers() -> Iterator[distributed.Client]:
-    """Three worker processes behind a scheduler, and a look at them."""
+def two_workers() -> Iterator[distributed.Client]:
+    """Two worker processes behind a scheduler, and a look at them."""
     with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as here,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as here,
         distributed.Client(here) as client,
     ):
         yield client
@@ -44,14 +44,14 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[distributed.Cl
         folder = tmp_path_factory.mktemp("workers")
         lend(folder, "mechanisms")
         patch.setenv("UNBLOAT_CACHE", str(folder))
-        with three_workers() as client:
+        with two_workers() as client:
             yield client
 
 
 @pytest.fixture
 def victims() -> Iterator[distributed.Client]:
     """Workers that a test may kill."""
-    with three_workers() as client:
+    with two_workers() as client:
         yield client
 
 
@@ -115,7 +115,7 @@ def test_a_result_that_is_here_counts_though_its_worker_is_lost(
         pids = victims.run(os.getpid)
         for pid in pids.values():
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: len(victims.ncores()) == 3 and not pids.keys() & victims.ncores().keys())
+        wait_until(lambda: len(victims.ncores()) == 2 and not pids.keys() & victims.ncores().keys())
         put(self, key, record, series_ns, tables)
 
     monkeypatch.setattr(Store, "put", slow)
@@ -199,18 +199,15 @@ def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -
     assert "Traceback" not in said and said.count("\n") == 2
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_who_is_asked_to_end_ends_the_local_cluster_and_keeps_what_was_finished(
-    sweep: Path, cache: Path, number: signal.Signals, status: int
-) -> None:
+def test_who_is_asked_to_end_ends_the_local_cluster_and_keeps_what_was_finished(sweep: Path, cache: Path) -> None:
     words = ["sweep", str(sweep), "--dask", "local", "-j", "2", "--repeat", "500", "--set", "duration=20s"]
     sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
     wait_until(lambda: records(cache))
     started = descendants(sweeping.pid)
-    sweeping.send_signal(number)
+    sweeping.terminate()
     _, said = sweeping.communicate(timeout=60)
-    assert sweeping.returncode == status and "Traceback" not in said
-    assert said.endswith(f"ended by {number.name}; the runs that were finished are kept\n"), said
+    assert sweeping.returncode == 143 and "Traceback" not in said
+    assert said.endswith("ended by SIGTERM; the runs that were finished are kept\n"), said
     wait_until(lambda: not any(is_alive(process) for process in started), seconds=60)
     assert records(cache)
 

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard};
 const TICK_S: i64 = 1;
 /// Looks in a row that find a control at work at the same simulated time: so many seconds of the processor are too
 /// many.
-const PATIENCE: u32 = 10;
+const PATIENCE: u32 = 3;
 /// Bytes of the stack that are searched for a control's code.
 const SEARCHED: usize = 8192;
 /// Bytes of the handlers' own stack: that of a control may be used up.
@@ -198,7 +198,7 @@ extern "C" fn looked(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void
         if let Some(entry) = entry {
             report(
                 entry,
-                b" has not come back after 10 s of processor time: a loop without an end, which no kernel takes",
+                b" has not come back after 3 s of processor time: a loop without an end, which no kernel takes",
             );
         }
         report_loading(b" does not come back while it is loaded: its constructor");
