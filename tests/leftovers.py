@@ -30,12 +30,12 @@ class Holdings:
     bpf: set[tuple[str, int]] = field(default_factory=set)
 
     def left(self) -> list[str]:
-        """Name what is still there."""
+        """Name what is still there; controls that only sockets hold are asked for last, which takes a process."""
         left = [f"process {process}" for process in self.processes if is_alive(process)]
         left += [f"namespace {namespace}" for namespace in self.namespaces & namespaces_of_all()]
         left += [f"BPF {kind} {number}" for kind, number in self.bpf if is_loaded(kind, number)]
-        left += [name for name in AVAILABLE.read_text().split() + held_controls() if self.made(name)]
-        return left
+        left += filter(self.made, AVAILABLE.read_text().split())
+        return left or list(filter(self.made, held_controls()))
 
     def made(self, control: str) -> bool:
         return any(control.startswith(f"ub{process}_") for process in self.processes)
