@@ -19,6 +19,7 @@ import pcapng
 import pytest
 import unbloat as ub
 from conftest import Cli, Write
+from kept import KEPT
 from leftovers import descendants, is_alive, wait_until
 from unbloat import RunError
 from unbloat.guest import guest, kernels, qemu
@@ -381,4 +382,4 @@ def test_ended_in_the_middle(small: Path, cache: Path, kernel: str, end: Callabl
     assert run.returncode == status and "Traceback" not in said
     wait_until(lambda: not any(is_alive(member) for member in members), seconds=20)
     assert len([json.loads(file.read_text()) for file in records.rglob("*.json")]) == 1
-    assert not any(guests.KEPT.glob("*/.new-*"))
+    assert not any(KEPT.glob("*/.new-*"))
