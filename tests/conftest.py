@@ -1,5 +1,6 @@
 """A small scenario, a cache of its own for every test, the command line as a user calls it."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from kept import lend
+from kept import forget_old, lend
 from warm_program import LIBRARIES, WarmProgram
 
 SMALL = """\
@@ -62,6 +63,12 @@ LONGEST = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a slow machine that does few tests load no library that they do not use."""
     parser.addoption("--cold", action="store_true", help="load the program's libraries when it uses them")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Tidy up, before any worker of this session begins."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        forget_old()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
