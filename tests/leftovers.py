@@ -95,6 +95,11 @@ def is_loaded(kind: str, number: int) -> bool:
     return file >= 0
 
 
+def wait_until_gone(held: Holdings) -> None:
+    """Wait for what a process held; TCP may take ten seconds to give up, and each look at everything costs a guest."""
+    wait_until(lambda: not held.left(), every=0.5)
+
+
 def held_controls() -> list[str]:
     """Also those that nobody can choose any more but a socket still uses."""
     command = [sys.executable, "-m", "unbloat", "status", "--json"]
@@ -102,8 +107,8 @@ def held_controls() -> list[str]:
     return [control["name"] for control in status["controls"]]
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 60) -> None:
+def wait_until(holds: Callable[[], object], seconds: float = 60, every: float = 0.05) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.05)
+        time.sleep(every)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pcapng
 import pytest
 from conftest import Cli
-from leftovers import LINKS, Holdings, descendants, holdings, wait_until
+from leftovers import LINKS, Holdings, descendants, holdings, wait_until, wait_until_gone
 
 UNBLOAT = [sys.executable, "-m", "unbloat"]
 GRID = '[sweep]\nduration = ["1s", "5s"]\n"flows.0.cc" = ["vegas"]\n'
@@ -78,7 +78,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     assert words in said and "Traceback" not in said
     if not LINKS:
         assert cli("clean").returncode == 0
-    wait_until(lambda: not held.left())
+    wait_until_gone(held)
     assert set(Path("/sys/fs/bpf").rglob("*")) == pins
     kept = {file: file.stat().st_mtime_ns for file in records.rglob("*.json")}
     assert len(kept) == 1 and all(json.loads(file.read_text()) for file in kept)
@@ -136,7 +136,7 @@ def test_a_shell_that_ends_takes_all_with_it(
     if not LINKS:
         assert cli("clean").returncode == 0
     # Data that nobody will acknowledge holds the control until TCP gives up.
-    wait_until(lambda: not held.left())
+    wait_until_gone(held)
     assert cli("clean").returncode == 0
     assert not any(temporary.iterdir())
 
@@ -156,7 +156,7 @@ def test_a_finished_run_leaves_nothing(small: Path) -> None:
         time.sleep(0.3)
     assert held.bpf and held.namespaces
     assert json.loads(run.communicate(timeout=30)[0])["runs"]
-    wait_until(lambda: not held.left())
+    wait_until_gone(held)
 
 
 def test_two_testbeds_side_by_side(small: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from leftovers import Holdings, holdings, wait_until
+from leftovers import Holdings, holdings, wait_until, wait_until_gone
 
 DTPA = Path(__file__).parents[1] / "papers/dtpa"
 SETTINGS = {runs["scenario"]: runs["set"] for runs in tomllib.loads((DTPA / "kernel.toml").read_text())["runs"]}
@@ -49,4 +49,4 @@ def test_hosts_send_over_the_radio_and_leave_nothing(scenario: str, nodes: int) 
     for node in run["nodes"]:
         assert node["transmit_s"] + node["listen_s"] == pytest.approx(8.0)
     assert len(held.namespaces) > nodes
-    wait_until(lambda: not held.left())
+    wait_until_gone(held)

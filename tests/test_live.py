@@ -366,7 +366,7 @@ def test_an_interrupt_ends_it_as_any_run(small: Path, on: str) -> None:
         said = run.stderr.read()
         assert run.wait() == 130 and run.stdout.read() == ""
     assert said.splitlines()[-1] == "unbloat: interrupted; the runs that were finished are kept"
-    leftovers.wait_until(lambda: not held.left())
+    leftovers.wait_until_gone(held)
 
 
 @pytest.mark.parametrize(
