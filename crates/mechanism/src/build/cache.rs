@@ -76,7 +76,9 @@ impl Workplace {
         folders.map_err(|error| unwritable(cache, &error))?;
         let made = || {
             let _all = locked(&cache.join(LOCK), true)?;
-            remove_abandoned(cache)?;
+            // What cannot be removed hinders nobody: a guest shares this machine's files, but not its locks, and finds
+            // folders changing that nobody seems to work in.
+            let _ = remove_abandoned(cache);
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(cache)?;
             let lock = locked(&folder.path().join(LOCK), true)?;
             Ok(Workplace { folder, _lock: lock.expect("nobody else knows the folder") })
@@ -229,6 +231,14 @@ mod tests {
         let path = living.path().to_path_buf();
         drop(living);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_cannot_be_removed_hinders_nobody() {
+        let cache = tempfile::tempdir().expect("a folder");
+        std::fs::write(cache.path().join(format!("{PREFIX}stray")), "not a folder").expect("a file");
+        assert!(Workplace::below(cache.path()).is_ok());
+        assert!(sweep(cache.path()).is_err());
     }
 
     /// What others could put there would run as this user.
