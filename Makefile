@@ -132,7 +132,7 @@ check-lint: docs check-types check-style
 # Debian 12's own Rust comes without clippy.
 check-style: build-tests $(STAMPS)/libraries
 	cargo fmt --all --check
-	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; fi
+	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --profile test --workspace --all-targets --quiet -- -D warnings; fi
 	$(BIN)/ruff format --check --quiet python tests tools/*.py
 	$(BIN)/ruff check --quiet python tests tools/*.py
 	$(BIN)/lint-imports --no-cache --no-logo

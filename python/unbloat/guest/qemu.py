@@ -90,7 +90,7 @@ class Machine:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=(self._console, memory, *([terminal.fileno()] if terminal else [])),
-            start_new_session=True,
+            process_group=0,
         )
         os.close(memory)
         try:

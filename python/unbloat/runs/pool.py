@@ -142,7 +142,8 @@ class Worker:
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},
             # An interrupt at the terminal reaches the parent alone; the worker can be ended with all that it started.
-            start_new_session=True,
+            # It stays in the session: the scheduler gives each session its share, and this is one program's work.
+            process_group=0,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._tasks: IO[bytes] = self._process.stdin
