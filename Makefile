@@ -116,8 +116,7 @@ uninstall:
 
 # ---------------------------------------------------------------- Checking
 
-# A little behind the package, which more waits for; not so far that the guests, each a session of its own to the
-# scheduler, leave it nothing until they are done.
+# A little behind the package, which more waits for.
 build-tests: $(STAMPS)/debian
 	nice -n 4 cargo test $(RUST_TESTS) --no-run --quiet
 

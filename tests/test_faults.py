@@ -2,10 +2,13 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -226,3 +229,22 @@ def test_a_new_cache_is_its_users_alone(cli: Cli, small: Path, tmp_path: Path, m
     finally:
         os.umask(before)
     assert new.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_a_control_prints_does_not_stop_it(small: Path, write: Write, tmp_path: Path) -> None:
+    """Its process is in the background of the terminal, which may stop who writes from there (`stty tostop`)."""
+    write("talks.bpf.c", f'{{ bpf_printk("grows"); {BODY[2:]}')
+    process, line = pty.fork()
+    if process == 0:
+        settings = termios.tcgetattr(0)
+        settings[3] |= termios.TOSTOP
+        termios.tcsetattr(0, termios.TCSANOW, settings)
+        os.chdir(tmp_path)
+        words = ["run", str(small), "--cc", "./talks.bpf.c"]
+        os.execve(sys.executable, [*UNBLOAT, *words], {**os.environ, "UNBLOAT_PRINTK": "1"})
+    seen = b""
+    with suppress(OSError):  # The other side has closed the line.
+        while read := os.read(line, 1 << 16):
+            seen += read
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0, seen
+    assert b"grows" in seen

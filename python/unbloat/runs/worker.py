@@ -33,6 +33,7 @@ Runner = Callable[[_core.Cell, Task, Tell], tuple[str, Columns | None]]
 def main() -> None:
     """Do run after run until the other side closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what an interrupt ends.
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # What a control prints appears, though the parent has the terminal.
     answers = take_stdout()
     opening = json.loads(sys.stdin.readline())
     _core.end_with(opening["parent"])
