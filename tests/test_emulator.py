@@ -21,6 +21,8 @@ from unbloat.system.paths import ALGORITHMS
 HERE = Path(__file__).parent
 LTE = HERE.parent / "scenarios/traces/lte-small.down"
 WITHIN = 0.01
+BESIDE = 10
+"""So many opportunities before a place and behind it are beside it."""
 
 
 @dataclass(frozen=True)
@@ -243,11 +245,13 @@ def test_delivery_opportunities(train: Train, arrivals: list[Arrival]) -> None:
     assert len(arrivals) == train.count
     file = [float(line) for line in LTE.read_text().split()]
     rounds = [start + at for start in (0, file[-1]) for at in file]
-    # When the train met the trace nobody knows; but there is one place that it fits, to the grain of the clocks.
+    # When the train met the trace nobody knows; but there is one place that it fits, to the grain of the clocks. What is
+    # beside that place fits nearly as well: many opportunities have the same instant, or the next millisecond.
     by_misfit = sorted(range(len(file)), key=lambda start: misfit(arrivals[::20], rounds[start::20]))
-    best, second = (misfit(arrivals, rounds[start:]) for start in by_misfit[:2])
-    assert best < 0.1
-    assert second > 1
+    here = min(by_misfit[:BESIDE], key=lambda start: misfit(arrivals, rounds[start:]))
+    elsewhere = next(start for start in by_misfit if (start - here + BESIDE) % len(file) > 2 * BESIDE)
+    assert misfit(arrivals, rounds[here:]) < 0.1
+    assert misfit(arrivals, rounds[elsewhere:]) > 1
 
 
 def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
