@@ -245,8 +245,8 @@ def test_delivery_opportunities(train: Train, arrivals: list[Arrival]) -> None:
     assert len(arrivals) == train.count
     file = [float(line) for line in LTE.read_text().split()]
     rounds = [start + at for start in (0, file[-1]) for at in file]
-    # When the train met the trace nobody knows; but there is one place that it fits, to the grain of the clocks. What is
-    # beside that place fits nearly as well: many opportunities have the same instant, or the next millisecond.
+    # When the train met the trace nobody knows; but there is one place that it fits, to the grain of the clocks. What
+    # is beside that place fits nearly as well: many opportunities have the same instant, or the next millisecond.
     by_misfit = sorted(range(len(file)), key=lambda start: misfit(arrivals[::20], rounds[start::20]))
     here = min(by_misfit[:BESIDE], key=lambda start: misfit(arrivals, rounds[start:]))
     elsewhere = next(start for start in by_misfit if (start - here + BESIDE) % len(file) > 2 * BESIDE)
