@@ -16,6 +16,7 @@ import guests
 import pytest
 import unbloat as ub
 from unbloat.guest import initramfs, kernels, modules, qemu
+from unbloat.system import processors
 
 INIT = Path(__file__).parent / "in_guest/ring.py"
 SINCE = (6, 11)
@@ -121,7 +122,8 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]
         kernel = kernels.find_kernel(series)
         files = image(kernel, folder)
     adapter = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
-    command = [qemu.QEMU, *MACHINE, "-icount", qemu.CLOCK, "-kernel", kernel.image, "-initrd", files]
+    command = ["taskset", "--cpu-list", str(processors.allowed()[-1])]
+    command += [qemu.QEMU, *MACHINE, "-icount", qemu.CLOCK, "-kernel", kernel.image, "-initrd", files]
     command += ["-append", f"{qemu.KERNEL_ARGUMENTS} PATH=/usr/bin", "-serial", "stdio"]
     command += [word for end in "ab" for word in ("-netdev", f"hubport,id={end},hubid=0")]
     command += ["-device", f"{adapter},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import shlex
@@ -17,6 +18,7 @@ from typing import Any
 from unbloat._core import RunError
 from unbloat.guest.inside import shared
 from unbloat.guest.kernels import require_this_machine
+from unbloat.system import processors
 
 QEMU = "qemu-system-x86_64"
 PACKAGES = {QEMU: "qemu-system-x86", "setpriv": "util-linux"}
@@ -49,6 +51,8 @@ KERNEL_ARGUMENTS = (
 )
 CONSOLE_LINES = 12
 """How much of the console is shown when a guest dies."""
+
+_started = itertools.count()
 
 
 def require_qemu() -> None:
@@ -92,6 +96,8 @@ class Machine:
             pass_fds=(self._console, memory, *([terminal.fileno()] if terminal else [])),
             process_group=0,
         )
+        # Its threads take turns: on one processor, none has to wake up another.
+        processors.keep_on_one(self._process.pid, os.getpid() + next(_started))
         os.close(memory)
         try:
             self._greet()

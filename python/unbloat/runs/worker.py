@@ -93,12 +93,11 @@ def in_guest(folder: Path, number: int) -> Runner:
 
 
 def stay_on_one_processor(number: int) -> None:
-    """Keep this process and its guests on one processor: QEMU's threads take turns, and wake no other one up.
+    """Keep this thread and its guests on one processor.
 
     Workers of the same `unbloat` get different ones; another `unbloat` starts counting somewhere else.
     """
-    if allowed := processors.allowed():
-        os.sched_setaffinity(0, {allowed[(os.getppid() + number) % len(allowed)]})
+    processors.keep_on_one(0, os.getppid() + number)
 
 
 def attempt(

@@ -13,3 +13,12 @@ def count() -> int:
 def allowed() -> list[int]:
     """List the processors that this process may run on; none where the operating system does not tell."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def keep_on_one(process: int, number: int) -> None:
+    """Keep a process, with what it will start, on one of the processors that this one may run on.
+
+    Zero means the calling thread. Processes with different numbers get different processors, as far as there are.
+    """
+    if among := allowed():
+        os.sched_setaffinity(process, {among[number % len(among)]})
