@@ -349,6 +349,20 @@ def test_a_user_without_rights(small: Path, cache: Path, tmp_path: Path, kernel:
     assert {path.name for path in home.iterdir()} == {"cache"}
 
 
+def test_each_guest_stays_on_a_processor(kernel: str) -> None:
+    """Guests that were started one after the other on different ones, if there are."""
+    state = guests.prepared(kernel).state
+    places = []
+    before = set(descendants(os.getpid()))
+    with qemu.resume(state), qemu.resume(state):
+        for process in sorted(set(descendants(os.getpid())) - before):
+            threads = [int(thread.name) for thread in Path(f"/proc/{process}/task").iterdir()]
+            if len(threads) > 1:  # The others hand over the state.
+                places.append({processor for thread in threads for processor in os.sched_getaffinity(thread)})
+    assert [len(place) for place in places] == [1, 1]
+    assert len(set.union(*places)) == min(2, len(os.sched_getaffinity(0)))
+
+
 # ---------------------------------------------------------------- Ends before the end
 
 
