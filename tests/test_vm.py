@@ -20,7 +20,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli, Write
 from kept import KEPT
-from leftovers import descendants, is_alive, wait_until
+from leftovers import descendants, is_alive, read, wait_until
 from unbloat import RunError
 from unbloat.guest import guest, kernels, qemu
 
@@ -371,14 +371,17 @@ def kill_parent(run: int) -> None:
 
 
 def kill_workers(run: int) -> None:
-    for process in descendants(run):
-        if b"unbloat.runs.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
-            os.kill(process, signal.SIGKILL)
+    for process in of_run("unbloat.runs.worker", run):
+        os.kill(process, signal.SIGKILL)
 
 
 def interrupt(run: int) -> None:
     """As Ctrl-C does."""
     os.killpg(run, signal.SIGINT)
+
+
+def of_run(program: str, run: int) -> list[int]:
+    return [process for process in descendants(run) if program in read(Path(f"/proc/{process}/cmdline"))]
 
 
 @pytest.mark.parametrize(("end", "status"), [(kill_parent, -signal.SIGKILL), (kill_workers, 1), (interrupt, 130)])
@@ -389,8 +392,8 @@ def test_ended_in_the_middle(small: Path, cache: Path, kernel: str, end: Callabl
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     records = cache / "runs"
     wait_until(lambda: any(records.rglob("*.json")), seconds=200)
+    wait_until(lambda: of_run(qemu.QEMU, run.pid))
     members = descendants(run.pid)
-    assert any(b"qemu-system" in Path(f"/proc/{member}/cmdline").read_bytes() for member in members)
     end(run.pid)
     _, said = run.communicate(timeout=20)
     assert run.returncode == status and "Traceback" not in said
