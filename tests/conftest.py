@@ -50,7 +50,17 @@ LONGEST = (
     "test_crash.py",
     "test_reproduce_command.py",
     "test_emulator.py",
+    "test_figures.py",
     "test_reproduce_on_kernel.py",
+    "test_faults.py",
+    "test_report_pages.py",
+    "test_command_line.py",
+    "test_shell_vm.py",
+    "test_kernel_classifiers.py",
+    "test_install.py",
+    "test_check_and_new.py",
+    "test_vm_classifiers.py",
+    "test_workloads.py",
 )
 """Files that take longest. Begun last, one of them would have a processor idle at the end."""
 
