@@ -96,10 +96,10 @@ class Machine:
             pass_fds=(self._console, memory, *([terminal.fileno()] if terminal else [])),
             process_group=0,
         )
-        # Its threads take turns: on one processor, none has to wake up another.
-        processors.keep_on_one(self._process.pid, os.getpid() + next(_started))
         os.close(memory)
         try:
+            # Its threads take turns: on one processor, none has to wake up another.
+            processors.keep_on_one(self._process.pid, os.getpid() + next(_started))
             self._greet()
         except BaseException:
             self.end()
