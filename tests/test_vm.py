@@ -6,6 +6,7 @@ arithmetic, not of a busy machine.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -68,6 +69,10 @@ def busy_processors() -> Iterator[None]:
         for process in burning:
             process.kill()
             process.wait()
+
+
+def started_by(process: int, program: str) -> list[int]:
+    return [child for child in descendants(process) if program in read(Path(f"/proc/{child}/cmdline"))]
 
 
 # ---------------------------------------------------------------- What a run measures
@@ -353,13 +358,11 @@ def test_each_guest_stays_on_a_processor(kernel: str) -> None:
     """Guests that were started one after the other on different ones, if there are."""
     state = guests.prepared(kernel).state
     places = []
-    before = set(descendants(os.getpid()))
     with qemu.resume(state), qemu.resume(state):
-        for process in sorted(set(descendants(os.getpid())) - before):
-            threads = [int(thread.name) for thread in Path(f"/proc/{process}/task").iterdir()]
-            if len(threads) > 1:  # The others hand over the state.
-                places.append({processor for thread in threads for processor in os.sched_getaffinity(thread)})
-    assert [len(place) for place in places] == [1, 1]
+        for process in started_by(os.getpid(), qemu.QEMU):
+            threads = "".join(read(thread) for thread in Path(f"/proc/{process}/task").glob("*/status"))
+            places.append(set(re.findall(r"^Cpus_allowed_list:\s*(\S+)", threads, re.MULTILINE)))
+    assert [[place.isdecimal() for place in each] for each in places] == [[True], [True]]
     assert len(set.union(*places)) == min(2, len(os.sched_getaffinity(0)))
 
 
@@ -371,17 +374,13 @@ def kill_parent(run: int) -> None:
 
 
 def kill_workers(run: int) -> None:
-    for process in of_run("unbloat.runs.worker", run):
+    for process in started_by(run, "unbloat.runs.worker"):
         os.kill(process, signal.SIGKILL)
 
 
 def interrupt(run: int) -> None:
     """As Ctrl-C does."""
     os.killpg(run, signal.SIGINT)
-
-
-def of_run(program: str, run: int) -> list[int]:
-    return [process for process in descendants(run) if program in read(Path(f"/proc/{process}/cmdline"))]
 
 
 @pytest.mark.parametrize(("end", "status"), [(kill_parent, -signal.SIGKILL), (kill_workers, 1), (interrupt, 130)])
@@ -392,7 +391,7 @@ def test_ended_in_the_middle(small: Path, cache: Path, kernel: str, end: Callabl
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     records = cache / "runs"
     wait_until(lambda: any(records.rglob("*.json")), seconds=200)
-    wait_until(lambda: of_run(qemu.QEMU, run.pid))
+    wait_until(lambda: started_by(run.pid, qemu.QEMU))
     members = descendants(run.pid)
     end(run.pid)
     _, said = run.communicate(timeout=20)
