@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from kept import forget_old, lend
+from leftovers import PATIENCE_S
 from warm_program import LIBRARIES, WarmProgram
 
 SMALL = """\
@@ -129,7 +130,7 @@ def program(pytestconfig: pytest.Config) -> Iterator[WarmProgram]:
 @pytest.fixture
 def cli(tmp_path: Path, program: WarmProgram) -> Cli:
     """Call the command line as a user does, in the test's folder."""
-    return lambda *words: program.call([str(word) for word in words], tmp_path, timeout_s=120)
+    return lambda *words: program.call([str(word) for word in words], tmp_path, timeout_s=PATIENCE_S)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import unbloat as unbloat_package
+from leftovers import PATIENCE_S
 from unbloat.system import systemd
 
 NUMBERS = itertools.count()
@@ -42,7 +43,9 @@ def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
         def call(*command: object, **environment: str) -> Done:
             enter = ["nsenter", "--target", str(holder.pid), "--mount", "--net", f"--wd={tmp_path}"]
             words = [*enter, *map(str, command)]
-            return subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+            return subprocess.run(
+                words, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **environment}
+            )
 
         yield call
         holder.stdin.close()
@@ -95,4 +98,6 @@ def as_nobody(*arguments: str) -> Done:
         "os.environ['PATH'] = ''\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=PATIENCE_S
+    )

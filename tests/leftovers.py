@@ -19,6 +19,8 @@ BY_ID = {"prog": 13, "map": 14, "link": 30}
 """Commands of bpf(2) that open something by its number."""
 LINKS = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (6, 4)
 """Can a link hold a congestion control, so that it goes with its process? Else it stays until somebody cleans up."""
+PATIENCE_S = 900
+"""How long a test waits for another process. It ends tests that hang, and judges none: a machine may stand still."""
 
 
 @dataclass
@@ -103,12 +105,12 @@ def wait_until_gone(held: Holdings) -> None:
 def held_controls() -> list[str]:
     """Also those that nobody can choose any more but a socket still uses."""
     command = [sys.executable, "-m", "unbloat", "status", "--json"]
-    status = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    status = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE_S).stdout)
     return [control["name"] for control in status["controls"]]
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 60, every: float = 0.05) -> None:
-    end = time.monotonic() + seconds
+def wait_until(holds: Callable[[], object], every: float = 0.05) -> None:
+    end = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < end, "it never came to that"
         time.sleep(every)

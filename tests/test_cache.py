@@ -93,11 +93,11 @@ def test_kill_9_loses_nothing_that_was_finished(tmp_path: Path, small: Path, cac
     file = tmp_path / "long.toml"
     file.write_text(text)
     process = subprocess.Popen([sys.executable, "-m", "unbloat", "run", str(file), "--jobs", "1"])
-    wait_until(lambda: len(records(cache)) == 2, seconds=30)
+    wait_until(lambda: len(records(cache)) == 2)
     (worker,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     process.send_signal(signal.SIGKILL)
     process.wait()
-    wait_until(lambda: not is_alive(int(worker)), seconds=30)
+    wait_until(lambda: not is_alive(int(worker)))
     kept = records(cache)
     file.write_text(text.replace(', "1000000s"', ""))
     results = ub.run(file)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from leftovers import PATIENCE_S
 
 RUN_KEYS = {"scenario", "on", "seed", "duration_s", "jain_index", "sound", "flows", "links"}
 FLOW_KEYS = {
@@ -149,7 +150,7 @@ def test_an_interrupt_is_status_130_and_leaves_no_process(small: Path) -> None:
     workers = wait_for_children(process.pid)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert said.count("\n") == 1 and "interrupted" in said
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)

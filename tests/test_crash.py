@@ -13,7 +13,7 @@ from pathlib import Path
 import pcapng
 import pytest
 from conftest import Cli
-from leftovers import LINKS, Holdings, descendants, holdings, wait_until, wait_until_gone
+from leftovers import LINKS, PATIENCE_S, Holdings, descendants, holdings, wait_until, wait_until_gone
 
 UNBLOAT = [sys.executable, "-m", "unbloat"]
 GRID = '[sweep]\nduration = ["1s", "5s"]\n"flows.0.cc" = ["vegas"]\n'
@@ -73,7 +73,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     held = holdings(run.pid)
     assert is_under_way(held)
     end(run.pid)
-    _, said = run.communicate(timeout=20)
+    _, said = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == status
     assert words in said and "Traceback" not in said
     if not LINKS:
@@ -132,7 +132,7 @@ def test_a_shell_that_ends_takes_all_with_it(
     else:
         (program_there,) = [process for process in descendants(shell.pid) if cmdline(process)[-1:] == ["receiver"]]
         os.kill(program_there, signal.SIGKILL)
-    assert shell.wait(timeout=20) == (-how if how else 128 + signal.SIGKILL)
+    assert shell.wait(timeout=PATIENCE_S) == (-how if how else 128 + signal.SIGKILL)
     if not LINKS:
         assert cli("clean").returncode == 0
     # Data that nobody will acknowledge holds the control until TCP gives up.
@@ -155,7 +155,7 @@ def test_a_finished_run_leaves_nothing(small: Path) -> None:
         held = now if now.bpf and now.namespaces else held
         time.sleep(0.3)
     assert held.bpf and held.namespaces
-    assert json.loads(run.communicate(timeout=30)[0])["runs"]
+    assert json.loads(run.communicate(timeout=PATIENCE_S)[0])["runs"]
     wait_until_gone(held)
 
 
@@ -165,7 +165,7 @@ def test_two_testbeds_side_by_side(small: Path, tmp_path: Path) -> None:
     command = [*UNBLOAT, "run", str(small), "--on", "kernel", "--json", "--cc", "kernel:cubic", "--pcap"]
     runs = [subprocess.Popen([*command, str(trace)], stdout=subprocess.PIPE, text=True) for trace in traces]
     for run, trace in zip(runs, traces, strict=True):
-        (flow,) = json.loads(run.communicate(timeout=60)[0])["runs"][0]["flows"]
+        (flow,) = json.loads(run.communicate(timeout=PATIENCE_S)[0])["runs"][0]["flows"]
         assert 0 < flow["goodput_mbps"] < 4
         data = [segment for segment in pcapng.read(trace) if segment.source.startswith("10.0.") and segment.payload]
         # What leaves after the end of the run is in the trace too.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import guests
 import pytest
+from leftovers import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -118,7 +119,7 @@ def run(commands: str, folder: Path, status: int) -> str:
         env=known,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == status, f"{commands}{done.stdout}{done.stderr}"
     printed = done.stderr if status else done.stdout

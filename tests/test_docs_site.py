@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from leftovers import PATIENCE_S
 from nbclient import NotebookClient
 from traitlets.config import Config
 from unbloat import _core
@@ -78,7 +79,7 @@ def test_links_of_the_checkout_become_those_of_the_site() -> None:
 def test_the_lesson_runs_and_draws() -> None:
     notebook = nbformat.read(LESSON, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are made, not kept"
-    NotebookClient(notebook, timeout=600, config=Config({"KernelManager": {"transport": "ipc"}})).execute()
+    NotebookClient(notebook, timeout=PATIENCE_S, config=Config({"KernelManager": {"transport": "ipc"}})).execute()
     for cell in notebook.cells:
         if ".plot(" in cell.source:
             assert any("image/svg+xml" in output.get("data", {}) for output in cell.outputs), cell.source

@@ -15,6 +15,7 @@ import guests
 import pytest
 from behind_links import MARK
 from kept import KEPT
+from leftovers import PATIENCE_S
 from unbloat.scenario.source import source_of
 from unbloat.system.paths import ALGORITHMS
 
@@ -87,7 +88,7 @@ def in_guest(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBLOAT_CACHE", str(KEPT))
         words = [HERE / "in_virtual_time.py", guests.oldest_kernel(), sys.executable, HERE / "behind_links.py", tasks]
-        done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=900)
+        done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout[-1000:]
     printed = done.stdout.split(f"{MARK}\n")[1:]
     return dict(zip(trains, map(read, printed), strict=True))
@@ -270,7 +271,7 @@ def test_on_the_running_kernel(tmp_path: Path, program: Path, to: str, queue: st
     file.write_text(sent.scenario())
     near, far = sent.programs(program, tmp_path / "ready")
     shell = ["-m", "unbloat", "shell", "--on", "kernel", str(file), "--at", to, "--far", far, "--", *near]
-    done = subprocess.run([sys.executable, *shell], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, *shell], capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (0, "")
     arrivals = read(done.stdout)
     check_conservation(arrivals, sent.count, sent.size)

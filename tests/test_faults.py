@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import Cli
-from leftovers import descendants, is_alive, wait_until
+from leftovers import PATIENCE_S, descendants, is_alive, wait_until
 from unbloat.system.paths import ALGORITHMS
 
 UNBLOAT = [sys.executable, "-m", "unbloat"]
@@ -147,12 +147,12 @@ def running(*words: object, cwd: Path) -> subprocess.Popen[str]:
 )
 def test_no_worker_outlives_its_parent(small: Path, number: signal.Signals, status: int) -> None:
     run = running("run", small, "--set", "duration=100000s", "--no-cache", cwd=small.parent)
-    wait_until(lambda: any(is_worker(process) for process in descendants(run.pid)), seconds=60)
+    wait_until(lambda: any(is_worker(process) for process in descendants(run.pid)))
     started = descendants(run.pid)
     run.send_signal(number)
-    _, said = run.communicate(timeout=60)
+    _, said = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == status and "Traceback" not in said, said
-    wait_until(lambda: not any(is_alive(process) for process in started), seconds=60)
+    wait_until(lambda: not any(is_alive(process) for process in started))
 
 
 def is_worker(process: int) -> bool:
@@ -181,12 +181,12 @@ def test_no_compiler_outlives_its_parent(
     monkeypatch.setenv("CC", str(compiler))
     write("mine.bpf.c", BODY)
     run = running("run", small, "--cc", "./mine.bpf.c", cwd=tmp_path)
-    wait_until(lambda: compiling.exists() and any(is_sleep(process) for process in descendants(run.pid)), seconds=60)
+    wait_until(lambda: compiling.exists() and any(is_sleep(process) for process in descendants(run.pid)))
     started = descendants(run.pid)
     assert list((cache / "mechanisms").glob("build-*"))
     run.send_signal(number)
-    run.communicate(timeout=60)
-    wait_until(lambda: not any(is_alive(process) for process in started), seconds=60)
+    run.communicate(timeout=PATIENCE_S)
+    wait_until(lambda: not any(is_alive(process) for process in started))
     if number == signal.SIGKILL:  # Nobody was left to remove it; the next one does.
         monkeypatch.delenv("CC")
         assert cli("run", small).returncode == 0

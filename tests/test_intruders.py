@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
-from leftovers import wait_until
+from leftovers import PATIENCE_S, wait_until
 from unbloat.cli import terminal
 from unbloat.guest import kernels
 from unbloat.report.figures.style import save
@@ -67,7 +67,7 @@ def test_the_folder_of_a_killed_run_goes_with_the_next(small: Path, temporary: P
         assert living.poll() is None
     finally:
         living.send_signal(signal.SIGINT)
-        living.wait(timeout=60)
+        living.wait(timeout=PATIENCE_S)
     assert not list(temporary.iterdir())
 
 

@@ -12,6 +12,7 @@ import pcapng
 import pytest
 import unbloat as ub
 from conftest import Cli
+from leftovers import PATIENCE_S
 from unbloat.comparison.packets import trace
 
 
@@ -127,7 +128,7 @@ def test_what_the_kernel_cannot_do_is_a_sentence(cli: Cli, small: Path, change: 
 def test_without_root_s_rights_it_says_so(small: Path) -> None:
     bare = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     command = [*bare, sys.executable, "-m", "unbloat", "run", str(small), "--on", "kernel"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 1
     assert "CAP_SYS_ADMIN" in done.stderr and "sudo" in done.stderr and done.stderr.count("\n") == 1
 

@@ -384,18 +384,25 @@ def test_what_does_not_go_with_it(cli: Cli, small: Path, options: list[str], wor
 # ---------------------------------------------------------------- The link of a shell
 
 
-def shell_command(small: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "unbloat", "shell", str(small), *words]
+@pytest.fixture
+def own(small: Path) -> Path:
+    """A scenario whose name no other test's shell has: a watcher takes the shell of that name that began last."""
+    small.write_text(small.read_text().replace('"small"', '"test-live"'))
+    return small
 
 
-def test_a_shell_is_watched_from_another_terminal(small: Path) -> None:
+def shell_command(own: Path, *words: str) -> list[str]:
+    return [sys.executable, "-m", "unbloat", "shell", str(own), *words]
+
+
+def test_a_shell_is_watched_from_another_terminal(own: Path) -> None:
     """The program waits until it has been seen, and with it ends the view."""
     program = ["sh", "-c", "ping -c 3 -i 0.01 receiver >/dev/null; echo here; read line; exit 7"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(shell_command(small, "--", *program), text=True, **pipes) as shell:
+    with subprocess.Popen(shell_command(own, "--", *program), text=True, **pipes) as shell:
         assert shell.stdin and shell.stdout
         assert shell.stdout.readline() == "here\n"
-        with subprocess.Popen(shell_command(small, "--live"), text=True, **pipes) as watcher:
+        with subprocess.Popen(shell_command(own, "--live"), text=True, **pipes) as watcher:
             assert watcher.stdout and watcher.stderr
             assert re.match(
                 r"\d+\.\d s; bottleneck: queue 0 ms, \S+ Mbit/s, 0 drops; bottleneck\.reverse: queue 0 ms",
@@ -408,13 +415,13 @@ def test_a_shell_is_watched_from_another_terminal(small: Path) -> None:
         assert shell.wait() == 7
 
 
-def test_a_watcher_that_goes_leaves_the_shell_alone(small: Path) -> None:
+def test_a_watcher_that_goes_leaves_the_shell_alone(own: Path) -> None:
     program = ["sh", "-c", "echo here; read line; exit 7"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(shell_command(small, "--", *program), text=True, **pipes) as shell:
+    with subprocess.Popen(shell_command(own, "--", *program), text=True, **pipes) as shell:
         assert shell.stdin and shell.stdout and shell.stdout.readline() == "here\n"
         for _ in range(2):
-            with subprocess.Popen(shell_command(small, "--live"), text=True, **pipes) as watcher:
+            with subprocess.Popen(shell_command(own, "--live"), text=True, **pipes) as watcher:
                 assert watcher.stdout and "bottleneck: queue" in watcher.stdout.readline()
                 watcher.send_signal(signal.SIGINT)
                 assert watcher.wait() == 130
@@ -422,10 +429,10 @@ def test_a_watcher_that_goes_leaves_the_shell_alone(small: Path) -> None:
         assert shell.wait() == 7
 
 
-def test_no_shell_to_watch_is_a_sentence(cli: Cli, small: Path) -> None:
-    done = cli("shell", small, "--live")
+def test_no_shell_to_watch_is_a_sentence(cli: Cli, own: Path) -> None:
+    done = cli("shell", own, "--live")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "no shell with the scenario small runs on this machine; start one in another terminal" in done.stderr
+    assert "no shell with the scenario test-live runs on this machine; start one in another terminal" in done.stderr
 
 
 @pytest.mark.parametrize("words", [["--", "ls"], ["--far", "ls"], ["--on", "vm"]])

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from conftest import Cli
+from leftovers import PATIENCE_S
 from unbloat.cli.app import COMMANDS
 
 
@@ -145,7 +146,7 @@ def test_it_puts_no_file_anywhere(small: Path, tmp_path: Path) -> None:
     """So nobody can lay a link in its way, and nothing stays behind."""
     command = [sys.executable, "-m", "unbloat", "shell", str(small), "--", "getent", "hosts", "receiver"]
     nowhere = {**os.environ, "TMPDIR": str(tmp_path / "not there")}
-    done = subprocess.run(command, cwd=tmp_path, env=nowhere, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, env=nowhere, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split()[1:] == ["receiver"]
 
@@ -210,7 +211,7 @@ def test_without_the_device(small: Path) -> None:
         "sh",
     ]
     shell = [*hide, sys.executable, "-m", "unbloat", "shell", str(small), "--", "true"]
-    done = subprocess.run(shell, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(shell, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 1
     assert "/dev/net/tun cannot be opened" in done.stderr and done.stderr.count("\n") == 1
 
@@ -225,6 +226,6 @@ def test_without_kernel_types(cli: Cli, small: Path, monkeypatch: pytest.MonkeyP
 def test_without_root_s_rights_it_says_so(small: Path) -> None:
     for bare in (["setpriv", "--bounding-set=-all", "--inh-caps=-all"], ["unshare", "--user"]):
         shell = [*bare, sys.executable, "-m", "unbloat", "shell", str(small), "--", "true"]
-        done = subprocess.run(shell, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(shell, capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == 1
         assert "root's rights" in done.stderr and "sudo" in done.stderr and done.stderr.count("\n") == 1

@@ -16,7 +16,7 @@ from pathlib import Path
 import guests
 import pytest
 from conftest import Cli
-from leftovers import descendants
+from leftovers import PATIENCE_S, descendants
 from test_cli import wait_for_children
 
 DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
@@ -167,6 +167,6 @@ def test_an_interrupt_without_a_terminal_ends_the_guest(small: Path, kernel: str
     machines = wait_for_children(process.pid)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, said.count("\n")) == (130, 1)
     assert not any(Path(f"/proc/{machine}").exists() for machine in machines)

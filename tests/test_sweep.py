@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
-from leftovers import wait_until
+from leftovers import PATIENCE_S, wait_until
 from unbloat.results.statistics import estimate
 from unbloat.runs.progress import SweepProgress
 from unbloat.runs.store import Store
@@ -129,7 +129,7 @@ def test_a_killed_process_costs_one_run(small: Path, cache: Path, tmp_path: Path
         time.sleep(0.5)
         (worker,) = children(sweep.pid)
         os.kill(worker, signal.SIGKILL)
-        assert sweep.wait(timeout=60) == 1
+        assert sweep.wait(timeout=PATIENCE_S) == 1
     said = json.loads(out.read_text())
     assert [run["duration_s"] for run in said["runs"]] == [2, 3, 4]
     (failed,) = said["failed"]
@@ -148,7 +148,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(small: Path, cache: Path,
     sweep = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: len(records(cache)) == 4)
     sweep.send_signal(how)
-    _, said = sweep.communicate(timeout=30)
+    _, said = sweep.communicate(timeout=PATIENCE_S)
     assert sweep.returncode == (130 if how == signal.SIGINT else -how)
     assert "Traceback" not in said
     kept = records(cache)

@@ -18,7 +18,7 @@ import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
 from kept import lend
-from leftovers import descendants, is_alive, wait_until
+from leftovers import PATIENCE_S, descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
 from unbloat.runs import dask_cluster
 from unbloat.runs.store import Store, Tables
@@ -194,7 +194,7 @@ def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -
     sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
     wait_until(lambda: records(cache))
     os.killpg(sweeping.pid, signal.SIGINT)  # As a terminal does.
-    _, said = sweeping.communicate(timeout=30)
+    _, said = sweeping.communicate(timeout=PATIENCE_S)
     assert sweeping.returncode == 130 and said.endswith("interrupted; the runs that were finished are kept\n")
     assert "Traceback" not in said and said.count("\n") == 2
 
@@ -205,10 +205,10 @@ def test_who_is_asked_to_end_ends_the_local_cluster_and_keeps_what_was_finished(
     wait_until(lambda: records(cache))
     started = descendants(sweeping.pid)
     sweeping.terminate()
-    _, said = sweeping.communicate(timeout=60)
+    _, said = sweeping.communicate(timeout=PATIENCE_S)
     assert sweeping.returncode == 143 and "Traceback" not in said
     assert said.endswith("ended by SIGTERM; the runs that were finished are kept\n"), said
-    wait_until(lambda: not any(is_alive(process) for process in started), seconds=60)
+    wait_until(lambda: not any(is_alive(process) for process in started))
     assert records(cache)
 
 

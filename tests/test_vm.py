@@ -21,7 +21,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli, Write
 from kept import KEPT
-from leftovers import descendants, is_alive, read, wait_until
+from leftovers import PATIENCE_S, descendants, is_alive, read, wait_until
 from unbloat import RunError
 from unbloat.guest import guest, kernels, qemu
 
@@ -343,7 +343,7 @@ def test_a_user_without_rights(small: Path, cache: Path, tmp_path: Path, kernel:
 
     def run(*where: str) -> "subprocess.CompletedProcess[str]":
         command = [*user, sys.executable, "-m", "unbloat", "run", str(small), "--json", *where]
-        return subprocess.run(command, cwd=home, env=own, capture_output=True, text=True, timeout=600)
+        return subprocess.run(command, cwd=home, env=own, capture_output=True, text=True, timeout=PATIENCE_S)
 
     refused = run("--on", "kernel")
     assert refused.returncode == 1 and "root" in refused.stderr, refused.stderr
@@ -390,12 +390,12 @@ def test_ended_in_the_middle(small: Path, cache: Path, kernel: str, end: Callabl
     command = [sys.executable, "-m", "unbloat", "run", str(small), "--on", "vm", "--kernel", kernel, "--json"]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     records = cache / "runs"
-    wait_until(lambda: any(records.rglob("*.json")), seconds=200)
+    wait_until(lambda: any(records.rglob("*.json")))
     wait_until(lambda: started_by(run.pid, qemu.QEMU))
     members = descendants(run.pid)
     end(run.pid)
-    _, said = run.communicate(timeout=20)
+    _, said = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == status and "Traceback" not in said
-    wait_until(lambda: not any(is_alive(member) for member in members), seconds=20)
+    wait_until(lambda: not any(is_alive(member) for member in members))
     assert len([json.loads(file.read_text()) for file in records.rglob("*.json")]) == 1
     assert not any(KEPT.glob("*/.new-*"))

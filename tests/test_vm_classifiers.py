@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import guests
+from leftovers import PATIENCE_S
 
 BIN = Path(sys.executable).parent
 KNOWN = {
@@ -47,7 +48,7 @@ def test_bands_of_prio_come_and_what_was_there_comes_back(tmp_path: Path, cache:
     script.write_text(COMMANDS)
     words = [BIN / "unbloat", "shell", "home-dsl", "--on", "vm", "--kernel", kernel, "--", sys.executable, "-u", script]
     known = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-    done = subprocess.run(list(map(str, words)), env=known, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(list(map(str, words)), env=known, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     warning, *lines = (line.rstrip() for line in done.stdout.splitlines())
     assert warning.startswith("unbloat: warning: lo takes every packet at once (it had noqueue)")

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import made_up_kernels
 import pytest
+from leftovers import PATIENCE_S
 from unbloat import RunError, _core
 from unbloat.guest import cached, guest, initramfs, qemu
 from unbloat.guest.guest import Guest
@@ -287,7 +288,7 @@ def test_a_kill_leaves_nothing_that_is_taken_for_a_guest(
         patched.setattr(Machine, "meanwhile", killed)
         process = FORK.Process(target=prepare)
         process.start()
-        process.join(timeout=30)
+        process.join(timeout=PATIENCE_S)
     assert process.exitcode == -signal.SIGKILL
     (left,) = (cache / "guests").iterdir()
     assert left.name.startswith(cached.ASIDE)
@@ -307,15 +308,15 @@ def test_two_processes_at_once_come_to_the_same_guest(prepare: Prepare, root: Pa
 
     def work(number: int) -> None:
         Machine.boots = 10 * number
-        Machine.meanwhile = lambda: both_at_work.wait(timeout=20)  # type: ignore[method-assign, assignment, return-value]
+        Machine.meanwhile = lambda: both_at_work.wait(timeout=PATIENCE_S)  # type: ignore[method-assign, assignment, return-value]
         states.put(prepare().state.read_bytes())
 
     processes = [FORK.Process(target=work, args=(number,)) for number in range(2)]
     for process in processes:
         process.start()
-    first, second = states.get(timeout=30), states.get(timeout=30)
+    first, second = states.get(timeout=PATIENCE_S), states.get(timeout=PATIENCE_S)
     for process in processes:
-        process.join(timeout=30)
+        process.join(timeout=PATIENCE_S)
     assert first == second and first in (b"boot 1", b"boot 11")
     (only,) = (cache / "guests").iterdir()
     assert (only / "state").read_bytes() == first and [process.exitcode for process in processes] == [0, 0]

@@ -88,7 +88,7 @@ def test_a_machine_is_gone_with_its_context(start: Start, started: Path) -> None
 
 def test_an_interrupt_while_it_starts_ends_it(start: Start, started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: object) -> None:
-        wait_until(lambda: started.exists() and started.read_text(), seconds=20)
+        wait_until(lambda: started.exists() and started.read_text())
         raise KeyboardInterrupt
 
     monkeypatch.setattr(qemu.Machine, "_greet", interrupted)

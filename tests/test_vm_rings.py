@@ -15,6 +15,7 @@ from typing import Any
 import guests
 import pytest
 import unbloat as ub
+from leftovers import PATIENCE_S
 from unbloat.guest import initramfs, kernels, modules, qemu
 from unbloat.system import processors
 
@@ -128,7 +129,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]
     command += [word for end in "ab" for word in ("-netdev", f"hubport,id={end},hubid=0")]
     command += ["-device", f"{adapter},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]
     command += ["-device", f"{adapter},netdev=b,mac=52:54:00:00:00:02"]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=540, check=False)
+    said = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     means = [json.loads(line) for line in re.findall(r"MEANS (\{.*\})", said.stdout)]
     assert len(means) == len(PHASES), said.stdout + said.stderr
     return dict(zip(PHASES, means, strict=True))

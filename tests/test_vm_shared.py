@@ -5,6 +5,7 @@ from mmap import mmap
 from typing import Any
 
 import pytest
+from leftovers import PATIENCE_S
 from unbloat.guest.inside import shared
 from unbloat.guest.inside.shared import SharedMemory
 
@@ -95,7 +96,7 @@ def test_an_answer_arrives_part_by_part(memory: SharedMemory, monkeypatch: pytes
         assert len(waits) < 10_000, "the answer never came to an end"
 
     taken = memory.take_answer(wait)
-    guest.join(timeout=10)
+    guest.join(timeout=PATIENCE_S)
     assert taken == answer and not guest.is_alive()
     assert memory.state == shared.LAST_PART
 
