@@ -1,7 +1,8 @@
-//! Carries packets between the hosts' network cards and the network, in real time.
+//! Carries packets between the hosts' network cards and the network.
 //!
-//! Two threads do it, one for each end. A packet that is written to a card runs through that host's TCP before the call
-//! is back, so its answers are there to be collected at once, with their right time.
+//! In real time two threads do it, one for each end. In virtual time, where there is one processor, one thread does it
+//! all, and is woken up for packets only. A packet that is written to a card runs through that host's TCP before the
+//! call is back, so its answers are there to be collected at once, with their right time.
 
 mod kernel_port;
 pub mod network;
@@ -25,7 +26,7 @@ pub const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
 /// An end looks no more often than this for what the other has sent on a link without delay.
 const LEAST_POLL: Nanos = Nanos::from_micros(50);
 
-/// The two threads' common ground.
+/// What its threads have in common.
 pub struct Emulator<'a> {
     pairs: &'a [Pair],
     clock: Clock,
@@ -48,28 +49,36 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// Carries packets until `end`, or until `stopped` says so; gives how long the end that stood still longest did so,
-    /// in all.
+    /// Carries packets until `end`, or until `stopped` says so; gives how long the thread that stood still longest did
+    /// so, in all.
     ///
     /// # Errors
     /// When a device fails: then both ends stop at once.
     pub fn run(&self, end: Nanos, stopped: impl Fn() -> bool + Sync) -> io::Result<Nanos> {
         let failed = AtomicBool::new(false);
         let stopped = || failed.load(Ordering::Relaxed) || stopped();
-        let serve = |side| {
-            let served = self.serve(side, end, stopped);
+        let serve = |ends| {
+            let served = self.serve(ends, end, stopped);
             failed.fetch_or(served.is_err(), Ordering::Relaxed);
             served
         };
         let serve = &serve;
         let _awake = self.clock.is_real().then(priority::hold_cpu_latency);
         let stood_still = std::thread::scope(|scope| {
-            let ends = [End::Receiver, End::Sender].map(|side| scope.spawn(move || serve(side)));
-            let [receivers, senders] = ends.map(|end| end.join().expect("it does not panic"));
-            Ok::<_, io::Error>(receivers?.max(senders?))
+            let threads = self.threads().iter().map(|ends| scope.spawn(move || serve(ends))).collect::<Vec<_>>();
+            let mut served = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
+            served.try_fold(Nanos::ZERO, |longest, stood_still| Ok::<_, io::Error>(longest.max(stood_still?)))
         })?;
         self.network().close()?;
         Ok(stood_still)
+    }
+
+    /// The ends that each thread serves.
+    fn threads(&self) -> &'static [&'static [End]] {
+        match self.clock.is_real() {
+            true => &[&[End::Receiver], &[End::Sender]],
+            false => &[&[End::Receiver, End::Sender]],
+        }
     }
 
     /// What the run has come to.
@@ -81,16 +90,11 @@ impl<'a> Emulator<'a> {
         self.network.lock().expect("no thread panics with the lock")
     }
 
-    /// Serves one end; gives how long it stood still.
-    fn serve(&self, end: End, until: Nanos, stopped: impl Fn() -> bool) -> io::Result<Nanos> {
+    /// Serves these ends; gives how long it stood still.
+    fn serve(&self, ends: &[End], until: Nanos, stopped: impl Fn() -> bool) -> io::Result<Nanos> {
         priority::raise(RtPriority::Emulator);
-        let mut waiting = Waiting::new(self.slack)?;
-        for (number, pair) in self.pairs.iter().enumerate() {
-            waiting.watch(&pair.host(end).tun, number)?;
-        }
-        self.network().watch(end, &waiting, self.pairs.len())?;
+        let mut waiting = self.sources(ends)?;
         let mut buffer = self.network().buffer();
-        let delay = self.delays[end as usize];
         let mut stalls = Standstill::from(self.clock.now());
         while !stopped() {
             let now = self.clock.now();
@@ -98,23 +102,47 @@ impl<'a> Emulator<'a> {
                 break;
             }
             stalls.look(now);
-            self.hand_over(end, &mut buffer, &mut stalls)?;
-            let next = {
-                let mut network = self.network();
-                network.sample(now)?;
-                // What the other end sends meanwhile takes its time.
-                network.next(end).min(network.next_sample()).min(now + delay.min(LONGEST_SLEEP)).min(until)
-            };
+            for end in ends {
+                self.hand_over(*end, &mut buffer, &mut stalls)?;
+            }
+            let next = self.next(ends, now)?.min(until);
             stalls.sleep_until(next + self.slack);
             for ready in waiting.until(&self.clock, next)? {
-                match ready < self.pairs.len() {
-                    true => self.collect(end, ready, None, &mut buffer, &mut stalls)?,
+                let (end, hosts) = (End::BOTH[ready % 2], ready / 2);
+                match hosts < self.pairs.len() {
+                    true => self.collect(end, hosts, None, &mut buffer, &mut stalls)?,
                     // Packets that a kernel qdisc has released.
                     false => self.network().collect(end, self.clock.now(), &mut buffer)?,
                 }
             }
         }
         Ok(stalls.total)
+    }
+
+    /// Where packets come from at these ends: the number is twice that of the pair of hosts, or a larger one for the
+    /// kernel's qdiscs, and one more at the other end.
+    fn sources(&self, ends: &[End]) -> io::Result<Waiting> {
+        let waiting = Waiting::new(self.slack)?;
+        for end in ends {
+            for (number, pair) in self.pairs.iter().enumerate() {
+                waiting.watch(&pair.host(*end).tun, 2 * number + *end as usize)?;
+            }
+            self.network().watch(*end, &waiting, 2 * self.pairs.len() + *end as usize)?;
+        }
+        Ok(waiting)
+    }
+
+    /// When to look again at these ends, unless a packet comes before.
+    fn next(&self, ends: &[End], now: Nanos) -> io::Result<Nanos> {
+        let mut network = self.network();
+        network.sample(now)?;
+        let due = ends.iter().map(|end| network.next(*end)).fold(network.next_sample(), Nanos::min);
+        // What another thread sends meanwhile takes its time.
+        let others = match ends {
+            [end] => self.delays[*end as usize],
+            _ => LONGEST_SLEEP,
+        };
+        Ok(due.min(now + others.min(LONGEST_SLEEP)))
     }
 
     /// Gives the hosts of an end, in virtual time those of both, what is due.

@@ -230,12 +230,10 @@ impl Network {
         if self.time == Time::Virtual && first(other) < first(end) { other } else { end }
     }
 
-    /// Has `waiting` look out for what comes out of the kernel's qdiscs towards this end, under the numbers from
-    /// `first` on.
-    pub fn watch(&self, to: End, waiting: &Waiting, first: usize) -> io::Result<()> {
-        let links = self.kernel_ports[to as usize].iter().filter_map(|port| self.kernel_link(*port));
-        let exits = links.flat_map(KernelLink::exits);
-        exits.enumerate().try_for_each(|(n, exit)| waiting.watch(exit, first + n))
+    /// Has `waiting` look out for what comes out of the kernel's qdiscs towards this end, under a number.
+    pub fn watch(&self, to: End, waiting: &Waiting, number: usize) -> io::Result<()> {
+        let mut links = self.kernel_ports[to as usize].iter().filter_map(|port| self.kernel_link(*port));
+        links.try_for_each(|link| link.exits().try_for_each(|exit| waiting.watch(exit, number)))
     }
 
     fn kernel_link(&self, port: PortId) -> Option<&KernelLink> {

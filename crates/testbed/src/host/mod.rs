@@ -137,6 +137,9 @@ pub enum End {
 }
 
 impl End {
+    /// In the order of their numbers.
+    pub const BOTH: [End; 2] = [End::Receiver, End::Sender];
+
     /// The other one.
     pub fn opposite(self) -> End {
         match self {
