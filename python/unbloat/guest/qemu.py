@@ -98,8 +98,10 @@ class Machine:
         )
         os.close(memory)
         try:
-            # Its threads take turns: on one processor, none has to wake up another.
+            # Its threads take turns: on one processor, none has to wake up another, and one that is given a lock is not
+            # put before the one that is about to give it the next.
             processors.keep_on_one(self._process.pid, os.getpid() + next(_started))
+            processors.run_until_they_wait(self._process.pid)
             self._greet()
         except BaseException:
             self.end()

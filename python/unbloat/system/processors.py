@@ -1,8 +1,9 @@
-"""How many processors this process may use."""
+"""How many processors this process may use, and how processes share them."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 
 def count() -> int:
@@ -22,3 +23,12 @@ def keep_on_one(process: int, number: int) -> None:
     """
     if among := allowed():
         os.sched_setaffinity(process, {among[number % len(among)]})
+
+
+def run_until_they_wait(process: int) -> None:
+    """Have the threads that a process is about to start run until they wait: waking another up does not stop them.
+
+    They get the same share of a processor as before (SCHED_BATCH, sched(7)).
+    """
+    with suppress(PermissionError):
+        os.sched_setscheduler(process, os.SCHED_BATCH, os.sched_param(0))
