@@ -25,7 +25,7 @@ pub fn clean() -> Result<Vec<String>, Error> {
     let types = Types::read()?;
     let mut removed = device_notes::sweep::<WindowNote>()?;
     let classifiers = device_notes::sweep::<ClassifierNote>();
-    for (name, map) in held_by_maps(&types.operations_layout()) {
+    for (name, map) in held_by_maps(&types.operations_layout) {
         if name.strip_prefix(CONTROL_PREFIX).is_some_and(is_of_the_dead) {
             map.delete(&0_u32.to_ne_bytes())
                 .map_err(|e| Error::machine(format!("the kernel does not unregister {name}: {e}")))?;

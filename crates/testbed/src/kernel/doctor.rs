@@ -99,18 +99,18 @@ fn types() -> Vec<Check> {
         types,
         question(
             "BPF congestion controls",
-            &|types| either(types.has_controls(), "yes", "the types have none"),
+            &|types| either(types.has_controls, "yes", "the types have none"),
             "boot a kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_JIT",
         ),
         question(
             "links for them (Linux 6.4)",
-            &|types| either(types.has_links(), "yes", "a map is the registration"),
+            &|types| either(types.has_links, "yes", "a map is the registration"),
             "nothing: loading works without",
         )
         .optional(),
         question(
             "cong_control with the ACK (Linux 6.10)",
-            &|types| either(types.cong_control_arguments() >= 4, "yes", "socket and rate sample only"),
+            &|types| either(types.cong_control_arguments >= 4, "yes", "socket and rate sample only"),
             "nothing, unless a file reads the flags of cong_control",
         )
         .optional(),

@@ -81,7 +81,7 @@ pub(crate) fn load_for_run(
 
 fn register(mut object: KernelObject) -> Result<Loaded, Error> {
     let types = Types::read()?;
-    object.set_cong_control_arguments(types.cong_control_arguments());
+    object.set_cong_control_arguments(types.cong_control_arguments);
     refuse_taken(&object.name)?;
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explained(&object.source, &error, said))?;
@@ -92,7 +92,7 @@ fn register(mut object: KernelObject) -> Result<Loaded, Error> {
         source: object.source,
         needs_ecn: object.needs_ecn,
         link,
-        is_map: !types.has_links(),
+        is_map: !types.has_links,
         object: loaded,
     })
 }
@@ -148,7 +148,7 @@ fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
             continue;
         }
         if map.name() == object.variable.as_str() {
-            map.set_map_flags(if types.has_links() { BPF_F_LINK } else { 0 })?;
+            map.set_map_flags(if types.has_links { BPF_F_LINK } else { 0 })?;
         } else {
             map.set_autocreate(false)?;
         }

@@ -69,7 +69,7 @@ pub struct Calls {
 pub fn status(measure: Option<Duration>) -> Result<Vec<ControlStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
     let types = Types::read()?;
-    let found = registered(&types.operations_layout(), types.has_links());
+    let found = registered(&types.operations_layout, types.has_links);
     let calls = match measure {
         Some(time) => measured(&found, time)?,
         None => found.iter().map(|_| Vec::new()).collect(),

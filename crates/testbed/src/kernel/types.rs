@@ -6,6 +6,7 @@ use libbpf_rs::btf::types::{FuncProto, MemberAttr, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType};
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Names a file with the kernel's types, in place of what the kernel itself offers.
 const OVERRIDE: &str = "UNBLOAT_BTF";
@@ -15,6 +16,7 @@ const REGISTERED: &str = "bpf_struct_ops_tcp_congestion_ops";
 
 /// Where in the value of the operations' map things stand, in bytes. Since Linux 5.6 it begins with two 32-bit numbers:
 /// references and state.
+#[derive(Clone)]
 pub(crate) struct OperationsLayout {
     /// The type by which such a map is known.
     pub(crate) value_type: u32,
@@ -24,8 +26,18 @@ pub(crate) struct OperationsLayout {
     pub(crate) callbacks: Vec<(String, usize)>,
 }
 
-/// The kernel's types.
-pub(crate) struct Types(Btf<'static>);
+/// What the kernel's types say.
+#[derive(Clone)]
+pub(crate) struct Types {
+    /// Does the kernel take congestion controls in BPF?
+    pub(crate) has_controls: bool,
+    /// Can a congestion control be held by a link (since Linux 6.4)? Else its map is its registration.
+    pub(crate) has_links: bool,
+    /// How many arguments `cong_control` has: two before Linux 6.10, four since.
+    pub(crate) cong_control_arguments: usize,
+    /// Where things stand in what the operations' map tells user space.
+    pub(crate) operations_layout: OperationsLayout,
+}
 
 impl Types {
     /// Reads them.
@@ -39,7 +51,7 @@ impl Types {
                  Debian, Ubuntu and Fedora are"
             ))
         })?;
-        if types.has_controls() {
+        if types.has_controls {
             Ok(types)
         } else {
             Err(Error::machine(
@@ -48,36 +60,44 @@ impl Types {
         }
     }
 
-    /// Reads them, or says where they are missed.
+    /// Reads them, those of the kernel once, or says where they are missed.
     pub(crate) fn find() -> Result<Types, String> {
+        // There are a hundred thousand, and the kernel's never change.
+        static OF_THE_KERNEL: OnceLock<Result<Types, String>> = OnceLock::new();
         // libbpf's own complaint says less than ours.
-        let (found, _) = listening(|| match override_path() {
+        let of = |read: &dyn Fn() -> libbpf_rs::Result<Btf<'static>>| listening(read).0.map(|all| All(all).summary());
+        match override_path() {
             Some(path) => {
                 let path = Path::new(&path);
-                Btf::from_path(path).map_err(|_| format!("{OVERRIDE} names {}, which holds none", path.display()))
+                of(&|| Btf::from_path(path))
+                    .map_err(|_| format!("{OVERRIDE} names {}, which holds none", path.display()))
             }
-            None => Btf::from_vmlinux().map_err(|_| "there is no /sys/kernel/btf/vmlinux".to_string()),
-        });
-        found.map(Types)
+            None => OF_THE_KERNEL
+                .get_or_init(|| of(&Btf::from_vmlinux).map_err(|_| "there is no /sys/kernel/btf/vmlinux".to_string()))
+                .clone(),
+        }
     }
+}
 
-    /// Does the kernel take congestion controls in BPF?
-    pub(crate) fn has_controls(&self) -> bool {
-        self.structure(REGISTERED).is_some()
+/// All types of a kernel.
+struct All(Btf<'static>);
+
+impl All {
+    fn summary(&self) -> Types {
+        Types {
+            has_controls: self.structure(REGISTERED).is_some(),
+            has_links: self.structure("bpf_struct_ops_link").is_some(),
+            cong_control_arguments: self.cong_control_arguments(),
+            operations_layout: self.operations_layout(),
+        }
     }
 
     /// A struct by name.
-    pub(crate) fn structure(&self, name: &str) -> Option<Struct<'_>> {
+    fn structure(&self, name: &str) -> Option<Struct<'_>> {
         self.0.type_by_name(name)
     }
 
-    /// Can a congestion control be held by a link (since Linux 6.4)? Else its map is its registration.
-    pub(crate) fn has_links(&self) -> bool {
-        self.structure("bpf_struct_ops_link").is_some()
-    }
-
-    /// How many arguments `cong_control` has: two before Linux 6.10, four since.
-    pub(crate) fn cong_control_arguments(&self) -> usize {
+    fn cong_control_arguments(&self) -> usize {
         let operations = self.structure("tcp_congestion_ops");
         let members = operations.iter().flat_map(|operations| operations.iter());
         let callback =
@@ -85,8 +105,7 @@ impl Types {
         callback.and_then(|ty| self.function_behind(ty)).map_or(0, |function| function.len())
     }
 
-    /// Where things stand in what the operations' map tells user space.
-    pub(crate) fn operations_layout(&self) -> OperationsLayout {
+    fn operations_layout(&self) -> OperationsLayout {
         let offset = |structure: Option<&Struct<'_>>, name: &str| {
             let member = structure.and_then(|s| s.iter().find(|member| member.name.is_some_and(|own| own == name)));
             member.map_or(0, |member| byte_offset(member.attr))

@@ -52,7 +52,7 @@ pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
     let before = pins::note(name).and_then(|note| note.default_before);
     let default_now = if is_default { Some(restore_default(before.clone())?) } else { None };
     let cgroups = cgroup::detach_all(name);
-    if !types.has_links() {
+    if !types.has_links {
         unregister_map(name)?;
     }
     pins::remove(name)?;
@@ -90,7 +90,7 @@ fn refuse_unknown(name: &str) -> Result<(), Error> {
 
 /// Sockets that have it, and namespaces whose default it is.
 fn users(name: &str, types: &Types) -> u32 {
-    let all = registered(&types.operations_layout(), types.has_links());
+    let all = registered(&types.operations_layout, types.has_links);
     all.iter().find(|control| control.is_offered && control.name == name).map_or(0, |control| control.users)
 }
 

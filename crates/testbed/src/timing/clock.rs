@@ -88,7 +88,7 @@ impl Clock {
     pub fn wake_up(&self) -> Nanos {
         match self.time {
             Time::Real => Nanos::from_micros(120),
-            Time::Virtual => Nanos::from_micros(10),
+            Time::Virtual => Nanos::from_micros(6),
         }
     }
 

@@ -17,6 +17,7 @@ import termios
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
 from typing import Any, NoReturn
@@ -105,6 +106,7 @@ def bring_up() -> None:
             load_module(module)
     if not TUN.exists():
         raise OSError("it has no TUN devices; are its modules beside its image, or in /lib/modules?")
+    read_kernel_types()
 
 
 def bring_up_loopback() -> None:
@@ -119,6 +121,12 @@ def connect_once() -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         client.connect(server.getsockname())
+
+
+def read_kernel_types() -> None:
+    """Have the core read the kernel's types, which takes long, and which it remembers; a kernel may have none."""
+    with suppress(_core.Error):
+        _core.clean()
 
 
 def shared_memory() -> mmap:
