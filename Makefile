@@ -14,6 +14,8 @@ PREFIX  ?= /usr/local
 export PATH := $(PATH):$(HOME)/.cargo/bin
 # Each of hundreds of processes would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Idle threads of OpenBLAS would keep processors busy that tests need.
+export OPENBLAS_NUM_THREADS := 1
 # Files of an earlier compilation help the next one, and cost the first.
 ifeq ($(wildcard target/debug),)
 export CARGO_INCREMENTAL := 0
