@@ -149,7 +149,7 @@ def _processor_s() -> float:
 
 # ---------------------------------------------------------------- On a kernel
 
-MEASURED = ((0.0, 0.0), (2e6, 0.16), (20e6, 1.34), (100e6, 3.86))
+MEASURED = ((0.0, 0.0), (2e6, 0.06), (20e6, 0.42), (100e6, 2.21))
 """Rates in bit/s, and processor seconds for a second of the guest: `benches/guest-speed` on the development machine.
 Beyond the last the guest's processor is always busy, and that does not cost more."""
 
