@@ -1,8 +1,10 @@
 """The guest's files: the archive is read back as kernels read it, and what is in it is what a guest needs, no more."""
 
+import marshal
 import stat
 import sys
 from dataclasses import dataclass
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ from unbloat.system.paths import ALGORITHMS
 
 HEADER = 110
 """Bytes: a magic number of six digits, and thirteen fields of eight."""
+UNCHECKED = 0b01
+"""Flags of a compiled module that says by a hash what it was made from, which is not looked at (PEP 552)."""
 
 
 @dataclass
@@ -153,11 +157,24 @@ def test_every_folder_comes_before_what_is_in_it(files: dict[str, Unpacked]) -> 
 def test_our_part_is_the_agent_the_core_and_the_algorithms(files: dict[str, Unpacked]) -> None:
     ours = {name.removeprefix("guest/unbloat/") for name in files if name.startswith("guest/unbloat/")}
     modules = {f"guest/inside/{name}.py" for name in ("__init__", "agent", "program", "shared", "system")}
-    folders = {"guest", "guest/inside"}
-    assert ours == {"__init__.py", "guest/__init__.py", Path(_core.__file__).name, *folders, *modules}
+    sources = {"__init__.py", "guest/__init__.py", *modules}
+    folders = {str(folder) for source in sources for folder in Path(source).parents} - {"."}
+    compiled = {cache_from_source(source, optimization="") for source in sources}
+    assert ours - compiled == {Path(_core.__file__).name, *folders, *(str(Path(c).parent) for c in compiled), *sources}
     assert files[f"guest/unbloat/{Path(_core.__file__).name}"].data == Path(_core.__file__).read_bytes()
     cubic = "congestion/cubic.bpf.c"
     assert files[f"guest/algorithms/{cubic}"].data == (ALGORITHMS / cubic).read_bytes()
+
+
+def test_every_module_is_compiled_and_taken_unseen(files: dict[str, Unpacked]) -> None:
+    """Compiling them at boot took a second of a processor; of an initramfs, kernels may not keep the files' times."""
+    modules = [name for name in files if name.endswith(".py")]
+    assert "guest/unbloat/guest/inside/agent.py" in modules and len(modules) > 30
+    for name in modules:
+        compiled = files[cache_from_source(name, optimization="")].data
+        assert compiled[:4] == MAGIC_NUMBER and int.from_bytes(compiled[4:8], "little") == UNCHECKED, name
+        code = marshal.loads(compiled[16:])
+        assert code.co_filename == f"/{name}" and code == compile(files[name].data, f"/{name}", "exec"), name
 
 
 def test_modules_stand_in_the_order_to_load_them(files: dict[str, Unpacked]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from unbloat import _core
 from unbloat._core import InputError, RunError
-from unbloat.guest import initramfs, modules, qemu
+from unbloat.guest import initramfs, modules, qemu, vmlinux
 from unbloat.guest.cached import ASIDE, last_use, made
 from unbloat.guest.inside import shared
 from unbloat.guest.kernels import Kernel, find_kernel
@@ -101,9 +101,10 @@ def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
     """Boot a guest up to where it waits for a run, and keep its state; `going_on` is called while that lasts."""
     going_on()
     with made(guest.folder) as folder:
-        archive = folder.parent / "initramfs"
+        image, archive = folder.parent / "vmlinux", folder.parent / "initramfs"
+        image.write_bytes(vmlinux.bootable(kernel.image.read_bytes()))
         archive.write_bytes(initramfs.build(kernel))
-        with qemu.boot(kernel.image, archive) as machine:
+        with qemu.boot(image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
                 if failure := machine.memory.failure():
                     raise RunError(f"Linux {kernel.release} cannot be a guest's kernel: {failure}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import shutil
 import stat
 import subprocess
 import sys
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
 
 from unbloat import _core
@@ -35,8 +37,7 @@ sys.path.insert(0, sys.argv[1])
 import unbloat.guest.inside.agent
 with open("/proc/self/maps") as maps:
     names = [line.split(maxsplit=5)[5].strip() for line in maps if "/" in line]
-for module in list(sys.modules.values()):
-    names += [getattr(module, "__file__", None), getattr(module, "__cached__", None)]
+names += [getattr(module, "__file__", None) for module in list(sys.modules.values())]
 print(json.dumps([name for name in names if name and name.startswith("/")]))
 """
 """Imports the agent as the guest will, and prints every file that this loaded."""
@@ -78,6 +79,10 @@ class Archive:
     def add_link(self, path: Path, target: str) -> None:
         """Put a symbolic link at a path."""
         self.add(path, Entry(stat.S_IFLNK | 0o777, target.encode()))
+
+    def files(self, suffix: str) -> list[tuple[Path, bytes]]:
+        """List the files whose names end like that, with what they hold."""
+        return [(path, entry.data) for path, entry in self._entries.items() if path.suffix == suffix]
 
     def pack(self) -> bytes:
         """Pack the entries into an archive (cpio); the same entries make the same bytes."""
@@ -121,11 +126,11 @@ def add_python(archive: Archive) -> None:
         package = temporary / "unbloat"
         write_package(package)
         for name in sorted(files_of_agent(python, temporary)):
-            # Our own modules are added below. Some of the others name a cache file that was never written.
-            if not name.is_relative_to(temporary) and name.is_file():
+            if not name.is_relative_to(temporary):  # Our own modules are added below.
                 add_with_names(archive, name)
         for file in sorted(path for path in package.rglob("*") if path.is_file()):
             archive.add_file(GUEST / file.relative_to(temporary), file.read_bytes())
+        compile_modules(archive, temporary)
     archive.add_link(LOADER.parent.resolve() / LOADER.name, str(LOADER.resolve()))
     # Folders that are links, such as /lib, through which programs name their loader and libraries.
     for link in (path for path in Path("/").iterdir() if path.is_symlink() and path.name.startswith("lib")):
@@ -161,3 +166,16 @@ def add_with_names(archive: Archive, file: Path) -> None:
     for name in real.parent.iterdir() if ".so" in real.name else []:
         if name.is_symlink() and name.resolve() == real:
             archive.add_link(name, real.name)
+
+
+def compile_modules(archive: Archive, folder: Path) -> None:
+    """Add what Python compiles the archive's modules to; `folder` is for files that are needed meanwhile.
+
+    The guest takes that unseen. By the files' times, which initramfs has none of, it would be old.
+    """
+    source, compiled = folder / "source.py", folder / "compiled"
+    unseen = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    for name, code in archive.files(".py"):
+        source.write_bytes(code)
+        py_compile.compile(str(source), str(compiled), str(name), doraise=True, optimize=0, invalidation_mode=unseen)
+        archive.add_file(Path(cache_from_source(name, optimization="")), compiled.read_bytes())

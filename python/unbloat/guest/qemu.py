@@ -46,7 +46,7 @@ be typing."""
 HOST_FILES = "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"
 """All files of this machine, for programs in the guest to read."""
 KERNEL_ARGUMENTS = (
-    "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable nowatchdog "
+    "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable nowatchdog cryptomgr.notests "
     "transparent_hugepage=never sysctl.vm.percpu_pagelist_high_fraction=1000"
 )
 CONSOLE_LINES = 12
