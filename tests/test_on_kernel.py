@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,17 +15,24 @@ from unbloat._core import Cell
 from unbloat.report.run_table import FLOW_COLUMNS
 from unbloat.runs import experiment
 from unbloat.runs.checkpoint import Checkpoint
-from unbloat.runs.store import Store, Tables
+from unbloat.runs.store import Columns, Store
 from unbloat.runs.task import Task, Watch
 from unbloat.scenario.source import source_of
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}
 LINK = {"link": "bottleneck", "utilisation_percent": 99.0, "queue_percent_mean": 50.0, "drops": 0, "wire_losses": 0}
-SERIES: Tables = {
-    "flows": {"time_s": [1.0], "flow": [0]},
-    "links": {"time_s": [1.0], "link": [0]},
-    "rtt": {"subject": [0]},
-    "queue_delay": {"subject": [0]},
+
+
+def float64(number: float) -> tuple[str, bytes]:
+    return "<f8", struct.pack("<d", number)
+
+
+FIRST = "<u4", struct.pack("<I", 0)
+SERIES: Columns = {
+    "flows": {"time_s": float64(1), "flow": FIRST},
+    "links": {"time_s": float64(1), "link": FIRST},
+    "rtt": {"subject": FIRST},
+    "queue_delay": {"subject": FIRST},
 }
 
 
@@ -132,9 +140,9 @@ def test_one_at_a_time_unless_told_otherwise(kernel: Kernel, sweep: Path) -> Non
 
 def test_the_series_is_that_of_the_run_however_late_it_is_looked_at(kernel: Kernel, small: Path) -> None:
     first = ub.run(small, on="kernel")
-    SERIES["flows"]["time_s"] = [9.0]
+    SERIES["flows"]["time_s"] = float64(9)
     second = ub.run(small, on="kernel")
-    SERIES["flows"]["time_s"] = [1.0]
+    SERIES["flows"]["time_s"] = float64(1)
     assert (list(first.series()["time_s"]), list(second.series()["time_s"])) == ([1.0], [9.0])
     assert kernel.runs == 2
 

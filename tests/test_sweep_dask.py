@@ -21,7 +21,7 @@ from kept import lend
 from leftovers import PATIENCE_S, descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
 from unbloat.runs import dask_cluster
-from unbloat.runs.store import Store, Tables
+from unbloat.runs.store import Columns, Store
 from unbloat.system.paths import ALGORITHMS
 
 LOSSY = {"link.bottleneck.loss": "1%"}
@@ -65,9 +65,9 @@ def puts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counter: Counter[str] = Counter()
     put = Store.put
 
-    def counted(self: Store, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
+    def counted(self: Store, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:
         counter[key] += 1
-        put(self, key, record, series_ns, tables)
+        put(self, key, record, series_ns, columns)
 
     monkeypatch.setattr(Store, "put", counted)
     return counter
@@ -108,7 +108,7 @@ def test_a_result_that_is_here_counts_though_its_worker_is_lost(
     """While the first result is kept, the others arrive and every worker is killed."""
     put = Store.put
 
-    def slow(self: Store, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
+    def slow(self: Store, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:
         monkeypatch.setattr(Store, "put", put)
         wait_until(lambda: sum(map(len, victims.has_what().values())) == 8)
         time.sleep(1)  # Until they are here too, which nobody says.
@@ -116,7 +116,7 @@ def test_a_result_that_is_here_counts_though_its_worker_is_lost(
         for pid in pids.values():
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: len(victims.ncores()) == 2 and not pids.keys() & victims.ncores().keys())
-        put(self, key, record, series_ns, tables)
+        put(self, key, record, series_ns, columns)
 
     monkeypatch.setattr(Store, "put", slow)
     swept = ub.sweep(sweep, LOSSY, repeat=2, dask=address(victims))

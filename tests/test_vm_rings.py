@@ -16,7 +16,7 @@ import guests
 import pytest
 import unbloat as ub
 from leftovers import PATIENCE_S
-from unbloat.guest import initramfs, kernels, modules, qemu
+from unbloat.guest import initramfs, kernels, modules, qemu, vmlinux
 from unbloat.system import processors
 
 INIT = Path(__file__).parent / "in_guest/ring.py"
@@ -70,7 +70,7 @@ WITHOUT_OFFLOADS = ",".join(
 )
 
 
-def image(kernel: kernels.Kernel, folder: Path) -> Path:
+def initial_files(kernel: kernels.Kernel, folder: Path) -> Path:
     """Build the files of such a guest."""
     archive = initramfs.Archive()
     initramfs.add_python(archive)
@@ -115,16 +115,18 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]
         folder = tmp_path_factory.mktemp("rings")
         cache = folder / "cache"
         cache.mkdir()
-        patch.setenv("XDG_CACHE_HOME", str(folder))
+        patch.setenv("UNBLOAT_CACHE", str(cache))
         guests.share(cache)
         series = guests.modelled_kernel()
         if kernels.numbers(series) < SINCE:
             pytest.skip(f"the distribution's kernels are older than {SINCE[0]}.{SINCE[1]}")
         kernel = kernels.find_kernel(series)
-        files = image(kernel, folder)
+        files = initial_files(kernel, folder)
+    image = folder / "vmlinux"
+    image.write_bytes(vmlinux.bootable(kernel.image.read_bytes()))
     adapter = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
     command = ["taskset", "--cpu-list", str(processors.allowed()[-1])]
-    command += [qemu.QEMU, *MACHINE, "-icount", qemu.CLOCK, "-kernel", kernel.image, "-initrd", files]
+    command += [qemu.QEMU, *MACHINE, "-icount", qemu.CLOCK, "-kernel", image, "-initrd", files]
     command += ["-append", f"{qemu.KERNEL_ARGUMENTS} PATH=/usr/bin", "-serial", "stdio"]
     command += [word for end in "ab" for word in ("-netdev", f"hubport,id={end},hubid=0")]
     command += ["-device", f"{adapter},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]

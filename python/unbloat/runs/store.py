@@ -1,6 +1,6 @@
 """Finished runs on disk, under the hash of everything that they depend on.
 
-numpy is loaded where there are series: it takes longer than all else that a process with a short run does.
+What only series need is loaded for them: it takes longer than all else that a process with a short run does.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ import hashlib
 import json
 import os
 import tempfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 from unbloat import _core
 from unbloat.scenario.identity import code_hash, hash_files
@@ -23,8 +21,10 @@ from unbloat.system.scratch import Scratch
 if TYPE_CHECKING:
     import numpy as np
 
+Columns = dict[str, dict[str, tuple[str, bytes]]]
+"""A run's series as the core gives them: by table and column a NumPy type and bytes."""
 Tables = dict[str, dict[str, "np.ndarray[Any, Any]"]]
-"""A run's series: tables by name, each a dictionary of columns."""
+"""A run's series as they are read: by table and column an array."""
 
 
 def key_of(cell: _core.Cell, where: Sequence[str] = (), code: str | None = None) -> str:
@@ -68,22 +68,28 @@ class Store:
 
     def series(self, key: str, series_ns: int) -> Tables:
         """Read the series of a run."""
+        import zlib
+        from zipfile import BadZipFile
+
         import numpy as np
 
         tables: Tables = {}
-        with np.load(self._series(key, series_ns)) as columns:
-            for name in columns.files:
-                table, column = name.split(".")
-                tables.setdefault(table, {})[column] = columns[name]
+        try:
+            with np.load(self._series(key, series_ns)) as columns:
+                for name in columns.files:
+                    table, column = name.split(".")
+                    tables.setdefault(table, {})[column] = columns[name]
+        except (BadZipFile, zlib.error) as error:
+            raise ValueError("the series are damaged") from error
         return tables
 
-    def put(self, key: str, record: str, series_ns: int | None, tables: Tables | None) -> None:
+    def put(self, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:
         """Keep a run; the record comes last, since it is what makes a run count as finished."""
-        if series_ns is not None and tables is not None:
-            import numpy as np
+        if series_ns is not None and columns is not None:
+            from unbloat.runs import npz
 
-            columns: dict[str, Any] = {f"{t}.{c}": values for t, table in tables.items() for c, values in table.items()}
-            write_whole(self._series(key, series_ns), lambda file: np.savez_compressed(file, **columns))
+            arrays = [(f"{t}.{c}", *column) for t, table in columns.items() for c, column in table.items()]
+            write_whole(self._series(key, series_ns), lambda file: npz.write(file, arrays))
         write_whole(self._record(key), lambda file: file.write(sealed(record.encode())))
 
     def take_out(self, key: str) -> str:
@@ -99,10 +105,7 @@ class Store:
         return self.folder / key[:2] / f"{key}.{series_ns}.npz"
 
 
-UNREADABLE = (
-    *(OSError, ValueError, EOFError, KeyError, TypeError, AttributeError),
-    *(BadZipFile, zlib.error, RuntimeError),
-)
+UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, RuntimeError)
 """What reading a damaged file may raise: NumPy and zipfile take what they read at its word."""
 HEAD, MIDDLE, TAIL = b'{"sha256": "', b'", "record": ', b"}\n"
 DIGITS = 64

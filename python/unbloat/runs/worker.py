@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from unbloat import _core
-from unbloat.runs.store import Store, Tables
+from unbloat.runs.store import Columns, Store
 from unbloat.runs.task import Task
 from unbloat.scenario.identity import code_files, refuse_changed
 from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 
-Columns = dict[str, dict[str, tuple[str, bytes]]]
 Tell = Callable[..., None]
 """Answers with a line that has these members."""
 Runner = Callable[[_core.Cell, Task, Tell], tuple[str, Columns | None]]
@@ -106,24 +105,13 @@ def attempt(
     """Run a cell and store its results; return the answer that ends the task. `files` are those of the code."""
     try:
         record, columns = run(cell, task, partial(say, answers))
-        tables = None if columns is None else tables_of(columns)
         refuse_changed(cell, files, task.stamp)
-        store.put(task.key, record, task.recording.series_ns, tables)
+        store.put(task.key, record, task.recording.series_ns, columns)
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
     except OSError as error:
         return {"error": f"the result cannot be kept: {error}", "wrong_input": False}
     return {"finished": True}
-
-
-def tables_of(columns: Columns) -> Tables:
-    """Convert the core's columns to arrays."""
-    import numpy as np
-
-    return {
-        table: {name: np.frombuffer(data, dtype) for name, (dtype, data) in rows.items()}
-        for table, rows in columns.items()
-    }
 
 
 def say(answers: IO[str], **answer: object) -> None:
