@@ -5,12 +5,12 @@ import json
 import os
 import re
 import struct
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from unbloat import _core
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # The system call's number depends on the machine.
@@ -32,7 +32,7 @@ class Holdings:
     bpf: set[tuple[str, int]] = field(default_factory=set)
 
     def left(self) -> list[str]:
-        """Name what is still there; controls that only sockets hold are asked for last, which takes a process."""
+        """Name what is still there; controls that only sockets hold are asked for last, which takes longest."""
         left = [f"process {process}" for process in self.processes if is_alive(process)]
         left += [f"namespace {namespace}" for namespace in self.namespaces & namespaces_of_all()]
         left += [f"BPF {kind} {number}" for kind, number in self.bpf if is_loaded(kind, number)]
@@ -104,9 +104,7 @@ def wait_until_gone(held: Holdings) -> None:
 
 def held_controls() -> list[str]:
     """Also those that nobody can choose any more but a socket still uses."""
-    command = [sys.executable, "-m", "unbloat", "status", "--json"]
-    status = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE_S).stdout)
-    return [control["name"] for control in status["controls"]]
+    return [control["name"] for control in json.loads(_core.kernel_status())]
 
 
 def wait_until(holds: Callable[[], object], every: float = 0.05) -> None:
