@@ -38,10 +38,15 @@ def wheel(tmp_path: Path) -> Path:
 
 def test_the_tool_is_installed_where_sudo_finds_it_and_needs_no_checkout(wheel: Path, tmp_path: Path) -> None:
     prefix = tmp_path / "usr" / "local"
-    offline = {**os.environ, "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
-    for _ in range(2):  # The second time over the first.
-        subprocess.run([ROOT / "tools/install", wheel, prefix, sys.executable], check=True, env=offline)
     program = prefix / "bin" / "unbloat"
+    of_an_older_one = prefix / "lib" / "unbloat" / "bin" / "removed-since"
+    for folder in (program.parent, of_an_older_one.parent):
+        folder.mkdir(parents=True)
+    of_an_older_one.touch()
+    program.symlink_to("../lib/unbloat/bin/removed-since")
+    offline = {**os.environ, "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1"}
+    subprocess.run([ROOT / "tools/install", wheel, prefix, sys.executable], check=True, env=offline)
+    assert not of_an_older_one.exists()
     assert program.resolve() == prefix / "lib/unbloat/bin/unbloat"
     # Its dependencies come from here, so that none need be fetched.
     environment = {"PATH": f"{program.parent}:/usr/bin:/bin", "PYTHONPATH": sysconfig.get_path("purelib")}

@@ -78,7 +78,7 @@ class Machine:
     def __init__(
         self, clock: str, *arguments: str | Path, state: int | None = None, terminal: socket.socket | None = None
     ) -> None:
-        """Start one with the machine's own arguments, of what to boot, or halted, from the state in an open file.
+        """Start one with its own arguments: what to boot, or none if it is to be halted in the state of an open file.
 
         Its console is `terminal`, or a memory that is shown if the machine dies.
         """
