@@ -13,6 +13,7 @@ import pytest
 import unbloat as unbloat_package
 from leftovers import PATIENCE_S
 from unbloat.system import systemd
+from warm_program import WarmProgram
 
 NUMBERS = itertools.count()
 UNBLOAT = [sys.executable, "-m", "unbloat"]
@@ -30,33 +31,40 @@ Sandbox = Callable[..., Done]
 
 
 @pytest.fixture
-def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
-    """Call commands where pins, notes, units and the default are those of the test: all goes with it, however it ends.
+def holder() -> Iterator[int]:
+    """Give a process whose pins, notes and units are the test's: all goes with it, however it ends.
 
     The kernel's list of controls is the machine's own.
     """
     unshare = ["unshare", "--mount", "--net", "--propagation", "private", "sh", "-c", HIDE_THE_MACHINE]
-    with subprocess.Popen(unshare, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdin and holder.stdout
-        assert holder.stdout.readline() == "ready\n"
-
-        def call(*command: object, **environment: str) -> Done:
-            enter = ["nsenter", "--target", str(holder.pid), "--mount", "--net", f"--wd={tmp_path}"]
-            words = [*enter, *map(str, command)]
-            return subprocess.run(
-                words, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **environment}
-            )
-
-        yield call
-        holder.stdin.close()
+    with subprocess.Popen(unshare, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        assert process.stdout.readline() == "ready\n"
+        yield process.pid
+        process.stdin.close()
 
 
 @pytest.fixture
-def unbloat(sandbox: Sandbox) -> Sandbox:
+def sandbox(holder: int, tmp_path: Path) -> Sandbox:
+    """Call commands there."""
+
+    def call(*command: object, **environment: str) -> Done:
+        enter = ["nsenter", "--target", str(holder), "--mount", "--net", f"--wd={tmp_path}"]
+        words = [*enter, *map(str, command)]
+        return subprocess.run(
+            words, capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, **environment}
+        )
+
+    return call
+
+
+@pytest.fixture
+def unbloat(holder: int, program: WarmProgram, tmp_path: Path) -> Sandbox:
     """Call `unbloat` there."""
 
     def call(*arguments: object, **environment: str) -> Done:
-        return sandbox(*UNBLOAT, *arguments, **environment)
+        words = [str(argument) for argument in arguments]
+        return program.call(words, tmp_path, PATIENCE_S, beside=holder, **environment)
 
     return call
 

@@ -7,6 +7,7 @@ all else such a process is as a user's: its folder, environment, standard stream
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import importlib
 import json
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ LIBRARIES = (
     *("unbloat.cli.app", "unbloat.runs", "unbloat.comparison", "unbloat.papers.reproduce", "unbloat.report"),
     *("pandas", "pyarrow.parquet", "scipy.stats", "matplotlib.backends.backend_svg"),
 )
+
+CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
+"""Of linux/sched.h."""
 
 
 class WarmProgram:
@@ -38,12 +43,18 @@ class WarmProgram:
         """End that process."""
         self._server.communicate()
 
-    def call(self, arguments: Sequence[str], folder: Path, timeout_s: float) -> subprocess.CompletedProcess[str]:
-        """Call the command line in a folder, with this process's environment and nothing to read."""
+    def call(
+        self, arguments: Sequence[str], folder: Path, timeout_s: float, *, beside: int | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Call the command line in a folder, with this process's environment, some of it changed, and nothing to read.
+
+        With `beside`, in the mount and network namespaces of that process.
+        """
         assert self._server.stdin is not None and self._server.stdout is not None
         with tempfile.NamedTemporaryFile("r") as output, tempfile.NamedTemporaryFile("r") as errors:
-            where = {"folder": str(folder), "environment": dict(os.environ), "streams": [output.name, errors.name]}
+            where = {"folder": str(folder), "beside": beside, "streams": [output.name, errors.name]}
             request = {"arguments": list(arguments), "timeout_s": timeout_s, **where}
+            request["environment"] = {**os.environ, **environment}
             print(json.dumps(request), file=self._server.stdin, flush=True)
             status = int(self._server.stdout.readline())
             return subprocess.CompletedProcess(["unbloat", *arguments], status, output.read(), errors.read())
@@ -70,10 +81,23 @@ def become(call: dict[str, Any]) -> None:
         os.close(file)
     # What was read of the calls is not for the program.
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    if call["beside"]:
+        join_namespaces(call["beside"])
     os.chdir(call["folder"])
     os.environ.clear()
     os.environ.update(call["environment"])
     sys.argv = ["unbloat", *call["arguments"]]
+
+
+def join_namespaces(process: int) -> None:
+    """Move this process into another one's network and mount namespaces: setns(2)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    kinds = {"net": CLONE_NEWNET, "mnt": CLONE_NEWNS}
+    with ExitStack() as opened:
+        files = {kind: opened.enter_context(Path(f"/proc/{process}/ns/{kind}").open()) for kind in kinds}
+        for kind, file in files.items():
+            if libc.setns(file.fileno(), kinds[kind]) != 0:
+                raise OSError(ctypes.get_errno(), f"setns {kind}")
 
 
 def status_of(child: int, timeout_s: float) -> int:
