@@ -126,7 +126,8 @@ def add_python(archive: Archive) -> None:
         package = temporary / "unbloat"
         write_package(package)
         for name in sorted(files_of_agent(python, temporary)):
-            if not name.is_relative_to(temporary):  # Our own modules are added below.
+            # Our own modules are added below. What a process has mapped need not be a file.
+            if not name.is_relative_to(temporary) and name.is_file():
                 add_with_names(archive, name)
         for file in sorted(path for path in package.rglob("*") if path.is_file()):
             archive.add_file(GUEST / file.relative_to(temporary), file.read_bytes())

@@ -11,11 +11,9 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from mmap import mmap
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from unbloat._core import RunError
 from unbloat.guest.inside import shared
@@ -75,10 +73,8 @@ def version() -> str:
 class Machine:
     """A QEMU process; it ends with its context, and with this process."""
 
-    def __init__(
-        self, clock: str, *arguments: str | Path, state: int | None = None, terminal: socket.socket | None = None
-    ) -> None:
-        """Start one with its own arguments: what to boot, or none if it is to be halted in the state of an open file.
+    def __init__(self, clock: str, *arguments: str | Path, terminal: socket.socket | None = None) -> None:
+        """Start one with the machine's own arguments: what to boot, or the state to start from.
 
         Its console is `terminal`, or a memory that is shown if the machine dies.
         """
@@ -91,15 +87,13 @@ class Machine:
             *("-chardev", f"{line},id=console", "-serial", "chardev:console"),
             *("-object", f"memory-backend-file,id=shared,share=on,mem-path=/proc/self/fd/{memory},size={shared.SIZE}"),
             *("-device", "ivshmem-plain,memdev=shared,master=on"),
-            *(("-S", "-incoming", f"fd:{state}") if state is not None else ()),
         )
-        given = (self._console, memory, state, terminal.fileno() if terminal else None)
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, "-icount", clock, *wires, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=[file for file in given if file is not None],
+            pass_fds=(self._console, memory, *([terminal.fileno()] if terminal else [])),
             process_group=0,
         )
         os.close(memory)
@@ -217,30 +211,25 @@ def boot(kernel: Path, initramfs: Path) -> Machine:
 
 def resume(state: Path) -> Machine:
     """Start a machine where another was halted, and leave it halted."""
-    with opened(state) as file:
-        return loaded(Machine(RECORDING, state=file.fileno()))
+    return loaded(Machine(RECORDING, *incoming(state)))
 
 
 def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
     """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files."""
-    with opened(state) as file:
-        machine = loaded(Machine(CLOCK_FOR_PROGRAMS, "-fsdev", HOST_FILES, state=file.fileno(), terminal=terminal))
+    machine = loaded(Machine(CLOCK_FOR_PROGRAMS, *incoming(state), "-fsdev", HOST_FILES, terminal=terminal))
     machine.show_host_files()
     return machine
 
 
-@contextmanager
-def opened(state: Path) -> Iterator[IO[bytes]]:
-    """Open a saved state; raises `RunError` if there is none."""
-    gone = RunError(f"the guest's state in {state.parent} is gone; run again, and it is booted anew")
+def incoming(state: Path) -> tuple[str, ...]:
+    """Return QEMU's arguments to start a machine from a saved state, halted; raises `RunError` if there is no state."""
     try:
-        file = state.open("rb")
+        size = state.stat().st_size
     except FileNotFoundError:
-        raise gone from None
-    with file:
-        if not os.fstat(file.fileno()).st_size:
-            raise gone
-        yield file
+        size = 0
+    if not size:  # QEMU would wait for the rest.
+        raise RunError(f"the guest's state in {state.parent} is gone; run again, and it is booted anew")
+    return "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}"
 
 
 def loaded(machine: Machine) -> Machine:
