@@ -15,8 +15,9 @@ from unbloat._core import Cell
 from unbloat.report.run_table import FLOW_COLUMNS
 from unbloat.runs import experiment
 from unbloat.runs.checkpoint import Checkpoint
-from unbloat.runs.store import Columns, Store
+from unbloat.runs.store import Store
 from unbloat.runs.task import Task, Watch
+from unbloat.scenario.recording import Columns
 from unbloat.scenario.source import source_of
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}

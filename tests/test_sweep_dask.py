@@ -21,7 +21,8 @@ from kept import lend
 from leftovers import PATIENCE_S, descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
 from unbloat.runs import dask_cluster
-from unbloat.runs.store import Columns, Store
+from unbloat.runs.store import Store
+from unbloat.scenario.recording import Columns
 from unbloat.system.paths import ALGORITHMS
 
 LOSSY = {"link.bottleneck.loss": "1%"}

@@ -23,14 +23,12 @@ from unbloat.guest.kernels import Kernel, find_kernel
 from unbloat.guest.payload import payload
 from unbloat.scenario.identity import code_hash, hash_files
 from unbloat.scenario.portable import located
-from unbloat.scenario.recording import Recording
+from unbloat.scenario.recording import Columns, Recording
 from unbloat.system.paths import cache_folder
 
 KEPT = 4
 """How many guests stay in the cache, those that were used last."""
 
-Columns = dict[str, dict[str, tuple[str, bytes]]]
-"""A run's series as the core gives them: by table and column a numpy type and bytes."""
 Outcome = tuple[str, Columns | None]
 """The records as JSON, and the series if they were asked for."""
 

@@ -172,7 +172,8 @@ def add_with_names(archive: Archive, file: Path) -> None:
 def compile_modules(archive: Archive, folder: Path) -> None:
     """Add what Python compiles the archive's modules to; `folder` is for files that are needed meanwhile.
 
-    The guest takes that unseen. By the files' times, which initramfs has none of, it would be old.
+    The guest does not check it against the sources (PEP 552): kernels need not keep their times, by which it would seem
+    to be old, and each module would be compiled again.
     """
     source, compiled = folder / "source.py", folder / "compiled"
     unseen = py_compile.PycInvalidationMode.UNCHECKED_HASH

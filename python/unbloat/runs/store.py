@@ -15,14 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 from unbloat import _core
 from unbloat.scenario.identity import code_hash, hash_files
+from unbloat.scenario.recording import Columns
 from unbloat.system.paths import ALGORITHMS
 from unbloat.system.scratch import Scratch
 
 if TYPE_CHECKING:
     import numpy as np
 
-Columns = dict[str, dict[str, tuple[str, bytes]]]
-"""A run's series as the core gives them: by table and column a NumPy type and bytes."""
 Tables = dict[str, dict[str, "np.ndarray[Any, Any]"]]
 """A run's series as they are read: by table and column an array."""
 

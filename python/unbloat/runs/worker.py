@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from unbloat import _core
-from unbloat.runs.store import Columns, Store
+from unbloat.runs.store import Store
 from unbloat.runs.task import Task
 from unbloat.scenario.identity import code_files, refuse_changed
+from unbloat.scenario.recording import Columns
 from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Columns = dict[str, dict[str, tuple[str, bytes]]]
+"""A run's series as the core gives them: by table and column a NumPy type and bytes."""
+
 
 @dataclass(frozen=True)
 class Recording:
