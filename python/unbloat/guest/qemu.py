@@ -26,8 +26,11 @@ PACKAGES = {QEMU: "qemu-system-x86", "setpriv": "util-linux"}
 MEMORY_MB = 1024
 PAUSE_S = 0.02
 """How often the host looks at the guest."""
+PROCESSOR = "max,-erms,-fsrm,-smap,-rdtscp"
+"""Without what Linux would use often and QEMU emulates slowly: string instructions, the switch that lets the kernel
+reach a program's memory, and the second instruction that reads the clock."""
 MACHINE = (
-    *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", "max,-erms,-fsrm", "-m", f"{MEMORY_MB}M"),
+    *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", PROCESSOR, "-m", f"{MEMORY_MB}M"),
     *("-display", "none", "-vga", "none", "-no-reboot", "-qmp", "stdio"),
     *("-rtc", "base=2026-01-01,clock=vm", "-seed", "1"),
 )
@@ -46,9 +49,11 @@ be typing."""
 HOST_FILES = "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"
 """All files of this machine, for programs in the guest to read."""
 KERNEL_ARGUMENTS = (
-    "console=ttyS0 quiet panic=-1 nokaslr mitigations=off tsc=reliable nowatchdog cryptomgr.notests "
-    "transparent_hugepage=never sysctl.vm.percpu_pagelist_high_fraction=1000"
+    "console=ttyS0 quiet panic=-1 nokaslr mitigations=off init_on_alloc=0 hardened_usercopy=off psi=0 tsc=reliable "
+    "nowatchdog cryptomgr.notests transparent_hugepage=never sysctl.vm.percpu_pagelist_high_fraction=1000"
 )
+"""Nobody attacks a guest, and nobody reads how much its tasks wait for resources (PSI): what a kernel does for that is
+left out."""
 CONSOLE_LINES = 12
 """How much of the console is shown when a guest dies."""
 
