@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Idle threads of OpenBLAS would keep processors busy that tests need.
 export OPENBLAS_NUM_THREADS := 1
 # Files of an earlier compilation help the next one, and cost the first.
-ifeq ($(wildcard target/debug),)
+ifeq ($(wildcard $(STAMPS)/tests),)
 export CARGO_INCREMENTAL := 0
 endif
 
@@ -25,8 +25,8 @@ endif
 MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-# The binding has no tests in Rust, though --lib would have it compiled for them.
-RUST_TESTS := --workspace --exclude unbloat-python --lib --tests
+# With this profile (Cargo.toml) the tests use the libraries that the package is built with.
+RUST_TESTS := --profile bench --workspace --tests
 C_FILES := $(shell find algorithms crates/testbed tests -name '*.[ch]')
 
 .PHONY: demo test bench docs figures format build wheel try-wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-guest clean
@@ -118,9 +118,10 @@ uninstall:
 
 # ---------------------------------------------------------------- Checking
 
-# A little behind the package, which more waits for.
-build-tests: $(STAMPS)/debian
+# After the package, which more waits for: Cargo builds one thing at a time.
+build-tests: $(STAMPS)/package
 	nice -n 4 cargo test $(RUST_TESTS) --no-run --quiet
+	@touch $(STAMPS)/tests
 
 boot-guest: build $(STAMPS)/qemu
 	UNBLOAT_CACHE=$(TEST_CACHE) $(BIN)/python tools/boot-guest
@@ -133,7 +134,7 @@ check-lint: docs check-types check-style
 # Debian 12's own Rust comes without clippy.
 check-style: build-tests $(STAMPS)/libraries
 	cargo fmt --all --check
-	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --profile test --workspace --all-targets --quiet -- -D warnings; fi
+	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --profile bench --workspace --all-targets --quiet -- -D warnings; fi
 	$(BIN)/ruff format --check --quiet python tests tools/*.py
 	$(BIN)/ruff check --quiet python tests tools/*.py
 	$(BIN)/lint-imports --no-cache --no-logo

@@ -63,7 +63,7 @@ impl Histogram {
     }
 
     /// Adds one sample.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value: Nanos) {
         if value == Nanos::ZERO {
             return self.record_zero();

@@ -93,7 +93,7 @@ impl LinkStats {
         arrival >= self.from
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmitted(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
         self.total_bytes += bytes as u64;
         if start > arrival {

@@ -48,6 +48,7 @@ pub fn rng(seed: u64, purpose: u64) -> Rng {
 }
 
 /// A number from 0 to `most`, any as likely as another.
+#[inline]
 pub fn up_to(most: u64, rng: &mut Rng) -> u64 {
     ((u128::from(rng.next_u64()) * (u128::from(most) + 1)) >> 64) as u64
 }

@@ -100,6 +100,7 @@ impl Medium {
     }
 
     /// When the medium has something to do; `Nanos::NEVER` when it is empty.
+    #[inline]
     pub fn next(&self) -> Nanos {
         each!(&self.mac, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
     }
