@@ -149,7 +149,7 @@ check-python: boot-guest $(STAMPS)/chromium
 	$(BIN)/pytest --quiet --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # The kernel's part once more, on the distribution's oldest kernel.
-check-guest: boot-guest
+check-guest: boot-guest build-tests
 	UNBLOAT_CACHE=$(TEST_CACHE) $(BIN)/python tools/test-in-guest
 
 # ---------------------------------------------------------------- Keeping in shape
