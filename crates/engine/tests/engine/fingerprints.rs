@@ -2,8 +2,8 @@
 //! shows here.
 //!
 //! After a wanted change, write the new values with
-//! `REGENERATE=1 cargo test --profile bench -p unbloat-engine --test engine fingerprints` and
-//! say in the commit why they changed.
+//! `REGENERATE=1 cargo test --profile bench -p unbloat-engine --test engine fingerprints` and say in
+//! the commit why they changed.
 
 use crate::random;
 use crate::world::fingerprint;
