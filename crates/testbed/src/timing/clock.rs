@@ -4,6 +4,7 @@ use mechanism::sock::HZ;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use scenario::units::Nanos;
+use std::hint::black_box;
 use std::io;
 use std::time::Duration;
 
@@ -79,16 +80,27 @@ impl Clock {
         monotonic().since(self.start)
     }
 
+    /// Keeps the processor until `at`. In virtual time an iteration takes a few nanoseconds, whatever the machine; the
+    /// clock, which is emulated slowly, is read a few times only.
+    pub fn spin_until(&self, at: Nanos) {
+        const ITERATION: u64 = 8;
+        while let left @ 1.. = at.since(self.now()).0 {
+            (0..left / ITERATION).for_each(|iteration| {
+                black_box(iteration);
+            });
+        }
+    }
+
     /// Does it go on while all processors are idle?
     pub fn is_real(&self) -> bool {
         self.time == Time::Real
     }
 
-    /// How long a thread takes to wake up. The last part of a wait, of this length, is spent reading the clock instead.
+    /// How long a thread takes to wake up. It is awake during the last part of a wait, of this length.
     pub fn wake_up(&self) -> Nanos {
         match self.time {
             Time::Real => Nanos::from_micros(120),
-            Time::Virtual => Nanos::from_micros(6),
+            Time::Virtual => Nanos::from_micros(5),
         }
     }
 

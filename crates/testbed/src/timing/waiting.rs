@@ -1,11 +1,13 @@
 //! Waiting for packets or an instant, whichever comes first, more precisely than a sleeping thread is woken.
 
 use crate::timing::clock::Clock;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::time::TimeSpec;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use scenario::units::Nanos;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -13,9 +15,10 @@ const AT_ONCE: usize = 64;
 
 /// A set of files to read from, each with a number.
 pub struct Waiting {
-    epoll: Epoll,
+    epoll: OwnedFd,
     slack: Nanos,
-    events: [EpollEvent; AT_ONCE],
+    /// The numbers of the files that can be used.
+    ready: Vec<usize>,
 }
 
 impl Waiting {
@@ -24,55 +27,82 @@ impl Waiting {
     pub fn new(slack: Nanos) -> io::Result<Waiting> {
         // The default slack of 50 us would come on top of every sleep.
         nix::sys::prctl::set_timerslack(1)?;
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        Ok(Waiting { epoll, slack, events: [EpollEvent::empty(); AT_ONCE] })
+        Ok(Waiting { epoll: epoll::create(CreateFlags::CLOEXEC)?, slack, ready: Vec::with_capacity(AT_ONCE) })
     }
 
     /// Adds a file under a number.
     pub fn watch(&self, file: impl AsFd, number: usize) -> io::Result<()> {
-        Ok(self.epoll.add(file, EpollEvent::new(EpollFlags::EPOLLIN, number as u64))?)
+        Ok(epoll::add(&self.epoll, file, EventData::new_u64(number as u64), EventFlags::IN)?)
     }
 
     /// Adds a file to write to under a number.
     pub fn watch_writing(&self, file: impl AsFd, number: usize) -> io::Result<()> {
-        Ok(self.epoll.add(file, EpollEvent::new(EpollFlags::EPOLLOUT, number as u64))?)
+        Ok(epoll::add(&self.epoll, file, EventData::new_u64(number as u64), EventFlags::OUT)?)
     }
 
     /// Takes a file out again; one that is not in is fine.
     pub fn unwatch(&self, file: impl AsFd) -> io::Result<()> {
-        match self.epoll.delete(file) {
-            Ok(()) | Err(nix::Error::ENOENT) => Ok(()),
+        match epoll::delete(&self.epoll, file) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
     /// Waits until a file can be used, or until `at`; gives the numbers of those that can be.
     pub fn until(&mut self, clock: &Clock, at: Nanos) -> io::Result<impl Iterator<Item = usize> + use<'_>> {
-        let mut ready = self.look()?;
-        while ready == 0 {
-            let left = at.since(clock.now());
-            if left == Nanos::ZERO {
+        self.ready.clear();
+        loop {
+            let asleep = (at.since(clock.now()) + self.slack).since(clock.wake_up());
+            self.look(asleep)?;
+            if !self.ready.is_empty() || clock.now() >= at {
                 break;
             }
-            let wake_up = clock.wake_up();
-            if left + self.slack > wake_up {
-                self.sleep(left + self.slack - wake_up)?;
+            // In virtual time there is one processor: nobody else makes a file usable while this thread has it.
+            if asleep == Nanos::ZERO && !clock.is_real() {
+                clock.spin_until(at);
+                break;
             }
-            ready = self.look()?;
         }
-        Ok(self.events[..ready].iter().map(|event| event.data() as usize))
+        Ok(self.ready.iter().copied())
     }
 
-    fn look(&mut self) -> io::Result<usize> {
-        Ok(self.epoll.wait(&mut self.events, EpollTimeout::ZERO)?)
+    /// Finds out which files can be used; while there are none it waits, but not longer than this.
+    fn look(&mut self, long: Nanos) -> io::Result<()> {
+        let long = Timespec::try_from(Duration::from_nanos(long.0)).expect("64 bits of nanoseconds fit");
+        let mut events = [const { MaybeUninit::uninit() }; AT_ONCE];
+        match epoll::wait(&self.epoll, &mut events, Some(&long)) {
+            Ok((ready, _)) => self.ready.extend(ready.iter().map(|event| event.data.u64() as usize)),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
+}
 
-    fn sleep(&self, long: Nanos) -> io::Result<()> {
-        let mut files = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
-        let long = TimeSpec::from_duration(Duration::from_nanos(long.0));
-        match ppoll(&mut files, Some(long), None) {
-            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timing::clock::Time;
+    use nix::unistd::{pipe, write};
+
+    #[test]
+    fn a_wait_ends_with_a_file_or_on_time() {
+        for time in [Time::Real, Time::Virtual] {
+            let clock = Clock::start(time);
+            let mut waiting = Waiting::new(Nanos::ZERO).unwrap();
+            let (reads, writes) = pipe().unwrap();
+            waiting.watch(&reads, 7).unwrap();
+            let soon = clock.now() + Nanos::from_millis(2);
+            assert_eq!(waiting.until(&clock, soon).unwrap().count(), 0);
+            assert!(clock.now() >= soon);
+
+            write(&writes, b"a byte").unwrap();
+            assert!(waiting.until(&clock, Nanos::from_secs(3600)).unwrap().eq([7]));
+            // Those that are there are given when the time is over, too.
+            assert!(waiting.until(&clock, soon).unwrap().eq([7]));
+            waiting.unwatch(&reads).unwrap();
+            waiting.unwatch(&reads).unwrap();
+            assert_eq!(waiting.until(&clock, soon).unwrap().count(), 0);
         }
     }
 }

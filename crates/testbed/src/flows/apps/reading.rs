@@ -1,6 +1,6 @@
 //! The receiving applications: they read all that has come, or a segment at a time at a rate of their own.
 
-use super::{AppEvent, Apps, Flow};
+use super::{AppEvent, Apps, CHUNK, Flow};
 use crate::flows::sockets;
 use nix::sys::socket::{MsgFlags, recv};
 use scenario::units::Bytes;
@@ -19,7 +19,12 @@ impl Apps<'_> {
             // MSG_TRUNC: the bytes are not copied.
             match recv(socket.as_raw_fd(), &mut self.nowhere, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
                 Ok(0) => return self.waiting.unwatch(socket),
-                Ok(length) => flow.receiver_meter.delivered(self.clock.now(), length as u64),
+                Ok(length) => {
+                    flow.receiver_meter.delivered(self.clock.now(), length as u64);
+                    if length < CHUNK {
+                        break; // That was all.
+                    }
+                }
                 Err(nix::Error::EAGAIN) => break,
                 Err(error) => return Err(error.into()),
             }
