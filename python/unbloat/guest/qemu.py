@@ -11,9 +11,10 @@ import shutil
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unbloat._core import RunError
 from unbloat.guest.inside import shared
@@ -78,8 +79,14 @@ def version() -> str:
 class Machine:
     """A QEMU process; it ends with its context, and with this process."""
 
-    def __init__(self, clock: str, *arguments: str | Path, terminal: socket.socket | None = None) -> None:
-        """Start one with the machine's own arguments: what to boot, or the state to start from.
+    def __init__(
+        self,
+        clock: str,
+        *arguments: str | Path,
+        state: BinaryIO | None = None,
+        terminal: socket.socket | None = None,
+    ) -> None:
+        """Start one with the machine's own arguments, such as what to boot; or, halted, from a saved state.
 
         Its console is `terminal`, or a memory that is shown if the machine dies.
         """
@@ -92,13 +99,14 @@ class Machine:
             *("-chardev", f"{line},id=console", "-serial", "chardev:console"),
             *("-object", f"memory-backend-file,id=shared,share=on,mem-path=/proc/self/fd/{memory},size={shared.SIZE}"),
             *("-device", "ivshmem-plain,memdev=shared,master=on"),
+            *(("-S", "-incoming", f"fd:{state.fileno()}") if state else ()),
         )
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, "-icount", clock, *wires, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(self._console, memory, *([terminal.fileno()] if terminal else [])),
+            pass_fds=(self._console, memory, *(file.fileno() for file in (state, terminal) if file)),
             process_group=0,
         )
         os.close(memory)
@@ -216,25 +224,24 @@ def boot(kernel: Path, initramfs: Path) -> Machine:
 
 def resume(state: Path) -> Machine:
     """Start a machine where another was halted, and leave it halted."""
-    return loaded(Machine(RECORDING, *incoming(state)))
+    with saved(state) as file:
+        return loaded(Machine(RECORDING, state=file))
 
 
 def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
     """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files."""
-    machine = loaded(Machine(CLOCK_FOR_PROGRAMS, *incoming(state), "-fsdev", HOST_FILES, terminal=terminal))
+    with saved(state) as file:
+        machine = loaded(Machine(CLOCK_FOR_PROGRAMS, "-fsdev", HOST_FILES, state=file, terminal=terminal))
     machine.show_host_files()
     return machine
 
 
-def incoming(state: Path) -> tuple[str, ...]:
-    """Return QEMU's arguments to start a machine from a saved state, halted; raises `RunError` if there is no state."""
-    try:
-        size = state.stat().st_size
-    except FileNotFoundError:
-        size = 0
-    if not size:  # QEMU would wait for the rest.
-        raise RunError(f"the guest's state in {state.parent} is gone; run again, and it is booted anew")
-    return "-S", "-incoming", f"exec:cat {shlex.quote(str(state))}"
+def saved(state: Path) -> BinaryIO:
+    """Open the saved state of a machine; raises `RunError` if there is none."""
+    with suppress(FileNotFoundError):
+        if state.stat().st_size:
+            return state.open("rb")
+    raise RunError(f"the guest's state in {state.parent} is gone; run again, and it is booted anew")
 
 
 def loaded(machine: Machine) -> Machine:
