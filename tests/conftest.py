@@ -62,6 +62,13 @@ LONGEST = (
     "test_check_and_new.py",
     "test_vm_classifiers.py",
     "test_workloads.py",
+    "test_testbed.py",
+    "test_kernel_runs.py",
+    "test_kernel_mesh.py",
+    "test_kernel_receivers.py",
+    "test_live.py",
+    "test_figures_sweeps.py",
+    "test_cache.py",
 )
 """Files that take longest. Begun last, one of them would have a processor idle at the end."""
 
