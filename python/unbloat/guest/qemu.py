@@ -237,7 +237,7 @@ def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
 
 
 def saved(state: Path) -> BinaryIO:
-    """Open the saved state of a machine; raises `RunError` if there is none."""
+    """Open the saved state of a machine; raises `RunError` if there is none, or nothing in it."""
     with suppress(FileNotFoundError):
         if state.stat().st_size:
             return state.open("rb")

@@ -22,7 +22,7 @@ impl Apps<'_> {
                 Ok(length) => {
                     flow.receiver_meter.delivered(self.clock.now(), length as u64);
                     if length < CHUNK {
-                        break; // That was all.
+                        break; // The socket gave less than it was asked for: it is empty.
                     }
                 }
                 Err(nix::Error::EAGAIN) => break,
