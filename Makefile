@@ -26,7 +26,8 @@ MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 # With this profile (Cargo.toml) the tests use the libraries that the package is built with.
-RUST_TESTS := --profile bench --workspace --tests
+RUST_TESTS := --profile bench --workspace
+CLIPPY := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tools/clippy-and-rustc
 C_FILES := $(shell find algorithms crates/testbed tests -name '*.[ch]')
 
 .PHONY: demo test bench docs figures format build wheel try-wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-guest clean
@@ -120,21 +121,21 @@ uninstall:
 
 # After the package, which more waits for: Cargo builds one thing at a time.
 build-tests: $(STAMPS)/package
-	nice -n 4 cargo test $(RUST_TESTS) --no-run --quiet
+	$(CLIPPY) nice -n 4 cargo test $(RUST_TESTS) --tests --no-run --quiet
+	$(CLIPPY) nice -n 4 cargo build $(RUST_TESTS) --lib --examples --quiet
 	@touch $(STAMPS)/tests
 
 boot-guest: build $(STAMPS)/qemu
 	UNBLOAT_CACHE=$(TEST_CACHE) $(BIN)/python tools/boot-guest
 
 check-rust: $(STAMPS)/linux-examples build-tests
-	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') UNBLOAT_CACHE=$(TEST_CACHE) cargo test $(RUST_TESTS) --quiet
+	UNBLOAT_LINUX_SOURCE=$$(echo $(LINUX_EXAMPLES)/* | tr ' ' ':') UNBLOAT_CACHE=$(TEST_CACHE) \
+		$(CLIPPY) cargo test $(RUST_TESTS) --tests --quiet
 
 check-lint: docs check-types check-style
 
-# Debian 12's own Rust comes without clippy.
 check-style: build-tests $(STAMPS)/libraries
 	cargo fmt --all --check
-	if cargo clippy --version >/dev/null 2>&1; then cargo clippy --profile bench --workspace --all-targets --quiet -- -D warnings; fi
 	$(BIN)/ruff format --check --quiet python tests tools/*.py
 	$(BIN)/ruff check --quiet python tests tools/*.py
 	$(BIN)/lint-imports --no-cache --no-logo
