@@ -1,5 +1,6 @@
 """A small scenario, a cache of its own for every test, the command line as a user calls it."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -36,6 +37,10 @@ pytest.register_assert_rewrite("kernel_sandbox")
 # and with it whatever that starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# What the tests' modules and their libraries are made of stays; to look for garbage among it takes longer than most
+# tests.
+gc.disable()
 
 LONGEST = (
     "test_differential.py",
@@ -96,6 +101,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, what the tests leave."""
+    gc.freeze()
+    gc.enable()
 
 
 Write = Callable[..., Path]

@@ -62,9 +62,11 @@ class WarmProgram:
 
 def serve() -> None:
     """Carry out calls until there are no more; returns in each forked process too, which is then the program."""
+    gc.disable()
     for name in sys.argv[1:]:
         importlib.import_module(name)
     gc.freeze()  # What is collected is written to, and so copied by each process.
+    gc.enable()
     while line := sys.stdin.readline():
         request = json.loads(line)
         if (child := os.fork()) == 0:
