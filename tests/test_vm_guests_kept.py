@@ -257,7 +257,7 @@ def test_a_folder_without_a_state_is_no_guest(prepare: Prepare) -> None:
         lambda file: (file.unlink(), file.mkdir()),
     ],
 )
-@pytest.mark.parametrize("name", ["state", "sha256"])
+@pytest.mark.parametrize("name", ["state", "crc32"])
 def test_a_damaged_guest_is_booted_again(prepare: Prepare, name: str, damage: Callable[[Path], object]) -> None:
     damage(prepare().folder / name)
     assert prepare().state.read_bytes() == b"boot 2"
@@ -271,6 +271,18 @@ def test_a_machine_is_not_started_from_nothing(tmp_path: Path) -> None:
         with pytest.raises(RunError, match="is gone; run again, and it is booted anew"):
             qemu.resume(empty)
         empty.touch()
+
+
+@pytest.mark.parametrize(
+    ("version", "scheme"),
+    [("7.2.22 (Debian)", "fd:"), ("8.1.0", "fd:"), ("8.2.2 (Debian)", "file:/"), ("10.0.13", "file:/")],
+)
+def test_each_qemu_is_given_the_state_as_it_wants_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, scheme: str
+) -> None:
+    monkeypatch.setattr(qemu, "version", lambda: f"QEMU emulator version {version}")
+    with (tmp_path / "state").open("wb") as state:
+        assert qemu.incoming(state).startswith(scheme)
 
 
 def killed() -> None:

@@ -6,6 +6,7 @@ import functools
 import itertools
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -76,6 +77,13 @@ def version() -> str:
     return subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
+def incoming(state: BinaryIO) -> str:
+    """Name an open file as QEMU wants it: since 9.1 as a path, which it takes since 8.2."""
+    numbers = re.search(r"(\d+)\.(\d+)", version())
+    takes_paths = numbers is not None and (int(numbers[1]), int(numbers[2])) >= (8, 2)
+    return f"file:/proc/self/fd/{state.fileno()}" if takes_paths else f"fd:{state.fileno()}"
+
+
 class Machine:
     """A QEMU process; it ends with its context, and with this process."""
 
@@ -99,7 +107,7 @@ class Machine:
             *("-chardev", f"{line},id=console", "-serial", "chardev:console"),
             *("-object", f"memory-backend-file,id=shared,share=on,mem-path=/proc/self/fd/{memory},size={shared.SIZE}"),
             *("-device", "ivshmem-plain,memdev=shared,master=on"),
-            *(("-S", "-incoming", f"fd:{state.fileno()}") if state else ()),
+            *(("-S", "-incoming", incoming(state)) if state else ()),
         )
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", QEMU, *MACHINE, "-icount", clock, *wires, *arguments],
