@@ -121,8 +121,8 @@ uninstall:
 
 # After the package, which more waits for: Cargo builds one thing at a time.
 build-tests: $(STAMPS)/package
-	$(CLIPPY) nice -n 4 cargo test $(RUST_TESTS) --tests --no-run --quiet
-	$(CLIPPY) nice -n 4 cargo build $(RUST_TESTS) --lib --examples --quiet
+	$(CLIPPY) cargo test $(RUST_TESTS) --tests --no-run --quiet
+	$(CLIPPY) cargo build $(RUST_TESTS) --lib --examples --quiet
 	@touch $(STAMPS)/tests
 
 boot-guest: build $(STAMPS)/qemu

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from kept import forget_old, lend
 from leftovers import PATIENCE_S
-from warm_program import LIBRARIES, WarmProgram
+from warm_program import LIBRARIES, Loaded, WarmProgram
 
 SMALL = """\
 name     = "small"
@@ -41,6 +41,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # What the tests' modules and their libraries are made of stays; to look for garbage among it takes longer than most
 # tests.
 gc.disable()
+
+PROGRAM = "UNBLOAT_TESTS_PROGRAM"
+"""Where the process listens that has loaded the program's libraries; for the workers of this session."""
 
 LONGEST = (
     "test_differential.py",
@@ -93,9 +96,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Tidy up, before any worker of this session begins."""
+    """Tidy up, and load the program's libraries for all workers, before the first of them begins."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         forget_old()
+        if session.config.getoption("numprocesses", None):
+            load_program(session.config)
+
+
+def load_program(config: pytest.Config) -> None:
+    """Start the process that loads the program's libraries."""
+    loaded = Loaded([] if config.getoption("cold") else LIBRARIES)
+    config.add_cleanup(loaded.close)
+    os.environ[PROGRAM] = loaded.address
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -123,6 +135,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def runs_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture
+def shared_runs(cache: Path, runs_of_all: Path) -> None:
+    """Take runs that another test has run: for tests of what is made of runs."""
+    (cache / "runs").symlink_to(runs_of_all)
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     file = tmp_path / "small.toml"
@@ -140,7 +163,9 @@ def sweep(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def program(pytestconfig: pytest.Config) -> Iterator[WarmProgram]:
     """The program, with its libraries loaded."""
-    warm = WarmProgram([] if pytestconfig.getoption("cold") else LIBRARIES)
+    if PROGRAM not in os.environ:
+        load_program(pytestconfig)
+    warm = WarmProgram(os.environ[PROGRAM])
     yield warm
     warm.close()
 

@@ -20,6 +20,8 @@ from unbloat.report.figures.names import facts_of
 from unbloat.report.figures.series import delay_ms
 from unbloat.report.figures.style import save
 
+pytestmark = pytest.mark.usefixtures("shared_runs")
+
 OF_ALL = [kind for kind in OVER_TIME if kind not in OF_SOCKETS]
 MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 WIDTHS: list[Width] = ["page", "slide", "column"]

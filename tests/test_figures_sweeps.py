@@ -26,6 +26,8 @@ from unbloat.results.bottleneck import NO_LINKS
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.statistics import estimate
 
+pytestmark = pytest.mark.usefixtures("shared_runs")
+
 LOSSY = {"link.bottleneck.loss": "0.5%", "duration": "3s"}
 LIMITS = {"sweep.link.bottleneck.queue.limit": ["60kb", "15kb"], "sweep.flows.0.cc": ["reno", "cubic"]}
 

@@ -11,6 +11,8 @@ from unbloat.report.sweep_table import text_of as sweep_text_of
 from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded
 from unbloat.results.reference import markdown
 
+pytestmark = pytest.mark.usefixtures("shared_runs")
+
 TWO = '\n[[flows]]\ncc = "cubic"\nsize = "300kb"\n'
 
 

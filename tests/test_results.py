@@ -15,6 +15,8 @@ from unbloat.scenario.source import as_toml, source_of
 from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 
+pytestmark = pytest.mark.usefixtures("shared_runs")
+
 
 def test_summary_has_a_row_for_each_flow(small: Path) -> None:
     results = ub.run(small, {"flows.0.count": 3})

@@ -15,6 +15,8 @@ from unbloat.results import files
 from unbloat.scenario.identity import code_hash
 from unbloat.system.paths import ALGORITHMS
 
+pytestmark = pytest.mark.usefixtures("shared_runs")
+
 LOSSY = {"link.bottleneck.loss": "1%"}
 GRID = {
     "sweep.flows.0.cc": ["reno", "cubic"],

@@ -12,7 +12,9 @@ import gc
 import importlib
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,17 +33,36 @@ CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 """Of linux/sched.h."""
 
 
+class Loaded:
+    """The process that has loaded the libraries, and for each connection to it forks one that starts the program."""
+
+    def __init__(self, libraries: Sequence[str]) -> None:
+        """Start it; it ends with this process."""
+        self._folder = tempfile.TemporaryDirectory(prefix="warm-program-")
+        self.address = f"{self._folder.name}/socket"
+        with socket.create_server(self.address, family=socket.AF_UNIX, backlog=100) as listening:
+            command = [sys.executable, __file__, str(listening.fileno()), *libraries]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[listening.fileno()])
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+        self._folder.cleanup()
+
+
 class WarmProgram:
     """Starts `unbloat`, one call after the other."""
 
-    def __init__(self, libraries: Sequence[str] = LIBRARIES) -> None:
-        """Start the process that loads the libraries; it ends with this one."""
-        command = [sys.executable, __file__, *libraries]
-        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, address: str) -> None:
+        """Connect to the process that has loaded the libraries."""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(address)
+        self._lines = self._socket.makefile("rw")
 
     def close(self) -> None:
-        """End that process."""
-        self._server.communicate()
+        """End the process that starts the program."""
+        self._lines.close()
+        self._socket.close()
 
     def call(
         self, arguments: Sequence[str], folder: Path, timeout_s: float, *, beside: int | None = None, **environment: str
@@ -50,29 +71,40 @@ class WarmProgram:
 
         With `beside`, in the mount and network namespaces of that process.
         """
-        assert self._server.stdin is not None and self._server.stdout is not None
         with tempfile.NamedTemporaryFile("r") as output, tempfile.NamedTemporaryFile("r") as errors:
             where = {"folder": str(folder), "beside": beside, "streams": [output.name, errors.name]}
             request = {"arguments": list(arguments), "timeout_s": timeout_s, **where}
             request["environment"] = {**os.environ, **environment}
-            print(json.dumps(request), file=self._server.stdin, flush=True)
-            status = int(self._server.stdout.readline())
+            print(json.dumps(request), file=self._lines, flush=True)
+            status = int(self._lines.readline())
             return subprocess.CompletedProcess(["unbloat", *arguments], status, output.read(), errors.read())
 
 
-def serve() -> None:
-    """Carry out calls until there are no more; returns in each forked process too, which is then the program."""
+def serve(listening: socket.socket, libraries: Sequence[str]) -> None:
+    """Serve connections until standard input closes; returns in each process that is the program."""
     gc.disable()
-    for name in sys.argv[1:]:
+    for name in libraries:
         importlib.import_module(name)
     gc.freeze()  # What is collected is written to, and so copied by each process.
     gc.enable()
-    while line := sys.stdin.readline():
-        request = json.loads(line)
-        if (child := os.fork()) == 0:
-            return become(request)
-        print(status_of(child, request["timeout_s"]), flush=True)
+    while listening in select.select([listening, sys.stdin], [], [])[0]:
+        connection, _ = listening.accept()
+        if os.fork() == 0:
+            listening.close()
+            return carry_out(connection)
+        connection.close()
     sys.exit()
+
+
+def carry_out(connection: socket.socket) -> None:
+    """Carry out calls until there are no more; returns in each forked process, which is then the program."""
+    with connection, connection.makefile("rw") as lines:
+        while line := lines.readline():
+            request = json.loads(line)
+            if (child := os.fork()) == 0:
+                return become(request)
+            print(status_of(child, request["timeout_s"]), file=lines, flush=True)
+    os._exit(0)
 
 
 def become(call: dict[str, Any]) -> None:
@@ -81,8 +113,6 @@ def become(call: dict[str, Any]) -> None:
         file = os.open(name, os.O_RDWR)
         os.dup2(file, stream)
         os.close(file)
-    # What was read of the calls is not for the program.
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115
     if call["beside"]:
         join_namespaces(call["beside"])
     os.chdir(call["folder"])
@@ -113,7 +143,7 @@ def status_of(child: int, timeout_s: float) -> int:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
     from unbloat.cli.entry import main
 
     status = main()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import signal
 import subprocess
 import sys
+import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,9 +41,11 @@ def run_all(
     told what tasks with a pace tell.
     """
     with interrupts.orderly_end(), Pool(tasks, watch, failed, step) as pool:
-        for number in range(processes):
-            pool.add(Worker(folder, guest, number))
-        pool.work()
+        pool.work(Worker(folder, guest, number) for number in range(processes))
+
+
+JOIN_S = 0.1
+"""While it takes no longer, further processes are not worth their start."""
 
 
 class Pool:
@@ -53,7 +59,7 @@ class Pool:
         step: Step | None = None,
     ) -> None:
         self._cells = tasks
-        self._waiting = iter(tasks)
+        self._waiting = deque(tasks)
         self._watch = watch
         self._failed = failed
         self._step = step
@@ -67,19 +73,29 @@ class Pool:
         self._busy.close()
         self._workers.close()
 
-    def add(self, worker: Worker) -> None:
-        """Assign a new worker its first task."""
-        self._start(self._workers.enter_context(worker))
+    def work(self, workers: Iterator[Worker]) -> None:
+        """Do all tasks; while some wait, more of these workers join, twice as many each time."""
+        joining = 1
+        while newcomers := list(islice(workers, joining)):
+            for worker in newcomers:
+                self._start(self._workers.enter_context(worker))
+            self._wait(JOIN_S)
+            if not self._waiting:
+                break
+            joining *= 2
+        self._wait()
 
-    def work(self) -> None:
-        """Wait until all tasks are done."""
-        while self._busy.get_map():
-            for ready, _ in self._busy.select():
+    def _wait(self, at_most_s: float = math.inf) -> None:
+        """Hear the workers until all tasks are done, or for some time."""
+        end_s = time.monotonic() + at_most_s
+        while self._busy.get_map() and (left_s := end_s - time.monotonic()) > 0:
+            for ready, _ in self._busy.select(None if left_s == math.inf else left_s):
                 self._hear(ready.data)
 
     def _start(self, worker: Worker) -> None:
         """Send a worker the next task, if there is one."""
-        for task in self._waiting:
+        while self._waiting:
+            task = self._waiting.popleft()
             try:
                 worker.take(task, self._cells[task].portable())
             except Error as error:
@@ -132,8 +148,8 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        # -P: nothing is imported from the folder that the user happens to be in.
-        command = [sys.executable, "-P", "-m", "unbloat.runs.worker"]
+        # -P: nothing is imported from the folder that the user happens to be in; -S: no library is needed.
+        command = [sys.executable, "-P", "-S", "-m", "unbloat.runs.worker"]
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
         self._process = subprocess.Popen(

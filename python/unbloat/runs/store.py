@@ -1,6 +1,7 @@
 """Finished runs on disk, under the hash of everything that they depend on.
 
-What only series need is loaded for them: it takes longer than all else that a process with a short run does.
+What only series or a temporary folder need is loaded for them: it takes longer than all else that a process with a
+short run does.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from unbloat import _core
 from unbloat.scenario.identity import code_hash, hash_files
 from unbloat.scenario.recording import Columns
 from unbloat.system.paths import ALGORITHMS
-from unbloat.system.scratch import Scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +44,8 @@ class Store:
     def __init__(self, folder: Path | None) -> None:
         """Use `folder`, or without one a temporary folder that goes away with this object."""
         if folder is None:
+            from unbloat.system.scratch import Scratch
+
             self._scratch = Scratch()
             folder = self._scratch.folder
         self.folder = folder
@@ -127,13 +128,18 @@ def unsealed(data: bytes) -> bytes:
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file beside `path` and rename it there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    new = path.parent / f".new-{os.urandom(8).hex()}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(new, "xb", opener=for_this_user) as file:
             write(file)
             file.flush()
-            os.fsync(handle)  # Or else a power cut may leave the new name with nothing in it.
-        Path(name).replace(path)
+            os.fsync(file.fileno())  # Or else a power cut may leave the new name with nothing in it.
+        new.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
+
+
+def for_this_user(name: str, flags: int) -> int:
+    """Open a file that nobody else may read."""
+    return os.open(name, flags, mode=0o600)
