@@ -454,6 +454,7 @@ class Experiment:
         runs = [outcome.run for outcome in outcomes if isinstance(outcome, Record)]
         controls = {flow["cc"] for run in runs for flow in run["flows"]}
         built_in = identity.built_in_hashes().keys()
+        system = os.uname()  # Of what `platform` tells, some takes a process to find out.
         return About(
             scenario=self._source.content,
             source=self._source.path or "",
@@ -468,9 +469,9 @@ class Experiment:
                 name: digest for name, digest in self._controls.items() if name in controls or name not in built_in
             },
             host={
-                "name": platform.node(),
-                "system": platform.platform(),
-                "machine": platform.machine(),
+                "name": system.nodename,
+                "system": f"{system.sysname} {system.release}",
+                "machine": system.machine,
                 "python": platform.python_version(),
             },
             command=command(),

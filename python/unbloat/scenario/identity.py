@@ -6,6 +6,7 @@ in between, the result is not that of what was hashed, and must not be kept as i
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
@@ -28,6 +29,12 @@ def code_files() -> list[Path]:
 
 def code_hash() -> str:
     """Hash the code: what a run depends on besides its scenario and files of the user's."""
+    return code_hash_at(stamp(code_files()))
+
+
+@functools.cache
+def code_hash_at(_: str) -> str:
+    """Hash the code, once as long as it has this stamp: it takes as long as many a run."""
     return hash_files(code_files())
 
 
@@ -74,7 +81,8 @@ class Code:
     def now(cls) -> Code:
         """Read it. The stamp comes first: what is changed after it has another stamp than the one here."""
         files = code_files()
-        return cls(files, stamp(files), hash_files(files))
+        present = stamp(files)
+        return cls(files, present, code_hash_at(present))
 
     def stamp_with(self, cell: _core.Cell) -> str:
         """Return the stamp of all that a run of `cell` depends on."""

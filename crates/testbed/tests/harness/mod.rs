@@ -127,7 +127,7 @@ impl Connection {
     }
 }
 
-/// A file of the user's own, gone with this value.
+/// A file of the user's own. It always has the same place: what is compiled of it here, a guest takes as it is.
 pub struct UserFile(PathBuf);
 
 impl UserFile {
@@ -144,8 +144,11 @@ impl UserFile {
              *)halve,\n\
              .undo_cwnd = (void *)undo, {members} }};\nchar _license[] SEC(\"license\") = \"GPL\";\n"
         );
-        let path = std::env::temp_dir().join(format!("unbloat-{}-{name}.bpf.c", std::process::id()));
-        std::fs::write(&path, text).expect("a file");
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.bpf.c"));
+        if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            let new = path.with_extension(std::process::id().to_string());
+            std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path)).expect("a file");
+        }
         UserFile(path)
     }
 
@@ -162,12 +165,5 @@ impl UserFile {
     /// Where it is.
     pub fn path(&self) -> String {
         self.0.display().to_string()
-    }
-}
-
-impl Drop for UserFile {
-    fn drop(&mut self) {
-        // Nobody to tell; the file is in the folder for temporary ones.
-        let _ = std::fs::remove_file(&self.0);
     }
 }
