@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from kept import forget_old, lend
 from leftovers import PATIENCE_S
-from warm_program import LIBRARIES, Loaded, WarmProgram
+from warm_program import COLD, LIBRARIES, Loaded, WarmProgram
 
 SMALL = """\
 name     = "small"
@@ -83,7 +83,7 @@ LONGEST = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a slow machine that does few tests load no library that they do not use."""
-    parser.addoption("--cold", action="store_true", help="load the program's libraries when it uses them")
+    parser.addoption("--cold", action="store_true", help="load most of the program's libraries when it uses them")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -105,7 +105,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def load_program(config: pytest.Config) -> None:
     """Start the process that loads the program's libraries."""
-    loaded = Loaded([] if config.getoption("cold") else LIBRARIES)
+    loaded = Loaded(COLD if config.getoption("cold") else LIBRARIES)
     config.add_cleanup(loaded.close)
     os.environ[PROGRAM] = loaded.address
 

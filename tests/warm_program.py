@@ -29,6 +29,9 @@ LIBRARIES = (
     *("pandas", "pyarrow.parquet", "scipy.stats", "matplotlib.backends.backend_svg"),
 )
 
+COLD = ("unbloat.cli.app",)
+"""What every call needs, for a slow machine that does few tests."""
+
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 """Of linux/sched.h."""
 
