@@ -2,6 +2,7 @@
 
 import marshal
 import stat
+import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.util import MAGIC_NUMBER, cache_from_source
@@ -15,6 +16,7 @@ from unbloat.guest.initramfs import Archive, Entry
 from unbloat.guest.kernels import Kernel, kernel_of
 from unbloat.system.paths import ALGORITHMS
 
+CORE = Path(_core.__file__)
 HEADER = 110
 """Bytes: a magic number of six digits, and thirteen fields of eight."""
 UNCHECKED = 0b01
@@ -132,7 +134,7 @@ def test_the_first_process_is_this_python(files: dict[str, Unpacked]) -> None:
     python = str(Path(sys.executable).resolve())
     assert stat.S_ISREG(first.mode) and first.mode & 0o111
     assert first.data.decode().splitlines()[0] == f"#!{python} -IS"
-    assert files[python.lstrip("/")].data == Path(python).read_bytes()
+    assert files[python.lstrip("/")].data == initramfs.loaded_part(Path(python).read_bytes())
     assert str(initramfs.LOADER.resolve()).lstrip("/") in files, "what programs name as their loader"
 
 
@@ -160,10 +162,21 @@ def test_our_part_is_the_agent_the_core_and_the_algorithms(files: dict[str, Unpa
     sources = {"__init__.py", "guest/__init__.py", *modules}
     folders = {str(folder) for source in sources for folder in Path(source).parents} - {"."}
     compiled = {cache_from_source(source, optimization="") for source in sources}
-    assert ours - compiled == {Path(_core.__file__).name, *folders, *(str(Path(c).parent) for c in compiled), *sources}
-    assert files[f"guest/unbloat/{Path(_core.__file__).name}"].data == Path(_core.__file__).read_bytes()
+    assert ours - compiled == {CORE.name, *folders, *(str(Path(c).parent) for c in compiled), *sources}
+    assert files[f"guest/unbloat/{CORE.name}"].data == initramfs.loaded_part(CORE.read_bytes())
     cubic = "congestion/cubic.bpf.c"
     assert files[f"guest/algorithms/{cubic}"].data == (ALGORITHMS / cubic).read_bytes()
+
+
+def test_what_is_left_out_of_a_library_is_not_missed(tmp_path: Path) -> None:
+    part = initramfs.loaded_part(CORE.read_bytes())
+    assert len(part) < CORE.stat().st_size
+    write(tmp_path / "unbloat" / "__init__.py", b"")
+    write(tmp_path / "unbloat" / CORE.name, part)
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from unbloat import _core; print(_core.__version__)"
+    done = subprocess.run([sys.executable, "-IS", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{_core.__version__}\n"
+    assert initramfs.loaded_part(b"#!/bin/sh\n") == b"#!/bin/sh\n"
 
 
 def test_every_module_is_compiled_and_taken_unseen(files: dict[str, Unpacked]) -> None:

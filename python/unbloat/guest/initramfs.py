@@ -7,6 +7,7 @@ import os
 import py_compile
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 from contextlib import closing
@@ -30,6 +31,12 @@ LOADER = Path("/lib64/ld-linux-x86-64.so.2")
 """What programs for x86-64 name as their loader."""
 CONSOLE = (5, 1)
 """Major and minor number of /dev/console."""
+
+PT_LOAD = 1
+E_PHOFF, E_SHOFF, E_PHENTSIZE, E_SHNUM = 32, 40, 54, 60
+"""Where they are in the header of a 64-bit file (elf(5)); `e_phnum` follows the third, `e_shstrndx` the last."""
+SEGMENT = "<I4xQ16xQ"
+"""Type, place in the file and length there, as a segment's header has them."""
 
 TRIAL = """
 import json, sys
@@ -130,7 +137,7 @@ def add_python(archive: Archive) -> None:
             if not name.is_relative_to(temporary) and name.is_file():
                 add_with_names(archive, name)
         for file in sorted(path for path in package.rglob("*") if path.is_file()):
-            archive.add_file(GUEST / file.relative_to(temporary), file.read_bytes())
+            archive.add_file(GUEST / file.relative_to(temporary), loaded_part(file.read_bytes()))
         compile_modules(archive, temporary)
     archive.add_link(LOADER.parent.resolve() / LOADER.name, str(LOADER.resolve()))
     # Folders that are links, such as /lib, through which programs name their loader and libraries.
@@ -163,10 +170,29 @@ def files_of_agent(python: Path, folder: Path) -> set[Path]:
 def add_with_names(archive: Archive, file: Path) -> None:
     """Add a file where it really is, and the links beside it that lead to it: libraries are asked for by such names."""
     real = file.resolve()
-    archive.add_file(real, real.read_bytes())
+    archive.add_file(real, loaded_part(real.read_bytes()))
     for name in real.parent.iterdir() if ".so" in real.name else []:
         if name.is_symlink() and name.resolve() == real:
             archive.add_link(name, real.name)
+
+
+def loaded_part(data: bytes) -> bytes:
+    """Leave out of a program or library what is never loaded, such as what debuggers read; other files are kept.
+
+    In the terms of elf(5): what comes behind the last segment, and the headers of sections.
+    """
+    if not data.startswith(b"\x7fELF"):
+        return data
+    (headers,), (size, number) = struct.unpack_from("<Q", data, E_PHOFF), struct.unpack_from("<HH", data, E_PHENTSIZE)
+    end = 0
+    for place in range(headers, headers + size * number, size):
+        kind, offset, length = struct.unpack_from(SEGMENT, data, place)
+        if kind == PT_LOAD:
+            end = max(end, offset + length)
+    kept = bytearray(data[:end])
+    struct.pack_into("<Q", kept, E_SHOFF, 0)
+    struct.pack_into("<HH", kept, E_SHNUM, 0, 0)
+    return bytes(kept)
 
 
 def compile_modules(archive: Archive, folder: Path) -> None:
