@@ -16,9 +16,10 @@ export PATH := $(CURDIR)/tools/indexed:$(PATH):$(HOME)/.cargo/bin
 unexport PYTHONDONTWRITEBYTECODE
 # Idle threads of OpenBLAS would keep processors busy that tests need.
 export OPENBLAS_NUM_THREADS := 1
-# Files of an earlier compilation help the next one, and cost the first.
+# What compilers and mypy keep for the next time costs them something the first time, which may be the only one.
 ifeq ($(wildcard $(STAMPS)/tests),)
 export CARGO_INCREMENTAL := 0
+export MYPY_CACHE_DIR := /dev/null
 endif
 
 # It calls patchelf by its name.

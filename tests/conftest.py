@@ -100,14 +100,15 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
         forget_old()
         if session.config.getoption("numprocesses", None):
-            load_program(session.config)
+            load_program(session.config).wait()
 
 
-def load_program(config: pytest.Config) -> None:
+def load_program(config: pytest.Config) -> Loaded:
     """Start the process that loads the program's libraries."""
     loaded = Loaded(COLD if config.getoption("cold") else LIBRARIES)
     config.add_cleanup(loaded.close)
     os.environ[PROGRAM] = loaded.address
+    return loaded
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

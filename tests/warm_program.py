@@ -47,6 +47,13 @@ class Loaded:
             command = [sys.executable, __file__, str(listening.fileno()), *libraries]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[listening.fileno()])
 
+    def wait(self) -> None:
+        """Wait until it has loaded them: who imports the like meanwhile compiles it too, where nobody has before."""
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(self.address)
+            asking.shutdown(socket.SHUT_WR)
+            asking.recv(1)
+
     def close(self) -> None:
         """End it."""
         self._process.communicate()
