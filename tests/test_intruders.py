@@ -170,11 +170,11 @@ def test_a_package_writes_where_it_should(member: str, is_taken: bool) -> None:
 
 def test_an_interrupt_while_modules_are_loaded_is_no_traceback(small: Path, tmp_path: Path) -> None:
     """The first half second of a command is spent with that."""
-    (tmp_path / "tempfile.py").write_text("import signal; signal.raise_signal(signal.SIGINT)\n")
+    (tmp_path / "shlex.py").write_text("import signal; signal.raise_signal(signal.SIGINT)\n")
     command = [sys.executable, "-m", "unbloat", "run", str(small)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "unbloat: interrupted\n")
-    (tmp_path / "tempfile.py").unlink()
+    (tmp_path / "shlex.py").unlink()
     (tmp_path / "typer.py").write_text("import signal; signal.raise_signal(signal.SIGINT)\n")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "unbloat: interrupted\n")

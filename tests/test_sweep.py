@@ -2,12 +2,14 @@
 
 import json
 import logging
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ import unbloat as ub
 from conftest import SMALL, Cli
 from leftovers import PATIENCE_S, wait_until
 from unbloat.results.statistics import estimate
+from unbloat.runs import pool
 from unbloat.runs.progress import SweepProgress
 from unbloat.runs.store import Store
 from unbloat.system.paths import ALGORITHMS
@@ -240,3 +243,19 @@ def test_a_sweep_has_series_and_pictures_too(small: Path) -> None:
     assert list(swept.series("links")["run"].unique()) == [2, 3], "the first two have failed"
     (panel,) = swept.plot("cwnd").axes
     assert len(panel.lines) == 3, "two runs, and what the path holds"
+
+
+@pytest.mark.parametrize(("join_s", "started"), [(math.inf, 1), (0, 3)])
+def test_further_processes_join_while_runs_wait(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch, join_s: float, started: int
+) -> None:
+    begun = []
+
+    class Counted(pool.Worker):
+        def __init__(self, *where: Any) -> None:
+            begun.append(self)
+            super().__init__(*where)
+
+    monkeypatch.setattr(pool, "Worker", Counted)
+    monkeypatch.setattr(pool, "JOIN_S", join_s)
+    assert len(ub.run(sweep, jobs=3)) == 4 and len(begun) == started
