@@ -2,11 +2,11 @@
 
 import math
 from statistics import fmean
+from types import ModuleType
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 from unbloat.results.statistics import Estimate, difference, estimate
 
 VALUES = st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=2, max_size=40)
@@ -45,8 +45,16 @@ def test_repeats_that_draw_nothing_have_an_interval_of_zero(value: float, n: int
     assert estimate([value] * n) == Estimate(n, value, 0.0, 0.0)
 
 
-@given(VALUES)
-def test_the_interval_is_scipy_s(values: list[float]) -> None:
+@pytest.fixture(scope="module")
+def stats() -> ModuleType:
+    """Load it where it is used: it takes as long as all tests here, and each worker looks at each file."""
+    from scipy import stats
+
+    return stats
+
+
+@given(values=VALUES)
+def test_the_interval_is_scipy_s(stats: ModuleType, values: list[float]) -> None:
     assume(len(set(values)) > 1)
     ours = estimate(values)
     theirs = stats.ttest_1samp(values, 0).confidence_interval(0.95)
@@ -54,8 +62,8 @@ def test_the_interval_is_scipy_s(values: list[float]) -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-6, abs=1e-9 * scale)
 
 
-@given(VALUES, VALUES)
-def test_welch_s_interval_is_scipy_s(a: list[float], b: list[float]) -> None:
+@given(a=VALUES, b=VALUES)
+def test_welch_s_interval_is_scipy_s(stats: ModuleType, a: list[float], b: list[float]) -> None:
     assume(len(set(a)) > 1 and len(set(b)) > 1)
     ours = difference(by_seed(a), by_seed(b, first=1000))
     theirs = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
@@ -65,8 +73,8 @@ def test_welch_s_interval_is_scipy_s(a: list[float], b: list[float]) -> None:
     assert ends == pytest.approx((theirs.low, theirs.high), rel=1e-6, abs=1e-9 * scale)
 
 
-@given(st.lists(st.tuples(st.integers(-9999, 9999), st.integers(-9999, 9999)), min_size=2, max_size=40))
-def test_the_paired_interval_is_scipy_s(pairs: list[tuple[int, int]]) -> None:
+@given(pairs=st.lists(st.tuples(st.integers(-9999, 9999), st.integers(-9999, 9999)), min_size=2, max_size=40))
+def test_the_paired_interval_is_scipy_s(stats: ModuleType, pairs: list[tuple[int, int]]) -> None:
     assume(len({b - a for a, b in pairs}) > 1)
     a, b = ([float(value) for value in side] for side in zip(*pairs, strict=True))
     ours = difference(by_seed(a), by_seed(b))

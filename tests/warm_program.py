@@ -26,7 +26,7 @@ from typing import Any
 
 LIBRARIES = (
     *("unbloat.cli.app", "unbloat.runs", "unbloat.comparison", "unbloat.papers.reproduce", "unbloat.report"),
-    *("pandas", "pyarrow.parquet", "scipy.stats", "matplotlib.backends.backend_svg"),
+    *("pandas", "pyarrow.parquet", "scipy.special", "matplotlib.backends.backend_svg"),
 )
 
 COLD = ("unbloat.cli.app",)
