@@ -95,7 +95,7 @@ def serve(listening: socket.socket, libraries: Sequence[str]) -> None:
     gc.disable()
     for name in libraries:
         importlib.import_module(name)
-    if libraries:  # What a process has hashed of the code, it keeps.
+    if "unbloat.runs" in libraries:  # What a process has hashed of the code, it keeps.
         importlib.import_module("unbloat.scenario.identity").code_hash()
     gc.freeze()  # What is collected is written to, and so copied by each process.
     gc.enable()

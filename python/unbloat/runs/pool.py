@@ -45,7 +45,7 @@ def run_all(
 
 
 JOIN_S = 0.1
-"""While it takes no longer, further processes are not worth their start."""
+"""After how long further processes join, if runs still wait: for less, none is worth its start."""
 
 
 class Pool:
