@@ -148,7 +148,7 @@ check-types: build
 
 # Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors.
 check-python: boot-guest $(STAMPS)/chromium
-	$(BIN)/pytest --quiet --numprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --quiet --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest build-tests
