@@ -28,6 +28,7 @@ MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 # With this profile (Cargo.toml) the tests use the libraries that the package is built with.
 RUST_TESTS := --profile bench --workspace
+# For each of Cargo's commands: without it, Cargo would compile the tests again.
 CLIPPY := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tools/clippy-and-rustc
 C_FILES := $(shell find algorithms crates/testbed tests -name '*.[ch]')
 

@@ -139,6 +139,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def runs_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs for all tests of this process that share theirs."""
     return tmp_path_factory.mktemp("runs")
 
 

@@ -34,7 +34,7 @@ def code_hash() -> str:
 
 @functools.cache
 def code_hash_at(_: str) -> str:
-    """Hash the code, once as long as it has this stamp: it takes as long as many a run."""
+    """Hash the code, once for each stamp that it has: to read it all takes as long as many a run."""
     return hash_files(code_files())
 
 
