@@ -110,7 +110,7 @@ def run(
     progress : bool, optional
         Show a progress bar. By default on a terminal and in a notebook.
     jobs : int, optional
-        Number of processes at most. By default one for each core; on the kernel one, because real runs disturb each other.
+        Number of processes at most. By default one for each core; on the kernel one: real runs disturb each other.
     live : bool
         Show queues, windows and goodputs on stderr while runs go on, one run at a time: a simulation in real time, or
         faster if it is longer than 30 seconds. Finished runs are done again, so that there is something to see.
