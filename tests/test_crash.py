@@ -65,7 +65,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     small.write_text(small.read_text() + GRID)
     command = [*UNBLOAT, "run", str(small), "--on", "kernel", "--json"]
     pins = set(Path("/sys/fs/bpf").rglob("*"))
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0)
     records = cache / "runs"
     wait_until(lambda: any(records.rglob("*.json")))
     time.sleep(0.4)

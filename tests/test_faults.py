@@ -138,7 +138,7 @@ def test_a_worker_ended_by_any_signal_is_a_sentence(small: Path, number: int) ->
 
 def running(*words: object, cwd: Path) -> subprocess.Popen[str]:
     command = [*UNBLOAT, *map(str, words)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=cwd, start_new_session=True)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=cwd, process_group=0)
 
 
 @pytest.mark.parametrize(

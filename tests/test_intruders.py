@@ -55,8 +55,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_folder_of_a_killed_run_goes_with_the_next(small: Path, temporary: Path) -> None:
     endless = [*PROGRAM, "run", str(small), "--no-cache", "--set", "duration=1000000s"]
-    killed = subprocess.Popen(endless, start_new_session=True)
-    living = subprocess.Popen(endless, start_new_session=True)
+    killed = subprocess.Popen(endless, process_group=0)
+    living = subprocess.Popen(endless, process_group=0)
     wait_until(lambda: len(list(temporary.iterdir())) == 2)
     killed.send_signal(signal.SIGKILL)
     killed.wait()

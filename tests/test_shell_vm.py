@@ -20,6 +20,7 @@ from leftovers import PATIENCE_S, descendants
 from test_cli import wait_for_children
 
 DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
+STALLS = "/sys/module/rcupdate/parameters"
 SEND = """
 import socket, sys, time
 while True:
@@ -62,6 +63,12 @@ def test_the_program_is_on_another_kernel_among_the_host_s_files(
     assert rest == [f"from here{tmp_path}", "to stderr", ""]
     assert done.returncode == 7
     assert (tmp_path / "here").read_text() == "from here", "what a program writes stays in the guest"
+
+
+def test_a_slow_boot_is_no_stall(cli: Cli, kernel: str, small: Path) -> None:
+    """The guest's clock jumps by the time it took, of which its kernel would tell where the program writes."""
+    said = cli("shell", small, "--on", "vm", "--kernel", kernel, "--", "cat", f"{STALLS}/rcu_cpu_stall_suppress").stdout
+    assert said == "1\n"
 
 
 def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, kernel: str) -> None:
@@ -115,7 +122,7 @@ class Terminal:
         self.process, self.line = pty.fork()
         if self.process == 0:
             words = ["shell", str(small), "--on", "vm", "--kernel", kernel, "--", "sh", "-c", AT_A_TERMINAL]
-            os.execv(sys.executable, [sys.executable, "-m", "unbloat", *words])
+            os.execve(sys.executable, [sys.executable, "-m", "unbloat", *words], {**os.environ, "PS1": "# "})
         self.resize(30, 100)
 
     def resize(self, lines: int, columns: int) -> None:
@@ -125,7 +132,7 @@ class Terminal:
         os.write(self.line, text.encode())
 
     def read_until(self, mark: str) -> str:
-        seen, end = b"", time.monotonic() + 60
+        seen, end = b"", time.monotonic() + PATIENCE_S
         while mark.encode() not in seen:
             assert select.select([self.line], [], [], max(0, end - time.monotonic()))[0], f"no {mark} in {seen!r}"
             seen += os.read(self.line, 1 << 16)

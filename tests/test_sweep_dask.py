@@ -192,7 +192,7 @@ def test_a_full_disk_here_is_no_missing_scheduler(
 
 def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -> None:
     words = ["sweep", str(sweep), "--dask", "local", "-j", "2", "--repeat", "500", "--set", "duration=20s"]
-    sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, process_group=0)
     wait_until(lambda: records(cache))
     os.killpg(sweeping.pid, signal.SIGINT)  # As a terminal does.
     _, said = sweeping.communicate(timeout=PATIENCE_S)
@@ -202,7 +202,7 @@ def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -
 
 def test_who_is_asked_to_end_ends_the_local_cluster_and_keeps_what_was_finished(sweep: Path, cache: Path) -> None:
     words = ["sweep", str(sweep), "--dask", "local", "-j", "2", "--repeat", "500", "--set", "duration=20s"]
-    sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    sweeping = subprocess.Popen([*UNBLOAT, *words], stderr=subprocess.PIPE, text=True, process_group=0)
     wait_until(lambda: records(cache))
     started = descendants(sweeping.pid)
     sweeping.terminate()

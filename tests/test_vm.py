@@ -390,7 +390,7 @@ def test_ended_in_the_middle(small: Path, cache: Path, kernel: str, end: Callabl
     """No machine stays, and what was finished is kept. The second run takes minutes, however busy the machine is."""
     small.write_text(small.read_text().replace('"2s"', '"1s"') + "[sweep]\nduration = ['1s', '5000s']\n")
     command = [sys.executable, "-m", "unbloat", "run", str(small), "--on", "vm", "--kernel", kernel, "--json"]
-    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, process_group=0)
     records = cache / "runs"
     wait_until(lambda: any(records.rglob("*.json")))
     wait_until(lambda: started_by(run.pid, qemu.QEMU))
