@@ -147,9 +147,10 @@ check-types: build
 	$(BIN)/mypy
 	$(BIN)/stubtest --mypy-config-file tools/stubtest.ini unbloat._core
 
-# Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors.
+# Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors; but
+# with many more, each finds others' data in the caches, and all of them take longer.
 check-python: boot-guest $(STAMPS)/chromium
-	$(BIN)/pytest --quiet --numprocesses 5 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest build-tests
