@@ -40,8 +40,8 @@ demo: build
 
 build: $(STAMPS)/package
 
-# What takes longest begins first. No test is judged by the machine's clock, so everything may run beside everything;
-# three chains at once take longer than two, for what `check-python` says.
+# What takes longest begins first. No test is judged by the machine's clock, so everything may run beside everything.
+# Each of the two has enough to do for a processor; with a third beside them, all took longer.
 test:
 	$(MAKE) -j2 check-python check-rust check-guest docs check-types check-style
 
@@ -147,8 +147,8 @@ check-types: build
 	$(BIN)/mypy
 	$(BIN)/stubtest --mypy-config-file tools/stubtest.ini unbloat._core
 
-# Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors; but
-# with many more, each finds others' data in the caches, and all of them take longer.
+# Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors, but few
+# more: with five on two processors the same tests took more of a processor's time, not less.
 check-python: boot-guest $(STAMPS)/chromium
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
