@@ -66,7 +66,7 @@ def test_the_program_is_on_another_kernel_among_the_host_s_files(
 
 
 def test_a_slow_boot_is_no_stall(cli: Cli, kernel: str, small: Path) -> None:
-    """The guest's clock jumps by the time that the boot took; its kernel writes no warning between a program's lines."""
+    """The guest's clock jumps by the time that the boot took; its kernel warns of nothing where the program writes."""
     done = cli("shell", small, "--on", "vm", "--kernel", kernel, "--", "cat", STALLS_IGNORED)
     assert done.stdout == "1\n"
 
