@@ -65,7 +65,7 @@ def run(
             def wait() -> None:
                 relay.wait(qemu.PAUSE_S)
                 follow_size(memory, with_terminal)
-                machine.require_running()
+                machine.look()
 
             answer = json.loads(memory.take_answer(wait))
             relay.finish()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 import os
 import re
@@ -60,8 +59,6 @@ left out. And its clock may jump: that of a guest for programs, by as much real 
 the kernel would take this for a stall, and say so between the program's lines."""
 CONSOLE_LINES = 12
 """How much of the console is shown when a guest dies."""
-
-_started = itertools.count()
 
 
 def require_qemu() -> None:
@@ -123,7 +120,7 @@ class Machine:
         try:
             # Its threads take turns: on one processor, none has to wake up another, and one that is given a lock is not
             # put before the one that is about to give it the next.
-            processors.keep_on_one(self._process.pid, os.getpid() + next(_started))
+            self._processor = processors.OneProcessor(self._process.pid)
             processors.run_until_they_wait(self._process.pid)
             self._greet()
         except BaseException:
@@ -145,10 +142,11 @@ class Machine:
     def pause(self) -> None:
         """Let a little time pass; raises if the machine has ended."""
         time.sleep(PAUSE_S)
-        self.require_running()
+        self.look()
 
-    def require_running(self) -> None:
-        """Raise if the machine has ended."""
+    def look(self) -> None:
+        """See to its processor; raises if the machine has ended. Call it every `PAUSE_S` while a machine runs."""
+        self._processor.look()
         if self._process.poll() is not None:
             raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
 

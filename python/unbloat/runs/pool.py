@@ -41,7 +41,7 @@ def run_all(
     told what tasks with a pace tell.
     """
     with interrupts.orderly_end(), Pool(tasks, watch, failed, step) as pool:
-        pool.work(Worker(folder, guest, number) for number in range(processes))
+        pool.work(Worker(folder, guest) for _ in range(processes))
 
 
 JOIN_S = 0.1
@@ -137,12 +137,11 @@ class Worker:
     task: Task
     """What it does, or did last."""
 
-    def __init__(self, folder: Path, guest: Path | None = None, number: int = 0) -> None:
+    def __init__(self, folder: Path, guest: Path | None = None) -> None:
         """Start it; results go into the store of `folder`."""
         self._opening = {
             "folder": str(folder),
             "guest": str(guest) if guest else None,
-            "number": number,
             "parent": os.getpid(),
         }
         self._start()

@@ -21,7 +21,6 @@ from unbloat.runs.store import Store
 from unbloat.runs.task import Task
 from unbloat.scenario.identity import code_files, refuse_changed
 from unbloat.scenario.recording import Columns
-from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 
 Tell = Callable[..., None]
@@ -39,7 +38,7 @@ def main() -> None:
     _core.end_with(opening["parent"])
     store = Store(Path(opening["folder"]))
     if opening["guest"]:
-        run = in_guest(Path(opening["guest"]), opening["number"])
+        run = in_guest(Path(opening["guest"]))
     else:
         _core.watch_controls(answers.fileno())
         run = here
@@ -80,24 +79,14 @@ class Steps:
         self._tell(step=step)
 
 
-def in_guest(folder: Path, number: int) -> Runner:
-    """Run cells in guests that start from the state in `folder`; `number` tells the workers apart."""
+def in_guest(folder: Path) -> Runner:
+    """Run cells in guests that start from the state in `folder`."""
     from unbloat.guest import guest
-
-    stay_on_one_processor(number)
 
     def run(cell: _core.Cell, task: Task, tell: Tell) -> tuple[str, Columns | None]:
         return guest.run(guest.Guest(folder), cell, task.recording, lambda share: tell(share=share))
 
     return run
-
-
-def stay_on_one_processor(number: int) -> None:
-    """Keep this thread and its guests on one processor.
-
-    Workers of the same `unbloat` get different ones; another `unbloat` starts counting somewhere else.
-    """
-    processors.keep_on_one(0, os.getppid() + number)
 
 
 def attempt(
