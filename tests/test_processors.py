@@ -1,5 +1,6 @@
 """How processes share processors: what OneProcessor keeps where, and that it lets the kernel choose anew."""
 
+import math
 import os
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def may_run_on(process: int) -> list[set[int]]:
 
 def test_threads_are_kept_together_and_let_go_again(computing: int, monkeypatch: pytest.MonkeyPatch) -> None:
     everywhere = set(processors.allowed())
+    monkeypatch.setattr(processors, "CHOICE_EVERY_S", math.inf)
     one = OneProcessor(computing)
     assert may_run_on(computing) == [everywhere] * THREADS
     one.look()

@@ -5,6 +5,7 @@ arithmetic, not of a busy machine.
 """
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from kept import KEPT
 from leftovers import PATIENCE_S, descendants, is_alive, read, wait_until
 from unbloat import RunError
 from unbloat.guest import guest, kernels, qemu
+from unbloat.system import processors
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 SEGMENT = 1448
@@ -353,9 +355,11 @@ def test_a_user_without_rights(small: Path, cache: Path, tmp_path: Path, kernel:
     assert {path.name for path in home.iterdir()} == {"cache"}
 
 
-def test_each_guest_stays_on_a_processor(kernel: str) -> None:
+def test_each_guest_stays_on_a_processor(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its threads take turns there."""
-    with qemu.resume(guests.prepared(kernel).state):
+    monkeypatch.setattr(processors, "CHOICE_EVERY_S", math.inf)
+    with qemu.resume(guests.prepared(kernel).state) as machine:
+        machine.look()
         (process,) = started_by(os.getpid(), qemu.QEMU)
         tasks = list(Path(f"/proc/{process}/task").iterdir())
         assert {os.sched_getscheduler(int(task.name)) for task in tasks} == {os.SCHED_BATCH}
