@@ -84,13 +84,15 @@ pub fn timestamps(value: u32, echo: u32) -> Vec<u8> {
 fn sum(frame: &[u8], at: usize) -> u16 {
     let addresses = if frame[ETHERNET] >> 4 == 4 { &frame[26..34] } else { &frame[22..54] };
     let tcp = &frame[at..];
-    let mut sum = 6 + tcp.len() as u32;
-    // Both begin at an even byte. Plain loops: a million of these are made without a compiler that optimises.
+    let mut sum = 6 + tcp.len() as u128;
+    // Both begin at an even byte. Eight bytes at once: a million of these are made without a compiler that optimises.
     for bytes in [addresses, tcp] {
-        let mut at = 0;
-        while at < bytes.len() {
-            sum += u32::from(bytes[at]) << (8 - at % 2 * 8);
-            at += 1;
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            sum += u128::from(u64::from_be_bytes(*word));
+        }
+        for (at, byte) in rest.iter().enumerate() {
+            sum += u128::from(*byte) << (8 - at % 2 * 8);
         }
     }
     while sum > 0xffff {
