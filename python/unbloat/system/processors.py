@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 CHOICE_EVERY_S = 2.0
-"""How often the kernel chooses a processor anew: while it may, a guest takes twice the time for the same."""
+"""How often the kernel chooses a processor anew: while it may, a guest's threads are on several, and are slower."""
 
 
 def count() -> int:
