@@ -145,7 +145,7 @@ class Machine:
         self.look()
 
     def look(self) -> None:
-        """See to its processor; raises if the machine has ended. Call it every `PAUSE_S` while a machine runs."""
+        """Choose its processor when it is time; raises if the machine has ended. Call it every `PAUSE_S`."""
         self._processor.look()
         if self._process.poll() is not None:
             raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
