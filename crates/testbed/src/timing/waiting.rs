@@ -51,15 +51,17 @@ impl Waiting {
     /// Waits until a file can be used, or until `at`; gives the numbers of those that can be.
     pub fn until(&mut self, clock: &Clock, at: Nanos) -> io::Result<impl Iterator<Item = usize> + use<'_>> {
         self.ready.clear();
+        let mut looked = false;
         loop {
             let asleep = (at.since(clock.now()) + self.slack).since(clock.wake_up());
-            self.look(asleep)?;
-            if !self.ready.is_empty() || clock.now() >= at {
+            // In virtual time there is one processor: nobody else makes a file usable while this thread has it.
+            if looked && asleep == Nanos::ZERO && !clock.is_real() {
+                clock.spin_until(at);
                 break;
             }
-            // In virtual time there is one processor: nobody else makes a file usable while this thread has it.
-            if asleep == Nanos::ZERO && !clock.is_real() {
-                clock.spin_until(at);
+            self.look(asleep)?;
+            looked = true;
+            if !self.ready.is_empty() || clock.now() >= at {
                 break;
             }
         }
