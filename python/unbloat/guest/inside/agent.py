@@ -26,6 +26,7 @@ from unbloat import _core
 from unbloat.guest.inside import program
 from unbloat.guest.inside.shared import READY, TASK, SharedMemory
 from unbloat.guest.inside.system import end_machine, load_module, mount
+from unbloat.guest.inside.translations import Touched
 
 ALGORITHMS = Path("/guest/algorithms")
 MODULES = Path("/guest/modules")
@@ -67,6 +68,7 @@ def live() -> None:
     except OSError as error:
         memory.give_failure(error.strerror or str(error))
         sleep_forever()
+    touched = Touched()
     booted_s = time.monotonic()
     memory.state = READY
     while memory.state == READY:
@@ -78,6 +80,7 @@ def live() -> None:
     if "command" in task:
         answer = program.run(task, memory)
     else:
+        touched.widen_table()
         answer = do_all(task["runs"], booted_s, lambda share: setattr(memory, "share", share))
     memory.give_answer(json.dumps(answer).encode(), lambda: time.sleep(LOOK_S))
     sleep_forever()
