@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from leftovers import is_alive, wait_until
@@ -13,27 +14,52 @@ from unbloat import RunError
 from unbloat.guest import qemu
 from unbloat.guest.inside import shared
 
-OBEYS = """
+STARTS = """
 import json, os, sys
 sys.stderr.write("warning: as usual\\n")
 open(os.environ["STARTED"], "w").write(str(os.getpid()))
-print(json.dumps({"QMP": {}}), flush=True)
+"""
+BOOTS = (
+    STARTS
+    + """
+def say(what):
+    print(json.dumps(what), flush=True)
+
+say({"QMP": {}})
 for line in sys.stdin:
     command = json.loads(line)["execute"]
     if command == "qmp_capabilities":
-        print(json.dumps({"return": {}}), flush=True)
+        say({"return": {}})
     elif command == "query-status":
-        print(json.dumps({"event": "SOMETHING"}), flush=True)
-        print(json.dumps({"return": {"status": "paused"}}), flush=True)
-    elif command == "cont":
-        os._exit(0)
+        say({"event": "SOMETHING"})
+        say({"return": {"status": "paused"}})
     else:
-        print(json.dumps({"error": {"class": "GenericError", "desc": "not now"}}), flush=True)
+        say({"error": {"class": "GenericError", "desc": "not now"}})
 """
+)
+"""It obeys one command of QMP."""
+RESUMES = (
+    STARTS
+    + """
+def say(*lines):
+    print(*lines, "(qemu) ", sep="\\r\\n", end="", flush=True)
+
+say("QEMU 7.2 monitor")
+for line in sys.stdin:
+    if line == "cont\\n":
+        os._exit(0)
+    elif line == "info status\\n":
+        say("i\\33[K\\33[Dinfo status", "VM status: paused")
+    else:
+        say(line.rstrip(), "Error: not now")
+"""
+)
+"""It obeys one command of the monitor for people."""
 ENDS = 'import sys\nsys.exit("first line\\nqemu: cannot set up guest memory: Cannot allocate memory")\n'
 ENDS_SILENTLY = "import sys\nsys.exit(3)\n"
 
-Start = Callable[[str], qemu.Machine]
+BOOTED, RESUMED = (qemu.BootedMachine, BOOTS), (qemu.ResumedMachine, RESUMES)
+Start = Callable[[type[qemu.Machine], str], Any]
 
 
 @pytest.fixture
@@ -46,13 +72,13 @@ def started(tmp_path: Path) -> Path:
 def start(tmp_path: Path, started: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     """Start a machine whose QEMU is that program."""
 
-    def start(program: str) -> qemu.Machine:
+    def start(kind: type[qemu.Machine], program: str) -> qemu.Machine:
         file = tmp_path / "bin" / qemu.QEMU
         write(file, f"#!{sys.executable}\n{program}".encode())
         file.chmod(0o755)
         monkeypatch.setenv("PATH", f"{file.parent}:{os.environ['PATH']}")
         monkeypatch.setenv("STARTED", str(started))
-        return qemu.Machine(qemu.CLOCK)
+        return kind(qemu.CLOCK)
 
     return start
 
@@ -68,47 +94,64 @@ def test_a_missing_program_is_named_with_its_package(
         qemu.require_qemu()
 
 
+@pytest.mark.parametrize("kind", [qemu.BootedMachine, qemu.ResumedMachine])
 @pytest.mark.parametrize(
     ("program", "why"),
     [(ENDS, "qemu: cannot set up guest memory: Cannot allocate memory"), (ENDS_SILENTLY, "status 3")],
 )
-def test_a_machine_that_does_not_start_says_why(start: Start, program: str, why: str) -> None:
+def test_a_machine_that_does_not_start_says_why(start: Start, kind: type[qemu.Machine], program: str, why: str) -> None:
     with pytest.raises(RunError) as refusal:
-        start(program)
+        start(kind, program)
     assert str(refusal.value) == f"{qemu.QEMU} has ended: {why}"
 
 
-def test_a_machine_is_gone_with_its_context(start: Start, started: Path) -> None:
-    with pytest.raises(ZeroDivisionError), start(OBEYS) as machine:
+@pytest.mark.parametrize(("kind", "program"), [BOOTED, RESUMED])
+def test_a_machine_is_gone_with_its_context(
+    start: Start, started: Path, kind: type[qemu.Machine], program: str
+) -> None:
+    with pytest.raises(ZeroDivisionError), start(kind, program) as machine:
         process = int(started.read_text())
         assert machine.memory.state == shared.BOOTING and is_alive(process)
         raise ZeroDivisionError
     assert not is_alive(process)
 
 
-def test_an_interrupt_while_it_starts_ends_it(start: Start, started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kind", "program"), [BOOTED, RESUMED])
+def test_an_interrupt_while_it_starts_ends_it(
+    start: Start, started: Path, monkeypatch: pytest.MonkeyPatch, kind: type[qemu.Machine], program: str
+) -> None:
     def interrupted(_: object) -> None:
         wait_until(lambda: started.exists() and started.read_text())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(qemu.Machine, "_greet", interrupted)
+    monkeypatch.setattr(kind, "_greet", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        start(OBEYS)
+        start(kind, program)
     assert not is_alive(int(started.read_text()))
 
 
 def test_answers_are_told_from_events(start: Start) -> None:
-    with start(OBEYS) as machine:
+    with start(*BOOTED) as machine:
         assert machine.ask("query-status") == {"status": "paused"}
 
 
+def test_answers_are_told_from_what_is_typed(start: Start) -> None:
+    with start(*RESUMED) as machine:
+        assert machine.order("info status") == "VM status: paused"
+
+
 def test_a_refused_command_is_a_sentence(start: Start) -> None:
-    with start(OBEYS) as machine, pytest.raises(RunError, match=r"^the emulated machine refuses migrate: not now$"):
+    with start(*BOOTED) as machine, pytest.raises(RunError, match=r"^the emulated machine refuses migrate: not now$"):
         machine.ask("migrate", uri="exec:cat")
+    with (
+        start(*RESUMED) as machine,
+        pytest.raises(RunError, match=r"^the emulated machine refuses device_add: not now$"),
+    ):
+        machine.order("device_add")
 
 
 def test_a_machine_that_ends_by_itself_is_noticed(start: Start) -> None:
-    with start(OBEYS) as machine:
+    with start(*RESUMED) as machine:
         with pytest.raises(RunError, match=f"^{qemu.QEMU} has ended: warning: as usual$"):
             machine.begin(b"task")
         with pytest.raises(RunError, match=r"^the guest has ended by itself; it said last:"):
@@ -116,7 +159,7 @@ def test_a_machine_that_ends_by_itself_is_noticed(start: Start) -> None:
 
 
 def test_a_task_without_room_is_a_sentence(start: Start) -> None:
-    with start(OBEYS) as machine:
+    with start(*RESUMED) as machine:
         with pytest.raises(RunError, match=r"^the scenario with its files is too large for the guest: ") as refusal:
             machine.begin(bytes(shared.SIZE))
         assert str(refusal.value).endswith(f"{shared.SIZE} bytes, of which {shared.SIZE - 64} have room")

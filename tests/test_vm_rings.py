@@ -28,7 +28,6 @@ MBPS = 9
 EVERY_NS = round(FRAME * 8e3 / MBPS)
 IMPORTS = "ctypes, selectors, socket, struct, subprocess, threading, traceback"
 """What the guest's program needs beside the agent's modules."""
-MACHINE = tuple(word for word in qemu.MACHINE if word not in ("-qmp", "stdio"))
 DRIVERS = ("virtio_net", "failover", "net_failover")
 PHASES = {
     "one": {"uploads": 1, "segments": 1, "limited": True},
@@ -126,7 +125,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]
     image.write_bytes(vmlinux.bootable(kernel.image.read_bytes()))
     adapter = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
     command = ["taskset", "--cpu-list", str(processors.allowed()[-1])]
-    command += [qemu.QEMU, *MACHINE, "-icount", qemu.CLOCK, "-kernel", image, "-initrd", files]
+    command += [qemu.QEMU, *qemu.MACHINE, "-icount", qemu.CLOCK, "-kernel", image, "-initrd", files]
     command += ["-append", f"{qemu.KERNEL_ARGUMENTS} PATH=/usr/bin", "-serial", "stdio"]
     command += [word for end in "ab" for word in ("-netdev", f"hubport,id={end},hubid=0")]
     command += ["-device", f"{adapter},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]

@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar, Self
 
 from unbloat._core import RunError
 from unbloat.guest.inside import shared
@@ -32,7 +32,7 @@ PROCESSOR = "max,-erms,-fsrm,-smap,-rdtscp"
 reach a program's memory, and the second instruction that reads the clock."""
 MACHINE = (
     *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", PROCESSOR, "-m", f"{MEMORY_MB}M"),
-    *("-display", "none", "-vga", "none", "-no-reboot", "-qmp", "stdio"),
+    *("-display", "none", "-vga", "none", "-no-reboot"),
     *("-rtc", "base=2026-01-01,clock=vm", "-seed", "1"),
 )
 CLOCK = "shift=0,sleep=off"
@@ -52,11 +52,14 @@ HOST_FILES = "local,id=host,path=/,security_model=none,readonly=on,multidevs=rem
 KERNEL_ARGUMENTS = (
     "console=ttyS0 quiet panic=-1 nokaslr mitigations=off init_on_alloc=0 hardened_usercopy=off psi=0 tsc=reliable "
     "nowatchdog cryptomgr.notests transparent_hugepage=never sysctl.vm.percpu_pagelist_high_fraction=1000 "
-    "rcupdate.rcu_cpu_stall_suppress=1"
+    "rcupdate.rcu_cpu_stall_suppress=1 lsm="
 )
-"""Nobody attacks a guest, and nobody reads how much its tasks wait for resources (PSI): what a kernel does for that is
-left out. And its clock may jump: that of a guest for programs, by as much real time as its boot took. On a busy host
-the kernel would take this for a stall, and say so between the program's lines."""
+"""Nobody attacks a guest (no security module of `lsm` is asked at each call), and nobody reads how much its tasks wait
+for resources (PSI): what a kernel does for that is left out. And its clock may jump: that of a guest for programs, by
+as much real time as its boot took. On a busy host the kernel would take this for a stall, and say so between the
+program's lines."""
+PROMPT, REFUSAL = b"(qemu) ", "Error: "
+"""How an answer of the monitor for people ends, and how one begins that is none."""
 CONSOLE_LINES = 12
 """How much of the console is shown when a guest dies."""
 
@@ -84,7 +87,10 @@ def incoming(state: BinaryIO) -> str:
 
 
 class Machine:
-    """A QEMU process; it ends with its context, and with this process."""
+    """A QEMU process; it ends with its context, and with this process. It is told what to do through its monitor."""
+
+    MONITOR: ClassVar[str]
+    """The option for the monitor that it has."""
 
     def __init__(
         self,
@@ -103,6 +109,7 @@ class Machine:
         os.ftruncate(memory, shared.SIZE)
         self.memory = shared.SharedMemory(mmap(memory, shared.SIZE))
         wires = (
+            *(self.MONITOR, "stdio"),
             *("-chardev", f"{line},id=console", "-serial", "chardev:console"),
             *("-object", f"memory-backend-file,id=shared,share=on,mem-path=/proc/self/fd/{memory},size={shared.SIZE}"),
             *("-device", "ivshmem-plain,memdev=shared,master=on"),
@@ -127,7 +134,7 @@ class Machine:
             self.end()
             raise
 
-    def __enter__(self) -> Machine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -156,6 +163,54 @@ class Machine:
         console = os.pread(self._console, size, 0).decode(errors="replace")
         return "\n".join(console.splitlines()[-CONSOLE_LINES:])
 
+    def _greet(self) -> None:
+        """Wait until the monitor takes commands."""
+        raise NotImplementedError
+
+    def _say(self, command: str) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(command.encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise RunError(self._death()) from None
+
+    def _hear(self, end: bytes) -> str:
+        """Return what the monitor says up to that end."""
+        assert self._process.stdout is not None
+        heard = bytearray()
+        while not heard.endswith(end):
+            byte = self._process.stdout.read(1)
+            if not byte:
+                raise RunError(self._death())
+            heard += byte
+        return heard.decode()
+
+    def _death(self) -> str:
+        _, said = self._process.communicate()
+        lines = said.decode(errors="replace").strip().splitlines()
+        return f"{QEMU} has ended: {lines[-1] if lines else f'status {self._process.returncode}'}"
+
+
+class BootedMachine(Machine):
+    """A machine that is switched on, and whose state is kept. It speaks the QEMU Machine Protocol."""
+
+    MONITOR = "-qmp"
+
+    def _greet(self) -> None:
+        self._hear(b"\n")
+        self.ask("qmp_capabilities")
+
+    def ask(self, command: str, **arguments: str) -> dict[str, Any]:
+        """Send a command and return its answer."""
+        self._say(json.dumps({"execute": command, "arguments": arguments}))
+        while True:
+            answer: dict[str, Any] = json.loads(self._hear(b"\n"))
+            if "return" in answer:
+                return answer["return"]  # type: ignore[no-any-return]
+            if "error" in answer:
+                raise refused(command, answer["error"]["desc"])
+
     def has_countable_past(self) -> bool:
         """Return whether a recording may start here."""
         executed: int = self.ask("query-replay")["icount"]
@@ -174,14 +229,35 @@ class Machine:
             self.pause()
         written.unlink()
 
+
+class ResumedMachine(Machine):
+    """A machine that is started where another was halted.
+
+    It has the monitor for people: for the QEMU Machine Protocol QEMU has one more thread, and wakes it up in vain
+    whenever a timer of the guest is due, several times for each packet.
+    """
+
+    MONITOR = "-monitor"
+
+    def _greet(self) -> None:
+        self._hear(PROMPT)
+
+    def order(self, command: str) -> str:
+        """Give an order and return the answer."""
+        self._say(command)
+        _echo, *answer, _prompt = self._hear(PROMPT).split("\r\n")
+        if answer and answer[0].startswith(REFUSAL):
+            raise refused(command, answer[0].removeprefix(REFUSAL))
+        return "\n".join(answer)
+
     def wait_until_loaded(self) -> None:
         """Wait until the state that the machine starts from is in it."""
-        while self.ask("query-status")["status"] == "inmigrate":
+        while "inmigrate" in self.order("info status"):
             self.pause()
 
     def show_host_files(self) -> None:
         """Plug in a device through which the guest can read this machine's files."""
-        self.ask("device_add", driver="virtio-9p-pci", fsdev="host", mount_tag="host")
+        self.order("device_add virtio-9p-pci,fsdev=host,mount_tag=host")
 
     def begin(self, task: bytes) -> None:
         """Hand a task to the machine and let its time pass; `RunError` if the task has no room."""
@@ -189,57 +265,29 @@ class Machine:
             self.memory.give_task(task)
         except ValueError as error:
             raise RunError(f"the scenario with its files is too large for the guest: {error}") from None
-        self.ask("cont")
-
-    def ask(self, command: str, **arguments: str) -> dict[str, Any]:
-        """Send QEMU a command (QEMU Machine Protocol) and return its answer."""
-        assert self._process.stdin is not None
-        message = json.dumps({"execute": command, "arguments": arguments})
-        try:
-            self._process.stdin.write(message.encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            raise RunError(self._death()) from None
-        while True:
-            answer = self._listen()
-            if "return" in answer:
-                return answer["return"]  # type: ignore[no-any-return]
-            if "error" in answer:
-                raise RunError(f"the emulated machine refuses {command}: {answer['error']['desc']}")
-
-    def _greet(self) -> None:
-        self._listen()
-        self.ask("qmp_capabilities")
-
-    def _listen(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RunError(self._death())
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def _death(self) -> str:
-        _, said = self._process.communicate()
-        lines = said.decode(errors="replace").strip().splitlines()
-        return f"{QEMU} has ended: {lines[-1] if lines else f'status {self._process.returncode}'}"
+        self.order("cont")
 
 
-def boot(kernel: Path, initramfs: Path) -> Machine:
+def refused(command: str, why: str) -> RunError:
+    """Say that a machine does not do what it was told."""
+    return RunError(f"the emulated machine refuses {command}: {why}")
+
+
+def boot(kernel: Path, initramfs: Path) -> BootedMachine:
     """Switch a machine on."""
-    return Machine(CLOCK, "-kernel", kernel, "-initrd", initramfs, "-append", KERNEL_ARGUMENTS)
+    return BootedMachine(CLOCK, "-kernel", kernel, "-initrd", initramfs, "-append", KERNEL_ARGUMENTS)
 
 
-def resume(state: Path) -> Machine:
+def resume(state: Path) -> ResumedMachine:
     """Start a machine where another was halted, and leave it halted."""
     with saved(state) as file:
-        return loaded(Machine(RECORDING, state=file))
+        return loaded(ResumedMachine(RECORDING, state=file))
 
 
-def resume_for_program(state: Path, terminal: socket.socket) -> Machine:
+def resume_for_program(state: Path, terminal: socket.socket) -> ResumedMachine:
     """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files."""
     with saved(state) as file:
-        machine = loaded(Machine(CLOCK_FOR_PROGRAMS, "-fsdev", HOST_FILES, state=file, terminal=terminal))
+        machine = loaded(ResumedMachine(CLOCK_FOR_PROGRAMS, "-fsdev", HOST_FILES, state=file, terminal=terminal))
     machine.show_host_files()
     return machine
 
@@ -252,7 +300,7 @@ def saved(state: Path) -> BinaryIO:
     raise RunError(f"the guest's state in {state.parent} is gone; run again, and it is booted anew")
 
 
-def loaded(machine: Machine) -> Machine:
+def loaded(machine: ResumedMachine) -> ResumedMachine:
     """Wait until a machine's state is in it; a machine that cannot have it is ended."""
     try:
         machine.wait_until_loaded()
