@@ -2,6 +2,7 @@
 
 import json
 import logging
+from functools import cache
 
 import pytest
 import unbloat as ub
@@ -303,9 +304,14 @@ def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(pape
 
 def pretend(batch, seeds, only):
     """Give an empty run for every cell asked for: the files are read, with their overrides, but not simulated."""
-    cells = source_of(batch.file, batch.repeated([1])).cells()
-    axes = [batches.without_repeat(dict(cell.axes)) for cell in cells]
+    axes = all_axes(source_of(batch.file, batch.repeated([1])))
     return [MeasuredRun(labels, 1, {}) for labels in axes if only(labels)]
+
+
+@cache
+def all_axes(source):
+    """Give the axes of each cell; several tables have the same grid."""
+    return [batches.without_repeat(dict(cell.axes)) for cell in source.cells()]
 
 
 @pytest.mark.parametrize("name", PAPER_NAMES)

@@ -1,14 +1,22 @@
-"""NumPy's files of arrays (`.npz`), written without NumPy: to load it takes longer than many a run."""
+"""NumPy's files of arrays (`.npz`), written and checked without NumPy: to load it takes longer than many a run."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
 from typing import IO
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 MAGIC = b"\x93NUMPY\x01\x00"
 ALIGNMENT = 64
+BEGINNING = b"PK\x03\x04"
+"""Of an archive; zipfile passes over whatever stands before, NumPy does not."""
+END = struct.Struct("<4s4H2LH")
+"""Of an archive; the fourth short number says how many entries it has, of which zipfile passes over damaged ones."""
 
 
 def write(file: IO[bytes], arrays: Iterable[tuple[str, str, bytes]]) -> None:
@@ -16,6 +24,24 @@ def write(file: IO[bytes], arrays: Iterable[tuple[str, str, bytes]]) -> None:
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for name, dtype, data in arrays:
             archive.writestr(f"{name}.npy", header(dtype, len(data)) + data)
+
+
+@contextmanager
+def damage_is_an_error() -> Iterator[None]:
+    """Raise `ValueError` for what reading a damaged file raises."""
+    try:
+        yield
+    except (BadZipFile, zlib.error) as error:
+        raise ValueError("the arrays are damaged") from error
+
+
+def check(path: Path) -> None:
+    """Read a file to the end; raises `ValueError` if it is damaged."""
+    data = path.read_bytes()
+    with damage_is_an_error(), ZipFile(BytesIO(data)) as archive:
+        *_, entries, _, _, _ = END.unpack(data[-END.size :])
+        if archive.testzip() or entries != len(archive.infolist()) or not data.startswith(BEGINNING):
+            raise BadZipFile(path)
 
 
 def header(dtype: str, size: int) -> bytes:

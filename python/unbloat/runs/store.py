@@ -56,7 +56,9 @@ class Store:
             kept_ns = self._record(key).stat().st_mtime_ns
             unsealed(self._record(key).read_bytes())
             if series_ns is not None:
-                self.series(key, series_ns)
+                from unbloat.runs import npz
+
+                npz.check(self._series(key, series_ns))
         except UNREADABLE:
             return False
         return kept_ns > since_ns
@@ -68,19 +70,15 @@ class Store:
 
     def series(self, key: str, series_ns: int) -> Tables:
         """Read the series of a run."""
-        import zlib
-        from zipfile import BadZipFile
-
         import numpy as np
 
+        from unbloat.runs import npz
+
         tables: Tables = {}
-        try:
-            with np.load(self._series(key, series_ns)) as columns:
-                for name in columns.files:
-                    table, column = name.split(".")
-                    tables.setdefault(table, {})[column] = columns[name]
-        except (BadZipFile, zlib.error) as error:
-            raise ValueError("the series are damaged") from error
+        with npz.damage_is_an_error(), np.load(self._series(key, series_ns)) as columns:
+            for name in columns.files:
+                table, column = name.split(".")
+                tables.setdefault(table, {})[column] = columns[name]
         return tables
 
     def put(self, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:

@@ -38,6 +38,11 @@ const TOP: &[Key] = keys! {
 
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
+    sections().flatten()
+}
+
+/// The keys of each section; those of some are in several places.
+fn sections() -> impl Iterator<Item = &'static [Key]> {
     [
         &[TOP],
         links::SECTIONS,
@@ -51,12 +56,11 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
     .into_iter()
     .flatten()
     .copied()
-    .flatten()
 }
 
 /// The keys of one section.
 pub fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
-    all().filter(move |key| key.section == section)
+    sections().filter(move |keys| keys[0].section == section).flatten()
 }
 
 /// One key; the reader asks for keys of the schema only.
