@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
@@ -86,7 +87,7 @@ def incoming(state: BinaryIO) -> str:
     return f"file:/proc/self/fd/{state.fileno()}" if takes_paths else f"fd:{state.fileno()}"
 
 
-class Machine:
+class Machine(ABC):
     """A QEMU process; it ends with its context, and with this process. It is told what to do through its monitor."""
 
     MONITOR: ClassVar[str]
@@ -163,9 +164,9 @@ class Machine:
         console = os.pread(self._console, size, 0).decode(errors="replace")
         return "\n".join(console.splitlines()[-CONSOLE_LINES:])
 
+    @abstractmethod
     def _greet(self) -> None:
         """Wait until the monitor takes commands."""
-        raise NotImplementedError
 
     def _say(self, command: str) -> None:
         assert self._process.stdin is not None
