@@ -1,7 +1,9 @@
 """Which kernel a guest gets: found here, named, or fetched from a distribution that is made up."""
 
+import subprocess
 import tarfile
 from collections.abc import Callable
+from getpass import getuser
 from io import BytesIO
 from pathlib import Path
 
@@ -108,14 +110,18 @@ def test_what_cannot_be_read_says_so(name: str, words: str) -> None:
 
 # ---------------------------------------------------------------- Fetched from the distribution
 
+UNSIGNED = "6.1.0-57-amd64"
+"""A kernel of which the distribution has published the unsigned image only."""
 NAMES = f"""
-linux-image-{OLDER}
-linux-image-{DEBIAN}
-linux-image-{DEBIAN}-dbg
-linux-image-6.1.0-9-cloud-amd64
-linux-image-6.1.0-11-rt-amd64
-linux-image-{NEWER}
-linux-image-unsigned-{NEWER}
+linux-image-{OLDER} - Linux 5.10 for 64-bit PCs (signed)
+linux-image-{DEBIAN} - Linux 6.1 for 64-bit PCs (signed)
+linux-image-{DEBIAN}-dbg - Debug symbols for linux-image-{DEBIAN}
+linux-image-6.1.0-9-cloud-amd64 - Linux 6.1 for x86-64 cloud (signed)
+linux-image-6.1.0-11-rt-amd64 - Linux 6.1 for 64-bit PCs, PREEMPT_RT (signed)
+linux-image-{UNSIGNED}-dbg - Debug symbols for linux-image-{UNSIGNED}
+linux-image-{UNSIGNED}-unsigned - Linux 6.1 for 64-bit PCs
+linux-image-{NEWER} - Linux 6.12 for 64-bit PCs (signed)
+linux-image-unsigned-6.13.0-1-generic - Linux kernel image for version 6.13.0 on 64 bit x86 SMP
 """
 
 Distribution = Callable[..., Path]
@@ -133,7 +139,7 @@ def distribution(tmp_path: Path) -> Distribution:
         program(
             tmp_path / "bin/apt-cache",
             f"""case $1 in
-            pkgnames) /bin/cat {tmp_path}/names ;;
+            search) /bin/cat {tmp_path}/names ;;
             depends) [ $2 != linux-image-amd64 ] || echo "  Depends: linux-image-{current}" ;;
             show) [ ! -e {pool}/$2.deb ] || echo "Package: $2" ;;
             esac""",
@@ -206,7 +212,7 @@ def test_without_a_name_it_is_the_distribution_s_current_one(distribution: Distr
 
 def test_the_newest_of_a_series_is_fetched(distribution: Distribution) -> None:
     newest = "6.1.0-10-amd64"
-    names = f"linux-image-{newest}\n{NAMES}"
+    names = f"linux-image-{newest} - Linux 6.1\n{NAMES}"
     image = package(f"./boot/vmlinuz-{newest}", f"./lib/modules/{newest}/kernel/net/veth.ko", release=newest)
     calls = distribution({f"linux-image-{newest}": image}, names=names)
     assert find_kernel("6.1").release == newest
@@ -238,6 +244,51 @@ def test_an_unknown_release_is_told_which_there_are(distribution: Distribution, 
     distribution({})
     with pytest.raises(InputError, match=rf"^the distribution has no kernel {wanted}; it has 6\.1, 6\.12$"):
         find_kernel(wanted)
+
+
+@pytest.mark.parametrize("current", [UNSIGNED, f"{UNSIGNED}-unsigned"])
+def test_a_current_kernel_that_is_not_published_yet_is_not_taken(distribution: Distribution, current: str) -> None:
+    distribution({}, current=current)
+    with pytest.raises(InputError, match=r"^the distribution has no kernel of its own; it has 6\.1, 6\.12$"):
+        find_kernel(None)
+
+
+def test_apt_itself_offers_only_what_it_can_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signed image that others depend on is not published yet; another is pinned away."""
+    apt = made_up_apt(
+        tmp_path / "apt",
+        "linux-image-6.1.0-56-amd64",
+        "linux-image-6.1.0-57-amd64-unsigned",
+        "linux-image-6.1.0-58-amd64",
+        "linux-image-unsigned-6.8.0-60-generic",
+        "linux-image-6.8.0-59-generic",
+        depends="linux-image-6.1.0-57-amd64",
+        pinned_away="linux-image-6.1.0-58-amd64",
+    )
+    monkeypatch.setenv("APT_CONFIG", str(apt))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    subprocess.run(["apt-get", "update"], capture_output=True, check=True)
+    assert kernels.offered_series() == ["6.1", "6.8"]
+    assert kernels.package_for("6.1", []) == "6.1.0-56-amd64"
+    assert kernels.package_for("6.8", []) == "6.8.0-59-generic"
+
+
+def made_up_apt(root: Path, *names: str, depends: str, pinned_away: str) -> Path:
+    """Make the configuration of an apt that knows only these packages, one of which depends on another name."""
+    for folder in ("repository", "lists/partial", "cache/archives/partial", "etc"):
+        (root / folder).mkdir(parents=True)
+    said = "Package: {}\nVersion: 1\nArchitecture: amd64\nFilename: a.deb\nSize: 1\nDescription: Linux\n"
+    listed = [said.format(name) for name in names] + [f"{said.format('headers')}Depends: {depends}\n"]
+    write(root / "repository/Packages", "\n".join(listed).encode())
+    write(root / "etc/sources.list", f"deb [trusted=yes] file:{root}/repository ./\n".encode())
+    write(root / "etc/preferences", f"Package: {pinned_away}\nPin: version *\nPin-Priority: -1\n".encode())
+    write(root / "status", b"")
+    configuration = f"""
+        Dir::State "{root}"; Dir::State::status "{root}/status"; Dir::Cache "{root}/cache"; Dir::Etc "{root}/etc";
+        APT::Architecture "amd64"; APT::Sandbox::User "{getuser()}"; APT::Update::Post-Invoke {{}};
+        """
+    write(root / "apt.conf", configuration.encode())
+    return root / "apt.conf"
 
 
 def test_package_lists_that_were_never_fetched(distribution: Distribution) -> None:

@@ -30,7 +30,11 @@ NEEDED = re.compile(
 """What is unpacked of a package: the image, and the folders that hold the guest's modules and those that they need."""
 META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
 """The package that depends on the distribution's current kernel: Debian's, Ubuntu's."""
-PACKAGE = re.compile(r"linux-image-(?:unsigned-)?(\d+\.\d+\.\d+\S*-(?:amd64|generic|virtual))")
+PACKAGE = re.compile(r"linux-image-(\d+\.\d+\.\d+\S*-(?:amd64|generic|virtual))")
+"""The whole name of a kernel's package, with its release.
+
+Packages that only accompany it have other names: Debian's `-unsigned` and `-dbg`, Ubuntu's `linux-image-unsigned-`.
+"""
 
 
 @dataclass(frozen=True)
@@ -148,14 +152,26 @@ def package_for(wanted: str | None, there: Iterable[str]) -> str:
 
 def offered(wanted: str | None) -> list[str]:
     """List the releases to choose from: the distribution's current kernel, or all if a certain one is wanted."""
+    releases = packages()
     if wanted is None:
-        return PACKAGE.findall(apt_cache("depends", *META_PACKAGES))
-    return packages()
+        current = releases_among(apt_cache("depends", *META_PACKAGES).split())
+        return [release for release in releases if release in current]
+    return releases
 
 
 def packages() -> list[str]:
-    """List the releases of the distribution's kernel packages."""
-    return PACKAGE.findall(apt_cache("pkgnames", "linux-image-"))
+    """List the releases of the kernel packages that apt can fetch.
+
+    `search` leaves out the names that have no candidate. `pkgnames` has them too, as soon as another package depends on
+    them: Debian publishes an unsigned image some days before the signed one.
+    """
+    found = apt_cache("search", "--names-only", "^linux-image-[0-9]").splitlines()
+    return releases_among(line.partition(" ")[0] for line in found)
+
+
+def releases_among(names: Iterable[str]) -> list[str]:
+    """Return the releases of the kernel packages among these names."""
+    return [match[1] for name in names if (match := PACKAGE.fullmatch(name))]
 
 
 def offered_series() -> list[str]:
