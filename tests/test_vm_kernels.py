@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from made_up_kernels import image_of, kernel, module_that_needs, write
 from unbloat import InputError, RunError
+from unbloat._core import LINUX
 from unbloat.guest import kernels
-from unbloat.guest.kernels import find_kernel
+from unbloat.guest.kernels import begins, find_kernel
 
 DEBIAN, OLDER, NEWER = "6.1.0-9-amd64", "5.10.0-30-amd64", "6.12.1-1-amd64"
 
@@ -30,12 +31,19 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # ---------------------------------------------------------------- Found here
 
 
-def test_the_newest_is_taken(root: Path) -> None:
-    for release in (DEBIAN, "6.9.7-1-amd64", NEWER, OLDER):
+def test_by_default_it_is_the_newest_of_the_modelled_version(root: Path) -> None:
+    for release in (DEBIAN, "6.12.0-1-amd64", "6.13.2-1-amd64", NEWER, OLDER):
         kernel(root, release, "veth.ko")
     found = find_kernel(None)
+    assert begins(NEWER, LINUX)
     assert (found.release, found.image) == (NEWER, root / "boot" / f"vmlinuz-{NEWER}")
     assert found.modules == root / "lib/modules" / NEWER
+
+
+def test_where_the_modelled_version_is_not_the_newest_is_taken(root: Path) -> None:
+    for release in (DEBIAN, "6.9.7-1-amd64", OLDER):
+        kernel(root, release, "veth.ko")
+    assert find_kernel(None).release == "6.9.7-1-amd64"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +200,7 @@ def test_a_package_is_fetched_once_and_unpacked_as_far_as_needed(
     assert first.release == DEBIAN and first.modules.is_dir()
     unpacked = cache / "kernels" / DEBIAN
     assert sorted(path.name for path in unpacked.rglob("*") if path.is_file()) == ["veth.ko", f"vmlinuz-{DEBIAN}"]
-    assert find_kernel("6.1") == find_kernel(None) == first
+    assert find_kernel("6.1") == find_kernel(DEBIAN) == first
     assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}"]
     assert left_in(cache) == [DEBIAN] and not caplog.text
 
@@ -204,10 +212,34 @@ def test_modules_in_packages_of_their_own_come_along(distribution: Distribution)
     assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}", f"linux-modules-{DEBIAN}"]
 
 
-def test_without_a_name_it_is_the_distribution_s_current_one(distribution: Distribution) -> None:
-    calls = distribution({f"linux-image-{DEBIAN}": package(IMAGE, VETH)})
+def test_by_default_the_modelled_version_is_fetched_though_another_is_here(
+    distribution: Distribution, root: Path, cache: Path
+) -> None:
+    kernel(root, DEBIAN, "veth.ko")
+    kernel(cache / "kernels" / "6.1.0-10-amd64", "6.1.0-10-amd64", "veth.ko")
+    image = package(f"./boot/vmlinuz-{NEWER}", f"./lib/modules/{NEWER}/kernel/net/veth.ko", release=NEWER)
+    calls = distribution({f"linux-image-{NEWER}": image})
+    assert kernels.choose(None) == NEWER
+    assert find_kernel(None).release == find_kernel(None).release == NEWER
+    assert calls.read_text().splitlines() == [f"linux-image-{NEWER}"]
+
+
+@pytest.mark.parametrize(
+    ("current", "release"),
+    [
+        ("6.8.0-1-generic", "6.8.0-1-generic"),
+        (UNSIGNED, "6.9.0-1-generic"),
+        (f"{UNSIGNED}-unsigned", "6.9.0-1-generic"),
+    ],
+)
+def test_a_distribution_without_the_modelled_version(
+    distribution: Distribution, root: Path, current: str, release: str
+) -> None:
+    """It gives its current kernel, and its newest as long as the current one is not published."""
+    distribution({}, names="linux-image-6.8.0-1-generic - 6.8\nlinux-image-6.9.0-1-generic - 6.9", current=current)
+    assert kernels.choose(None) == release
+    kernel(root, DEBIAN, "veth.ko")
     assert find_kernel(None).release == DEBIAN
-    assert calls.read_text().splitlines() == [f"linux-image-{DEBIAN}"]
 
 
 def test_the_newest_of_a_series_is_fetched(distribution: Distribution) -> None:
@@ -244,13 +276,6 @@ def test_an_unknown_release_is_told_which_there_are(distribution: Distribution, 
     distribution({})
     with pytest.raises(InputError, match=rf"^the distribution has no kernel {wanted}; it has 6\.1, 6\.12$"):
         find_kernel(wanted)
-
-
-@pytest.mark.parametrize("current", [UNSIGNED, f"{UNSIGNED}-unsigned"])
-def test_a_current_kernel_that_is_not_published_yet_is_not_taken(distribution: Distribution, current: str) -> None:
-    distribution({}, current=current)
-    with pytest.raises(InputError, match=r"^the distribution has no kernel of its own; it has 6\.1, 6\.12$"):
-        find_kernel(None)
 
 
 def test_apt_itself_offers_only_what_it_can_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,7 +220,7 @@ def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
 
 
 def releases_here() -> list[str | None]:
-    """List the kernels that need not be fetched, the newest of each series; without any, the distribution's own."""
+    """List the kernels that need not be fetched, the newest of each series; without any, the default."""
     from unbloat.guest.kernels import OLDEST, kernels_here, numbers
 
     series = {

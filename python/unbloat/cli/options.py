@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unbloat._core import InputError
+from unbloat._core import LINUX, InputError
 from unbloat.scenario.checks import Backend
 from unbloat.system.interrupts import Ended
 
@@ -299,7 +299,7 @@ KernelOption = Annotated[
     typer.Option(
         "--kernel",
         metavar="RELEASE|FILE",
-        help="Kernel of --on vm: a release such as 6.1, or an image (default: the newest there is).",
+        help=f"Kernel of --on vm: a release such as 6.1, or an image (default: {LINUX}, if your distribution has it).",
         rich_help_panel=WHERE,
     ),
 ]

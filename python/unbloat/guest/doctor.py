@@ -70,15 +70,15 @@ def program(name: str, package: str) -> Check:
 def kernel() -> list[Check]:
     """Look for the kernel that a guest would get, and for the program that unpacks its modules."""
     what = "kernel for a guest"
-    if chosen := kernels.newest(kernels.kernels_here(), None):
+    try:
+        chosen = kernels.choose(None)
+    except Error as error:
+        return [check(what, False, str(error), "apt-get update, or name an image with --kernel FILE")]
+    if isinstance(chosen, kernels.Kernel):
         here = check(what, True, f"{chosen.release} ({chosen.image})", "")
         is_packed = next((chosen.modules / "kernel").rglob("*.ko.zst"), None) is not None
         return [here, program("zstd", "zstd")] if is_packed else [here]
-    try:
-        offered = kernels.package_for(None, [])
-    except Error as error:
-        return [check(what, False, str(error), "apt-get update, or name an image with --kernel FILE")]
-    found = f"none that can be read in {kernels.BOOT}, nor an unpacked one; the distribution has {offered}"
+    found = f"not in {kernels.BOOT}, nor unpacked; the distribution has {chosen}"
     return [check(what, False, found, "nothing: the first run fetches it", optional=True)]
 
 

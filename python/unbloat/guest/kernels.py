@@ -48,10 +48,10 @@ class Kernel:
 
 
 def find_kernel(wanted: str | None) -> Kernel:
-    """Find the kernel that `wanted` names: an image's path, a release or how it begins (`6.1`); None takes any.
+    """Find the kernel that `wanted` names: an image's path, a release or how it begins (`6.1`); None takes the default.
 
     Looks in /boot, among the packages that were unpacked before, and in those that the distribution offers, the newest
-    first. Raises `InputError` if there is no such kernel, `RunError` if a package cannot be had.
+    first. Raises `InputError` if none fits, `RunError` if apt cannot fetch the package.
     """
     if wanted and ("/" in wanted or wanted in (".", "..") or Path(wanted).is_file()):
         named = kernel_of(Path(wanted))
@@ -59,8 +59,20 @@ def find_kernel(wanted: str | None) -> Kernel:
             oldest = ".".join(map(str, OLDEST))
             raise InputError(f"kernel {named.image}: is Linux {named.release}; guests need {oldest} or newer")
         return named
+    found = choose(wanted)
+    return found if isinstance(found, Kernel) else unpack(found, unpacked())
+
+
+def choose(wanted: str | None) -> Kernel | str:
+    """Choose a kernel that is here, or else one of the distribution's: then return the release to fetch.
+
+    By default it is the version that the simulator models, also where /boot has another; a distribution without that
+    version gives its own.
+    """
     there = kernels_here()
-    return newest(there, wanted) or unpack(package_for(wanted, [kernel.release for kernel in there]), unpacked())
+    if wanted is None and (modelled := newest(there, LINUX) or newest_offered(LINUX)):
+        return modelled
+    return newest(there, wanted) or package_for(wanted, [kernel.release for kernel in there])
 
 
 def unpacked() -> Path:
@@ -136,37 +148,50 @@ def package_for(wanted: str | None, there: Iterable[str]) -> str:
 
     Raises `InputError` if there is none, naming what there is; `there` are the kernels that need no package.
     """
-    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+    if not has_packages():
         found = f"; there is {', '.join(there)}" if there else ""
         raise InputError(
             f"there is no kernel {wanted or 'that can be read in /boot'}{found}: name the file of an image"
         )
-    fits = [release for release in offered(wanted) if begins(release, wanted) and is_plain(release)]
-    if fits:
-        return max(fits, key=numbers)
+    current = current_package() if wanted is None else None
+    if release := current or newest_offered(wanted):
+        return release
     series = offered_series()
     if not series:
         raise RunError("the distribution's package lists are empty, so there is no kernel for a guest: apt-get update")
-    raise InputError(f"the distribution has no kernel {wanted or 'of its own'}; it has {', '.join(series)}")
+    raise InputError(f"the distribution has no kernel {wanted}; it has {', '.join(series)}")
 
 
-def offered(wanted: str | None) -> list[str]:
-    """List the releases to choose from: the distribution's current kernel, or all if a certain one is wanted."""
-    releases = packages()
-    if wanted is None:
-        current = releases_among(apt_cache("depends", *META_PACKAGES).split())
-        return [release for release in releases if release in current]
-    return releases
+def current_package() -> str | None:
+    """Return the release of the distribution's current kernel, once apt can fetch that."""
+    there = packages()
+    named = releases_among(apt_cache("depends", *META_PACKAGES).split())
+    return latest(release for release in named if release in there)
+
+
+def has_packages() -> bool:
+    """Return whether this is Debian or one of its kind."""
+    return all(map(shutil.which, ("apt-cache", "apt-get", "dpkg-deb")))
+
+
+def newest_offered(wanted: str | None) -> str | None:
+    """Return the newest release that fits `wanted` among the distribution's packages."""
+    return latest(release for release in packages() if begins(release, wanted))
+
+
+def latest(releases: Iterable[str]) -> str | None:
+    """Return the highest of some releases."""
+    return max(releases, key=numbers, default=None)
 
 
 def packages() -> list[str]:
-    """List the releases of the kernel packages that apt can fetch.
+    """List the releases of the kernel packages that apt can fetch, without those that suit no guest.
 
     `search` leaves out the names that have no candidate. `pkgnames` has them too, as soon as another package depends on
     them: Debian publishes an unsigned image some days before the signed one.
     """
-    found = apt_cache("search", "--names-only", "^linux-image-[0-9]").splitlines()
-    return releases_among(line.partition(" ")[0] for line in found)
+    found = apt_cache("search", "--names-only", "^linux-image-[0-9]").splitlines() if has_packages() else []
+    return [release for release in releases_among(line.partition(" ")[0] for line in found) if is_plain(release)]
 
 
 def releases_among(names: Iterable[str]) -> list[str]:
@@ -176,7 +201,7 @@ def releases_among(names: Iterable[str]) -> list[str]:
 
 def offered_series() -> list[str]:
     """List what the distribution's kernels begin with, such as 6.1, the oldest first."""
-    return sorted({".".join(release.split(".")[:2]) for release in packages() if is_plain(release)}, key=numbers)
+    return sorted({".".join(release.split(".")[:2]) for release in packages()}, key=numbers)
 
 
 def modelled_series() -> str:
@@ -225,7 +250,9 @@ def fetch(package: str, folder: Path) -> None:
     )
     if done.returncode != 0:
         said = done.stderr.strip().splitlines() or ["no reason given"]
-        raise RunError(f"the kernel's package {package} cannot be fetched: {said[-1]} (try apt-get update)")
+        raise RunError(
+            f"the kernel's package {package} cannot be fetched: {said[-1]} (try apt-get update, or another --kernel)"
+        )
 
 
 def unpack_package(package: Path, root: Path) -> None:

@@ -84,7 +84,8 @@ def run(
         Where to run it: in the simulator; with the TCP of the running kernel over emulated links, in real time, as
         root; or with the TCP of a stock kernel in a guest, in virtual time.
     kernel : str, optional
-        The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default the newest there is.
+        The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default Linux 6.12, which
+        the simulator models, if the distribution has it.
     cc : str or path or sequence of these, optional
         Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis, in a
         list or with commas between them.
