@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 PACKET_BYTES = 1500
@@ -33,6 +34,7 @@ class Scenario:
     duration_s: float
     simulated: tuple[str, ...]
     in_guest: tuple[str, ...]
+    family: str = "plain"
 
     def controls(self, names: tuple[str, ...]) -> Overrides:
         """Give the overrides that set the congestion controls."""
@@ -61,11 +63,7 @@ def scenario(seed: int, number: int, *, tunes: bool = False, holds: bool = False
     has_timestamps = not (holds and holders.random() < SHARE_WITHOUT_TIMESTAMPS)
     if holds:
         groups = [replace(each, receiver=(*each.receiver, *held(holders, bdp_packets))) for each in groups]
-    packets = LONG_PACKETS if any(each.size is None for each in groups) else 0
-    enough_s = max(packets * PACKET_BYTES * 8 / rate_bps, ROUNDS * rtt_s)
-    needed_s = sum(each.size or 0 for each in groups) * 8 / rate_bps
-    # A short flow has some timeouts' time to come to its end.
-    duration_s = max(1.0, min(LONGEST_S, enough_s + (2 + 4 * needed_s if packets == 0 else 0)))
+    duration_s = duration_of(rate_bps, rtt_s, [each.size for each in groups])
     lines = [
         f'name = "differential {seed}/{number}"',
         f'duration = "{round(duration_s * 1e3)}ms"',
@@ -93,24 +91,33 @@ def scenario(seed: int, number: int, *, tunes: bool = False, holds: bool = False
     )
 
 
-@dataclass(frozen=True)
+def duration_of(rate_bps: float, rtt_s: float, sizes: Sequence[int | None]) -> float:
+    """Give the length of a run with flows of such sizes, in seconds; a size of None is without end."""
+    packets = LONG_PACKETS if None in sizes else 0
+    enough_s = max(packets * PACKET_BYTES * 8 / rate_bps, ROUNDS * rtt_s)
+    needed_s = sum(size or 0 for size in sizes) * 8 / rate_bps
+    # A short flow has some timeouts' time to come to its end.
+    return max(1.0, min(LONGEST_S, enough_s + (2 + 4 * needed_s if packets == 0 else 0)))
+
+
+@dataclass
 class Group:
     """A flow of a scenario."""
 
     control: str
-    is_the_kernels: bool
-    """Whether the guest runs the kernel's own control in place of ours."""
+    in_linux: str | None
+    """Linux's name for the control, if the guest runs the kernel's own in place of ours."""
     size: int | None
     """Bytes; none is without end."""
     receiver: tuple[str, ...]
-    """Lines on its buffer and its reader."""
+    """Further lines, such as those on its buffer and its reader."""
     delayed_ack: bool
     ecn: bool
 
     @property
     def control_in_guest(self) -> str:
         """The control that the guest's kernel runs."""
-        return f"kernel:{self.control}" if self.is_the_kernels else self.control
+        return f"kernel:{self.in_linux}" if self.in_linux else self.control
 
     def lines(self) -> list[str]:
         """Write it."""
@@ -127,9 +134,10 @@ class Group:
 
 def group(draw: random.Random, ecn: bool) -> Group:
     """Draw a flow."""
+    control = draw.choice(["reno", "cubic"])
     return Group(
-        control=draw.choice(["reno", "cubic"]),
-        is_the_kernels=draw.random() < 0.5,
+        control=control,
+        in_linux=control if draw.random() < 0.5 else None,
         size=round(between(draw, 5e3, 200e3)) if draw.random() < 0.5 else None,
         receiver=(f'receive_window = "{round(between(draw, 20e3, 400e3))}b"',) if draw.random() < 0.3 else (),
         delayed_ack=draw.random() < 0.85,
