@@ -37,11 +37,12 @@ IN_LINUX = {
     "bbr": "bbr",
     "dctcp": "dctcp",
     "htcp": "htcp",
-    "tcp_lp": "lp",
     "veno": "veno",
-    "westwood": "westwood",
 }
-"""Controls that Linux has too, under its name for them; half of their flows in the guest run Linux's own."""
+"""Controls that Linux has too, under its name; half of their flows in the guest run Linux's own.
+
+Linux's `lp` and `westwood` are left out: ours are other algorithms, as their files say.
+"""
 
 
 @dataclass

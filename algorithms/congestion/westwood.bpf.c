@@ -11,10 +11,13 @@
  *
  * While a loss is repaired the window goes towards half, as Reno's. RTT_min is the least since the last timeout.
  *
- * Departures from Linux: the data that arrived is the socket's count of delivered segments, which Linux's module, older
- * than that count, estimates from duplicate ACKs; times are in microseconds and bandwidth in bytes a second, where
- * Linux has jiffies and bytes a jiffy: an RTT rounded up to whole jiffies makes its window a little larger than the
- * path.
+ * Departures from Linux:
+ *  - the data that arrived is the socket's count of delivered segments, which Linux's module, older than that count,
+ *    estimates from duplicate ACKs;
+ *  - times are in microseconds and bandwidth in bytes a second, where Linux has jiffies and bytes a jiffy: an RTT
+ *    rounded up to whole jiffies makes its window a little larger than the path;
+ *  - a sample that spans the RTT itself counts, and the window is rounded to the nearest segment. A sample mostly spans
+ *    one RTT and the microseconds that the host took to answer; rounded down it would lose a segment to those.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -54,7 +57,9 @@ static __always_inline __u32 westwood_window(struct sock *sk)
 	const struct westwood *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	return max((__u32)(ca->bandwidth * ca->rtt_min_us / USEC_PER_SEC / tp->mss_cache), 2U);
+	__u64 bytes = ca->bandwidth * ca->rtt_min_us / USEC_PER_SEC;
+
+	return max((__u32)((bytes + tp->mss_cache / 2) / tp->mss_cache), 2U);
 }
 
 /* A measurement ends before the ACK that finds it long enough. */
@@ -62,7 +67,7 @@ static __always_inline void westwood_count(const struct tcp_sock *tp, struct wes
 {
 	__u32 elapsed = now - ca->began_us;
 
-	if (elapsed > max(ca->rtt_us, interval)) {
+	if (elapsed >= max(ca->rtt_us, interval)) {
 		westwood_measure(ca, (__u64)(ca->delivered - ca->began_with) * tp->mss_cache, elapsed);
 		ca->began_with = ca->delivered;
 		ca->began_us = now;
