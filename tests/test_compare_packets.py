@@ -146,6 +146,8 @@ def test_reasons(tmp_path: Path) -> None:
     assert kind(tmp_path, begun().data(20, 4), begun().ack(21, 4)) == "more sent on an acknowledgement"
     assert kind(tmp_path, begun().data(45, 3), begun().ack(46, 4)) == "TLP in one only"
     assert kind(tmp_path, begun().data(45, 4), begun().ack(46, 4)) == "TLP in one only"
+    assert kind(tmp_path, begun().data(22, 4), begun().ack(46, 4)) == "application or pacing", "no probe comes so soon"
+    assert kind(tmp_path, begun().data(20, 4, length=0), begun().ack(21, 4)) == "answer in one only"
     assert kind(tmp_path, begun().data(250, 2), begun().ack(250, 4)) == "RTO in one only"
     assert kind(tmp_path, begun().data(45, 3), begun().data(250, 2)) == "other segment by a timer"
     assert kind(tmp_path, begun().ack(21, 4), begun().ack(21, 4, window=9)) == "window only"

@@ -91,6 +91,12 @@ class SplitTrace:
             return False
         return packet.at_ms - self.packets[self.at - 1].at_ms > TIMER_MS
 
+    def handshake_ms(self) -> float:
+        """Return the time from the last SYN to the answer: no round trip of the flow is shorter."""
+        answer = next((packet.at_ms for packet in self.packets if not packet.forward), 0.0)
+        syns = [packet.at_ms for packet in self.packets if packet.forward and packet.flags & SYN]
+        return answer - max((at_ms for at_ms in syns if at_ms < answer), default=answer)
+
     def since_last_sent_ms(self) -> float:
         """Return the time from the last data sent to the next packet, ms."""
         sent = [packet.at_ms for packet in self.packets[: self.at] if packet.forward]
@@ -157,7 +163,9 @@ def timer(split: Split) -> Cause | None:
         waited = one.since_last_sent_ms()
         after = f"{packet.seq}, {waited:.1f} ms after it last sent"
         if not one.was_sent_before(packet):
-            kind = "TLP in one only" if one.acknowledged < one.highest else "application or pacing"
+            # RFC 8985, section 7.2: a probe comes two smoothed RTTs after the last segment, or later.
+            is_probe = one.acknowledged < one.highest and waited >= 2 * one.handshake_ms()
+            kind = "TLP in one only" if is_probe else "application or pacing"
             return Cause(kind, f"{one.name} sends new data {after}, and {other.name} does not")
         if packet.end == one.highest and packet.seq != one.acknowledged:
             return Cause("TLP in one only", f"{one.name} sends its last segment again, {after}")
@@ -211,6 +219,18 @@ def delayed(a: SplitTrace, b: SplitTrace, ack_a: Packet, ack_b: Packet) -> Cause
     return Cause("delayed ACK", f"{words} ({ack_a.at_ms:.3f} and {ack_b.at_ms:.3f} ms)")
 
 
+def answer(split: Split) -> Cause | None:
+    """Recognise a pure acknowledgement that the sender of the data sends on one side only."""
+    for one, other in split.sides():
+        packet = one.next
+        if packet is None or not packet.forward or not packet.is_pure_ack:
+            continue
+        if other.next is None or not (other.next.forward and other.next.is_pure_ack):
+            text = f"{one.name}'s sender answers a packet by an acknowledgement of its own, {other.name}'s does not"
+            return Cause("answer in one only", text)
+    return None
+
+
 def retransmission(split: Split) -> Cause | None:
     """Recognise a retransmission of another segment, or one where the other side sends new data."""
     a, b = split.a[split.at_a], split.b[split.at_b]
@@ -252,6 +272,7 @@ RECOGNISERS: tuple[Recogniser, ...] = (
     ended,
     window,
     congestion_mark,
+    answer,
     timers_differ,
     timer,
     length,
