@@ -158,6 +158,23 @@ def test_sweeps_without_a_common_cell_are_a_sentence(cli: Cli, tmp_path: Path) -
     assert done.returncode == 2 and "no cell in common" in done.stderr
 
 
+def test_a_difference_with_an_interval_beside_it_is_judged_by_that(tmp_path: Path) -> None:
+    # Either side is alike to a ten-thousandth, and the difference is not known to that.
+    series(tmp_path, "a", [965.0, 965.03, 965.01])
+    series(tmp_path, "b", [950.52, 950.48, 950.51])
+    comparison = ub.compare(tmp_path / "a.json", tmp_path / "b.json")
+    assert goodput(comparison.parts[0]).exceeds is True
+    said = " ".join(str(comparison).split())
+    assert "-14.510 ± 0.090 *" in said and "=" not in said.replace("--", "")
+
+
+def test_what_the_ticks_of_clocks_make_has_neither_interval_nor_star(tmp_path: Path) -> None:
+    series(tmp_path, "a", [965.0, 965.001, 965.002])
+    series(tmp_path, "b", [965.01, 965.012, 965.013])
+    said = " ".join(str(ub.compare(tmp_path / "a.json", tmp_path / "b.json")).split())
+    assert "0.0107 =" in said and "*" not in said.replace("* behind", "")
+
+
 def test_repeats_that_are_all_alike_are_no_matter_of_statistics(cli: Cli, tmp_path: Path) -> None:
     series(tmp_path, "a", [5.0, 5.0, 5.0])
     series(tmp_path, "b", [5.1, 5.1, 5.1])

@@ -3,6 +3,7 @@
 import json
 import logging
 from functools import cache
+from pathlib import Path
 
 import pytest
 import unbloat as ub
@@ -77,6 +78,23 @@ def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
 def test_a_part_is_drawn_if_that_is_asked_for(tiny, capsys):
     assert main(["reproduce", str(tiny), "--claim", "window"]) == 0
     assert not (tiny.parent / "results").exists() and "Figures" not in capsys.readouterr().out
+
+
+def test_a_part_that_is_nothing_but_a_figure_is_drawn(tiny, capsys):
+    assert main(["reproduce", str(tiny), "--table", "figure1"]) == 0
+    told = capsys.readouterr().out
+    assert (tiny.parent / "results/tiny/figure1.svg").exists() and "Figures: " in told
+    assert "0 published" not in told and "it is a figure" in told
+    assert main(["reproduce", str(tiny), "--table", "figure1", "--json", "-o", "drawn"]) == 0
+    assert [file.name for file in Path("drawn").iterdir()] == ["figure1.svg"]
+
+
+def test_figures_of_a_part_with_numbers_are_told(tiny, capsys):
+    text = (tiny / "published.toml").read_text().replace('id = "delay"', 'id = "figure1.delay"')
+    (tiny / "published.toml").write_text(text)
+    assert main(["reproduce", str(tiny), "--table", "figure1"]) == 0
+    assert "-o DIR draws figure1." in capsys.readouterr().out
+    assert not (tiny.parent / "results").exists()
 
 
 def test_runs_are_counted_beforehand(tiny, capsys):
@@ -200,7 +218,9 @@ def test_keys_set_anew_are_judged_without_the_paper_s_reasons(tiny):
     assert after.measured == pytest.approx(before.measured / 2, rel=0.05)
     assert (before.reason, after.reason) == ("As it is.", "")
     assert as_printed.as_dict()["set"] == {} and halved.as_dict()["set"] == {"link.bottleneck.rate": "1mbit"}
-    assert "With link.bottleneck.rate = 1mbit." in halved.report().text()
+    told = halved.report().text()
+    assert "With link.bottleneck.rate = 1mbit." in told
+    assert "with your settings" in told and "not yet explained" not in told
 
 
 def test_the_command_line_picks_sets_and_checks(tiny, capsys):

@@ -9,7 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import unbloat as ub
-from unbloat.report.sweep_table import text_of
+from made_up_runs import in_turn
+from unbloat.report.sweep_table import columns_of, text_of
+from unbloat.results.bottleneck import add_up
+from unbloat.results.results import Results
 from unbloat.runs.experiment import command
 from unbloat.scenario.source import as_toml, source_of
 from unbloat.system import processors
@@ -294,3 +297,22 @@ def test_no_results_show_themselves_too() -> None:
     assert repr(ub.Results([])) == "<unbloat.Results of 'no scenario': 0 cells, 0 runs>"
     assert ub.Results([]).axes == [] and len(ub.Results([]).runs) == len(ub.Results([]).flows) == 0
     assert "0 runs" in ub.Results([])._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore::unbloat.IdenticalRepeats")
+def test_statistics_are_numbers_whether_there_are_intervals_or_not(small: Path) -> None:
+    for repeat in (1, 2):
+        types = ub.sweep(small, repeat=repeat).stats().dtypes
+        assert [str(types[name]) for name in ("mean", "deviation", "ci95_low", "ci95_high")] == 4 * ["float64"]
+
+
+def test_rates_of_all_flows_are_sums_in_all_cells_or_in_none() -> None:
+    # In the cells of Vegas the flows share the link all of the time, in those of CUBIC one runs after the other.
+    results = Results([in_turn("cubic", 7.0, 9.5), in_turn("vegas", 2.0, 8.5)])
+    assert [add_up(record.run) for record in results] == [False, True]
+    goodputs = results.stats().query("of == 'all flows' and metric == 'goodput_mbps'")["mean"]
+    assert len(goodputs) == 2 and goodputs.isna().all()
+    table = {column.head: column.cells for column in columns_of(results)}
+    assert [cell for cell, of in zip(table["goodput"], table["flow"], strict=True) if of == "all"] == ["-", "-"]
+    alone = Results([in_turn("vegas", 2.0, 8.5)]).stats().query("of == 'all flows' and metric == 'goodput_mbps'")
+    assert alone["mean"].tolist() == [10.0]

@@ -115,7 +115,7 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Folder for the figures (default: results/PAPER; with --table and --claim none are drawn).",
+        help="Folder for the figures (default: results/PAPER; of --table and --claim only for what is nothing but a figure).",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -203,10 +203,13 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
         page.require_parts(paper)
     found = reproduce(paper, extra_tables=request.page, full=request.full, cache=request.cache, jobs=request.jobs)
     show(found.report(), request)
-    # A script that reads JSON asks for figures with -o, and so does who asks for a part.
-    folder = request.output or (None if request.as_json or paper.asked else Path("results") / paper.name)
+    # A script that reads JSON asks for figures with -o, and so does who asks for a part that has numbers too.
+    is_drawn = not request.as_json and (not paper.asked or not paper.ids())
+    folder = request.output or (Path("results") / paper.name if is_drawn else None)
     if folder and (figures := found.draw(folder)) and not request.as_json:
         say(f"Figures: {', '.join(map(str, figures))}")
+    elif not folder and paper.figures and not request.as_json:
+        say(f"-o DIR draws {', '.join(figure.id for figure in paper.figures)}.")
     if request.page:
         page.write(found)
         found.to_html(file := Path("results") / paper.name / "report.html")

@@ -34,12 +34,10 @@ class MetricDifference:
 
     @property
     def is_fixed(self) -> bool:
-        """Return whether all repeats are alike on either side: they give no interval."""
-        both = (self.a, self.b)
-        return bool(self.difference and self.difference.mean) and all(
-            side.deviation is not None and side.mean is not None and side.deviation <= ALIKE * abs(side.mean)
-            for side in both
-        )
+        """Return whether all repeats are alike on either side, so that the difference has no interval to be shown."""
+        if not self.difference or not self.difference.mean or not all(map(_are_alike, (self.a, self.b))):
+            return False
+        return not self.is_visible or (self.difference.half_width or 0.0) <= ALIKE * abs(self.difference.mean)
 
     @property
     def is_visible(self) -> bool:
@@ -52,6 +50,10 @@ class MetricDifference:
         if self.difference is None or not self.a.mean:
             return None
         return 100 * self.difference.mean / abs(self.a.mean)
+
+
+def _are_alike(side: Estimate) -> bool:
+    return side.deviation is not None and side.mean is not None and side.deviation <= ALIKE * abs(side.mean)
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ def compare(
 
 
 def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record], bottlenecks: Bottlenecks) -> CellDifference:
-    values = (values_by_seed(a), values_by_seed(b))
+    are_sums = bottlenecks.adds_up(place.scenario)
+    values = (values_by_seed(a, are_sums=are_sums), values_by_seed(b, are_sums=are_sums))
     metrics = tuple(
         MetricDifference(
             *key, estimate(left.values()), estimate(values[1][key].values()), difference(left, values[1][key])

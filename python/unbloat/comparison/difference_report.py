@@ -75,13 +75,14 @@ def _columns(comparison: SweepComparison) -> list[Column]:
     columns.append(Column("metric", "", [f"{heading(each)} {each.unit}".strip() for each in described]))
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
-    columns.append(Column("B - A", "", [f"{written(each.difference)} {_mark(each):1}" for each in metrics], True))
+    columns.append(Column("B - A", "", [_difference(each) for each in metrics], True))
     columns.append(Column("change", "%", [_percent(metric) for metric in metrics], True))
     return columns
 
 
-def _mark(metric: MetricDifference) -> str:
-    return FIXED if metric.is_fixed else MARKS[metric.exceeds]
+def _difference(metric: MetricDifference) -> str:
+    mark = FIXED if metric.is_fixed else MARKS[metric.exceeds]
+    return f"{written(metric.difference, has_interval=not metric.is_fixed)} {mark:1}"
 
 
 def _percent(metric: MetricDifference) -> str:

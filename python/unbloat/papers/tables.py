@@ -30,6 +30,8 @@ LEGEND = (
     "confidence interval crosses a bound, ! not judged, because it comes from an unsound run."
 )
 UNEXPLAINED = "not yet explained"
+WITH_YOUR_SETTINGS = "with your settings"
+"""In place of a reason where keys were set anew."""
 
 
 def report_of(judged: JudgedPaper) -> Report:
@@ -202,6 +204,8 @@ def counts_line(judged: JudgedPaper) -> str:
     unsound = len(judged.unsound())
     more = f" {unsound} more come from unsound runs and are not judged." if unsound else ""
     total = sum(counts.values())
+    if not total:
+        return "This part has no published number or statement: it is a figure."
     things = "number or statement" if total == 1 else "numbers and statements"
     return f"{total} published {things}: {_words(counts)}.{more}{_without_contradicted(judged)}"
 
@@ -323,11 +327,12 @@ def five_digits(cell: object) -> str:
 
 def _by_reason(judged: JudgedPaper) -> dict[str, list[Judged]]:
     """Gather what is not reproduced under the reason it has in common; what is undecided needs none."""
+    unexplained = WITH_YOUR_SETTINGS if judged.paper.changed else UNEXPLAINED
     gathered: dict[str, list[Judged]] = {}
     for claim in judged.claims():
         if claim.verdict in ("direction only", "not reproduced", "unsound"):
             reason = f"unsound run: {claim.reason}" if claim.verdict == "unsound" else claim.reason
-            gathered.setdefault(reason or UNEXPLAINED, []).append(claim)
+            gathered.setdefault(reason or unexplained, []).append(claim)
     return gathered
 
 

@@ -88,7 +88,8 @@ def rows_of(sweep: Results) -> Iterator[Row]:
     # What applications have to tell stands once in a cell; their flows are many, and mean little one by one.
     are_told = not felt_of(sweep) and (are_flows_told(sweep.records) or not bottlenecks.is_shared)
     for cell in sweep.cells:
-        found, is_alike = estimates(cell.sound), cell.are_alike
+        found = estimates(cell.sound, are_sums=bottlenecks.adds_up(cell.scenario))
+        is_alike = cell.are_alike
         flows = cell.records[0].run["flows"] if cell.records else []
         link = bottlenecks.link(cell.records[0].run)["link"] if cell.records else ""
         of_all = {name: value for (of, name), value in found.items() if of in (ALL, link)}

@@ -19,8 +19,8 @@ class Bottlenecks:
     """The link's name by that of the scenario."""
     is_one_of_several: bool
     """Whether other links have queues with a limit too, so that readers must be told which one is meant."""
-    is_shared: bool = True
-    """Whether the rates of all flows add up to what it carries in each run (`add_up`)."""
+    apart: frozenset[str] = frozenset()
+    """Scenarios with a run in which the rates of all flows do not add up to what it carries (`add_up`)."""
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Bottlenecks:
@@ -43,7 +43,17 @@ class Bottlenecks:
             scenario: max(links, key=lambda name: round(fmean(links[name]), 9)) for scenario, links in waits.items()
         }
         is_one_of_several = any(found - {names[scenario]} for scenario, found in bounded.items())
-        return cls(names, is_one_of_several, all(add_up(record.run) for record in counted))
+        apart = frozenset(record.run["scenario"] for record in counted if not add_up(record.run))
+        return cls(names, is_one_of_several, apart)
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether rates of all flows add up in all scenarios."""
+        return not self.apart
+
+    def adds_up(self, scenario: str) -> bool:
+        """Return whether the rates of a scenario's flows add up in all of its cells, so that these can be compared."""
+        return scenario not in self.apart
 
     def link(self, run: Mapping[str, Any]) -> Row:
         """Return the bottleneck's row of a run."""

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unbloat.results.bottleneck import RATES, add_up
+from unbloat.results.bottleneck import RATES
 from unbloat.results.metrics import ALL, metrics_of
 from unbloat.results.record import SEED, Failure, Outcome, Record
 
@@ -51,7 +51,8 @@ class Repeats:
 
 
 def _are_alike(runs: Sequence[Record]) -> bool:
-    return all(_alike(by_seed) for (_, name), by_seed in values_by_seed(runs).items() if name != LEAST_RTT)
+    values = values_by_seed(runs, are_sums=True)
+    return all(_alike(by_seed) for (_, name), by_seed in values.items() if name != LEAST_RTT)
 
 
 def _alike(by_seed: Mapping[int, float | None]) -> bool:
@@ -89,40 +90,43 @@ def content(record: Record) -> Hashable:
     return tuple(tuple(sorted((name, value) for name, value in row.items() if value is not None)) for row in rows)
 
 
-def estimates(records: Sequence[Record]) -> dict[MetricOf, Estimate]:
-    """Estimate the mean of each metric over runs."""
+def estimates(records: Sequence[Record], *, are_sums: bool) -> dict[MetricOf, Estimate]:
+    """Estimate the mean of each metric over runs; `are_sums` as `values_of` has it."""
     from unbloat.results.statistics import estimate
 
     values: dict[MetricOf, list[float | None]] = {}
-    for _, metric, value in values_of(records):
+    for _, metric, value in values_of(records, are_sums=are_sums):
         values.setdefault(metric, []).append(value)
     return {metric: estimate(found) for metric, found in values.items()}
 
 
-def values_by_seed(records: Sequence[Record]) -> dict[MetricOf, dict[int, float | None]]:
-    """Return each metric of one cell by the seeds of its runs."""
+def values_by_seed(records: Sequence[Record], *, are_sums: bool) -> dict[MetricOf, dict[int, float | None]]:
+    """Return each metric of one cell by the seeds of its runs; `are_sums` as `values_of` has it."""
     values: dict[MetricOf, dict[int, float | None]] = {}
-    for record, metric, value in values_of(records):
+    for record, metric, value in values_of(records, are_sums=are_sums):
         values.setdefault(metric, {})[record.run["seed"]] = value
     return values
 
 
-def values_of(records: Sequence[Record]) -> Iterator[tuple[Record, MetricOf, float | None]]:
-    """Yield every metric of the runs of a cell; of all flows no rates unless these add up in each run."""
-    are_sums = all(add_up(record.run) for record in records)
+def values_of(records: Sequence[Record], *, are_sums: bool) -> Iterator[tuple[Record, MetricOf, float | None]]:
+    """Yield every metric of the runs of a cell.
+
+    Rates of all flows have a value only where they are sums, in every cell that this one is compared with
+    (`Bottlenecks.adds_up`): a column in which some cells have a value would make these look better or worse.
+    """
     for record in records:
         for of, metrics in metrics_of(record.run):
             for name, value in metrics.items():
                 yield record, (of, name), value if are_sums or of != ALL or name not in RATES else None
 
 
-def stats_of(cell: Repeats) -> Iterator[Mapping[str, Any]]:
+def stats_of(cell: Repeats, *, are_sums: bool) -> Iterator[Mapping[str, Any]]:
     """Yield a row per metric of a cell: mean, deviation and interval over the sound runs.
 
     Where cells are pooled there is no interval: their settings are chosen, and not drawn like the luck of repeats.
     """
     is_pooled = len({tuple(record.cell_axes.items()) for record in cell.sound}) > 1
-    for (of, metric), estimate in estimates(cell.sound).items():
+    for (of, metric), estimate in estimates(cell.sound, are_sums=are_sums).items():
         yield {
             "of": of,
             "metric": metric,

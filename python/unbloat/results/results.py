@@ -14,6 +14,7 @@ from unbloat._core import InputError
 from unbloat.results import files
 from unbloat.results.about import About
 from unbloat.results.axes import Only, axis_named, columns_of, picked
+from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record, scalars, why_unsound
 from unbloat.results.repeats import Repeats, cells_of, stats_of
@@ -390,7 +391,7 @@ class Results:
         return {
             "runs": [{"axes": record.axes, **record.run} for record in self.records],
             "failed": [vars(failure) for failure in self.failures],
-            "stats": [{**cell.axes, **row} for cell in self.cells for row in stats_of(cell)] if is_repeated else [],
+            "stats": [{**cell.axes, **row} for cell, row in self._stats_rows(self.cells)] if is_repeated else [],
         }
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -517,7 +518,7 @@ class Results:
 
         names = [by] if isinstance(by, str) else by
         axes = None if names is None else [axis_named(name, self.axes) for name in names]
-        rows = [(cell, row) for cell in cells_of(self._outcomes, axes) for row in stats_of(cell)]
+        rows = list(self._stats_rows(cells_of(self._outcomes, axes)))
         kept = [axis for axis in self.axes if (axis != SEED if axes is None else axis in axes)]
         several = [name for name in PLACE if len({getattr(cell, name) for cell, _ in rows}) > 1]
         columns = {
@@ -525,12 +526,18 @@ class Results:
             **columns_of([{axis: cell.axes[axis] for axis in kept if axis in cell.axes} for cell, _ in rows]),
             **({SEED: [cell.axes[SEED] for cell, _ in rows]} if SEED in kept else {}),
         }
-        return pd.DataFrame({**columns, **_columns([row for _, row in rows], STATS)})
+        return _joined(pd.DataFrame(columns, index=range(len(rows))), _columns([row for _, row in rows], STATS))
+
+    def _stats_rows(self, cells: Sequence[Repeats]) -> Iterator[tuple[Repeats, Mapping[str, Any]]]:
+        bottlenecks = Bottlenecks.of(self.records)
+        for cell in cells:
+            yield from ((cell, row) for row in stats_of(cell, are_sums=bottlenecks.adds_up(cell.scenario)))
 
 
 PLACE = ("scenario", "on", "kernel")
 """The columns that tell the cells of several experiments apart."""
-STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")
+MEANS = ("mean", "deviation", "ci95_low", "ci95_high")
+STATS = ("of", "metric", "n", *MEANS)
 
 
 def read(path: str | Path) -> Results:
@@ -594,8 +601,9 @@ def _joined(heads: pd.DataFrame, columns: Mapping[str, list[Any]]) -> pd.DataFra
 
 
 def _type(name: str, values: Sequence[Any]) -> str | None:
-    """Return the type of a column of numbers without any value; None for others, whose values say it."""
-    return "float" if name in NUMBERS and all(value is None for value in values) else None
+    """Return the type of a column whose values do not say it: one of numbers without any, or of means."""
+    is_empty = name in NUMBERS and all(value is None for value in values)
+    return "float" if is_empty or name in MEANS else None
 
 
 def _scalars_of_failure(failure: Failure) -> dict[str, Any]:
