@@ -115,7 +115,7 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Folder for the figures (default: results/PAPER; of --table and --claim only for what is nothing but a figure).",
+        help="Folder for the figures (default: results/PAPER, but for a --table or --claim with numbers).",
         rich_help_panel=OUTPUT,
     ),
 ]
