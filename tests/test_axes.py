@@ -2,6 +2,7 @@
 
 import pytest
 from unbloat.results.axes import axis_named, base_values, columns_of, is_of_axis, quantity
+from unbloat.scenario.controls import short_labels
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,14 @@ def test_columns_of_axes_are_told_from_others() -> None:
 
 def test_an_axis_may_be_named_by_its_last_part() -> None:
     assert axis_named("cc", ["flows.0.cc", "link.bottleneck.rate"]) == "flows.0.cc"
+
+
+def test_files_are_called_by_their_names() -> None:
+    """A path tells nobody anything, unless two files have one name, or a control that comes along has it."""
+    assert short_labels("flows.0.cc", ["cubic", "./sonar.bpf.c"]) == {"cubic": "cubic", "./sonar.bpf.c": "sonar"}
+    assert short_labels("flows.*.receiver", ["a/b/slow.bpf.c#fast"]) == {"a/b/slow.bpf.c#fast": "slow#fast"}
+    assert short_labels("link.line.trace", ["traces/lte.down"]) == {"traces/lte.down": "lte.down"}
+    for twins in (["new/sonar.bpf.c", "old/sonar.bpf.c"], ["reno", "./reno.bpf.c"]):
+        assert short_labels("flows.0.cc", twins) == {label: label for label in twins}
+    for axis, label in (("flows.0.arrivals.rate", "10/s"), ("cc", "up/down")):
+        assert short_labels(axis, [label]) == {label: label}, "a quantity, or a word of the scenario's own"

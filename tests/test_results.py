@@ -260,6 +260,21 @@ def test_several_controls_are_an_axis(small: Path, tmp_path: Path) -> None:
     assert results.axes == ["flows.*.cc"] and list(results.flows["cc"]) == ["reno"]
 
 
+def test_a_control_of_ones_own_is_an_axis_by_its_name(small: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "sonar.bpf.c"
+    mine.write_text((ALGORITHMS / "congestion" / "vegas.bpf.c").read_text())
+    results = ub.run(small, cc=["reno", mine])
+    assert [record.axes["flows.*.cc"] for record in results] == ["reno", "sonar"]
+    page, table = results.to_html(), results._repr_html_()
+    assert page and ">sonar<" in page and "sonar" in table and str(mine) not in table
+    assert len(results.only(cc="sonar")) == len(results.only(cc=mine)) == 1
+    (one,) = ub.run(small, cc=["reno", mine], only={"cc": mine})
+    assert one.axes == {"flows.*.cc": "sonar"}, "as in the whole grid"
+    twin = tmp_path / "reno.bpf.c"
+    twin.write_text(mine.read_text())
+    assert [each.axes["flows.*.cc"] for each in ub.run(small, cc=["reno", twin])] == ["reno", str(twin)]
+
+
 def test_a_choice_that_leaves_no_cell_is_a_sentence(sweep: Path) -> None:
     for run in (ub.run, ub.sweep):
         with pytest.raises(ub.InputError, match=r"only: picks none of the 4 cells; the first has flows\.0\.cc=reno"):

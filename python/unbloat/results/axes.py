@@ -11,6 +11,7 @@ from unbloat._core import InputError
 from unbloat.results.metrics import COLUMNS, METRICS
 from unbloat.results.record import SEED
 from unbloat.scenario.checks import count_of, did_you_mean
+from unbloat.scenario.controls import short_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,10 +157,14 @@ def _several(values: object) -> Iterable[object]:
 
 
 def _label_of(axis: str, value: object, labels: Sequence[str]) -> str:
-    """Find the label that is a value, as it is written or as a quantity: a bare number is one in base units."""
+    """Find the label that is a value, as it is written or as a quantity: a bare number is one in base units.
+
+    A file may be written with its path, which labels leave out.
+    """
     text = str(value)
-    if text in labels:
-        return text
+    for written in (text, short_labels(axis, [text])[text]):
+        if written in labels:
+            return written
     number = float(value) if isinstance(value, int | float | Decimal) else None
     meant = quantity(text)
     for label in labels:

@@ -31,7 +31,7 @@ from unbloat.runs.task import Task
 from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenario import identity
 from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, names_in, one_of
-from unbloat.scenario.controls import axis_over, known_control, own_names
+from unbloat.scenario.controls import axes_of, axis_over, known_control, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
 from unbloat.scenario.rtt import cases
@@ -266,6 +266,8 @@ class Planned:
     """A run of an experiment: a cell with its seed, and the key of its results."""
 
     cell: _core.Cell
+    axes: Mapping[str, str]
+    """The cell's axes with their labels, as results have them."""
     key: str
     stamp: str
     """That of the files that the key is a hash of."""
@@ -283,7 +285,7 @@ class Planned:
         run = store.record(self.key)
         if self.cell.own_controls:
             name_controls(run, own_names(self.cell))
-        return Record(dict(self.cell.axes), {**repeat, **run})
+        return Record(dict(self.axes), {**repeat, **run})
 
 
 def name_controls(run: dict[str, Any], names: Sequence[str | None]) -> None:
@@ -336,19 +338,20 @@ class Experiment:
         self._controls = identity.built_in_hashes()
         self._code = Code.now()
         cells = source.cells()
-        chosen = [cells[number] for number in picked(only, [dict(cell.axes) for cell in cells])]
+        axes = axes_of(cells)
+        chosen = picked(only, axes)
         if repeats is None:  # Of a sweep some cells may fail, and it says itself which.
-            for cell in chosen:
-                check(cell, manner.on)
+            for number in chosen:
+                check(cells[number], manner.on)
         where = manner.where()
-        for cell in chosen:
-            self._plan(cell, where)
+        for number in chosen:
+            self._plan(cells[number], axes[number], where)
 
-    def _plan(self, cell: _core.Cell, where: Sequence[str]) -> None:
+    def _plan(self, cell: _core.Cell, axes: Mapping[str, str], where: Sequence[str]) -> None:
         stamp = self._code.stamp_with(cell)  # Before the files are hashed, so that no change comes in between.
         self._controls |= identity.hashes(cell.sources(ALGORITHMS))
         for seeded, repeat in [(cell, None)] if self._repeats is None else repeats_of(cell, self._repeats):
-            self.runs.append(Planned(seeded, key_of(seeded, where, self._code.hash), stamp, repeat))
+            self.runs.append(Planned(seeded, axes, key_of(seeded, where, self._code.hash), stamp, repeat))
         self._doubts |= dict.fromkeys(cell.doubts)
 
     def run(

@@ -167,4 +167,4 @@ def refusals(tasks: Mapping[Task, Planned], on: str) -> dict[str, Error]:
 
 
 def _failure(run: Planned, on: str, kernel: str | None, reason: str) -> Failure:
-    return Failure(dict(run.cell.axes), run.repeat or 1, run.cell.seed, reason, run.cell.name, on, kernel)
+    return Failure(dict(run.axes), run.repeat or 1, run.cell.seed, reason, run.cell.name, on, kernel)

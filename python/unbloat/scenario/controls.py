@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from unbloat import _core
@@ -32,6 +34,31 @@ def named(written: str) -> str:
     """Shorten `folder/mine.bpf.c` to `mine`, and `mine.bpf.c#other` to `mine#other`."""
     path, mark, chosen = written.partition("#")
     return f"{PurePath(path).name.removesuffix(SUFFIX)}{mark}{chosen}"
+
+
+FILES = ("cc", "receiver", "classifier", "trace")
+"""Keys whose values may be files, by the last words of their names."""
+
+
+def axes_of(cells: Sequence[_core.Cell]) -> list[dict[str, str]]:
+    """Return the axes of a grid's cells with the labels that results have: files by their names, as `named` has them.
+
+    A label keeps its path where two labels of its axis have one name.
+    """
+    labels: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for axis, label in cell.axes:
+            labels.setdefault(axis, {})[label] = None
+    short = {axis: short_labels(axis, list(found)) for axis, found in labels.items()}
+    return [{axis: short[axis][label] for axis, label in cell.axes} for cell in cells]
+
+
+def short_labels(axis: str, labels: Sequence[str]) -> dict[str, str]:
+    """Return the short name of each label of an axis."""
+    _, dot, key = axis.rpartition(".")
+    names = {label: named(label) if dot and key in FILES else label for label in labels}
+    count = Counter(names.values())
+    return {label: name if count[name] == 1 else label for label, name in names.items()}
 
 
 def known_control(name: str) -> str:
