@@ -20,7 +20,7 @@ UNBLOAT = [sys.executable, "-m", "unbloat"]
 
 HIDE_THE_MACHINE = """
 while umount -l /sys/fs/bpf 2>/dev/null; do :; done
-mkdir -p /var/lib/unbloat && mount -t tmpfs none /var/lib/unbloat
+mount -t tmpfs none /var/lib
 mkdir -p /etc/systemd/system && mount -t tmpfs none /etc/systemd/system && mount -t tmpfs none /run
 echo ready
 exec cat

@@ -337,7 +337,7 @@ WRONG = {
     ),
     "a name too long": (
         ["load", "reno", "--as", "sixteen_letters_"],
-        '"sixteen_letters_" is no name for a congestion control: the kernel allows 1 to 15 characters',
+        '"sixteen_letters_" cannot name a congestion control: a name has 1 to 15 characters, which are ASCII letters',
     ),
     "a name that is taken": (["load", "reno", "--as", "reno"], 'the kernel has a congestion control "reno" already'),
     "not loaded": (["unload", "never_heard_of"], "there is no congestion control never_heard_of; `unbloat load` has"),

@@ -14,6 +14,7 @@ __all__ = [
     "__version__",
     "classifiers",
     "clean",
+    "control_name",
     "duration_ns",
     "end_with",
     "kernel_attach",
@@ -158,6 +159,9 @@ def resolved(json: str) -> Cell:
 
 def clean() -> str:
     """Remove what killed runs left in the kernel; list it as JSON, in words."""
+
+def control_name(name: str) -> str:
+    """Return a name that a congestion control may have in the kernel; raises `InputError` for any other."""
 
 def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""

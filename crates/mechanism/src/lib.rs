@@ -18,6 +18,7 @@ mod sock_members;
 
 pub use bind::classifier::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
 pub use bind::control::Control;
+pub use bind::control_name::ControlName;
 pub use bind::device_object::{ClassifierScope, DeviceObject, Scope, WindowScope};
 pub use bind::fault::Fault;
 pub use bind::kernel_object::KernelObject;

@@ -2,6 +2,7 @@
 
 use crate::bind::classifier::{self, Classifier};
 use crate::bind::control::Control;
+use crate::bind::control_name::ControlName;
 use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
 use crate::bind::opened::{Function, Opened};
@@ -307,10 +308,10 @@ impl Library {
             Some(name) => name.to_string(),
             None => own.expect("chosen among its symbols").map_err(about)?,
         };
-        operations::check_name(&name).map_err(Error::new)?;
+        let name = ControlName::new(&name).map_err(Error::new)?;
         let settings = settings(&built, control)?;
         let mut bytes = built.image.clone();
-        kernel_object::patch(&mut bytes, &built.object, &operations, &name, &settings);
+        kernel_object::patch(&mut bytes, &built.object, &operations, name.as_str(), &settings);
         Ok(KernelObject {
             bytes,
             name,

@@ -1,7 +1,7 @@
 //! Congestion controls, window controllers and classifiers in the running kernel.
 
 use crate::errors::{InputError, RunError, input_error};
-use mechanism::Library;
+use mechanism::{ControlName, Library};
 use pyo3::prelude::*;
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use scenario::units::Rate;
@@ -9,6 +9,12 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use testbed::kernel::{self, Group, Target};
+
+/// Gives a name back under which the kernel registers a congestion control, and which leads nowhere as part of a path.
+#[pyfunction]
+pub fn control_name(name: &str) -> PyResult<String> {
+    ControlName::new(name).map(String::from).map_err(input_error)
+}
 
 /// Loads a congestion control to stay; gives what was loaded as JSON.
 #[pyfunction]

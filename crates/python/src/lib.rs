@@ -21,7 +21,7 @@ mod _core {
 
     #[pymodule_export]
     use super::kernel::{
-        clean, kernel_attach, kernel_classifier_status, kernel_detach, kernel_doctor, kernel_load,
+        clean, control_name, kernel_attach, kernel_classifier_status, kernel_detach, kernel_doctor, kernel_load,
         kernel_load_classifier, kernel_load_window, kernel_status, kernel_unload, kernel_unload_classifier,
         kernel_unload_window, kernel_window_status,
     };

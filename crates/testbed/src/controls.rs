@@ -86,7 +86,7 @@ fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupCont
         }
     };
     let loaded = kernel::load_for_run(library, cc, &private_name(), seed)?;
-    let (name, needs_ecn) = (loaded.kernel_name.clone(), loaded.needs_ecn);
+    let (name, needs_ecn) = (loaded.kernel_name.to_string(), loaded.needs_ecn);
     Ok(GroupControl { name, listed, needs_ecn, loaded: Some(loaded), receiver: None })
 }
 

@@ -291,13 +291,13 @@ def unload_command(
         answer = _core.kernel_unload(name, drain=drain)
     except InputError:
         # A control that failed to load at boot still has its unit.
-        unit = None if keep_unit else systemd.remove(name)
+        unit = None if keep_unit else systemd.remove_control(name)
         if not unit:
             raise
         say_json({"name": name, "unit": str(unit)}) if as_json else say(f"{name} was not loaded; removed {unit}")
         return
     unloaded = json.loads(answer)
-    unit = None if keep_unit else systemd.remove(name)
+    unit = None if keep_unit else systemd.remove_control(name)
     if as_json:
         say_json({**unloaded, "unit": str(unit) if unit else None})
     else:

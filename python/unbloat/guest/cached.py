@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unbloat._core import RunError
+from unbloat.system.removal import remove_from
 
 ASIDE = ".new-"
 ABANDONED_S = 3600
@@ -48,7 +48,7 @@ def forget_abandoned(parent: Path) -> None:
     """Remove what processes have left that were killed at work."""
     for folder in parent.glob(f"{ASIDE}*"):
         if time.time() - last_use(folder) > ABANDONED_S:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_from(parent, folder.name)
 
 
 def last_use(folder: Path) -> float:

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import json
 import os
-import shutil
 import sys
 import zlib
 from collections.abc import Callable, Sequence
@@ -26,6 +25,7 @@ from unbloat.scenario.identity import code_hash, hash_files
 from unbloat.scenario.portable import located
 from unbloat.scenario.recording import Columns, Recording
 from unbloat.system.paths import cache_folder
+from unbloat.system.removal import remove_from
 
 KEPT = 4
 """How many guests stay in the cache, those that were used last."""
@@ -91,7 +91,7 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
     guests = cache_folder() / "guests"
     guest = Guest(guests / identity(kernel))
     if not guest.is_whole():
-        shutil.rmtree(guest.folder, ignore_errors=True)  # A damaged one would not come up, or worse, would.
+        remove_from(guests, guest.folder.name)  # A damaged one would not come up, or worse, would.
         make(kernel, guest, lambda: say(f"boots a guest with Linux {kernel.release}, once for this version of unbloat"))
     guest.use()
     forget_old(guests)
@@ -129,7 +129,7 @@ def forget_old(guests: Path) -> None:
     """Remove the guests that were not used for longest."""
     finished = [path for path in guests.iterdir() if not path.name.startswith(ASIDE)]
     for folder in sorted(finished, key=last_use)[:-KEPT]:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_from(guests, folder.name)
 
 
 def run(guest: Guest, cell: _core.Cell, recording: Recording, progress: Callable[[float], None]) -> Outcome:

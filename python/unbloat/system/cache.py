@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unbloat.system.paths import cache_folder
+from unbloat.system.removal import remove_from
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,7 @@ class Thing:
 
     def remove(self) -> None:
         """Remove it; another process may have done so."""
-        if self.path.is_dir():
-            shutil.rmtree(self.path, ignore_errors=True)
-        else:
-            self.path.unlink(missing_ok=True)
+        remove_from(self.path.parent, self.path.name)
 
 
 def things(kind: Kind) -> list[Thing]:

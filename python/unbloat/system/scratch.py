@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
 import weakref
 from pathlib import Path
+
+from unbloat.system.removal import remove_from
 
 PREFIX = "unbloat-run-"
 
@@ -69,5 +70,5 @@ def _locked(folder: Path) -> int | None:
 
 def _remove(folder: Path, lock: int) -> None:
     """Remove a folder that we hold, and unlock it."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_from(folder.parent, folder.name)
     os.close(lock)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from unbloat._core import InputError, RunError
+from unbloat._core import InputError, RunError, control_name
 from unbloat.system.paths import DATA
+from unbloat.system.removal import remove_from
 
 UNITS = Path("/etc/systemd/system")
 RUNNING = Path("/run/systemd/system")
@@ -69,6 +70,33 @@ class Unit(NamedTuple):
 
 
 @dataclass(frozen=True)
+class UnitName:
+    """What a unit and the copies of its sources are called: one component of a path, whatever was asked for."""
+
+    text: str
+
+    @classmethod
+    def of_control(cls, name: str) -> UnitName:
+        """Name the unit of a congestion control; raises `InputError` if no control can have this name."""
+        return cls(control_name(name))
+
+    @classmethod
+    def at_device(cls, kind: Kind, device: str) -> UnitName:
+        """Name the unit of a device's mechanism; it has one of each kind at most. No control's name has a "-"."""
+        return cls(f"{kind}-{escaped(device)}")
+
+    @property
+    def path(self) -> Path:
+        """Where the unit is."""
+        return UNITS / f"unbloat-{self.text}.service"
+
+    @property
+    def sources(self) -> Path:
+        """Where the copies are."""
+        return SOURCES / self.text
+
+
+@dataclass(frozen=True)
 class AtBoot:
     """What a unit will run: this program, and a congestion control that comes along or is the user's own."""
 
@@ -112,44 +140,39 @@ def changeable(path: Path) -> Path | None:
 
 def install(at_boot: AtBoot, name: str, parameters: Sequence[tuple[str, str]], default: bool) -> Unit:
     """Write the unit that loads a control as `name`, and enable it if systemd runs."""
-    path = unit_path(name)
-    start = [*at_boot.program, "load", keep_sources(at_boot, name), "--as", name]
+    unit = UnitName.of_control(name)
+    start = [*at_boot.program, "load", keep_sources(at_boot, unit), "--as", name]
     for key, value in parameters:
         start += ["--param", f"{key}={value}"]
     start += ["--default"] if default else []
     stop = [*at_boot.program, "unload", name, "--drain", "--keep-unit"]
-    return written(path, TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))
+    return written(unit.path, TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))
 
 
 def install_at_device(at_boot: AtBoot, kind: Kind, device: str, options: Sequence[str]) -> Unit:
     """Write the unit that loads a mechanism when a device comes, and enable it if systemd runs."""
-    name = at_device(kind, device)
-    source = keep_sources(at_boot, name)
+    unit = UnitName.at_device(kind, device)
+    source = keep_sources(at_boot, unit)
     text = AT_DEVICE.format(
         what=description_at(kind, device, at_boot.control),
         device_unit=f"sys-subsystem-net-devices-{escaped(device)}.device",
         start=command_line([*at_boot.program, "load", source, "--dev", device, *options]),
         stop=command_line([*at_boot.program, "unload", source, "--dev", device, "--keep-unit"]),
     )
-    return written(unit_path(name), text)
+    return written(unit.path, text)
 
 
 def remove_at_device(kind: Kind, device: str, source: str) -> Path | None:
     """Remove the unit of a device's mechanism as `remove` does, if it is the one of this name or file."""
-    path = unit_path(at_device(kind, device))
-    if not path.exists() or f"={description_at(kind, device, source)}\n" not in path.read_text():
+    unit = UnitName.at_device(kind, device)
+    if not unit.path.exists() or f"={description_at(kind, device, source)}\n" not in unit.path.read_text():
         return None
-    return remove(at_device(kind, device))
+    return remove(unit)
 
 
 def description_at(kind: Kind, device: str, source: str) -> str:
     """Say what a unit is for; a file goes by its name, as its copy does."""
     return f"{WHAT[kind]} at {escaped(device)}: {Path(source).name} (unbloat)"
-
-
-def at_device(kind: Kind, device: str) -> str:
-    """Name the unit of a device's mechanism; it has one of each kind at most."""
-    return f"{kind}-{escaped(device)}"
 
 
 def escaped(device: str) -> str:
@@ -168,12 +191,12 @@ def written(path: Path, text: str) -> Unit:
     return Unit(path, f"wrote and enabled {path}")
 
 
-def keep_sources(at_boot: AtBoot, name: str) -> str:
+def keep_sources(at_boot: AtBoot, unit: UnitName) -> str:
     """Copy a user's own control to where root alone can change it; return what the unit loads."""
     if not at_boot.sources:
         return at_boot.control
-    folder = SOURCES / name
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = unit.sources
+    remove_from(SOURCES, folder.name)
     for source in at_boot.sources:
         copy = folder / source.relative_to(source.anchor)
         copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -183,21 +206,25 @@ def keep_sources(at_boot: AtBoot, name: str) -> str:
     return f"{folder / main.relative_to(main.anchor)}{hash_sign}{which}"
 
 
-def remove(name: str) -> Path | None:
-    """Disable and remove the unit of `name`, and the copy of its control; return the unit's path if there was one."""
-    path = unit_path(name)
+def remove_control(name: str) -> Path | None:
+    """Remove the unit of a control as `remove` does; there is none for what cannot be the name of a control."""
+    try:
+        unit = UnitName.of_control(name)
+    except InputError:
+        return None
+    return remove(unit)
+
+
+def remove(unit: UnitName) -> Path | None:
+    """Disable and remove a unit, and the copies of its sources; return the unit's path if there was one."""
+    path = unit.path
     if not path.exists():
         return None
     if RUNNING.is_dir():
         systemctl("disable", path.name)
     path.unlink()
-    shutil.rmtree(SOURCES / name, ignore_errors=True)
+    remove_from(SOURCES, unit.sources.name)
     return path
-
-
-def unit_path(name: str) -> Path:
-    """Where the unit of a control is."""
-    return UNITS / f"unbloat-{name}.service"
 
 
 def command_line(words: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 //! A congestion control as the running kernel takes it: an eBPF object with its name and its parameters set.
 
+use crate::bind::control_name::ControlName;
 use crate::bind::ops::{CongestionOps, NAME_LENGTH};
 use crate::bind::parameter::Setting;
 use crate::build::object_file::Object;
@@ -19,7 +20,7 @@ pub struct KernelObject {
     /// The ELF file for libbpf, with the name and the parameters in it.
     pub bytes: Vec<u8>,
     /// What it registers under.
-    pub name: String,
+    pub name: ControlName,
     /// The variable that holds its operations, which the loader knows as a map of that name.
     pub variable: String,
     /// The built-in's name, or the path of the file that it was written in.

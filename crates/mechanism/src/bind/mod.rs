@@ -2,6 +2,7 @@
 
 pub(crate) mod classifier;
 pub(crate) mod control;
+pub(crate) mod control_name;
 pub(crate) mod device_object;
 pub(crate) mod fault;
 pub(crate) mod kernel_object;

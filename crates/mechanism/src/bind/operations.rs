@@ -1,5 +1,6 @@
 //! Which `struct tcp_congestion_ops` of a file to take, and whether the kernel would take it.
 
+use crate::bind::control_name::{ControlName, RULE};
 use crate::bind::ops::{CongestionOps, NAME_LENGTH};
 use crate::build::object_file::{Object, Symbol};
 use std::mem::{offset_of, size_of};
@@ -64,7 +65,8 @@ fn refuse_licence(image: &[u8], object: &Object) -> Result<(), String> {
 
 fn refusal(image: &[u8], object: &Object, symbol: &Symbol) -> Option<String> {
     let name = match name_of(image, symbol) {
-        Ok(name) => name,
+        Ok(name) if ControlName::new(&name).is_ok() => name,
+        Ok(name) => return Some(format!("has a congestion control with the name {name:?}: {RULE}")),
         Err(reason) => return Some(reason),
     };
     let has = |member: usize| object.is_set(symbol.address + member as u64);
@@ -84,22 +86,6 @@ fn refusal(image: &[u8], object: &Object, symbol: &Symbol) -> Option<String> {
         return lacks("cong_avoid or cong_control");
     }
     None
-}
-
-/// Can a control register under this name? Else why not.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    if name.is_empty() || name.len() >= NAME_LENGTH {
-        return Err(format!(
-            "\"{name}\" is no name for a congestion control: the kernel allows 1 to {} characters",
-            NAME_LENGTH - 1
-        ));
-    }
-    match name.chars().find(|c| !c.is_ascii_alphanumeric() && !"_-.".contains(*c)) {
-        Some(c) => Err(format!(
-            "\"{name}\" is no name for a congestion control: {c:?} is none of letters, digits, \"_\", \"-\" and \".\""
-        )),
-        None => Ok(()),
-    }
 }
 
 /// The name in the operations.

@@ -6,7 +6,7 @@ use super::rights;
 use super::types::{Types, override_path};
 use super::version::running_version;
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
-use mechanism::{KernelObject, Library};
+use mechanism::{ControlName, KernelObject, Library};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::model::CongestionControl;
 use std::ffi::{CString, OsString};
@@ -21,7 +21,7 @@ const WITH_ACK: (u32, u32) = (6, 10);
 /// they close.
 pub struct Loaded {
     /// What `setsockopt(TCP_CONGESTION)` calls it.
-    pub kernel_name: String,
+    pub kernel_name: ControlName,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
     /// It works on connections with ECN only.
@@ -82,7 +82,7 @@ pub(crate) fn load_for_run(
 fn register(mut object: KernelObject) -> Result<Loaded, Error> {
     let types = Types::read()?;
     object.set_cong_control_arguments(types.cong_control_arguments);
-    refuse_taken(&object.name)?;
+    refuse_taken(object.name.as_str())?;
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explained(&object.source, &error, said))?;
     let link = attach(&mut loaded, &object)?;
@@ -142,7 +142,7 @@ pub(super) fn opened(name: &str, bytes: &[u8]) -> libbpf_rs::Result<OpenObject> 
 
 /// The same of a control, whose operations are to be registered.
 fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
-    let mut open = opened(&object.name, &object.bytes)?;
+    let mut open = opened(object.name.as_str(), &object.bytes)?;
     for mut map in open.maps_mut() {
         if map.map_type() != libbpf_rs::MapType::StructOps {
             continue;
@@ -160,7 +160,7 @@ fn attach(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
     let mut map =
         loaded.maps_mut().find(|map| map.name() == object.variable.as_str()).expect("it was there when it was opened");
     map.attach_struct_ops().map_err(|error| match error.kind() {
-        libbpf_rs::ErrorKind::AlreadyExists => taken(&object.name),
+        libbpf_rs::ErrorKind::AlreadyExists => taken(object.name.as_str()),
         _ => Error::machine(format!("the kernel does not register {} as \"{}\": {error}", object.source, object.name)),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::loader::{self, Loaded};
-use mechanism::Library;
+use mechanism::{ControlName, Library};
 use scenario::model::CongestionControl;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
@@ -23,7 +23,7 @@ const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Note {
     /// What `setsockopt(TCP_CONGESTION)` calls it.
-    pub name: String,
+    pub name: ControlName,
     /// The built-in's name, or the path of its file.
     pub source: String,
     /// Each parameter with its value, as a scenario writes it.
@@ -68,7 +68,7 @@ fn finish(note: &mut Note, make_default: bool) -> Result<(), Error> {
         note.default_before = Some(default());
     }
     write_note(note)?;
-    if make_default { set_default(&note.name) } else { Ok(()) }
+    if make_default { set_default(note.name.as_str()) } else { Ok(()) }
 }
 
 fn pin(loaded: &mut Loaded, path: &Path) -> Result<(), Error> {
@@ -78,31 +78,31 @@ fn pin(loaded: &mut Loaded, path: &Path) -> Result<(), Error> {
 }
 
 /// Where a control of this name is pinned.
-pub(crate) fn pin_path(name: &str) -> PathBuf {
+pub(crate) fn pin_path(name: &ControlName) -> PathBuf {
     Path::new(PINS).join(file_name(name))
 }
 
 /// A control's name as the BPF file system takes it, which refuses dots: each stands there as a sign that no name of a
 /// control has.
-fn file_name(control: &str) -> String {
-    control.replace('.', DOT)
+fn file_name(control: &ControlName) -> String {
+    control.as_str().replace('.', DOT)
 }
 
-/// The control whose pin has this name.
-fn control_of(file_name: &str) -> String {
-    file_name.replace(DOT, ".")
+/// The control whose pin has this name; none for what somebody else has put there.
+fn control_of(file_name: &str) -> Option<ControlName> {
+    ControlName::new(&file_name.replace(DOT, ".")).ok()
 }
 
 /// The names of what is pinned, sorted.
-pub(crate) fn pinned() -> Vec<String> {
+pub(crate) fn pinned() -> Vec<ControlName> {
     let entries = std::fs::read_dir(PINS).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|entry| control_of(&entry.file_name().to_string_lossy())).collect();
+    let mut names: Vec<_> = entries.filter_map(|entry| control_of(&entry.file_name().to_string_lossy())).collect();
     names.sort();
     names
 }
 
 /// Takes a control's pin and note away, and the folders with the last.
-pub(crate) fn remove(name: &str) -> Result<(), Error> {
+pub(crate) fn remove(name: &ControlName) -> Result<(), Error> {
     let path = pin_path(name);
     std::fs::remove_file(&path).map_err(|e| Error::machine(format!("{} cannot be removed: {e}", path.display())))?;
     // The note may never have been written, and the folders may hold others.
@@ -112,12 +112,12 @@ pub(crate) fn remove(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn note_path(name: &str) -> PathBuf {
+fn note_path(name: &ControlName) -> PathBuf {
     Path::new(NOTES).join(format!("{name}.json"))
 }
 
 /// What is remembered of a control, if it was loaded by [`load_pinned`].
-pub(crate) fn note(name: &str) -> Option<Note> {
+pub(crate) fn note(name: &ControlName) -> Option<Note> {
     serde_json::from_slice(&std::fs::read(note_path(name)).ok()?).ok()
 }
 
@@ -132,9 +132,9 @@ fn write_note(note: &Note) -> Result<(), Error> {
 }
 
 /// Has every control that would give its place as the default back to `gone` give it back to what came before that.
-pub(crate) fn skip_default(gone: &str, before: Option<&str>) -> Result<(), Error> {
-    for mut note in pinned().iter().filter_map(|name| note(name)) {
-        if note.default_before.as_deref() == Some(gone) {
+pub(crate) fn skip_default(gone: &ControlName, before: Option<&str>) -> Result<(), Error> {
+    for mut note in pinned().iter().filter_map(note) {
+        if note.default_before.as_deref() == Some(gone.as_str()) {
             note.default_before = before.map(str::to_string);
             write_note(&note)?;
         }

@@ -106,8 +106,9 @@ fn not_in_bpf(name: &str, attached: &[Attachment]) -> ControlStatus {
 
 fn describe(control: &Registered, callbacks: Vec<Calls>, attached: &[Attachment]) -> ControlStatus {
     let is_default = control.is_offered && default() == control.name;
-    let is_pinned = control.is_offered && pinned().contains(&control.name);
-    let note = pins::note(&control.name).filter(|_| is_pinned);
+    let pin = pinned().into_iter().find(|name| control.is_offered && name.as_str() == control.name);
+    let is_pinned = pin.is_some();
+    let note = pin.as_ref().and_then(pins::note);
     ControlStatus {
         name: control.name.clone(),
         held_by: match (control.is_offered, is_pinned) {

@@ -8,6 +8,7 @@ use super::registry::registered;
 use super::rights;
 use super::types::Types;
 use libbpf_rs::{MapCore, MapHandle};
+use mechanism::ControlName;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -37,7 +38,7 @@ pub struct Unloaded {
 /// # Errors
 /// If there is no such control, it is in use, or this process may not.
 pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
-    refuse_unknown(name)?;
+    let pin = &known(name)?;
     rights::require("unloading a congestion control")?;
     let types = Types::read()?;
     let is_default = default() == name;
@@ -49,14 +50,14 @@ pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
             sockets(users)
         )));
     }
-    let before = pins::note(name).and_then(|note| note.default_before);
+    let before = pins::note(pin).and_then(|note| note.default_before);
     let default_now = if is_default { Some(restore_default(before.clone())?) } else { None };
     let cgroups = cgroup::detach_all(name);
     if !types.has_links {
-        unregister_map(name)?;
+        unregister_map(pin)?;
     }
-    pins::remove(name)?;
-    pins::skip_default(name, before.as_deref())?;
+    pins::remove(pin)?;
+    pins::skip_default(pin, before.as_deref())?;
     wait_until_gone(name)?;
     Ok(Unloaded {
         name: name.to_string(),
@@ -71,15 +72,17 @@ fn sockets(count: u32) -> String {
     if count == 1 { "1 socket".into() } else { format!("{count} sockets") }
 }
 
-fn refuse_unknown(name: &str) -> Result<(), Error> {
+/// The pinned control of this name.
+fn known(name: &str) -> Result<ControlName, Error> {
     let pinned = pinned();
-    if pinned.iter().any(|known| known == name) {
-        return Ok(());
+    if let Some(known) = pinned.iter().find(|known| known.as_str() == name) {
+        return Ok(known.clone());
     }
     let loaded = if pinned.is_empty() {
         "`unbloat load` has loaded nothing".to_string()
     } else {
-        format!("`unbloat load` has loaded {}", pinned.join(", "))
+        let names: Vec<_> = pinned.iter().map(ControlName::as_str).collect();
+        format!("`unbloat load` has loaded {}", names.join(", "))
     };
     Err(Error::input(if available().iter().any(|known| known == name) {
         format!("{name} is the kernel's own or held by another process; {loaded}")
@@ -110,7 +113,7 @@ fn restore_default(before: Option<String>) -> Result<String, Error> {
 }
 
 /// Before Linux 6.4 the map is the registration, and its one element is deleted.
-fn unregister_map(name: &str) -> Result<(), Error> {
+fn unregister_map(name: &ControlName) -> Result<(), Error> {
     let path = pin_path(name);
     let map = MapHandle::from_pinned_path(&path).map_err(|e| Error::machine(format!("{}: {e}", path.display())))?;
     map.delete(&0_u32.to_ne_bytes()).map_err(|e| Error::machine(format!("the kernel does not unregister {name}: {e}")))
