@@ -79,7 +79,7 @@ def test_what_is_no_result_is_a_sentence(tmp_path: Path, content: bytes) -> None
     tables.mkdir()
     for name in ("runs", "flows", "links"):
         (tables / f"{name}.parquet").write_bytes(content)
-    with pytest.raises(ub.InputError, match="is not a file that `unbloat run` wrote"):
+    with pytest.raises(ub.InputError, match=r"runs\.parquet: is no Parquet file, or a damaged one: "):
         files.read(tables)
 
 

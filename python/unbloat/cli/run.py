@@ -115,11 +115,13 @@ def command(
         recorded = series or bool(output or figure)
         arguments = given.arguments(scenario)
         results = run(scenario, **arguments, series=recorded, pcap=pcap, pcap_links=pcap_links, live=live)
-        write(results, output, figure, panels)
-    if pcap:
-        for number in range(len(results)):
-            tell(f"wrote {numbered(pcap, number, len(results))}")
-    say_json(results.as_dict()) if as_json else say(text_of(results, shown))
+        try:
+            write(results, output, figure, panels)
+            if pcap:
+                for number in range(len(results)):
+                    tell(f"wrote {numbered(pcap, number, len(results))}")
+        finally:  # Also where a file cannot be written.
+            say_json(results.as_dict()) if as_json else say(text_of(results, shown))
 
 
 def check_figure(figure: Path | None, panels: list[str]) -> None:

@@ -75,8 +75,10 @@ def command(
     room_within(output)
     with keeping_runs(given.cache):
         swept = sweep(scenario, **given.arguments(scenario), repeat=repeat, dask=dask)
-        if output:
-            swept.save(output)
-            tell(f"wrote {output}")
-    say_json(swept.as_dict()) if as_json else say(text_of(swept, shown or None))
+        try:
+            if output:
+                swept.save(output)
+                tell(f"wrote {output}")
+        finally:  # Also where a file cannot be written.
+            say_json(swept.as_dict()) if as_json else say(text_of(swept, shown or None))
     return FAILED if swept.failures else None

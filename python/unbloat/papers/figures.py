@@ -25,7 +25,7 @@ from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.report.figures.units import suit, suit_together
 from unbloat.results.statistics import Estimate, estimate
-from unbloat.system.output import room_within, writing
+from unbloat.system.output import room_within, whole
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list
 
 def _saved(canvas: Canvas, file: Path) -> Path:
     """Write a figure; without the date, and the name of what drew it, the same numbers make the same bytes."""
-    with writing(file):
-        canvas.savefig(file, metadata={"Date": None, "Creator": None})
+    with whole(file) as draft:
+        canvas.savefig(draft, format=file.suffix[1:], metadata={"Date": None, "Creator": None})
     return file
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 FORMAT = 1
 """Of the metadata, for readers of a later version."""
+
+JSON_TYPES: dict[str, Any] = {"str": str, "int | None": int | None, "Mapping": dict, "Sequence": list}
+"""What JSON makes of the fields' types."""
 
 
 @dataclass(frozen=True)
@@ -53,5 +57,9 @@ class About:
         data = json.loads(text)
         if not isinstance(data, dict):
             raise ValueError("the metadata is not an object")
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in data.items() if name in known})
+        known = {each.name: each.type for each in fields(cls)}
+        own = {name: value for name, value in data.items() if name in known}
+        wrong = [name for name, value in own.items() if not isinstance(value, JSON_TYPES[known[name].split("[")[0]])]
+        if wrong:
+            raise ValueError(f"in the metadata, something else stands at {wrong[0]}")
+        return cls(**own)

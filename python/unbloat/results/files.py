@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
+from unbloat.results import sets
 from unbloat.results.about import About
 from unbloat.results.axes import column_of, is_of_axis
 from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.repeats import content
-from unbloat.system.output import room_within, writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,24 +52,15 @@ class Saved:
 
 
 def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]:
-    """Write each as a Parquet file of its name, and remove what an earlier set has left; return the paths.
+    """Write each as a Parquet file of its name in place of an earlier set; return the paths.
 
-    Raises `RunError` if the folder cannot be made or written to.
+    Raises `InputError` if the folder cannot be made or written to.
     """
-    import pyarrow.parquet
-
-    room_within(folder)
-    for name in TABLES:
-        if name not in tables:
-            (folder / f"{name}.parquet").unlink(missing_ok=True)
-    files = [folder / f"{name}.parquet" for name in tables]
-    for file, (name, table) in zip(files, tables.items(), strict=True):
-        with writing(file):
-            pyarrow.parquet.write_table(_arrow(name, table, about), file)
-    return files
+    identity = secrets.token_hex(16)
+    return sets.put(folder, TABLES, {name: _arrow(name, table, about, identity) for name, table in tables.items()})
 
 
-def _arrow(name: str, table: Table, about: About) -> pa.Table:
+def _arrow(name: str, table: Table, about: About, identity: str) -> pa.Table:
     """Convert a table to Arrow, with the meaning of each column in its metadata."""
     import pyarrow
 
@@ -76,7 +69,8 @@ def _arrow(name: str, table: Table, about: About) -> pa.Table:
     for column, values in more.items():
         whole = whole.append_column(column, pyarrow.array(values, _type(column, values)))
     schema = pyarrow.schema([each.with_metadata(_meaning(name, each.name)) for each in whole.schema])
-    return pyarrow.Table.from_arrays(whole.columns, schema=schema.with_metadata({KEY: about.json().encode()}))
+    metadata = {KEY: about.json().encode(), sets.IDENTITY: identity.encode()}
+    return pyarrow.Table.from_arrays(whole.columns, schema=schema.with_metadata(metadata))
 
 
 def _type(column: str, values: Sequence[Any]) -> pa.DataType | None:
@@ -110,18 +104,18 @@ def load(path: Path) -> Saved:
         raise InputError(f"{path}: there is no such file or folder")
     if not path.is_dir():
         return _read_file(path)
-    files = [*path.rglob(f"{RUNS}.parquet"), *filter(_holds_runs, path.rglob("*.json"))]
+    files = [*sets.found(path, RUNS), *filter(_holds_runs, path.rglob("*.json"))]
     if not files:
         raise InputError(f"{path}: holds no results; `unbloat run FILE -o {path}` writes them there")
-    sets = [_read_file(file) for file in sorted(files)]
-    return (
-        sets[0] if len(sets) == 1 else Saved(_once([run for each in sets for run in each.outcomes]), _first(sets), None)
-    )
+    found = [_read_file(file) for file in sorted(files)]
+    if len(found) == 1:
+        return found[0]
+    return Saved(_once([run for each in found for run in each.outcomes]), _first(found), None)
 
 
-def _first(sets: Sequence[Saved]) -> About:
+def _first(found: Sequence[Saved]) -> About:
     """Return how the first set that says so was made."""
-    return next((each.about for each in sets if each.about != About()), About())
+    return next((each.about for each in found if each.about != About()), About())
 
 
 def _once(outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -152,12 +146,19 @@ def _holds_runs(file: Path) -> bool:
 
 
 def _read_file(file: Path) -> Saved:
-    try:
+    with _sentence(file):
         if file.suffix == ".parquet":
             return _read_tables(file.parent)
         data = json.loads(file.read_text(encoding="utf-8"))
         failed = [Failure(**run) for run in data.get("failed", [])]
         return Saved([*(_record(run) for run in data["runs"]), *failed], About(), None)
+
+
+@contextmanager
+def _sentence(file: Path) -> Iterator[None]:
+    """Raise `InputError`, which names the file, for what reading something else than results raises."""
+    try:
+        yield
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
         written = "a file that `unbloat run` wrote with -o or printed with --json"
         raise InputError(f"{file}: is not {written}: {_why(error)}") from None
@@ -178,26 +179,38 @@ def _why(error: Exception) -> str:
 
 def _read_tables(folder: Path) -> Saved:
     """Put the runs together again from the tables of `write`."""
-    import pyarrow.parquet
+    there = sets.opened(folder, TABLES)
+    if RUNS not in there:
+        raise InputError(f"{folder}: has no {RUNS}.parquet, with which a set of results begins")
+    with _sentence(there[RUNS].file):
+        runs = there[RUNS].read()
+        if KEY not in (runs.schema.metadata or {}):
+            raise ValueError("it does not say what was run: perhaps an older version wrote it")
+        about = About.of_json(runs.schema.metadata[KEY])
+    parts = {}
+    for part in PARTS:
+        if part in there:
+            with _sentence(there[part].file):
+                parts[part] = _by_run(there[part].read(), about.axes)
+        elif part != "nodes":  # Which are there only if there is a mesh.
+            raise InputError(f"{folder}: has no {part}.parquet, which is a part of every set of results")
+    with _sentence(there[RUNS].file):
+        outcomes = [_outcome(row, about.axes, parts) for row in runs.to_pylist()]
+    has_series = all(name in there for name in SERIES.values())
+    return Saved(outcomes, about, (lambda kind: _series(there, kind, len(outcomes))) if has_series else None)
 
-    # `read_table` would load pandas, which takes longer than the reading.
-    runs = pyarrow.parquet.ParquetFile(folder / f"{RUNS}.parquet").read()
-    if KEY not in (runs.schema.metadata or {}):
-        raise ValueError("it does not say what was run: perhaps an older version wrote it")
-    about = About.of_json(runs.schema.metadata[KEY])
-    # Nodes are there only if there is a mesh.
-    files = {part: folder / f"{part}.parquet" for part in PARTS}
-    there = {part: file for part, file in files.items() if part != "nodes" or file.exists()}
-    parts = {part: _by_run(pyarrow.parquet.ParquetFile(file).read(), about.axes) for part, file in there.items()}
-    outcomes = [_outcome(row, about.axes, parts) for row in runs.to_pylist()]
-    has_series = all((folder / f"{name}.parquet").exists() for name in SERIES.values())
-    return Saved(outcomes, about, (lambda kind: _series(folder, kind)) if has_series else None)
 
+def _series(there: Mapping[str, sets.Table], kind: str, runs: int) -> pd.DataFrame:
+    """Read time series; raises `InputError` if they are not those of so many runs."""
+    from pandas.api.types import is_numeric_dtype
 
-def _series(folder: Path, kind: str) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.read_parquet(folder / f"{SERIES[kind]}.parquet")
+    name = SERIES[kind]
+    frame = there[name].frame()
+    with _sentence(there[name].file):
+        for column in ("run", *(each.name for each in COLUMNS[name])):
+            _require(column in frame and (column == "link" or is_numeric_dtype(frame[column])), column)
+        _require(bool(frame["run"].isin(range(runs)).all()), "run")
+    return frame
 
 
 def _outcome(row: dict[str, Any], axes: Sequence[str], parts: Mapping[str, Mapping[int, list[Any]]]) -> Outcome:

@@ -8,8 +8,8 @@ import os
 import platform
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -37,7 +37,7 @@ from unbloat.scenario.recording import Recording
 from unbloat.scenario.rtt import cases
 from unbloat.scenario.source import Source, as_toml, source_of
 from unbloat.system import compiler_warnings, processors
-from unbloat.system.output import room_for
+from unbloat.system.output import Drafts, room_for, writing
 from unbloat.system.paths import ALGORITHMS, cache_folder
 
 log = logging.getLogger(__name__)
@@ -411,13 +411,15 @@ class Experiment:
         for run in tasks.values():
             refuse(run.cell, self.manner.on)
         guest = self.manner.guest()
-        cells = {task: run.cell for task, run in tasks.items()}
-        place = {task: number for number, task in enumerate(tasks)}
-        watching = Watching(list(cells.values()), self.manner.on) if self.manner.live else None
-        durations = [cell.duration_s for cell in cells.values()]
-        with closing(watching or self.manner.shown(durations)) as bar:
+        watching = Watching([run.cell for run in tasks.values()], self.manner.on) if self.manner.live else None
+        durations = [run.cell.duration_s for run in tasks.values()]
+        with closing(watching or self.manner.shown(durations)) as bar, packet_drafts(tasks) as (drafted, publish):
+            cells = {task: run.cell for task, run in drafted.items()}
+            place = {task: number for number, task in enumerate(drafted)}
 
             def update(task: Task, share: float) -> None:
+                if share == 1:
+                    publish(task)
                 bar.update(place[task], share)
 
             def failed(task: Task, error: Error) -> None:
@@ -486,6 +488,34 @@ class Experiment:
     def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
         """Return the step of the series, ns; a real run always records one, because it cannot be had later."""
         return series_step(cell, series or self.manner.on != "simulator", self.manner.on)
+
+
+@contextmanager
+def packet_drafts(tasks: Mapping[Task, Planned]) -> Iterator[tuple[dict[Task, Planned], Callable[[Task], None]]]:
+    """Have the packets of tasks written to drafts; yield the tasks, and what puts those of a finished one in place."""
+    if not any(task.recording.pcap for task in tasks):
+        yield dict(tasks), lambda task: None
+        return
+    with closing(Drafts()) as drafts:
+        drafted, places = {}, {}
+        for task, run in tasks.items():
+            place = Path(task.recording.pcap or "")
+            draft = str(drafts.of(place))
+            drafted[replace(task, recording=replace(task.recording, pcap=draft))] = run
+            places[draft] = place
+
+        def publish(task: Task) -> None:
+            draft = task.recording.pcap or ""
+            with writing(places[draft]):
+                drafts.publish(Path(draft))
+
+        try:
+            yield drafted, publish
+        except Error as error:
+            draft = next((draft for draft in places if draft in str(error)), "")
+            if not draft:
+                raise
+            raise type(error)(str(error).replace(draft, str(places[draft]))) from None
 
 
 def command() -> str:

@@ -1,37 +1,109 @@
-"""Files that are written for the user: their folders are made, and what cannot be written is a sentence."""
+"""Files that are written for the user: whole or not at all, and what cannot be written is a sentence."""
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from errno import ENOTDIR
 from pathlib import Path
 
 from unbloat._core import InputError
+from unbloat.system.scratch import BESIDE, Scratch
+
+PROBE = 1 << 16
+"""How many bytes a disk must have room for when a command begins that will write there."""
+
+DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
+"""What these folders name is open already, by a shell maybe: it is written to, whatever it is."""
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[Path]:
+def writing(file: Path) -> Iterator[None]:
     """Make the folder of a file that is written within the context.
 
     Raises `InputError` if the file or its folder cannot be written.
     """
     try:
         file.absolute().parent.mkdir(parents=True, exist_ok=True)
-        yield file
+        yield
     except OSError as error:
-        where = f" ({error.filename})" if error.filename and Path(error.filename) != file else ""
+        is_ours = error.filename is None or BESIDE in str(error.filename) or Path(error.filename) == file
+        where = "" if is_ours else f" ({error.filename})"
         is_no_folder = isinstance(error, FileExistsError | NotADirectoryError) and error.errno
         reason = "a file is where a folder is needed" if is_no_folder else (error.strerror or str(error)).lower()
         raise InputError(f"{file}: cannot be written: {reason}{where}") from None
 
 
+class Drafts:
+    """Files that are written beside their places, and renamed there when they are finished.
+
+    A process that ends in between leaves the file that was there before, or none.
+    """
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, Scratch] = {}
+        """By the folder of the places, where their drafts are."""
+        self._places: dict[Path, Path] = {}
+
+    def of(self, file: Path) -> Path:
+        """Return what to write to in place of a file: a draft, or the file itself if it is a device or a pipe."""
+        place = file.resolve()
+        is_open = file.absolute().parent in DESCRIPTORS or str(file) in ("/dev/stdout", "/dev/stderr")
+        if is_open or (place.exists() and not place.is_file()):
+            return file
+        if place.parent not in self._folders:
+            self._folders[place.parent] = Scratch(within=place.parent)
+        draft = self._folders[place.parent].folder / str(len(self._places))
+        self._places[draft] = place
+        return draft
+
+    def publish(self, draft: Path) -> None:
+        """Put a finished draft in its place; what was there before keeps its permissions."""
+        if place := self._places.get(draft):
+            if place.exists():
+                draft.chmod(stat.S_IMODE(place.stat().st_mode))
+            sync(draft)
+            draft.replace(place)
+
+    def close(self) -> None:
+        """Remove the drafts that were not published."""
+        for scratch in self._folders.values():
+            scratch.close()
+
+
+@contextmanager
+def whole(file: Path) -> Iterator[Path]:
+    """Yield the path of a draft, which becomes `file` when the context ends without an error."""
+    with writing(file), closing(Drafts()) as drafts:
+        draft = drafts.of(file)
+        yield draft
+        drafts.publish(draft)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk: or else a power cut may leave the new name with nothing in it."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 def room_for(*files: Path | None) -> None:
-    """Make the folders of files, before the work that they are written for; raises `InputError` likewise."""
+    """Make the folders of files, before the work that they are written for.
+
+    Raises `InputError` likewise, also if a folder cannot be written to or its disk is full.
+    """
     for file in filter(None, files):
         with writing(file):
             if file.is_dir():
                 raise IsADirectoryError(None, "it is a folder", str(file))
+            with closing(Drafts()) as drafts:
+                draft = drafts.of(file)
+                if draft != file:
+                    _probe(draft)
 
 
 def room_within(folder: Path | None) -> None:
@@ -41,9 +113,17 @@ def room_within(folder: Path | None) -> None:
             if folder.exists() and not folder.is_dir():
                 raise NotADirectoryError(ENOTDIR, "", str(folder))
             folder.mkdir(exist_ok=True)
+            with closing(Scratch(within=folder.absolute())) as scratch:
+                _probe(scratch.folder / "probe")
+
+
+def _probe(file: Path) -> None:
+    """Raise the error of a folder that takes no file."""
+    file.write_bytes(b"\0" * PROBE)
+    sync(file)
 
 
 def write_text(file: Path, text: str) -> None:
     """Write a text into a file."""
-    with writing(file):
-        file.write_text(text, encoding="utf-8")
+    with whole(file) as draft:
+        draft.write_text(text, encoding="utf-8")

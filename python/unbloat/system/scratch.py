@@ -15,15 +15,20 @@ from pathlib import Path
 from unbloat.system.removal import remove_from
 
 PREFIX = "unbloat-run-"
+"""How folders in the system's folder for temporary files begin."""
+BESIDE = ".unbloat-run-"
+"""How those in a folder of the user's begin, which hold what is to be renamed to its place there."""
+TRIES = 10
 
 
 class Scratch:
     """A temporary folder that goes away with this object, or else with its process."""
 
-    def __init__(self) -> None:
-        """Make it, after those that were left behind have been removed."""
-        sweep()
-        self.folder, lock = _made()
+    def __init__(self, within: Path | None = None) -> None:
+        """Make it, after those that were left behind have been removed; `within` is a folder of the user's."""
+        place, prefix = (Path(tempfile.gettempdir()), PREFIX) if within is None else (within, BESIDE)
+        _sweep(place, prefix)
+        self.folder, lock = _made(place, prefix)
         self._end = weakref.finalize(self, _remove, self.folder, lock)
 
     def close(self) -> None:
@@ -32,9 +37,13 @@ class Scratch:
 
 
 def sweep() -> list[Path]:
-    """Remove this user's folders that no process holds; return their paths."""
+    """Remove this user's folders for temporary files that no process holds; return their paths."""
+    return _sweep(Path(tempfile.gettempdir()), PREFIX)
+
+
+def _sweep(place: Path, prefix: str) -> list[Path]:
     removed = []
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in place.glob(f"{prefix}*"):
         lock = _locked(folder)
         if lock is not None:
             _remove(folder, lock)
@@ -42,13 +51,15 @@ def sweep() -> list[Path]:
     return removed
 
 
-def _made() -> tuple[Path, int]:
+def _made(place: Path, prefix: str) -> tuple[Path, int | None]:
     """Make a folder and lock it; another one if somebody has taken it for abandoned before it was locked."""
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    for _ in range(TRIES):
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         lock = _locked(folder)
         if lock is not None:
             return folder, lock
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder, None  # A file system without locks: nobody can take it for abandoned there.
 
 
 def _locked(folder: Path) -> int | None:
@@ -68,7 +79,8 @@ def _locked(folder: Path) -> int | None:
     return None
 
 
-def _remove(folder: Path, lock: int) -> None:
+def _remove(folder: Path, lock: int | None) -> None:
     """Remove a folder that we hold, and unlock it."""
     remove_from(folder.parent, folder.name)
-    os.close(lock)
+    if lock is not None:
+        os.close(lock)

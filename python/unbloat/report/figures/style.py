@@ -21,7 +21,7 @@ from matplotlib.text import Annotation
 
 from unbloat.report.figures.kinds import Width
 from unbloat.scenario.checks import one_of
-from unbloat.system.output import writing
+from unbloat.system.output import whole
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
@@ -316,5 +316,5 @@ def format_of(path: Path) -> str:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format that its name's ending says; the same figure gives the same bytes."""
     kind = format_of(path)
-    with mpl.rc_context(LOOK), writing(path):
-        figure.savefig(path, format=kind, metadata=METADATA[kind])
+    with mpl.rc_context(LOOK), whole(path) as draft:
+        figure.savefig(draft, format=kind, metadata=METADATA[kind])
