@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import Error, InputError, RunError
@@ -22,6 +23,7 @@ from unbloat.scenario import identity
 from unbloat.scenario.identity import code_files, code_hash
 from unbloat.scenario.portable import located, pack
 from unbloat.system import interrupts
+from unbloat.system.scratch import Scratch
 
 if TYPE_CHECKING:
     import distributed
@@ -121,8 +123,7 @@ def _local(processes: int) -> Iterator[distributed.Client]:
         raise InputError("dask local: needs the package cryptography: pip install 'unbloat[dask]'") from None
     # Dask logs errors about what it loses on shutdown, when the results are here already.
     logging.getLogger("distributed").setLevel(SILENCE)
-    no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
-    with _environment(PYTHONSAFEPATH="1"), dask.config.set(no_pages):
+    with closing(Scratch()) as scratch, _environment(PYTHONSAFEPATH="1"), dask.config.set(_settings(scratch.folder)):
         local = distributed.LocalCluster(
             n_workers=processes,
             threads_per_worker=1,
@@ -134,6 +135,19 @@ def _local(processes: int) -> Iterator[distributed.Client]:
         )
         with local, distributed.Client(local) as client:
             yield client
+
+
+def _settings(scratch: Path) -> dict[str, object]:
+    """Configure Dask: no pages, and files in a folder of ours.
+
+    By default scheduler and workers take /tmp/dask-scratch-space from whoever has made it, write through links there,
+    and import modules from it.
+    """
+    return {
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+        "temporary-directory": str(scratch),
+    }
 
 
 @contextmanager
