@@ -12,6 +12,7 @@ from typing import IO, Any
 import dpkt
 
 from unbloat._core import InputError
+from unbloat.system.regular import open_regular
 
 SENDERS = b"senders"
 """What the interface is called in the traces that `--pcap` writes."""
@@ -30,6 +31,10 @@ SHOWN_FLAGS = {FIN: "FIN", SYN: "SYN", RST: "RST", ECE: "ECE", CWR: "CWR"}
 CODEPOINTS = ("", "ECT1", "ECT0", "CE")
 """The ECN field of the IP header (RFC 3168, section 5)."""
 WRAP = 1 << 32
+MOST_SCALE = 14
+"""A larger shift of the window counts as this one (RFC 7323, section 2.3)."""
+DAMAGE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, MemoryError, struct.error, dpkt.Error)
+"""What dpkt may raise of bytes that are no packets: it takes the lengths in them at their word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +101,17 @@ class Trace:
 def read(file: Path) -> Trace:
     """Read a trace; raises `InputError` if it is none, or holds no TCP."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             interface = FirstInterface(opened)
             reader = dpkt.pcap.UniversalReader(interface)
             flows = flows_of(file, reader, interface)
             at_senders = SENDERS in names(reader)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except (ValueError, dpkt.Error) as error:
-        why = str(error) or "it ends too early"  # dpkt.NeedData says nothing.
+    except DAMAGE as error:
+        # What dpkt.NeedData and Python's own errors say is not about packets.
+        wrong = "it ends too early" if isinstance(error, dpkt.NeedData) else "it says wrong lengths"
+        why = str(error) if type(error) is ValueError else wrong
         raise InputError(f"{file}: is no packet trace (pcapng or pcap): {why}") from None
     if not flows:
         raise InputError(f"{file}: holds no TCP over IPv4")
@@ -241,10 +248,13 @@ class Connection:
         tcp = ip.data
         forward = (ip.src, tcp.sport) == self._opener
         own, other = (0, 1) if forward else (1, 0)
-        options = dict(filter(None, dpkt.tcp.parse_opts(tcp.opts)))
+        # Options of wrong lengths count as absent (tcp_parse_options).
+        options = {
+            kind: data for kind, data in filter(None, dpkt.tcp.parse_opts(tcp.opts)) if has_its_length(kind, data)
+        }
         is_syn = bool(tcp.flags & SYN)
         if is_syn and dpkt.tcp.TCP_OPT_WSCALE in options:
-            self._scale[own] = options[dpkt.tcp.TCP_OPT_WSCALE][0]
+            self._scale[own] = min(options[dpkt.tcp.TCP_OPT_WSCALE][0], MOST_SCALE)
         ip_payload = ip.len - ip.hl * 4 - tcp.off * 4
         stamps = options.get(dpkt.tcp.TCP_OPT_TIMESTAMP)
         packet = Packet(
@@ -277,6 +287,19 @@ class Connection:
         edges = [int.from_bytes(option[at : at + 4], "big") for at in range(0, len(option), 4)]
         relative = [self._relative(direction, edge, False) for edge in edges]
         return tuple(zip(relative[::2], relative[1::2], strict=False))
+
+
+def has_its_length(kind: int, data: bytes) -> bool:
+    """Return whether an option has as many bytes behind its kind and length as its kind is to have."""
+    match kind:
+        case dpkt.tcp.TCP_OPT_WSCALE:
+            return len(data) == 1
+        case dpkt.tcp.TCP_OPT_TIMESTAMP:
+            return len(data) == 8
+        case dpkt.tcp.TCP_OPT_SACK:
+            return len(data) % 8 == 0
+        case _:
+            return True
 
 
 def end_name(end: tuple[bytes, int]) -> str:
