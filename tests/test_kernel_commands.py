@@ -9,7 +9,6 @@ from threading import Event, Thread
 
 import pytest
 from kernel_sandbox import Done, Sandbox, as_nobody, statuses
-from unbloat.system import systemd
 
 pytest_plugins = ["kernel_sandbox"]
 
@@ -297,18 +296,6 @@ def test_no_unit_runs_from_a_checkout(sandbox: Sandbox, unbloat: Sandbox, name: 
     assert (done.returncode, done.stdout) == (2, "")
     assert "runs from the checkout" in done.stderr and "sudo make install" in done.stderr
     assert not offered(name) and not sandbox("ls", "/etc/systemd/system").stdout
-
-
-@pytest.mark.parametrize(("mode", "owner"), [(0o777, 0), (0o755, 65534)])
-def test_what_others_can_change_is_found(tmp_path: Path, mode: int, owner: int) -> None:
-    place = tmp_path / "place"
-    (place / "lib").mkdir(parents=True)
-    assert systemd.changeable(place / "lib") is None
-    os.chown(place, owner, 0)
-    place.chmod(mode)
-    assert systemd.changeable(place / "lib") == place
-    (tmp_path / "link").symlink_to(place / "lib")
-    assert systemd.changeable(tmp_path / "link") == place
 
 
 def test_at_boot_with_systemd(sandbox: Sandbox, installed: Sandbox, tmp_path: Path, name: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import stat
 import string
 import subprocess
 import sys
@@ -15,6 +13,7 @@ from typing import Literal, NamedTuple
 from unbloat._core import InputError, RunError, control_name
 from unbloat.system.paths import DATA
 from unbloat.system.removal import remove_from
+from unbloat.system.roots_files import changeable, changeable_within, place_below, write_file, write_folder
 
 UNITS = Path("/etc/systemd/system")
 RUNNING = Path("/run/systemd/system")
@@ -118,24 +117,20 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
             f"--persist: this unbloat runs from the checkout {DATA.resolve().parents[2]}, which may be gone at the "
             "next boot: `sudo make install` there, then load it with /usr/local/bin/unbloat"
         )
-    for path in (Path(sys.executable), DATA):
-        if owner := changeable(path):
+    program, package = Path(sys.executable), DATA.parent
+    for path, part in ((program, changeable(program)), (package, changeable_within(package))):
+        if part:
             raise InputError(
-                f"--persist: root would run {path} at every boot, and not only root can change {owner}: install "
+                f"--persist: root would run {path} at every boot, and not only root can change {part}: install "
                 "unbloat where only root can write, as `sudo make install` does"
             )
-    return AtBoot((sys.executable, "-m", "unbloat"), control, [path.absolute() for path in sources])
-
-
-def changeable(path: Path) -> Path | None:
-    """Return the first folder or file on the way to `path` that others than root could replace or write to."""
-    ways = [path.absolute(), path.resolve()]
-    for part in sorted({part for way in ways for part in (way, *way.parents)}):
-        state = part.stat()
-        is_open = state.st_mode & stat.S_IWOTH or (state.st_mode & stat.S_IWGRP and state.st_gid != 0)
-        if state.st_uid != 0 or (is_open and not state.st_mode & stat.S_ISVTX):
-            return part
-    return None
+    for path in (UNITS, SOURCES):
+        if part := changeable(path):
+            raise InputError(
+                f"--persist: root would run what {path} says at every boot, and not only root can change {part}: give "
+                f"it to root alone (chown -h root {part}, chmod go-w {part})"
+            )
+    return AtBoot((sys.executable, "-m", "unbloat"), control, sources)
 
 
 def install(at_boot: AtBoot, name: str, parameters: Sequence[tuple[str, str]], default: bool) -> Unit:
@@ -183,8 +178,7 @@ def escaped(device: str) -> str:
 
 def written(path: Path, text: str) -> Unit:
     """Write a unit, and enable it if systemd runs."""
-    UNITS.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    write_file(path, text)
     if not RUNNING.is_dir():
         return Unit(path, f"wrote {path}; systemd does not run here: enable it with systemctl enable {path.name}")
     systemctl("enable", path.name)
@@ -195,15 +189,9 @@ def keep_sources(at_boot: AtBoot, unit: UnitName) -> str:
     """Copy a user's own control to where root alone can change it; return what the unit loads."""
     if not at_boot.sources:
         return at_boot.control
-    folder = unit.sources
-    remove_from(SOURCES, folder.name)
-    for source in at_boot.sources:
-        copy = folder / source.relative_to(source.anchor)
-        copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        shutil.copyfile(source, copy)
+    write_folder(unit.sources, at_boot.sources)
     file, hash_sign, which = at_boot.control.partition("#")
-    main = Path(file).absolute()
-    return f"{folder / main.relative_to(main.anchor)}{hash_sign}{which}"
+    return f"{place_below(unit.sources, Path(file))}{hash_sign}{which}"
 
 
 def remove_control(name: str) -> Path | None:
