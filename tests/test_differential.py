@@ -7,16 +7,21 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import differential_families as families
 import guests
 import pytest
 
 TOOL = Path(__file__).parents[1] / "tools/differential"
 SCENARIOS, TUNED = 50, 15
+FAMILIES = list(families.FAMILIES)
 LEAST_PERCENT = 90
 """Of the scenarios with one flow, those whose every data packet agrees. It is 99 with the version that the simulator
 models; a guest that was booted anew decides some ties otherwise."""
 LEAST_TUNED_PERCENT = 80
 """The same of the few with auto-tuned receivers, of which each counts for seven."""
+
+LEAST_OF_FAMILIES_PERCENT = 75
+"""Of two scenarios from each family with any control, BBR included; the page says how many of hundreds agree."""
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +83,27 @@ def test_auto_tuned_receivers_agree(tmp_path: Path, kernel: str) -> None:
     assert all("tcp_rmem" in verdict["scenario"] for verdict in verdicts)
     for what in ('receiver = "static"', "timestamps = false"):
         assert sum(what in verdict["scenario"] for verdict in verdicts) >= TUNED // 6, what
+
+
+def test_every_family_and_control_agrees_mostly(tmp_path: Path, kernel: str) -> None:
+    output = tmp_path / "verdicts.json"
+    count = 2 * len(FAMILIES)
+    least = ["--at-least", LEAST_OF_FAMILIES_PERCENT]
+    done = differential(count, "--families", "--kernel", kernel, "-o", output, *least)
+    assert done.returncode == 0, done.stdout + done.stderr
+    verdicts = json.loads(output.read_text())
+    assert [verdict["family"] for verdict in verdicts] == 2 * FAMILIES
+    assert all(verdict["data_packets"] for verdict in verdicts)
+    controls = {name.removeprefix("kernel:") for verdict in verdicts for name in verdict["controls"]}
+    assert len(controls) > 10, controls
+
+
+def test_a_family_draws_every_control_in_the_end() -> None:
+    drawn = [families.family_scenario(1, number) for number in range(1000)]
+    assert {name for each in drawn for name in each.simulated} == {*families.COMMON, *families.OTHERS}
+    assert {name for each in drawn for name in each.in_guest if name.startswith("kernel:")} == {
+        f"kernel:{name}" for name in families.IN_LINUX.values()
+    }
 
 
 def test_a_guest_gives_the_same_packets_every_time(tmp_path: Path, kernel: str) -> None:

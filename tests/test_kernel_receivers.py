@@ -66,7 +66,7 @@ def test_a_window_is_lowered_until_it_is_unloaded(
     (receiver,) = receivers(unbloat)
     assert receiver["parameters"] == {"most": "2"}
     assert "base RTT" in unbloat("status").stdout
-    again = unbloat("load", "rtac", "--dev", device)
+    again = unbloat("load", "drwa", "--dev", device)
     assert (again.returncode, again.stderr) == (
         2,
         "unbloat: lo has static already: unbloat unload static --dev lo\n",
@@ -75,9 +75,14 @@ def test_a_window_is_lowered_until_it_is_unloaded(
     assert left(sandbox) == "" and receivers(unbloat) == []
 
 
-@pytest.mark.parametrize("controller", ["autotuning", "drwa", "rtac", "rtac_auto", "static"])
-def test_every_controller_passes_the_verifier(unbloat: Sandbox, device: str, controller: str) -> None:
-    done = unbloat("load", controller, "--dev", device, "--json")
+@pytest.mark.parametrize(
+    ("controller", "options"),
+    [("autotuning", []), ("drwa", []), ("rtac", ["--param", "bdp=68"]), ("rtac_auto", []), ("static", [])],
+)
+def test_every_controller_passes_the_verifier(
+    unbloat: Sandbox, device: str, controller: str, options: list[str]
+) -> None:
+    done = unbloat("load", controller, "--dev", device, *options, "--json")
     assert json.loads(done.stdout)["source"] == controller, done.stderr
     assert unbloat("unload", controller, "--dev", device).returncode == 0
 

@@ -66,4 +66,11 @@ static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 #define SIMULATED_ONLY(why) \
 	static const char unbloat_simulated_only[] __attribute__((section(".unbloat.simulated"), used)) = why
 
+/*
+ * NEEDS_PARAM(names, why): the user must set one of these parameters, since no default suits every path. `names` are
+ * separated by commas; `why` completes the error message behind "rtac needs bdp or inverse_k: ".
+ */
+#define NEEDS_PARAM(names, why) \
+	static const char unbloat_needs[] __attribute__((section(".unbloat.needs"), used)) = names "|" why
+
 #endif

@@ -35,6 +35,9 @@ PARAM(u32, rtt_min_add, 0, 0, 1000000, "us", "Delta: what the least RTT is taken
 PARAM(bool, skip_on_hole, 1, 0, 1, "", "leave out round trips in which a segment was missing");
 PARAM(u32, most, 1810, 2, 100000, "packets", "largest window");
 
+NEEDS_PARAM("bdp,inverse_k", "set bdp to the path's bandwidth-delay product in packets, or use rtac_auto, which "
+			     "measures it");
+
 static __always_inline __u32 rtac_window(struct window_flow *flow, const struct window_ack *ack)
 {
 	struct receiver_window *ca = window_own(flow, struct receiver_window);

@@ -461,7 +461,14 @@ fn settings<'a>(built: &'a Built, control: &CongestionControl) -> Result<Vec<Set
             ..Error::new(format!("{} {reason}", called(&control.source)))
         })
     };
-    control.params.iter().map(set).collect()
+    let settings = control.params.iter().map(set).collect::<Result<_, _>>()?;
+    match &built.object.needs {
+        Some(needs) if needs.names.iter().all(|name| !control.params.contains_key(name)) => {
+            let parameter = needs.names.first().cloned();
+            Err(Error { parameter, ..Error::new(format!("{} {needs}", called(&control.source))) })
+        }
+        _ => Ok(settings),
+    }
 }
 
 fn called(source: &CcSource) -> String {

@@ -38,7 +38,7 @@ fn flows(s: &Scenario) -> Vec<Flow> {
 #[test]
 fn rtac_keeps_the_queue_short_at_full_rate() {
     let lte = |group| flows(&path(55.0, 49_700, vec![group])).remove(0);
-    let (rtac, tuned) = (lte(with("rtac", &[])), lte(with("autotuning", &[])));
+    let (rtac, tuned) = (lte(with("rtac", &[("bdp", 236)])), lte(with("autotuning", &[])));
     let rtt_ms = 324.0 / 236.1 * 49.7;
     assert!(
         (rtac.rtt.rtt_ms_mean.expect("samples") / rtt_ms - 1.0).abs() < 0.03,
@@ -147,7 +147,8 @@ fn rtac_auto_keeps_a_share_and_shares() {
 fn the_right_edge_never_moves_back() {
     let loses = |_, data: &Data| data.segment % 997 == 500 && data.flags & flag::RETRANSMISSION == 0;
     for receiver in library().names_of(mechanism::MechanismKind::WindowController) {
-        let mut s = path(20.0, 40_000, vec![with(&receiver, &[])]);
+        let bdp: &[(&str, i64)] = if receiver == "rtac" { &[("bdp", 68)] } else { &[] };
+        let mut s = path(20.0, 40_000, vec![with(&receiver, bdp)]);
         s.duration = Nanos::from_secs(20);
         s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(60_000)));
         let (_, script) = watch(&s, &Options::default(), Script::new(loses));

@@ -3,6 +3,7 @@
 use object::read::elf::ElfFile64;
 use object::{Object as _, ObjectKind, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::ops::Range;
 
 /// Arguments of `cong_control` since Linux 6.10: socket, ack, flag, rate sample.
@@ -29,6 +30,28 @@ struct Program {
     place: String,
 }
 
+/// Parameters without a default that suits every path: the user must set one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Needs {
+    pub(crate) names: Vec<String>,
+    why: String,
+}
+
+impl Needs {
+    /// Reads `name,name|why`, as the macro `NEEDS_PARAM` leaves it.
+    fn read(text: &str) -> Option<Needs> {
+        let (names, why) = text.split_once('|')?;
+        Some(Needs { names: names.split(',').map(str::to_string).collect(), why: why.to_string() })
+    }
+}
+
+impl fmt::Display for Needs {
+    /// Completes a sentence that begins with the mechanism's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "needs {}: {}", self.names.join(" or "), self.why)
+    }
+}
+
 /// The symbols and parameter descriptions of one ELF file.
 #[derive(Debug)]
 pub(crate) struct Object {
@@ -37,6 +60,8 @@ pub(crate) struct Object {
     pub(crate) descriptions: Vec<String>,
     /// Why no kernel can take it, if the macro `SIMULATED_ONLY` says that.
     pub(crate) simulated_only: Option<String>,
+    /// The parameters of which one must be set, and why, if the macro `NEEDS_PARAM` names some.
+    pub(crate) needs: Option<Needs>,
     /// Names that the file uses and does not define.
     pub(crate) undefined: Vec<String>,
     /// By their addresses, those declared by `BPF_PROG`.
@@ -81,13 +106,14 @@ impl Object {
         };
         let descriptions = texts(".unbloat.params");
         let simulated_only = texts(".unbloat.simulated").pop();
+        let needs = texts(".unbloat.needs").pop().and_then(|text| Needs::read(&text));
         let programs = programs(&symbols, image);
         let pointers = if linked {
             elf.dynamic_relocations().into_iter().flatten().map(|(address, _)| address).collect()
         } else {
             relocated_places(&elf)
         };
-        Ok(Object { symbols, descriptions, simulated_only, undefined, programs, pointers })
+        Ok(Object { symbols, descriptions, simulated_only, needs, undefined, programs, pointers })
     }
 
     /// The data symbol or function of this name.

@@ -1,7 +1,7 @@
 //! Window controllers of receivers: the cards' formulae by number, and the compiled ones driven by hand.
 
 use crate::harness::{UserFiles, compile_text, library};
-use mechanism::{Error, WindowAck, WindowController, WindowFlow};
+use mechanism::{Error, MechanismKind, WindowAck, WindowController, WindowFlow};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 
 const MSS: u32 = 1448;
@@ -76,8 +76,11 @@ fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<WindowControl
     library().load_window(&CongestionControl { source, params }, 1)
 }
 
+/// RTAC must be given a path, which `params` may set otherwise.
 fn builtin(name: &str, params: &[(&str, ParamValue)]) -> WindowController {
-    load(CcSource::Builtin(name.into()), params).unwrap_or_else(|error| panic!("{error}"))
+    let of_the_path = (name == "rtac").then_some(("bdp", ParamValue::Integer(236)));
+    let params: Vec<_> = of_the_path.iter().chain(params).cloned().collect();
+    load(CcSource::Builtin(name.into()), &params).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A connection whose acknowledgements leave every millisecond.
@@ -308,4 +311,27 @@ fn what_is_none_is_a_sentence() {
     );
     let unknown = refusal(CcSource::Builtin("drwa".into()), &[("lamda", ParamValue::Integer(1))]);
     assert!(unknown.contains("lamda") && unknown.contains("lambda"), "{unknown}");
+}
+
+/// A default would do nothing on most paths, and nobody would notice.
+#[test]
+fn rtac_asks_for_the_path() {
+    let refused = |params: &[(&str, ParamValue)]| {
+        let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let rtac = CongestionControl { source: CcSource::Builtin("rtac".into()), params };
+        let loaded = library().load_window(&rtac, 0).map(drop);
+        let for_kernel = library().device_object(MechanismKind::WindowController, &rtac).map(drop);
+        assert_eq!(loaded, for_kernel, "simulator and kernel");
+        loaded.err()
+    };
+    let error = refused(&[("theta", ParamValue::Text("138%".into()))]).expect("no path");
+    assert_eq!(error.parameter.as_deref(), Some("bdp"));
+    assert_eq!(
+        error.to_string(),
+        "rtac needs bdp or inverse_k: set bdp to the path's bandwidth-delay product in packets, or use rtac_auto, \
+         which measures it"
+    );
+    for name in ["bdp", "inverse_k"] {
+        assert_eq!(refused(&[(name, ParamValue::Integer(68))]), None, "{name}");
+    }
 }

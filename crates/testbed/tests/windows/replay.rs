@@ -7,10 +7,14 @@ use scenario::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+/// What RTAC must be given, and the others have no use for.
+const PATH: &str = "receiver_params.rtac = { bdp = 68 }\n";
+
 /// A flow for each window controller, over a queue that grows and, where nothing holds it back, overflows.
 fn every_controller() -> Scenario {
     let names = mechanism::Library::open(ALGORITHMS).names_of(mechanism::MechanismKind::WindowController);
-    let groups = names.iter().map(|name| format!("[[flows]]\ncc = \"cubic\"\nreceiver = \"{name}\"\n"));
+    let path = |name: &str| if name == "rtac" { PATH } else { "" };
+    let groups = names.iter().map(|name| format!("[[flows]]\ncc = \"cubic\"\nreceiver = \"{name}\"\n{}", path(name)));
     let groups: String = groups.collect();
     let text = format!(
         "name = \"every controller\"\nduration = \"8s\"\n[link.bottleneck]\nrate = \"16mbit\"\ndelay = \"10ms\"\n\

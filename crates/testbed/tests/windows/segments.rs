@@ -167,7 +167,9 @@ pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorit
 
 /// A built-in window controller with these parameters.
 pub fn receiver(name: &str, params: &[(&str, i64)]) -> CongestionControl {
-    let params = params.iter().map(|(name, value)| (name.to_string(), ParamValue::Integer(*value))).collect();
+    let of_the_path = (name == "rtac").then_some(("bdp", 68));
+    let params = of_the_path.iter().chain(params);
+    let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(*value))).collect();
     CongestionControl { source: CcSource::Builtin(name.into()), params }
 }
 
