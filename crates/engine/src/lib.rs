@@ -9,6 +9,7 @@ mod bits;
 mod clock;
 mod error;
 mod initial_sequence;
+mod invalid_rate;
 mod monitor;
 pub mod packet;
 mod pcap;

@@ -1,5 +1,6 @@
 //! What travels: data forward, acknowledgements back.
 
+use mechanism::sock::HZ;
 use path::Ecn;
 use scenario::model::TcpProfile;
 use scenario::units::Nanos;
@@ -17,7 +18,7 @@ const SACK_PERMITTED_OPTION: u32 = 4;
 pub mod flag {
     /// Opens the connection.
     pub const SYN: u8 = 1;
-    /// Sent before.
+    /// Sent before. With [`BARE`]: its sequence number lies below what has been acknowledged, as a probe's does.
     pub const RETRANSMISSION: u8 = 2;
     /// ECN-capable transport.
     pub const ECT: u8 = 4;
@@ -29,7 +30,8 @@ pub mod flag {
     pub const ECE: u8 = 32;
     /// The sender's application has nothing more to write for now.
     pub const PSH: u8 = 64;
-    /// An acknowledgement and nothing more: it closes the handshake, or probes a closed window from below.
+    /// An acknowledgement and nothing more: it closes the handshake, probes a closed window from below, or answers a
+    /// packet that was not acceptable.
     pub const BARE: u8 = 128;
 }
 
@@ -128,11 +130,31 @@ impl Data {
         self.flags & (flag::SYN | flag::BARE) != 0
     }
 
+    /// It asks for an answer, from one byte below `segment` (`tcp_xmit_probe_skb`).
+    pub fn is_probe(&self) -> bool {
+        self.flags & (flag::BARE | flag::RETRANSMISSION) == flag::BARE | flag::RETRANSMISSION
+    }
+
     /// The number of its route (`path::Topology`).
     #[inline]
     pub(crate) fn route(&self) -> u32 {
         route(self.flow)
     }
+}
+
+/// So many ticks a timestamp may be older than the newest that was taken (`TCP_PAWS_WINDOW`).
+pub(crate) const PAWS_WINDOW: i32 = 1;
+
+/// How many ticks `tsval` is older than `newest`; negative if it is newer.
+#[inline]
+pub(crate) fn age(newest: u32, tsval: u32) -> i32 {
+    newest.wrapping_sub(tsval) as i32
+}
+
+/// Are so many ticks few enough for the round trips of a sender with this timeout, in jiffies (`tcp_tsval_replay`)?
+pub(crate) fn is_replay(age: i32, timeout: u32, in_microseconds: bool) -> bool {
+    let ticks_a_second = if in_microseconds { 1_000_000 } else { 1200 };
+    age as i64 <= timeout as i64 * ticks_a_second / HZ as i64
 }
 
 /// The number of the route of a flow's data (`path::Topology`).

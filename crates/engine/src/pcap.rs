@@ -60,7 +60,7 @@ pub struct Pcap {
 /// What the connections of a flow group have in common.
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    /// Payload of a full segment: the announced MSS less the options of data packets.
+    /// The announced MSS less the options of data packets.
     mss: u32,
     sack: bool,
     timestamps: bool,
@@ -75,20 +75,18 @@ struct Flow {
     group: u32,
     /// Bytes that the application writes.
     size: u64,
+    /// Payload of a full segment: less than the MSS where a message is.
+    payload: u32,
     isn: InitialSequence,
-    /// The receiver's timestamp, to be echoed.
-    receiver_tsval: u32,
     /// IP identification of the next packet from the sender and from the receiver.
     identification: [u16; 2],
 }
 
-/// A packet between the hosts, with what its header had when it left that the packet itself does not tell.
+/// A packet between the hosts, with what its header had when it left and the packet itself does not tell.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     packet: Packet,
     identification: u16,
-    /// The echo of the receiver's timestamp, in data.
-    tsecr: u32,
 }
 
 /// Who sends a packet.
@@ -114,15 +112,23 @@ impl Pcap {
         };
         let file = PacketFile::create(path, &origin, &links, snap_length, BYTES_AT_A_TIME)?;
         let flow_count = counts.iter().sum::<u32>() as usize;
-        let groups = arrivals.into_iter().zip(0..);
-        let flows = groups.flat_map(|(arrivals, group)| arrivals.into_iter().map(move |arrival| (group, arrival)));
+        let groups = arrivals.into_iter().zip(&scenario.flows).zip(0..);
+        let flows = groups.flat_map(|((arrivals, group), number)| {
+            let places = arrivals.into_iter().zip(0..);
+            places.map(move |(arrival, place)| {
+                (number, arrival, scenario.segment_payload(&group.of_flow(place)).0 as u32)
+            })
+        });
         let isn = |flow| InitialSequence::draw(scenario.seed, flow);
         Ok(Pcap {
             file,
             under_way: if links.is_empty() { vec![] } else { vec![VecDeque::new(); flow_count] },
             links,
             connections: scenario.flows.iter().map(|group| Connection::new(scenario, group)).collect(),
-            flows: flows.zip(0..).map(|((group, arrival), flow)| Flow::new(group, &arrival, isn(flow))).collect(),
+            flows: flows
+                .zip(0..)
+                .map(|((group, arrival, mss), flow)| Flow::new(group, &arrival, mss, isn(flow)))
+                .collect(),
             packet: Vec::new(),
             failure: None,
         })
@@ -145,9 +151,9 @@ impl Pcap {
     }
 
     /// Writes a data packet that passes an interface.
-    fn write_data(&mut self, now: Nanos, interface: u32, data: &Data, identification: u16, tsecr: u32) {
+    fn write_data(&mut self, now: Nanos, interface: u32, data: &Data, identification: u16) {
         let flow = self.flows[data.flow as usize];
-        let tcp = self.connections[flow.group as usize].data_header(&flow, data, tsecr);
+        let tcp = self.connections[flow.group as usize].data_header(&flow, data);
         let ip = ip_header(data.flow, Host::Sender, codepoint(data.flags), data.bytes, identification);
         self.write(now, interface, data.flow, Host::Sender, &ip, tcp);
     }
@@ -161,9 +167,9 @@ impl Pcap {
     }
 
     /// Remembers a packet that leaves its host, where links are watched.
-    fn leaves(&mut self, flow: u32, packet: Packet, identification: u16, tsecr: u32) {
+    fn leaves(&mut self, flow: u32, packet: Packet, identification: u16) {
         if let Some(under_way) = self.under_way.get_mut(flow as usize) {
-            under_way.push_back(UnderWay { packet, identification, tsecr });
+            under_way.push_back(UnderWay { packet, identification });
         }
     }
 
@@ -198,9 +204,8 @@ impl Tap for Pcap {
     fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data) {
         if event == PacketEvent::Sent {
             let identification = self.identification(data.flow, Host::Sender);
-            let tsecr = self.flows[data.flow as usize].receiver_tsval;
-            self.leaves(data.flow, Packet::Data(*data), identification, tsecr);
-            self.write_data(now, SENDERS, data, identification, tsecr);
+            self.leaves(data.flow, Packet::Data(*data), identification);
+            self.write_data(now, SENDERS, data, identification);
         } else {
             self.ends(data.flow, Packet::Data(*data));
         }
@@ -209,11 +214,10 @@ impl Tap for Pcap {
     fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
         if event == PacketEvent::Sent && !self.links.is_empty() {
             let identification = self.identification(ack.flow, Host::Receiver);
-            self.leaves(ack.flow, Packet::Ack(*ack), identification, 0);
+            self.leaves(ack.flow, Packet::Ack(*ack), identification);
         } else if event != PacketEvent::Sent {
             let sent = self.ends(ack.flow, Packet::Ack(*ack));
             if event == PacketEvent::Arrived {
-                self.flows[ack.flow as usize].receiver_tsval = ack.tsval;
                 // Where links are not watched, only what comes back to the sender is counted.
                 let identification =
                     sent.map_or_else(|| self.identification(ack.flow, Host::Receiver), |sent| sent.identification);
@@ -230,9 +234,9 @@ impl Tap for Pcap {
             Packet::Datagram(_) => return,
         };
         let sent = self.under_way[flow as usize].iter().find(|sent| is_same(&sent.packet, packet));
-        let Some(&UnderWay { identification, tsecr, .. }) = sent else { return };
+        let Some(&UnderWay { identification, .. }) = sent else { return };
         match packet {
-            Packet::Data(data) => self.write_data(now, interface, data, identification, tsecr),
+            Packet::Data(data) => self.write_data(now, interface, data, identification),
             Packet::Ack(ack) => self.write_ack(now, interface, ack, identification),
             Packet::Datagram(_) => {}
         }
@@ -254,9 +258,15 @@ fn is_same(one: &Packet, other: &Packet) -> bool {
 }
 
 impl Flow {
-    fn new(group: u32, arrival: &FlowArrival, isn: InitialSequence) -> Flow {
+    fn new(group: u32, arrival: &FlowArrival, payload: u32, isn: InitialSequence) -> Flow {
         let size = arrival.size.map_or(u64::MAX, |size| size.0);
-        Flow { group, size, isn, receiver_tsval: 0, identification: [0; 2] }
+        Flow { group, size, payload, isn, identification: [0; 2] }
+    }
+
+    /// Sequence number of a segment's first byte. The last segment of a transfer may be short.
+    fn sequence(&self, segment: u32) -> u32 {
+        let bytes_before = (segment as u64 * self.payload as u64).min(self.size);
+        self.isn.sender.wrapping_add(bytes_before as u32).wrapping_add(1)
     }
 
     /// Sequence number of the only byte, the SYN, that the receiver sends, and of what would follow it.
@@ -289,21 +299,13 @@ impl Connection {
         (self.mss + if self.timestamps { TIMESTAMP_OPTION } else { 0 }) as u16
     }
 
-    /// Sequence number of a segment's first byte. The last segment of a transfer may be short.
-    fn sequence(&self, flow: &Flow, segment: u32) -> u32 {
-        let bytes_before = (segment as u64 * self.mss as u64).min(flow.size);
-        flow.isn.sender.wrapping_add(bytes_before as u32).wrapping_add(1)
-    }
-
-    fn data_header(&self, flow: &Flow, data: &Data, tsecr: u32) -> TcpHeader {
+    fn data_header(&self, flow: &Flow, data: &Data) -> TcpHeader {
         let syn = data.flags & flag::SYN != 0;
-        // The probe of a closed window lies below it.
-        let probes = data.flags & flag::BARE != 0 && data.segment > 0;
         let mut tcp = TcpHeader {
             sequence_number: if syn {
                 flow.isn.sender
             } else {
-                self.sequence(flow, data.segment).wrapping_sub(probes as u32)
+                flow.sequence(data.segment).wrapping_sub(data.is_probe() as u32)
             },
             acknowledgment_number: if syn { 0 } else { flow.receiver_seq(false) },
             syn,
@@ -314,7 +316,7 @@ impl Connection {
             window_size: OWN_WINDOW as u16,
             ..Default::default()
         };
-        set_options(&mut tcp, &self.options(syn, data.tsval, tsecr));
+        set_options(&mut tcp, &self.options(syn, data.tsval, data.tsecr));
         tcp
     }
 
@@ -322,7 +324,7 @@ impl Connection {
         let syn = ack.flags & flag::SYN != 0;
         let mut tcp = TcpHeader {
             sequence_number: flow.receiver_seq(syn),
-            acknowledgment_number: self.sequence(flow, ack.next),
+            acknowledgment_number: flow.sequence(ack.next),
             syn,
             ack: true,
             ece: ack.flags & flag::ECE != 0,
@@ -331,7 +333,7 @@ impl Connection {
         };
         let mut options = self.options(syn, ack.tsval, ack.tsecr);
         if !syn && let Some((first, rest)) = ack.blocks().split_first() {
-            let range = |block: &Block| (self.sequence(flow, block.start), self.sequence(flow, block.end));
+            let range = |block: &Block| (flow.sequence(block.start), flow.sequence(block.end));
             let rest = std::array::from_fn(|i| rest.get(i).map(range));
             options.extend([Noop, Noop, SelectiveAcknowledgement(range(first), rest)]);
         }

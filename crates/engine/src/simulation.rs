@@ -163,7 +163,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let mut meter = SenderMeter::new(Interval::new(self.scenario, None), arrival.at);
             meter.loss_events = group.origin.is_some().then_some(0);
             let ahead = self.scenario.written_ahead(group);
-            let mut sender = Sender::new(self.scenario.seed, flow, arrival, group, control.needs_ecn(), ahead, meter);
+            let sends = &group.with_payload(self.scenario.segment_payload(group));
+            let mut sender = Sender::new(self.scenario.seed, flow, arrival, sends, control.needs_ecn(), ahead, meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
             let buffer = self.scenario.receive_buffer(group);

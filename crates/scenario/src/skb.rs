@@ -4,12 +4,19 @@ use crate::units::Bytes;
 
 /// Memory that Linux charges a socket for a packet of `bytes` that a network card's driver has put into a buffer of its
 /// own (`skb->truesize`): the buffer is a power of two and has room for headers before the packet and `struct
-/// skb_shared_info` behind it; small packets have buffers of one size, since Linux 6.3 (`skb_small_head_cache`).
-/// `struct sk_buff` comes on top.
+/// skb_shared_info` behind it; small packets have buffers of one size, since Linux 6.3 (`skb_small_head_cache`). What
+/// exceeds a page with the headroom lies in whole pages beside a small buffer, as TUN devices have it
+/// (`tun_alloc_skb`), but for the headers up to the checksum. `struct sk_buff` comes on top.
 pub fn truesize(bytes: u64) -> u64 {
-    const HEADROOM_AND_SHARED_INFO: u64 = 384;
+    const HEADROOM: u64 = 64;
+    const HEADROOM_AND_SHARED_INFO: u64 = HEADROOM + 320;
     const SMALL_HEAD: u64 = 704;
     const SK_BUFF: u64 = 256;
+    const PAGE: u64 = 4096;
+    const TO_THE_CHECKSUM: u64 = 38;
+    if HEADROOM + bytes >= PAGE {
+        return SMALL_HEAD + SK_BUFF + (bytes - TO_THE_CHECKSUM).next_multiple_of(PAGE);
+    }
     let head = bytes + HEADROOM_AND_SHARED_INFO;
     if head <= SMALL_HEAD { SMALL_HEAD + SK_BUFF } else { head.next_power_of_two() + SK_BUFF }
 }
@@ -30,6 +37,9 @@ pub fn receive_memory(window: Bytes, payload: u32, packet: Bytes) -> u32 {
 /// (`tcp_select_initial_window`).
 const RMEM_MAX: u32 = 212_992;
 
+/// What a segment is taken to carry before anything is known.
+const TCP_MSS_DEFAULT: u32 = 536;
+
 /// A receiver's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBuffer {
@@ -45,6 +55,20 @@ impl ReceiveBuffer {
         self.memory / 2
     }
 
+    /// What is offered before a segment has come: whole segments of the announced size (`tcp_select_initial_window`).
+    pub fn first_offer(&self, advmss: u32) -> u32 {
+        let space = self.first_window();
+        if space > advmss { space - space % advmss } else { space }
+    }
+
+    /// Payload of a full segment for a receiver that announces segments of `mss` bytes: a sender cuts them to half of
+    /// the largest window that was ever offered (`tcp_bound_to_half_wnd`). Of a buffer of fixed size that is the first.
+    pub fn segment(&self, mss: u32) -> u32 {
+        let offer = self.first_offer(mss);
+        let cutoff = if offer > TCP_MSS_DEFAULT { offer / 2 } else { offer };
+        if self.tcp_rmem_max.is_some() { mss } else { mss.min(cutoff) }
+    }
+
     /// The window that the scale is chosen for (`tcp_select_initial_window`), bytes.
     pub fn scaled_window(&self) -> u32 {
         let tuned = self.tcp_rmem_max.map_or(0, |max| max.max(RMEM_MAX));
@@ -56,11 +80,13 @@ impl ReceiveBuffer {
 mod tests {
     use super::*;
 
-    /// Those of 1500 bytes take 2304, as `ss -m` shows; others as a guest's windows show it, of which they take half.
+    /// Those of 1500 bytes take 2304, as `ss -m` shows; others as a guest's windows show it.
     #[test]
     fn a_packet_takes_a_power_of_two_and_its_description() {
         assert_eq!([52, 104, 300, 320].map(truesize), [960; 4]);
-        assert_eq!([321, 500, 1500, 9000, 65_535].map(truesize), [1280, 1280, 2304, 16_640, 131_328]);
+        assert_eq!([321, 500, 1500, 3712, 4031].map(truesize), [1280, 1280, 2304, 4352, 8448]);
+        assert_eq!([4032, 4134, 4135, 6000, 9000].map(truesize), [5056, 5056, 9152, 9152, 13_248]);
+        assert_eq!([16_000, 65_535].map(truesize), [17_344, 66_496]);
     }
 
     #[test]
@@ -70,5 +96,19 @@ mod tests {
         assert_eq!([memory(103_977, 1448, 1500), memory(53_600, 536, 588)], [165_444, 107_200]);
         assert_eq!(memory(1448, 1448, 1500), 2 * 2304, "two segments at least");
         assert_eq!(memory(u64::MAX, 1448, 1500), i32::MAX as u32 - 1);
+    }
+
+    /// As a guest's sender cuts them.
+    #[test]
+    fn a_segment_is_no_more_than_half_of_the_window() {
+        let segment = |window, mss, packet| {
+            let memory = receive_memory(Bytes(window), mss, Bytes(packet));
+            let fixed = ReceiveBuffer { memory, tcp_rmem_max: None };
+            let tuned = ReceiveBuffer { tcp_rmem_max: Some(6 << 20), ..fixed };
+            assert_eq!(tuned.segment(mss), mss);
+            fixed.segment(mss)
+        };
+        assert_eq!([2000, 3391, 3640, 3641].map(|window| segment(window, 1448, 1500)), [724, 724, 1448, 1448]);
+        assert_eq!(segment(536, 536, 588), 536);
     }
 }

@@ -19,9 +19,10 @@ mod window;
 
 use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
+use crate::invalid_rate::InvalidRate;
 use crate::packet::{
-    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, TIMESTAMP_OPTION, ack_bytes, class_of, flag, syn_bytes,
-    window_scale,
+    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, PAWS_WINDOW, TIMESTAMP_OPTION, ack_bytes, age, class_of, flag,
+    is_replay, syn_bytes, window_scale,
 };
 use application::Application;
 use delayed_ack::{DelayedAck, MAX_QUICKACKS};
@@ -33,7 +34,7 @@ use right_sizing::RightSizing;
 use rtt::EchoedRtt;
 use scenario::model::{FlowGroup, Host, TcpProfile};
 use scenario::skb::ReceiveBuffer;
-use scenario::units::Nanos;
+use scenario::units::{Bytes, Nanos};
 use shown_window::ShownWindow;
 use window::{LEAST_MSS, ReceiveWindow};
 
@@ -42,10 +43,6 @@ const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
 /// A shorter segment in order does not widen the window (`tcp_event_data_recv`).
 const LEAST_THAT_WIDENS: u32 = 128;
-/// So many ticks a timestamp may be older than the one to echo (`TCP_PAWS_WINDOW`).
-const PAWS_WINDOW: i32 = 1;
-/// Packets without data that are out of the window are answered once in this time (`tcp_invalid_ratelimit`).
-const INVALID_RATELIMIT: Nanos = Nanos::from_millis(500);
 
 /// The receiving end of one connection.
 pub struct Receiver {
@@ -80,8 +77,9 @@ pub struct Receiver {
     ts_recent: u32,
     clock: TimestampClock,
     delayed_ack: DelayedAck,
-    /// When such a packet was answered last.
-    last_oow_ack: Option<Nanos>,
+    invalid_rate: InvalidRate,
+    /// A SYN has come.
+    has_syn: bool,
     /// A SYN has asked for ECN, which those that repeat it do not (`inet_request_sock.ecn_ok`).
     ecn_agreed: bool,
     /// A segment with an ECN codepoint has come (`TCP_ECN_SEEN`).
@@ -105,7 +103,8 @@ pub struct Receiver {
 pub type AckDecision = (Option<Ack>, bool);
 
 impl Receiver {
-    /// The receiver of flow `flow` in a run with this seed. `control`: of its flow, if it needs ECN.
+    /// The receiver of flow `flow` in a run with this seed. `control`: of its flow, if it needs ECN. `mss`: payload of a
+    /// full segment that comes, which is that of the group or less.
     pub fn new(
         seed: u64,
         flow: u32,
@@ -117,7 +116,7 @@ impl Receiver {
     ) -> Receiver {
         let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
-        let moving = stack.quick_ack.then(|| ReceiveWindow::new(buffer, mss, group.packet, stack.window_scaling));
+        let moving = stack.quick_ack.then(|| ReceiveWindow::new(buffer, group.into(), mss, stack.window_scaling));
         // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
         let constant = group.receive_window.map_or(largest, |window| window.0.min(largest as u64) as u32);
         let window = moving.as_ref().map_or(constant, ReceiveWindow::offered);
@@ -144,7 +143,7 @@ impl Receiver {
             tos: group.tos,
             class: 0,
             mss,
-            full: group.packet.0 as u16,
+            full: group.with_payload(Bytes(mss.into())).packet.0 as u16,
             first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
             rcv_wnd: window,
             next: 0,
@@ -159,7 +158,8 @@ impl Receiver {
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
             delayed_ack: DelayedAck::new(&stack, moving, mss),
-            last_oow_ack: None,
+            invalid_rate: InvalidRate::default(),
+            has_syn: false,
             ecn_agreed: false,
             ecn_seen: false,
             ack_now: false,
@@ -205,6 +205,10 @@ impl Receiver {
         if self.delayed_ack.deadline() > now {
             return None;
         }
+        if !self.delayed_ack.is_established() {
+            self.delayed_ack.syn_timer_rang();
+            return Some(self.syn_ack(now));
+        }
         self.delayed_ack.delay_expired(now);
         self.unread = 0;
         Some(self.acknowledge(self.delayed_ack.timer_shows(now)))
@@ -224,7 +228,7 @@ impl Receiver {
     /// with nothing to be looked at in its header, while nothing waits above it. Most are.
     #[inline]
     fn is_predicted(&self, data: &Data) -> bool {
-        let is_new = self.ts_recent.wrapping_sub(data.tsval) as i32 <= 0;
+        let is_new = age(self.ts_recent, data.tsval) <= 0;
         self.predicts
             && data.segment == self.next
             && data.flags == 0
@@ -260,12 +264,12 @@ impl Receiver {
     #[inline(never)]
     fn on_any(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
         if data.is_handshake() {
-            return (self.on_handshake(now, data), false);
+            return self.on_handshake(now, data);
         }
         self.meter.arrived(now, data.bytes as u32);
         self.unread = 0;
         self.heard(now);
-        let age = self.ts_recent.wrapping_sub(data.tsval) as i32;
+        let age = age(self.ts_recent, data.tsval);
         if (age > PAWS_WINDOW && self.stack.timestamps) || data.segment + 1 < self.acked {
             return self.reject(data);
         }
@@ -341,17 +345,27 @@ impl Receiver {
         (Some(ack), reopens)
     }
 
-    fn on_handshake(&mut self, now: Nanos, packet: &Data) -> Option<Ack> {
-        let is_syn = packet.flags & flag::SYN != 0;
+    /// A SYN that is repeated leaves the timestamp of the first to be echoed (`tcp_check_req`): so its sender finds out
+    /// that its timeout was spurious.
+    fn on_handshake(&mut self, now: Nanos, packet: &Data) -> AckDecision {
         if self.delayed_ack.is_established() {
-            return self.on_late_handshake(now, is_syn);
+            return (None, self.acknowledges_late(now, packet));
         }
-        self.ts_recent = packet.tsval;
+        let is_syn = packet.flags & flag::SYN != 0;
+        let is_repeated = is_syn && self.has_syn;
+        if is_repeated && !self.invalid_rate.allows(now) {
+            return (None, false);
+        }
+        if !is_repeated && packet.segment == 0 {
+            self.ts_recent = packet.tsval;
+        }
         if is_syn {
-            return Some(self.syn_ack(now, packet));
+            self.has_syn = true;
+            self.ecn_agreed |= self.stack.ecn && packet.flags & flag::ECE != 0;
+            return (Some(self.syn_ack(now)), false);
         }
         self.heard(now);
-        None
+        (None, false)
     }
 
     /// A packet came that shows that its sender has the answer to the SYN.
@@ -360,26 +374,35 @@ impl Receiver {
             return;
         }
         self.delayed_ack.heard(now);
+        // Those of the request are not those of the connection (`tcp_request_sock.last_oow_ack_time`).
+        self.invalid_rate = InvalidRate::default();
         self.begin_sizing(now);
     }
 
-    /// A packet of the handshake that comes twice, or behind the data. A SYN is answered by a challenge (RFC 5961,
-    /// section 4.2; `tcp_send_challenge_ack`), a bare acknowledgement below the window by a duplicate one
-    /// (`tcp_send_dupack`). Neither has a timestamp to echo.
+    /// A packet without data comes when the connection is made: is there an answer? A SYN is answered by a challenge
+    /// (RFC 5961, section 4.2; `tcp_send_challenge_ack`), an acknowledgement that is too old or below the window by a
+    /// duplicate one (`tcp_validate_incoming`). Any other is taken; it calls forth what a segment waits for if that is
+    /// due (`tcp_ack_snd_check`).
     #[cold]
-    fn on_late_handshake(&mut self, now: Nanos, is_syn: bool) -> Option<Ack> {
-        let is_in_window = !is_syn && self.acked == 0;
-        let is_limited = self.last_oow_ack.is_some_and(|last| now - last < INVALID_RATELIMIT);
-        if is_in_window || is_limited {
-            return None;
-        }
-        self.last_oow_ack = Some(now);
+    fn acknowledges_late(&mut self, now: Nanos, packet: &Data) -> bool {
         self.unread = 0;
-        Some(self.acknowledge(now))
+        let age = age(self.ts_recent, packet.tsval);
+        let is_next = packet.segment == self.next && !packet.is_probe();
+        let is_too_old = age > PAWS_WINDOW
+            && self.stack.timestamps
+            && !(is_next && is_replay(age, self.delayed_ack.timeout(), self.stack.tcp_usec_ts));
+        let is_below = packet.is_probe() || packet.segment < self.acked;
+        if packet.flags & flag::SYN != 0 || is_too_old || is_below {
+            return self.invalid_rate.allows(now);
+        }
+        if packet.segment <= self.acked && age <= 0 {
+            self.ts_recent = packet.tsval;
+        }
+        let is_scheduled = self.next != self.acked || self.delayed_ack.compresses();
+        is_scheduled && !is_next && self.acknowledges_now(now, self.queued, self.out_of_order.len())
     }
 
-    fn syn_ack(&mut self, now: Nanos, syn: &Data) -> Ack {
-        self.ecn_agreed |= self.stack.ecn && syn.flags & flag::ECE != 0;
+    fn syn_ack(&mut self, now: Nanos) -> Ack {
         // What is offered first is neither selected anew nor rounded to what the scale can express
         // (`tcp_select_initial_window`).
         let mut ack = self.packet(self.next, [Block::default(); MAX_SACK_BLOCKS], 0, now);

@@ -66,14 +66,14 @@ fn needed_window(copied: u32, space: u32, mss: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::receiver::window::Announced;
     use scenario::skb::ReceiveBuffer;
-    use scenario::units::Bytes;
 
     const MSS: u32 = 1448;
 
     fn established() -> (RightSizing, ReceiveWindow) {
         let buffer = ReceiveBuffer { memory: 131_072, tcp_rmem_max: Some(6 << 20) };
-        let mut window = ReceiveWindow::new(buffer, MSS, Bytes(1500), true);
+        let mut window = ReceiveWindow::new(buffer, Announced { mss: MSS, packet: 1500 }, MSS, true);
         let mut sizing = RightSizing::new(MSS, 6 << 20);
         sizing.begin(Nanos::ZERO, &window);
         window.measure_overhead();

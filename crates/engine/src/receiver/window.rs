@@ -2,8 +2,8 @@
 //! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it).
 
 use crate::packet::{BASE_HEADER, window_scale};
+use scenario::model::FlowGroup;
 use scenario::skb::{ReceiveBuffer, truesize};
-use scenario::units::Bytes;
 
 /// Memory is counted in 256ths (`TCP_RMEM_TO_WIN_SCALE`); before a segment has shown its overhead half of it is offered
 /// (`TCP_DEFAULT_SCALING_RATIO`).
@@ -43,6 +43,19 @@ pub struct ReceiveWindow {
     lost_bits: u32,
 }
 
+/// What a receiver's SYN-ACK says of full segments: their payload, and with headers their IP length.
+#[derive(Clone, Copy, Debug)]
+pub struct Announced {
+    pub mss: u32,
+    pub packet: u32,
+}
+
+impl From<&FlowGroup> for Announced {
+    fn from(group: &FlowGroup) -> Announced {
+        Announced { mss: group.mss().0 as u32, packet: group.packet.0 as u32 }
+    }
+}
+
 /// What can be offered.
 pub struct Room {
     /// Bytes.
@@ -52,14 +65,13 @@ pub struct Room {
 }
 
 impl ReceiveWindow {
-    /// For segments that carry `mss` bytes in packets of `packet` bytes.
+    /// For a receiver that announces `announced.mss` and gets segments that carry `mss` bytes.
     /// `scales`: whether the handshake agrees on window scaling.
-    pub fn new(buffer: ReceiveBuffer, mss: u32, packet: Bytes, scales: bool) -> ReceiveWindow {
+    pub fn new(buffer: ReceiveBuffer, announced: Announced, mss: u32, scales: bool) -> ReceiveWindow {
         let space = buffer.first_window();
-        let options = packet.0 as u32 - BASE_HEADER - mss;
-        let advmss = (mss + options).max(LEAST_MSS) - options;
-        // `tcp_select_initial_window`
-        let offered = if space > advmss { space - space % advmss } else { space };
+        let options = announced.packet - BASE_HEADER - announced.mss;
+        let advmss = (announced.mss + options).max(LEAST_MSS) - options;
+        let offered = buffer.first_offer(advmss);
         let scale = if scales { window_scale(buffer.scaled_window() as u64) } else { 0 };
         // One segment of a buffer is not offered at first (`tcp_init_buffer_space`).
         let clamp = space.min(largest(scale));
@@ -70,7 +82,7 @@ impl ReceiveWindow {
             rcv_mss: mss.max(LEAST_MSS),
             advmss,
             is_fixed: buffer.tcp_rmem_max.is_none(),
-            segment_memory: truesize(packet.0),
+            segment_memory: truesize((announced.packet - announced.mss + mss).into()),
             memory: buffer.memory as u64,
             scaling_ratio: FIRST_RATIO,
             clamp,
@@ -242,6 +254,7 @@ fn largest(scale: u8) -> u32 {
 mod tests {
     use super::*;
     use scenario::skb::receive_memory;
+    use scenario::units::Bytes;
 
     const MSS: u32 = 1448;
 
@@ -251,7 +264,7 @@ mod tests {
     }
 
     fn window(bytes: u64, scales: bool) -> ReceiveWindow {
-        ReceiveWindow::new(fixed(bytes, MSS, 1500), MSS, Bytes(1500), scales)
+        ReceiveWindow::new(fixed(bytes, MSS, 1500), Announced { mss: MSS, packet: 1500 }, MSS, scales)
     }
 
     /// The windows offered above 0, 1, 2 ... segments, each of which is read after it was acknowledged.
@@ -297,7 +310,7 @@ mod tests {
 
     #[test]
     fn segments_of_536_bytes_leave_the_share_at_half() {
-        let mut small = ReceiveWindow::new(fixed(536_000, 536, 588), 536, Bytes(588), true);
+        let mut small = ReceiveWindow::new(fixed(536_000, 536, 588), Announced { mss: 536, packet: 588 }, 536, true);
         assert_eq!(small.offered(), 536_000);
         small.measure_overhead();
         assert_eq!(small.share_of(1000), 500);
@@ -307,7 +320,7 @@ mod tests {
     /// socket has, half is offered, a segment takes 960, and no segment counts for less than 88.
     #[test]
     fn small_segments_are_taken_for_88_bytes() {
-        let mut window = ReceiveWindow::new(fixed(1152, 64, 104), 64, Bytes(104), false);
+        let mut window = ReceiveWindow::new(fixed(1152, 64, 104), Announced { mss: 64, packet: 104 }, 64, false);
         assert_eq!((window.offered(), window.may_offer()), (13 * 88, 1152 - 88));
         window.measure_overhead();
         let offer = |next| {
@@ -322,13 +335,16 @@ mod tests {
     /// As in a guest that holds five such segments above a hole.
     #[test]
     fn more_than_fits_makes_the_window_small() {
-        let mut window = ReceiveWindow::new(fixed(1152, 64, 104), 64, Bytes(104), false);
+        let mut window = ReceiveWindow::new(fixed(1152, 64, 104), Announced { mss: 64, packet: 104 }, 64, false);
         assert!(!window.overflows(2));
         assert_eq!(window.may_offer(), 1064);
         assert!(window.overflows(3));
         assert_eq!((window.may_offer(), window.room_beside(0).window), (176, 176));
         let tuned = ReceiveBuffer { tcp_rmem_max: Some(6 << 20), ..fixed(1152, 64, 104) };
-        assert!(!ReceiveWindow::new(tuned, 64, Bytes(104), false).overflows(3), "it would grow");
+        assert!(
+            !ReceiveWindow::new(tuned, Announced { mss: 64, packet: 104 }, 64, false).overflows(3),
+            "it would grow"
+        );
     }
 
     /// Each takes 2304 bytes of memory, of which 160/256 are offered: 1440.
@@ -348,7 +364,7 @@ mod tests {
     #[test]
     fn an_auto_tuned_buffer_begins_with_tcp_rmems_default() {
         let buffer = ReceiveBuffer { memory: 131_072, tcp_rmem_max: Some(6 << 20) };
-        let mut window = ReceiveWindow::new(buffer, MSS, Bytes(1500), true);
+        let mut window = ReceiveWindow::new(buffer, Announced { mss: MSS, packet: 1500 }, MSS, true);
         assert_eq!((window.offered(), window.may_offer(), window.scale()), (45 * MSS, 65_536 - MSS, 7));
         window.measure_overhead();
         (0..10).for_each(|_| _ = window.widen(1));

@@ -3,9 +3,10 @@
 use super::recovery::Rexmit;
 use super::{AckContext, Env, Phase, Sender, ack_flag as flag, rate, rtt, window};
 use crate::clock::{self, after, before};
-use crate::packet::{Ack, flag as packet_flag, route};
+use crate::packet::{Ack, PAWS_WINDOW, age, flag as packet_flag, is_replay, route};
 use crate::scoreboard::state;
 use crate::tap::Tap;
+use mechanism::Control;
 use mechanism::sock::{AckSample, ack_event, ca_state, ecn};
 use scenario::model::{Rack, Reduction};
 use scenario::units::Nanos;
@@ -29,26 +30,85 @@ impl Sender {
         if ack.flags & packet_flag::SYN != 0 {
             return self.on_syn_ack(env, ack);
         }
-        if self.phase != Phase::Established || ack.next < self.board.una {
+        if self.phase != Phase::Established {
             return;
         }
-        // `tcp_may_update_window`
-        let updates_window = ack.next > self.board.una || ack.window > self.sk.snd_wnd || ack.window == 0;
+        let updates_window = self.updates_window(ack);
+        let age = if self.stack.timestamps { age(self.sk.rx_opt.ts_recent, ack.tsval) } else { 0 };
+        if age > PAWS_WINDOW && !self.is_disordered(ack, updates_window, age) {
+            return self.answer_unacceptable(env);
+        }
+        if age < 0 {
+            self.sk.rx_opt.ts_recent = ack.tsval;
+        }
+        if ack.next < self.board.una {
+            return self.on_older_ack(env, ack);
+        }
+        let is_predicted = is_plain(ack) && ack.window == self.sk.snd_wnd && age <= 0;
         if updates_window {
             self.sk.snd_wnd = ack.window;
             self.sk.max_window = self.sk.max_window.max(ack.window);
         }
         self.sk.rcv_tstamp = clock::jiffies(env.now);
-        self.process(env, ack, updates_window);
+        let updates = if updates_window { flag::WIN_UPDATE } else { 0 };
+        self.process(env, ack, updates | if is_predicted { 0 } else { flag::SLOWPATH });
         if self.board.una == self.segments && self.has_written_all() {
             self.meter.complete(env.now, self.start);
             return self.finish();
         }
+        self.push_pending(env);
+    }
+
+    /// `tcp_data_snd_check`
+    #[inline]
+    fn push_pending<T: Tap>(&mut self, env: &mut Env<T>) {
         self.transmit_new(env);
         if self.sk.packets_out == 0 {
             self.mind_closed_window(env.now);
         }
         self.let_application_write(env, self.board.nxt);
+    }
+
+    /// `tcp_may_update_window`, of an acknowledgement that carries no data.
+    #[inline]
+    fn updates_window(&self, ack: &Ack) -> bool {
+        ack.next > self.board.una || ack.window > self.sk.snd_wnd || ack.window == 0
+    }
+
+    /// `tcp_disordered_ack`: a duplicate that others have overtaken, and no older than a timeout.
+    #[cold]
+    fn is_disordered(&self, ack: &Ack, updates_window: bool, age: i32) -> bool {
+        let is_duplicate = ack.next == self.board.una && !updates_window;
+        is_duplicate && is_replay(age, self.sk.inet_conn.icsk_rto, self.stack.tcp_usec_ts)
+    }
+
+    /// A packet that is not acceptable is dropped, and its sender told what is known here: an acknowledgement that
+    /// others have overtaken (RFC 7323, section 5.3; `tcp_validate_incoming`), or a SYN-ACK that comes twice.
+    #[cold]
+    fn answer_unacceptable<T: Tap>(&mut self, env: &mut Env<T>) {
+        if self.invalid_rate.allows(env.now) {
+            self.emit_duplicate_ack(env);
+        }
+    }
+
+    /// An acknowledgement below `snd_una`, from within a tick of the newest: the end of `tcp_ack`. Its SACK blocks are
+    /// looked at, unless it is too old by far (RFC 5961, section 5.2).
+    #[cold]
+    fn on_older_ack<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
+        let window = (self.sk.max_window as u64).min(self.sk.bytes_acked) as u32;
+        if self.sk.snd_una.wrapping_sub(self.seq(ack.next)) > window {
+            return self.answer_unacceptable(env);
+        }
+        if ack.block_count > 0 {
+            let prior_una = self.board.una;
+            let mut g = AckContext { flags: flag::SLOWPATH, ..Default::default() };
+            g.rate.prior_in_flight = self.sk.packets_in_flight();
+            self.read_sack_blocks(ack, &mut g);
+            let rexmit = self.run_state_machine(env, prior_una, &mut g);
+            self.meter.cwnd(env.now, self.sk.snd_cwnd);
+            self.recover(env, rexmit);
+        }
+        self.push_pending(env);
     }
 
     /// The timestamps option, as `tcp_parse_options` leaves it behind for whoever looks at the socket.
@@ -61,9 +121,14 @@ impl Sender {
     }
 
     fn on_syn_ack<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
+        if self.phase == Phase::Established {
+            // `tcp_send_challenge_ack` (RFC 5961, section 4.2)
+            return self.answer_unacceptable(env);
+        }
         if self.phase != Phase::SynSent {
             return;
         }
+        self.sk.rx_opt.ts_recent = self.sk.rx_opt.rcv_tsval;
         if let Some(rtt_us) = self.handshake_rtt_us(ack.tsecr) {
             rtt::estimate(&mut self.sk, rtt_us);
             rtt::set_timeout(&mut self.sk);
@@ -93,24 +158,25 @@ impl Sender {
         if self.stack.tcp_usec_ts { ticks } else { ticks.max(1) * 1000 }
     }
 
-    fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, updates_window: bool) {
+    fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, flags: u32) {
         let prior_una = self.board.una;
         let prior_highest_sacked = self.board.highest_sacked;
         let (prior_delivered, prior_lost) = (self.sk.delivered, self.sk.lost);
-        let mut g = AckContext { flags: if updates_window { flag::WIN_UPDATE } else { 0 }, ..Default::default() };
+        let mut g = AckContext { flags, ..Default::default() };
         g.rate.prior_in_flight = self.sk.packets_in_flight();
         g.rate.rtt_us = -1;
         if ack.next > prior_una {
             g.flags |= flag::SND_UNA_ADVANCED;
             self.sk.inet_conn.icsk_retransmits = 0;
         }
-        self.read_header(env, ack, &mut g);
+        self.read_header(ack, &mut g);
         if self.board.is_empty() {
             return self.process_without_queue(env, prior_una, &mut g);
         }
         let removed = self.clean_retransmission_queue(ack.next, &mut g);
         self.sample_rtt(env, &removed, prior_highest_sacked, &mut g);
         self.update_reordering_window(g.rate.prior_delivered);
+        self.tell_of_ack(env.control, g.flags);
         if self.sk.tlp_high_seq != 0 {
             self.process_tlp_ack(env.control, g.flags);
         }
@@ -133,6 +199,7 @@ impl Sender {
     /// The end of `tcp_ack` where nothing was outstanding: a reduction may prove spurious, a probe needless.
     #[cold]
     fn process_without_queue<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32, g: &mut AckContext) {
+        self.tell_of_ack(env.control, g.flags);
         if g.flags & flag::DSACKING_ACK != 0 {
             self.run_state_machine(env, prior_una, g);
             self.meter.cwnd(env.now, self.sk.snd_cwnd);
@@ -158,10 +225,9 @@ impl Sender {
         }
     }
 
-    /// SACK blocks, ECN echo, `in_ack_event`.
-    fn read_header<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, g: &mut AckContext) {
-        let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
-        if advanced {
+    /// `snd_una`, ECN echo, SACK blocks.
+    fn read_header(&mut self, ack: &Ack, g: &mut AckContext) {
+        if g.flags & flag::SND_UNA_ADVANCED != 0 {
             let una = self.seq(ack.next);
             self.sk.bytes_acked += una.wrapping_sub(self.sk.snd_una) as u64;
             self.sk.snd_una = una;
@@ -172,18 +238,22 @@ impl Sender {
         if ack.block_count > 0 {
             self.read_sack_blocks(ack, g);
         }
-        let fast = advanced && ack.block_count == 0 && g.flags & flag::ECE == 0;
-        if !fast {
-            g.flags |= flag::SLOWPATH;
+    }
+
+    /// `tcp_in_ack_event`: what this acknowledgement delivered has been counted, in 6.12.117.
+    #[inline]
+    fn tell_of_ack(&mut self, control: &Control, flags: u32) {
+        if !control.has_in_ack_event() {
+            return;
         }
-        if env.control.has_in_ack_event() {
-            let event = match (fast, g.flags & flag::ECE != 0) {
-                (true, _) => ack_event::WIN_UPDATE,
-                (false, true) => ack_event::SLOWPATH | ack_event::ECE,
-                (false, false) => ack_event::SLOWPATH,
-            };
-            env.control.in_ack_event(&mut self.sk, event);
-        }
+        let slow = flags & flag::SLOWPATH != 0;
+        let known = [
+            (flags & flag::WIN_UPDATE != 0, ack_event::WIN_UPDATE),
+            (slow, ack_event::SLOWPATH),
+            (slow && flags & flag::ECE != 0, ack_event::ECE),
+        ];
+        let event = known.iter().filter(|(is_set, _)| *is_set).fold(0, |event, (_, bit)| event | bit);
+        control.in_ack_event(&mut self.sk, event);
     }
 
     /// `tcp_sacktag_write_queue`.
@@ -204,7 +274,7 @@ impl Sender {
         let ascending = &mut ascending[duplicate as usize..blocks.len()];
         ascending.sort_unstable_by_key(|block| block.start);
         for block in ascending {
-            let mut from = block.start.max(ack.next);
+            let mut from = block.start.max(ack.next).max(self.board.una);
             while let Some(segment) = self.board.undelivered_in(from, block.end) {
                 self.on_sacked(segment, ece, g);
                 from = segment + 1;
@@ -546,4 +616,10 @@ impl Sender {
             self.sk.tlp_high_seq = 0;
         }
     }
+}
+
+/// Nothing in its header has to be looked at (`tcp_rcv_established`: header prediction).
+#[inline]
+fn is_plain(ack: &Ack) -> bool {
+    ack.block_count == 0 && ack.flags & packet_flag::ECE == 0
 }

@@ -39,6 +39,7 @@ mod writing;
 
 use crate::clock;
 use crate::initial_sequence::InitialSequence;
+use crate::invalid_rate::InvalidRate;
 use crate::monitor::Monitor;
 use crate::packet::{BASE_HEADER, Data, Packet, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
@@ -164,6 +165,7 @@ pub struct Sender {
     /// How late the clock is read since the host woke up, us.
     late_us: u64,
     last_awake: Nanos,
+    invalid_rate: InvalidRate,
     pub meter: SenderMeter,
 }
 
@@ -227,6 +229,7 @@ impl Sender {
             waking: path::rng(seed, stream::WAKING + flow as u64),
             late_us: 0,
             last_awake: Nanos::ZERO,
+            invalid_rate: InvalidRate::default(),
             meter,
         };
         sender.fill_socket(&stack);
@@ -321,10 +324,15 @@ impl Sender {
         }
     }
 
-    /// Goes on with what the pacer or the host held.
+    /// Goes on with what the pacer or the host held. New data that leaves may wake the application
+    /// (`tcp_event_new_data_sent`: `tcp_check_space`).
     fn resume<T: Tap>(&mut self, env: &mut Env<T>) {
+        let sent = self.board.nxt;
         self.retransmit_lost(env);
         self.transmit_new(env);
+        if self.board.nxt != sent {
+            self.let_application_write(env, self.board.nxt);
+        }
     }
 
     /// Sends the SYN.
@@ -394,7 +402,7 @@ impl Sender {
         self.update_pacing_rate(env.control);
         self.open_send_buffer(env.control);
         self.meter.cwnd(env.now, self.sk.snd_cwnd);
-        self.emit_bare_ack(env);
+        self.emit_duplicate_ack(env);
         if self.stop.is_some_and(|stop| stop <= env.now) {
             return self.stop_writing(env.now);
         }

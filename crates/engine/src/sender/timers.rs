@@ -169,7 +169,7 @@ impl Sender {
     fn probe_closed_window<T: Tap>(&mut self, env: &mut Env<T>) {
         self.clear_timer();
         if self.snd_wnd_is_closed() {
-            self.emit_bare_ack(env);
+            self.emit_probe(env);
             self.sk.inet_conn.icsk_backoff = self.sk.inet_conn.icsk_backoff.saturating_add(1);
             self.arm_window_probe(env.now);
         }

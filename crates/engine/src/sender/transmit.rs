@@ -6,8 +6,8 @@ use crate::clock;
 use crate::packet::{Data, flag, syn_bytes};
 use crate::scoreboard::{Segment, state};
 use crate::tap::Tap;
-use mechanism::PacketKind;
 use mechanism::sock::{ca_event, ca_state, ecn};
+use mechanism::{Control, PacketKind};
 use scenario::model::{Rack, Reduction};
 use scenario::units::Nanos;
 
@@ -117,9 +117,7 @@ impl Sender {
     /// Sends the next segment for the first time; the host has taken it.
     #[inline]
     pub(super) fn send_new_segment<T: Tap>(&mut self, env: &mut Env<T>) {
-        if self.sk.packets_in_flight() == 0 {
-            env.control.cwnd_event(&mut self.sk, ca_event::TX_START);
-        }
+        self.note_start(env.control);
         let number = self.board.nxt;
         let record = rate::on_sent(&mut self.sk);
         self.board.push(record);
@@ -137,6 +135,14 @@ impl Sender {
         self.emit(env, number, flags);
         if self.sk.packets_out == 1 {
             self.arm_retransmit(env.now);
+        }
+    }
+
+    /// `tcp_event_data_sent`, which `__tcp_transmit_skb` calls for whatever carries data, before it counts as sent.
+    #[inline]
+    fn note_start(&mut self, control: &Control) {
+        if self.sk.packets_in_flight() == 0 {
+            control.cwnd_event(&mut self.sk, ca_event::TX_START);
         }
     }
 
@@ -228,6 +234,9 @@ impl Sender {
             return false;
         }
         self.enters_host(segment..segment + 1);
+        self.sk.total_retrans += 1;
+        self.sk.bytes_retrans += (self.segment_bytes(segment) - self.header) as u64;
+        self.note_start(env.control);
         let fresh = rate::on_sent(&mut self.sk);
         let s = self.board.get_mut(segment);
         let Segment { sent_us, first_tx_us, delivered_us, delivered, delivered_ce, .. } = fresh;
@@ -237,8 +246,6 @@ impl Sender {
         if s.state & state::SACKED == 0 {
             self.board.resent(segment);
         }
-        self.sk.total_retrans += 1;
-        self.sk.bytes_retrans += (self.segment_bytes(segment) - self.header) as u64;
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         self.emit(env, segment, flag::RETRANSMISSION | if ect { flag::ECT } else { 0 });
         true
@@ -255,7 +262,7 @@ impl Sender {
         let bytes = self.segment_bytes(segment);
         let counts = self.meter.sent(env.now, again);
         let (flow, tos, class, tsval) = (self.flow, self.tos, self.class, self.timestamp());
-        let tsecr = self.sk.rx_opt.rcv_tsval;
+        let tsecr = self.sk.rx_opt.ts_recent;
         let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts, tos, class };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
@@ -275,22 +282,26 @@ impl Sender {
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
         let asks_for_ecn = self.stack.ecn && self.sk.total_retrans == 0;
         let negotiate = if asks_for_ecn { flag::ECE | flag::CWR } else { 0 };
-        self.emit_handshake(env, syn_bytes(&self.stack), flag::SYN | negotiate);
+        self.emit_without_data(env, 0, syn_bytes(&self.stack), flag::SYN | negotiate);
     }
 
-    /// The third packet of the handshake, or the probe of a closed window.
-    pub(super) fn emit_bare_ack<T: Tap>(&mut self, env: &mut Env<T>) {
-        self.emit_handshake(env, self.header, flag::BARE);
+    /// The probe of a closed window (`tcp_xmit_probe_skb`).
+    pub(super) fn emit_probe<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.emit_without_data(env, self.board.una, self.header, flag::BARE | flag::RETRANSMISSION);
     }
 
-    fn emit_handshake<T: Tap>(&mut self, env: &mut Env<T>, bytes: u32, flags: u8) {
+    /// `tcp_send_ack`: the third packet of the handshake, or the answer to a packet that was not acceptable.
+    pub(super) fn emit_duplicate_ack<T: Tap>(&mut self, env: &mut Env<T>) {
+        self.emit_without_data(env, self.board.nxt, self.header, flag::BARE);
+    }
+
+    fn emit_without_data<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, bytes: u32, flags: u8) {
         let tsval = self.ticks(clock::micros(env.now));
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
         self.choose_class(env.now, PacketKind::TcpControl);
         let (flow, tos, class) = (self.flow, self.tos, self.class);
-        let segment = self.board.una;
-        let tsecr = self.sk.rx_opt.rcv_tsval;
+        let tsecr = self.sk.rx_opt.ts_recent;
         let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts: false, tos, class };
         self.handshake_enters_host(&data);
         if !env.send(data) {

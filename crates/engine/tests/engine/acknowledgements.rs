@@ -296,7 +296,7 @@ fn a_closed_window_is_probed() {
     s.links[0].reverse.loss = Loss::Uniform(0.3);
     let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
     assert!(outcome.run.flows[0].completion_s.is_some());
-    let is_probe = |data: &Data| data.flags & flag::BARE != 0 && data.segment > 0;
+    let is_probe = Data::is_probe;
     let probes: Vec<_> = script.sent.iter().filter(|(_, data)| is_probe(data)).collect();
     assert!(probes.len() > 2, "{} probes", probes.len());
     for (at, probe) in probes {

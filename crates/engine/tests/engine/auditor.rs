@@ -152,7 +152,7 @@ impl Flow {
         let ((there, ordered), (back, acks_ordered)) =
             if group.reverse { (reverse, forward) } else { (forward, reverse) };
         Flow {
-            mss: mss(group),
+            mss: scenario.segment_payload(group).0,
             header: header(group),
             size: arrival.size.map(|size| size.0),
             from: scenario.warmup,

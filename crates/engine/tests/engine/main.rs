@@ -16,6 +16,7 @@ mod invariants;
 mod kernel_examples;
 mod mesh;
 mod networks;
+mod overtaken;
 mod pcap;
 mod properties;
 mod random;

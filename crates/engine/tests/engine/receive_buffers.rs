@@ -1,7 +1,7 @@
 //! Receive buffers that are auto-tuned, and applications that read slowly.
 
-use crate::world::{Script, flow, link, scenario, watch};
-use engine::packet::{Ack, Data, flag};
+use crate::world::{Script, flow, is_data, link, scenario, watch};
+use engine::packet::{Ack, Data};
 use engine::{Options, Outcome};
 use scenario::impairments::{Distribution, Jitter};
 use scenario::model::{Scenario, TcpProfile, TcpRmem};
@@ -112,7 +112,7 @@ fn a_window_that_stays_closed_is_probed() {
     let mut s = read_at(10_000, 100);
     s.flows[0].receive_window = Some(Bytes(20_000));
     let (outcome, sent, _) = watched(&s);
-    let probes = sent.iter().filter(|(_, data)| data.flags & flag::BARE != 0 && data.segment > 0).count();
+    let probes = sent.iter().filter(|(_, data)| data.is_probe()).count();
     assert!(probes > 5, "{probes} probes");
     let flow = &outcome.run.flows[0];
     assert_eq!((flow.timeouts, flow.retransmitted_packets), (0, 0));
@@ -139,4 +139,19 @@ fn segments_that_come_at_once_are_read_one_by_one() {
     assert_eq!(outcome.run.flows[0].retransmitted_packets, 0);
     let most = acks.windows(2).map(|pair| pair[1].1.next - pair[0].1.next).max();
     assert_eq!(most, Some(2));
+}
+
+/// A receiver that never offers two segments gets halves of the one that it offers (`tcp_bound_to_half_wnd`): 724 bytes
+/// a round trip, as Linux 6.12 sends them.
+#[test]
+fn segments_are_cut_to_half_of_a_small_window() {
+    let mut s = scenario(8);
+    s.links[0].forward = link("bottleneck", 5.0, Nanos::from_millis(20));
+    s.flows[0].receive_window = Some(Bytes(2000));
+    let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let data: Vec<&Data> = script.sent.iter().map(|(_, data)| data).filter(|data| is_data(data)).collect();
+    assert!(data.len() > 150 && data.iter().all(|data| data.bytes == 724 + 52));
+    assert!(script.acks.iter().all(|(_, ack)| ack.window <= 1448));
+    let goodput = outcome.run.flows[0].goodput_mbps;
+    assert!((goodput - 0.140).abs() < 0.002, "{goodput} Mbit/s");
 }

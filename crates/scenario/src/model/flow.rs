@@ -139,6 +139,11 @@ impl FlowGroup {
         Bytes(self.packet.0 - HEADERS - if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 })
     }
 
+    /// The group with full segments of so much payload.
+    pub fn with_payload(&self, payload: Bytes) -> FlowGroup {
+        FlowGroup { packet: Bytes(self.packet.0 - self.mss().0 + payload.0), ..self.clone() }
+    }
+
     /// The most that one flow of the group can be told to send: a simulated flow numbers its packets with 32 bits, of
     /// which the last number stands for a flow without end.
     pub fn largest_size(&self) -> Bytes {

@@ -277,6 +277,14 @@ impl Scenario {
         }
     }
 
+    /// Payload of a full segment that a sender of `group` sends: the MSS, or less where the receiver's buffer is small.
+    /// Messages of an application take segments of the MSS.
+    pub fn segment_payload(&self, group: &FlowGroup) -> Bytes {
+        let mss = group.mss();
+        let is_cut = group.app.is_none() && group.stack.quick_ack;
+        if is_cut { Bytes(self.receive_buffer(group).segment(mss.0 as u32).into()) } else { mss }
+    }
+
     /// Room that a receiver of `group` comes to offer if nothing says how much: four times what the path holds, so that
     /// it is never what limits a flow. With a queue that never drops, at least what Linux 6.18 lets a receiver have
     /// (`tcp_rmem`).

@@ -18,6 +18,8 @@ const ATO_MIN: u32 = HZ as u32 / 25;
 const DELACK_MAX: u32 = HZ as u32 / 5;
 /// `TCP_TIMEOUT_INIT`, until the handshake has shown the round-trip time, jiffies.
 const TIMEOUT_INIT: u32 = HZ as u32;
+/// `tcp_synack_retries`
+const SYNACK_RETRIES: u32 = 5;
 
 /// The receiver's delayed-acknowledgement state (`icsk_ack` and the compressed acknowledgements of `tcp_sock`).
 pub struct DelayedAck {
@@ -34,14 +36,16 @@ pub struct DelayedAck {
     ato: u32,
     /// When the last segment in order came, jiffies.
     last_in_order: u32,
-    /// When an acknowledgement held back for a second segment is due.
+    /// When an acknowledgement held back for a second segment is due; before the connection is made, when the SYN is
+    /// answered again.
     delayed_until: Nanos,
     /// How long it is held back, jiffies.
     delayed_by: u32,
     /// When the timer for it rings: it is not stopped when an acknowledgement leaves (`inet_csk_clear_xmit_timer`).
     timer_rings: Nanos,
-    /// When the SYN was answered.
+    /// When the SYN was answered, and how often a timer has done that again.
     syn_answered: Nanos,
+    syn_timeouts: u32,
     /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
     round_trip: Nanos,
     /// The retransmission timeout that follows from it, and how long an acknowledgement is held back at most, jiffies.
@@ -69,6 +73,7 @@ impl DelayedAck {
             delayed_by: 0,
             timer_rings: Nanos::ZERO,
             syn_answered: Nanos::ZERO,
+            syn_timeouts: 0,
             round_trip: Nanos::ZERO,
             timeout: TIMEOUT_INIT,
             longest_delay: ATO_MIN.min(delack_max),
@@ -96,9 +101,16 @@ impl DelayedAck {
         }
     }
 
-    /// The SYN is answered.
+    /// The SYN is answered, and will be again until its sender is heard of (`reqsk_timer_handler`).
     pub fn answered_syn(&mut self, now: Nanos) {
         self.syn_answered = now;
+        let retries = self.syn_timeouts < SYNACK_RETRIES;
+        self.delayed_until = if retries { clock::timer(now, TIMEOUT_INIT << self.syn_timeouts) } else { Nanos::NEVER };
+    }
+
+    /// The timer of the answer to the SYN has rung: the next waits for twice as long.
+    pub fn syn_timer_rang(&mut self) {
+        self.syn_timeouts += 1;
     }
 
     /// A packet has come that shows that its sender has the answer to the SYN.
@@ -117,6 +129,7 @@ impl DelayedAck {
     #[cold]
     fn establish(&mut self, now: Nanos) {
         self.round_trip = (now - self.syn_answered).max(Nanos(1));
+        self.delayed_until = Nanos::NEVER;
         // `tcp_create_openreq_child`: a silence begins here, whether or not the first segment comes next.
         self.last_in_order = clock::jiffies(now);
         // RFC 6298, section 2.2, with Linux's floor.
@@ -125,6 +138,11 @@ impl DelayedAck {
         self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
         // The first segment shows this, before anything is made of it.
         self.window.iter_mut().for_each(ReceiveWindow::measure_overhead);
+    }
+
+    /// The retransmission timeout of this end, jiffies.
+    pub fn timeout(&self) -> u32 {
+        self.timeout
     }
 
     /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`).

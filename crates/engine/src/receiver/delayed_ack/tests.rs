@@ -1,6 +1,7 @@
 //! Delays, quick acknowledgements and compressed ones.
 
 use super::*;
+use crate::receiver::window::Announced;
 use scenario::skb::{ReceiveBuffer, receive_memory};
 use scenario::units::Bytes;
 
@@ -10,7 +11,7 @@ const MSS: u32 = 1448;
 fn of_segments(segments: u32) -> ReceiveWindow {
     let memory = receive_memory(Bytes((segments * MSS) as u64), MSS, Bytes(1500));
     let buffer = ReceiveBuffer { memory, tcp_rmem_max: None };
-    let mut window = ReceiveWindow::new(buffer, MSS, Bytes(1500), true);
+    let mut window = ReceiveWindow::new(buffer, Announced { mss: MSS, packet: 1500 }, MSS, true);
     window.measure_overhead();
     window
 }

@@ -1,6 +1,6 @@
 //! Sequence numbers of the data.
 
-use super::trace::{PROFILES, Packet, SIZE, WINDOW, trace};
+use super::trace::{PROFILES, Packet, SIZE, WINDOW, trace, trace_of};
 
 #[test]
 fn sequence_numbers_are_continuous_and_retransmissions_those_of_the_record() {
@@ -56,4 +56,33 @@ fn the_sender_stays_within_the_window() {
         }
     }
     assert!(edge - highest <= WINDOW);
+}
+
+/// Requests of 500 bytes and responses of 100, every 150 ms.
+const MESSENGER: &str = r#"
+    duration = "8s"
+    [link.bottleneck]
+    rate = "10mbit"
+    delay = "20ms"
+    queue = { limit = "1000p" }
+    [link.bottleneck.reverse]
+    queue = { limit = "1000p" }
+    [[flows]]
+    cc = "cubic"
+    app = { kind = "messenger", every = "150ms", request = "500b", response = "100b" }
+"#;
+
+/// A message shorter than the MSS takes its own bytes of the sequence space and no more.
+#[test]
+fn messages_follow_each_other_byte_by_byte() {
+    let (_, packets) = trace_of("messages", MESSENGER, &[]);
+    for (flow, length) in [(0, 500), (1, 100)] {
+        let data: Vec<&Packet> = packets.iter().filter(|packet| packet.is_data() && packet.flow() == flow).collect();
+        assert!(data.len() > 50);
+        for (number, packet) in (0..).zip(data) {
+            assert_eq!((packet.seq(), packet.payload().len()), (1 + number * length, length as usize));
+            let answer = packets.iter().find(|ack| ack.at > packet.at && ack.is_ack() && ack.flow() == flow);
+            assert!(answer.is_none_or(|answer| answer.ack() == packet.end()), "{}", packet.end());
+        }
+    }
 }

@@ -146,9 +146,14 @@ pub fn file(name: &str) -> PathBuf {
 
 /// Simulates the lossy scenario with a trace; `name` is the test's own.
 pub fn trace(name: &str, overrides: &[(&str, &str)]) -> (Outcome, Vec<Packet>) {
+    trace_of(name, LOSSY, overrides)
+}
+
+/// Simulates a scenario with a trace.
+pub fn trace_of(name: &str, text: &str, overrides: &[(&str, &str)]) -> (Outcome, Vec<Packet>) {
     let path = file(name);
     let options = Options { pcap: Some(path.clone()), ..Default::default() };
-    let outcome = run(&scenario(LOSSY, overrides), &options).expect("a run");
+    let outcome = run(&scenario(text, overrides), &options).expect("a run");
     (outcome, read(&path))
 }
 
