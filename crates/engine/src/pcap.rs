@@ -49,6 +49,7 @@ pub struct Pcap {
     links: LinkInterfaces,
     /// Of each flow, where links are watched: what lies between its hosts.
     under_way: Vec<VecDeque<UnderWay>>,
+    /// Of each group, with requests or data, and with responses.
     connections: Vec<Connection>,
     flows: Vec<Flow>,
     /// The packet being written.
@@ -57,7 +58,7 @@ pub struct Pcap {
     failure: Option<io::Error>,
 }
 
-/// What the connections of a flow group have in common.
+/// What the connections of a flow group in one direction have in common.
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     /// The announced MSS less the options of data packets.
@@ -71,8 +72,8 @@ struct Connection {
 /// What changes from packet to packet of one flow.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// Index of its group's connection.
-    group: u32,
+    /// Index of its connection.
+    connection: u32,
     /// Bytes that the application writes.
     size: u64,
     /// Payload of a full segment: less than the MSS where a message is.
@@ -116,18 +117,20 @@ impl Pcap {
         let flows = groups.flat_map(|((arrivals, group), number)| {
             let places = arrivals.into_iter().zip(0..);
             places.map(move |(arrival, place)| {
-                (number, arrival, scenario.segment_payload(&group.of_flow(place)).0 as u32)
+                let connection = 2 * number + group.is_response(place) as u32;
+                (connection, arrival, scenario.segment_payload(&group.of_flow(place)).0 as u32)
             })
         });
         let isn = |flow| InitialSequence::draw(scenario.seed, flow);
+        let receivers = scenario.flows.iter().flat_map(|group| [0, 1].map(|place| group.of_receiver(place)));
         Ok(Pcap {
             file,
             under_way: if links.is_empty() { vec![] } else { vec![VecDeque::new(); flow_count] },
             links,
-            connections: scenario.flows.iter().map(|group| Connection::new(scenario, group)).collect(),
+            connections: receivers.map(|group| Connection::new(scenario, &group)).collect(),
             flows: flows
                 .zip(0..)
-                .map(|((group, arrival, mss), flow)| Flow::new(group, &arrival, mss, isn(flow)))
+                .map(|((connection, arrival, mss), flow)| Flow::new(connection, &arrival, mss, isn(flow)))
                 .collect(),
             packet: Vec::new(),
             failure: None,
@@ -153,7 +156,7 @@ impl Pcap {
     /// Writes a data packet that passes an interface.
     fn write_data(&mut self, now: Nanos, interface: u32, data: &Data, identification: u16) {
         let flow = self.flows[data.flow as usize];
-        let tcp = self.connections[flow.group as usize].data_header(&flow, data);
+        let tcp = self.connections[flow.connection as usize].data_header(&flow, data);
         let ip = ip_header(data.flow, Host::Sender, codepoint(data.flags), data.bytes, identification);
         self.write(now, interface, data.flow, Host::Sender, &ip, tcp);
     }
@@ -161,7 +164,7 @@ impl Pcap {
     /// Writes an acknowledgement that passes an interface.
     fn write_ack(&mut self, now: Nanos, interface: u32, ack: &Ack, identification: u16) {
         let flow = self.flows[ack.flow as usize];
-        let tcp = self.connections[flow.group as usize].ack_header(&flow, ack);
+        let tcp = self.connections[flow.connection as usize].ack_header(&flow, ack);
         let ip = ip_header(ack.flow, Host::Receiver, codepoint(ack.flags), ack.bytes, identification);
         self.write(now, interface, ack.flow, Host::Receiver, &ip, tcp);
     }
@@ -258,9 +261,9 @@ fn is_same(one: &Packet, other: &Packet) -> bool {
 }
 
 impl Flow {
-    fn new(group: u32, arrival: &FlowArrival, payload: u32, isn: InitialSequence) -> Flow {
+    fn new(connection: u32, arrival: &FlowArrival, payload: u32, isn: InitialSequence) -> Flow {
         let size = arrival.size.map_or(u64::MAX, |size| size.0);
-        Flow { group, size, payload, isn, identification: [0; 2] }
+        Flow { connection, size, payload, isn, identification: [0; 2] }
     }
 
     /// Sequence number of a segment's first byte. The last segment of a transfer may be short.

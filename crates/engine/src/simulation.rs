@@ -167,9 +167,10 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let mut sender = Sender::new(self.scenario.seed, flow, arrival, sends, control.needs_ecn(), ahead, meter);
             let own_echo = control.needs_ecn().then_some(&control);
             let meter = ReceiverMeter::new(interval);
-            let buffer = self.scenario.receive_buffer(group);
+            let receives = &whole.of_receiver(place);
+            let buffer = self.scenario.receive_buffer(receives);
             let mss = sender.sk.mss_cache;
-            let mut receiver = Receiver::new(self.scenario.seed, flow, group, buffer, own_echo, mss, meter);
+            let mut receiver = Receiver::new(self.scenario.seed, flow, receives, buffer, own_echo, mss, meter);
             if let Some(number) = group.host {
                 let (host, classifier) = (&self.scenario.hosts[number], &self.classifiers[number]);
                 if group.reverse {

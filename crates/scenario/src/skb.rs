@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(tuned.segment(mss), mss);
             fixed.segment(mss)
         };
-        assert_eq!([2000, 3391, 3640, 3641].map(|window| segment(window, 1448, 1500)), [724, 724, 1448, 1448]);
+        assert_eq!([2000, 3391, 3640, 3641].map(|window| segment(window, 1448, 1500)), [724, 724, 724, 1448]);
         assert_eq!(segment(536, 536, 588), 536);
     }
 }

@@ -110,15 +110,16 @@ impl FlowGroup {
     /// The group as its flow of this number is, where an application's flows differ: responses go the other way, and a
     /// message that fits one packet takes a packet of its own size.
     pub fn of_flow(&self, number: u32) -> FlowGroup {
-        let Some(App::Requests(requests)) = &self.app else { return self.clone() };
-        let is_response = self.is_response(number);
-        let message = if is_response { requests.largest_response() } else { requests.request };
+        let group = self.of_receiver(number);
+        let Some(App::Requests(requests)) = &self.app else { return group };
+        let message = if self.is_response(number) { requests.largest_response() } else { requests.request };
         let headers = Bytes(self.packet.0 - self.mss().0);
-        FlowGroup {
-            reverse: self.reverse ^ is_response,
-            packet: self.packet.min(Bytes(message.0 + headers.0)),
-            ..self.clone()
-        }
+        FlowGroup { packet: self.packet.min(Bytes(message.0 + headers.0)), ..group }
+    }
+
+    /// The group as the receiver of its flow of this number knows it: it does not know how long messages are.
+    pub fn of_receiver(&self, number: u32) -> FlowGroup {
+        FlowGroup { reverse: self.reverse ^ self.is_response(number), ..self.clone() }
     }
 
     /// Does the file say how large the receiver's buffer is, how fast it is read, or what lowers its window?
