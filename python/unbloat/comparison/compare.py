@@ -11,13 +11,14 @@ from unbloat._core import InputError
 from unbloat.comparison import difference, difference_report, reasons, three_way_report, tolerance, tolerance_report
 from unbloat.comparison.difference import MetricDifference, SweepComparison
 from unbloat.comparison.reasons import KnownReason
-from unbloat.comparison.tolerance import Between, Compared, ComparedCell, Criterion, Perturbed, Tolerance, criteria_of
+from unbloat.comparison.tolerance import Between, Compared, ComparedCell, Criterion, Perturbed, criteria_of
 from unbloat.report.report import Report
 from unbloat.results import files
 from unbloat.results.axes import columns_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey
 from unbloat.results.metrics import ALL, METRICS, Metric, metric_named
+from unbloat.results.nearness import Tolerance
 from unbloat.results.record import Record
 from unbloat.results.results import Results
 from unbloat.results.statistics import Estimate

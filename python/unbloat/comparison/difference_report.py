@@ -53,8 +53,9 @@ def _shown(cell: CellDifference, comparison: SweepComparison) -> Iterator[Metric
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
     if not (wanted or comparison.bottlenecks.is_shared):
         metrics.pop((ALL, "jain_index"), None)  # It is of goodputs at different times.
-    names = [metric.name for metric in wanted] or [*FELT_SHOWN, *SHOWN]
-    places = [(cell.link if METRICS[name].of == "link" else ALL, name) for name in names]
+    names = [metric.name for metric in wanted] or list(dict.fromkeys([*FELT_SHOWN, *SHOWN]))
+    links = (cell.link, *comparison.bottlenecks.others)
+    places = [(of, name) for name in names for of in (links if METRICS[name].of == "link" else (ALL,))]
     of_flows = [name for name in names if METRICS[name].of == "flow" and (wanted or name in OF_EACH_FLOW)]
     places += [(flow, name) for flow in cell.flows for name in of_flows]
     for place in places:
@@ -72,7 +73,13 @@ def _columns(comparison: SweepComparison) -> list[Column]:
         columns.append(Column("flow", "", [flow or "all" for flow in flows]))
     described = [METRICS[metric.name] for metric in metrics]
     heading = comparison.bottlenecks.heading
-    columns.append(Column("metric", "", [f"{heading(each)} {each.unit}".strip() for each in described]))
+    heads = [
+        f"{each.title}, {metric.of}" if metric.of in comparison.bottlenecks.others else heading(each)
+        for metric, each in zip(metrics, described, strict=True)
+    ]
+    columns.append(
+        Column("metric", "", [f"{head} {each.unit}".strip() for head, each in zip(heads, described, strict=True)])
+    )
     columns.append(Column("A", "", [written(metric.a) for metric in metrics], True))
     columns.append(Column("B", "", [written(metric.b) for metric in metrics], True))
     columns.append(Column("B - A", "", [_difference(each) for each in metrics], True))

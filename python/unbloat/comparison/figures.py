@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from unbloat._core import InputError
 from unbloat.comparison import tolerance
 from unbloat.comparison.difference import SweepComparison
-from unbloat.comparison.tolerance import Comparison, Criterion, Near
+from unbloat.comparison.tolerance import Comparison, Criterion
 from unbloat.report.figures import agreement, comparison
 from unbloat.report.figures.agreement import Pair
 from unbloat.report.figures.comparison import Change
@@ -18,6 +18,7 @@ from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES, Size, canvas, drawing
 from unbloat.report.figures.values import metrics_named, quantity
 from unbloat.results.metrics import ALL, Metric
+from unbloat.results.nearness import Near
 from unbloat.results.results import Results
 
 

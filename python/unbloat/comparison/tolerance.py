@@ -18,6 +18,7 @@ from unbloat.results.axes import axis_named
 from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
+from unbloat.results.nearness import NEAR, Near, Tolerance
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
 
@@ -25,60 +26,7 @@ Verdict = Literal["within", "outside", "unsound"]
 VERDICTS: tuple[Verdict, ...] = ("within", "outside", "unsound")
 
 
-# ---------------------------------------------------------------- What is compared, and how near is near
-
-Tolerance = float | str
-"""How far two values may lie apart: a share of A such as "5%" or 0.05, or a factor such as "1.5x"."""
-
-
-@dataclass(frozen=True)
-class Near:
-    """How near two values must be."""
-
-    share: float = 0.0
-    """They may differ by this share of A."""
-    packets: int = 0
-    """Or by so many packets' transmission times, in ms, where that is more."""
-    factor: float | None = None
-    """If given: the greater may be so many times the less, and the share does not count."""
-
-    def __call__(self, a: float, b: float, packet_ms: float) -> bool:
-        """Return whether B is near A; `packet_ms` is one packet's time at the bottleneck."""
-        if self.factor is not None:
-            return max(a, b) <= self.factor * min(a, b)
-        return abs(b - a) <= max(self.share * abs(a), self.packets * packet_ms)
-
-    def __str__(self) -> str:
-        if self.factor is not None:
-            return f"within a factor of {self.factor:g}"
-        packets = {0: "", 1: " or one packet's transmission time"}.get(
-            self.packets, f" or {self.packets} packets' transmission times"
-        )
-        return f"within {100 * self.share:g} %{packets}"
-
-    @classmethod
-    def parse(cls, metric: str, tolerance: Tolerance, default: Near | None) -> Near:
-        """Read a tolerance; one packet's time stays allowed where it is by default. Raises `InputError`."""
-        text = f"{100 * tolerance:g}%" if isinstance(tolerance, int | float) else tolerance.strip()
-        try:
-            value, unit = float(text[:-1]), text[-1:]
-        except ValueError:
-            value, unit = math.nan, ""
-        if unit == "%" and 0 <= value < math.inf:
-            return cls(value / 100, default.packets if default else 0)
-        if unit == "x" and 1 <= value < math.inf:
-            return cls(factor=value)
-        raise InputError(f'tolerance: {metric}={tolerance}: must be a share such as "5%", or a factor such as "1.5x"')
-
-
-def within_share(share: float, packets: int = 0) -> Near:
-    """Allow a difference of this share of A, or of so many packets' transmission times where that is more."""
-    return Near(share, packets)
-
-
-def within_factor(factor: float) -> Near:
-    """Allow the greater to be so many times the less."""
-    return Near(factor=factor)
+# ---------------------------------------------------------------- What is compared
 
 
 @dataclass(frozen=True)
@@ -118,12 +66,7 @@ class Criterion:
         return value
 
 
-CRITERIA = (
-    Criterion(BY_KEY["goodput"], within_share(0.03)),
-    Criterion(BY_KEY["queue_delay"], within_share(0.10, packets=1)),
-    Criterion(BY_KEY["losses"], within_factor(1.5)),
-    Criterion(BY_KEY["retransmissions"], within_factor(1.5)),
-)
+CRITERIA = tuple(Criterion(BY_KEY[key], NEAR[key]) for key in ("goodput", "queue_delay", "losses", "retransmissions"))
 
 
 def criteria_of(tolerance: Mapping[str, Tolerance] | None) -> tuple[Criterion, ...]:

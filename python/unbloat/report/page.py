@@ -43,8 +43,7 @@ class Page:
     """What it is a report of, in a word or two."""
     title: str
     asked: Sequence[Part]
-    answer: Sequence[str]
-    """The answer, in sentences."""
+    answer: Sequence[Part]
     sections: Sequence[Section]
     made: str
     """What made the page."""
@@ -54,7 +53,7 @@ class Page:
         style = Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
         sections = [each for each in self.sections if each.parts]
         asked = Markup(html.of(self.asked))
-        answer = [Markup(html.words(sentence)) for sentence in self.answer]
+        answer = Markup(html.of(self.answer))
         return _template().render(page=self, style=style, asked=asked, answer=answer, sections=sections)
 
     def write(self, file: Path) -> None:

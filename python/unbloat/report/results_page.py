@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat._core import InputError, __version__
-from unbloat.report import answer, run_table, sweep_table
-from unbloat.report.answer import Answer
+from unbloat.report import run_table, sweep_table
+from unbloat.report.advice import OPEN, Advice, advice_of, title_of
 from unbloat.report.drawing import inline
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.looks import ordered
 from unbloat.report.figures.style import SIZES
 from unbloat.report.page import Page, Section
-from unbloat.report.parts import Code, Facts, Fold, Listing, Part, Picture, Table
+from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
+from unbloat.report.settings import links_of
+from unbloat.report.verdicts import experiments_of
 from unbloat.results.axes import base_values
 from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, why_unsound
@@ -29,6 +30,7 @@ ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
+FELT_DRAWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
 MOST_FELT = 3
 """Not more of what applications wait for is drawn."""
 FEW = 4
@@ -50,31 +52,49 @@ OVER_TIME = {
 
 def page_of(results: Results) -> Page:
     """Lay results out."""
-    found = answer.answer_of(results)
+    found = advice_of(results)
     sections = [
         Section("Pictures", list(_pictures(results))),
         Section("Numbers", list(_tables(results))),
         Section("Unsound or undecided", _doubts(results, found)),
         Section("Run it again", list(_again(results))),
     ]
-    return Page("unbloat · results", _title(results), _asked(results), found.sentences, sections, _made(results))
+    return Page("unbloat · results", _title(results), _asked(results), found.parts, sections, _made(results))
 
 
 def _title(results: Results) -> str:
-    return str(results.records[0].run["scenario"]) if results.records else results.about.source or "A scenario"
+    names = dict.fromkeys(str(record.run["scenario"]) for record in results.records)
+    return ", ".join(names) or results.about.source or "A scenario"
+
+
+def _each(results: Results) -> Iterator[tuple[str, Results]]:
+    """Yield what can be held against each other, each with its title where there are several such parts."""
+    parts = [each for each in experiments_of(results) if each.cells]
+    for part in parts:
+        yield title_of(part, parts) if len(parts) > 1 else "", part.results
+    if not parts:
+        yield "", results
 
 
 # ---------------------------------------------------------------- What was asked
 
 
 def _asked(results: Results) -> list[Part]:
+    parts = experiments_of(results)
+    if len(parts) > 1:  # What is known of how they were made is of the first only.
+        compared = [(title_of(each, parts), _compared(each.results)) for each in parts if each.cells]
+        return [Facts([*((title, said) for title, said in compared if said), ("Runs", _runs(results))])]
     about = results.about
     facts = [("What runs", sentence)] if (sentence := _first_words(about.scenario)) else []
-    facts += [(f"The link {name}", said) for name, said in _links(about.scenario)]
+    facts += [(f"The link {name}", said) for name, said in links_of(about, _axes(results))]
     changed = {key: value for key, value in about.overrides.items() if not key.startswith("sweep.")}
     facts += [("Changed", ", ".join(f"`{key}` {value}" for key, value in changed.items()))] if changed else []
     facts += [("Compared", f"`{axis}`: {', '.join(labels)}") for axis, labels in _axes(results).items()]
     return [Facts([*facts, ("Runs", _runs(results))])]
+
+
+def _compared(results: Results) -> str:
+    return "; ".join(f"`{axis}`: {', '.join(labels)}" for axis, labels in _axes(results).items())
 
 
 def _first_words(scenario: str) -> str:
@@ -85,24 +105,6 @@ def _first_words(scenario: str) -> str:
             break
         words.append(line.lstrip("# ").rstrip())
     return " ".join(words).partition("  ")[0]
-
-
-def _links(scenario: str) -> Iterator[tuple[str, str]]:
-    """Say of each link how it is set, in the file's own words."""
-    try:
-        links = tomllib.loads(scenario).get("link", {})
-    except tomllib.TOMLDecodeError:
-        return
-    for name, link in links.items():
-        yield name, ", ".join(_settings(link))
-
-
-def _settings(table: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _settings(value, f"{before}{key} ")
-        elif not isinstance(value, list):
-            yield f"{before}{key} {value}"
 
 
 def _axes(results: Results) -> dict[str, list[str]]:
@@ -116,11 +118,15 @@ def _axes(results: Results) -> dict[str, list[str]]:
 
 def _runs(results: Results) -> str:
     total = len(results.records) + len(results.failures)
-    cells = len(results.cells)
-    parts = [str(total) if cells == 1 else f"{total}, {'one' if cells == total else total // cells} of each cell"]
+    sizes = sorted({len(cell.records) + len(cell.failures) for cell in results.cells})
+    each = " to ".join("one" if size == 1 else str(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
+    parts = [str(total) if len(results.cells) == 1 else f"{total}, {each} of each cell"]
     if results.records:
-        run = results.records[0].run
-        parts += [f"{run['duration_s']:g} s each", " ".join(filter(None, (_where(run["on"]), run.get("kernel"))))]
+        times = sorted({record.run["duration_s"] for record in results.records})
+        ends = " to ".join(f"{time:g}" for time in dict.fromkeys((times[0], times[-1])))
+        places = dict.fromkeys((record.run["on"], record.run.get("kernel")) for record in results.records)
+        where = (" ".join(filter(None, (_where(on), kernel))) for on, kernel in places)
+        parts += [f"{ends} s each", " and ".join(where)]
     return ", ".join(parts)
 
 
@@ -133,10 +139,12 @@ def _where(on: str) -> str:
 
 def _pictures(results: Results) -> Iterator[Picture]:
     numbers = count()
-    title = _title(results)
-    for caption, figure in _figures(results):
-        is_wide = figure.get_figwidth() > SIZES["column"].width
-        yield Picture("", caption, inline(figure, f"{caption}: {title}", next(numbers)), is_wide=is_wide)
+    for title, part in _each(results):
+        for caption, figure in _figures(part):
+            is_wide = figure.get_figwidth() > SIZES["column"].width
+            told = f"{title}: {caption}" if title else caption
+            svg = inline(figure, f"{caption}: {title or _title(part)}", next(numbers))
+            yield Picture("", told, svg, is_wide=is_wide)
 
 
 def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
@@ -158,7 +166,7 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
 
 def _of_cells(results: Results) -> Mapping[str, tuple[str, Sequence[str]]]:
     """Return the pictures of cells, each with its caption and what it draws; with applications what people wait for."""
-    felt = [METRICS[name] for name in sweep_table.felt_of(results)][:MOST_FELT]
+    felt = [METRICS[name] for name in sweep_table.felt_of(results) if name in FELT_DRAWN][:MOST_FELT]
     if not felt:
         return OF_CELLS
     of_felt = {
@@ -175,12 +183,19 @@ def _has_numbers(results: Results) -> bool:
 def _tables(results: Results) -> Iterator[Part]:
     if not results.records:
         return
+    for title, part in _each(results):
+        yield from [Heading(title)] if title else []
+        yield from _numbers(part)
+    yield Fold("What the numbers mean", [Facts(list(_meanings()))])
+
+
+def _numbers(results: Results) -> Iterator[Part]:
     cells = sweep_table.columns_of(results)
     is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
     title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
     table = Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
     rows = len(cells[0].cells)
-    yield table if rows <= MANY else Fold(f"{title} ({rows} rows)", [table])
+    yield table if rows <= OPEN else Fold(f"{title} ({rows} rows)", [table])
     details = {"Every flow of every run": run_table.flows_columns, "Every link of every run": run_table.links_columns}
     for name, columns_of in details.items():
         columns = columns_of(results, titled=True)
@@ -189,7 +204,6 @@ def _tables(results: Results) -> Iterator[Part]:
             yield Fold(f"{name} ({rows} rows)", [Table(columns, name)])
         elif rows:
             yield f"{name}: {rows} rows, which stand in the result files."
-    yield Fold("What the numbers mean", [Facts(list(_meanings()))])
 
 
 def _meanings() -> Iterator[tuple[str, str]]:
@@ -202,7 +216,7 @@ def _meanings() -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- What is open, how to repeat it
 
 
-def _doubts(results: Results, found: Answer) -> list[Part]:
+def _doubts(results: Results, found: Advice) -> list[Part]:
     parts: list[Part] = []
     lists = {
         "Undecided, because the interval of the lead holds 0": found.undecided,
@@ -227,6 +241,8 @@ def _doubts(results: Results, found: Answer) -> list[Part]:
 
 def _again(results: Results) -> Iterator[Part]:
     about = results.about
+    if len(experiments_of(results)) > 1:
+        yield "These are the runs of several commands; this was the first."
     if about.command:
         yield Code(about.command)
     facts = [("unbloat", about.version), ("Hash of its code", about.code[:KEPT]), ("Kernel", ", ".join(about.kernel))]

@@ -10,8 +10,18 @@ from unbloat.report import sweep_table
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, fits, render, show
-from unbloat.results.bottleneck import ANSWERS, RATES
-from unbloat.results.metrics import AHEAD, FLOW_METRICS, MANY, METRICS, Metric, Row, is_ahead, metric_named
+from unbloat.results.bottleneck import RATES, directions
+from unbloat.results.metrics import (
+    AHEAD,
+    FLOW_METRICS,
+    MANY,
+    METRICS,
+    NO_CONTROL,
+    Metric,
+    Row,
+    is_ahead,
+    metric_named,
+)
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
 from unbloat.results.results import Results
 from unbloat.scenario.checks import count_of
@@ -31,8 +41,6 @@ APP_COLUMNS = (
     *("bitrate_mbps_mean", "delay_ms_mean", "delay_ms_p95", "opinion_score", "unfinished", "skipped"),
 )
 """What a person waits for, where a flow has it."""
-NO_CONTROL = "none"
-"""The `cc` of datagrams."""
 RARE = ("wire_losses", "unfinished", "skipped", "retransmitted_packets")
 """Columns that are left out where all of them are 0."""
 HELD_UP_MS = 1.0
@@ -173,15 +181,12 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
     for key in [metric.name for metric in FLOW_METRICS if any(metric.name in flow for flow in flows)]:
         of = flows if key == "completion_s" else measured or flows
-        known = [[flow[key] for flow in part if flow.get(key) is not None] for part in _ways(of, key)]
+        known = [
+            [flow[key] for flow in part if flow.get(key) is not None]
+            for part in (directions(of) if key in RATES else [of])
+        ]
         row[key] = max((fmean(each) for each in known if each), default=None)
     return row
-
-
-def _ways(flows: Sequence[dict[str, Any]], key: str) -> list[list[dict[str, Any]]]:
-    """Split an application's flows by their direction where rates are told, which are those of the greater one."""
-    answers = [flow for flow in flows if str(flow.get("name") or "").endswith(ANSWERS)]
-    return [answers, [flow for flow in flows if flow not in answers]] if key in RATES else [list(flows)]
 
 
 def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
@@ -218,7 +223,9 @@ def matters(link: dict[str, Any]) -> bool:
 
 def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
     """Return a column for each axis of the sweep, under the last part of its name."""
-    return [Column(axis.rpartition(".")[2], "", [record.axes[axis] for record in records]) for axis in results.axes]
+    return [
+        Column(axis.rpartition(".")[2], "", [record.axes.get(axis, "") for record in records]) for axis in results.axes
+    ]
 
 
 def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: bool) -> list[Column]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, render, with_interval
-from unbloat.results.bottleneck import RATES, Bottlenecks
+from unbloat.results.bottleneck import RATES, Bottlenecks, directions
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
 from unbloat.results.record import SEED, Record, where_ran, why_unsound
 from unbloat.results.repeats import Repeats, estimates
@@ -22,8 +23,9 @@ SHOWN = (
     *OF_LINKS,
 )
 """What is shown of a cell's flows together, and of its bottleneck."""
-FELT_SHOWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
-"""What is shown of applications, in place of the other metrics of flows."""
+OF_APPLICATIONS = ("opinion_score", "rating", "page_load_s_mean", "startup_s", "stalled_percent", "response_ms_mean")
+FELT_SHOWN = (*OF_APPLICATIONS, "goodput_mbps")
+"""What is shown where there are applications, in place of the other metrics of flows."""
 LISTED = 20
 """Not more lines than this are listed."""
 
@@ -57,6 +59,8 @@ class Row:
     cell: Repeats
     estimates: Mapping[str, Estimate]
     """By the columns of the metrics."""
+    links: Mapping[str, Mapping[str, Estimate]]
+    """Those of the other links that are judged, by their names."""
     flow: str
     """What it is of."""
     cc: str
@@ -65,11 +69,11 @@ class Row:
     is_alike: bool
     """Whether its runs are as good as the same, so that they give no interval."""
 
-    def value(self, metric: Metric) -> str:
-        """Write a metric; where only some runs have a value, how many do: they may be the lucky ones."""
+    def value(self, metric: Metric, link: str = "") -> str:
+        """Write a metric, of another link if need be; where only some runs have a value, how many do."""
         if metric.of != "flow" and self.flow != ALL:
             return ""
-        found = self.estimates.get(metric.name)
+        found = (self.links.get(link, {}) if link else self.estimates).get(metric.name)
         total = len(self.cell.sound)
         is_missed = found is not None and (found.n or (self.has_end and metric.name == "completion_s"))
         counted = f" ({found.n} of {total})" if found is not None and is_missed and found.n < total else ""
@@ -79,14 +83,14 @@ class Row:
 def rows_of(sweep: Results) -> Iterator[Row]:
     """Yield for each cell a row of all of its flows, and rows of the flows that there is something to tell of."""
     bottlenecks = Bottlenecks.of(sweep.records)
+    others = bottlenecks.others
     ends = {
         names.flow_group(flow)
         for record in sweep.records
         for flow in record.run["flows"]
         if flow.get("completion_s") is not None
     }
-    # What applications have to tell stands once in a cell; their flows are many, and mean little one by one.
-    are_told = not felt_of(sweep) and (are_flows_told(sweep.records) or not bottlenecks.is_shared)
+    are_told = are_flows_told(sweep.records) or not bottlenecks.is_shared
     for cell in sweep.cells:
         found = estimates(cell.sound, are_sums=bottlenecks.adds_up(cell.scenario))
         is_alike = cell.are_alike
@@ -96,11 +100,19 @@ def rows_of(sweep: Results) -> Iterator[Row]:
         if not bottlenecks.is_shared:
             # Nor is it fair or unfair what flows have at different times.
             of_all = {name: value for name, value in of_all.items() if name not in (*RATES, "jain_index")}
-        yield Row(cell, of_all, ALL, "", all(names.flow_group(flow) in ends for flow in flows), is_alike)
+        # The mean of a call's rating and another's, or of a game's responses and an upload's, is of nobody.
+        of_all = {
+            name: value
+            for name, value in of_all.items()
+            if name not in OF_APPLICATIONS or len(_who_has(name, flows)) < 2
+        }
+        links = {other: {name: value for (of, name), value in found.items() if of == other} for other in others}
+        yield Row(cell, of_all, links, ALL, "", all(names.flow_group(flow) in ends for flow in flows), is_alike)
         if are_told and 1 < len(flows) <= MANY:
             for flow in flows:
                 own = {name: value for (of, name), value in found.items() if of == f"flow {flow['flow']}"}
-                yield Row(cell, own, str(names.flow_words(flow)), flow["cc"], names.flow_group(flow) in ends, is_alike)
+                has_end = names.flow_group(flow) in ends
+                yield Row(cell, own, {}, str(names.flow_words(flow)), flow["cc"], has_end, is_alike)
         elif are_told and len(flows) > MANY:
             yield from _rows_of_groups(cell, ends, is_alike)
 
@@ -116,19 +128,34 @@ def are_flows_told(records: Sequence[Record]) -> bool:
 
 def _rows_of_groups(cell: Repeats, ends: Collection[str], is_alike: bool) -> Iterator[Row]:
     """Yield a row of means for each group of many flows, unless there are as many groups."""
-    groups = list(dict.fromkeys(names.flow_group(flow) for run in cell.runs for flow in run["flows"]))
+    groups = list(dict.fromkeys(_group(flow) for run in cell.runs for flow in run["flows"]))
     if not 1 < len(groups) <= MANY:
         return
     for group in groups:
-        members = [[flow for flow in run["flows"] if names.flow_group(flow) == group] for run in cell.runs]
+        members = [[flow for flow in run["flows"] if _group(flow) == group] for run in cell.runs]
         number = max(map(len, members))
         known = {
             metric.name for metric in FLOW_METRICS if any(metric.name in flow for each in members for flow in each)
         }
-        own = {name: estimate(MEAN.of(flows, name) for flows in members) for name in known}
+        own = {name: estimate(_mean(flows, name) for flows in members) for name in known}
         said = group if number == 1 else f"mean of {number} {group}"
         controls = {flow["cc"] for flows in members for flow in flows}
-        yield Row(cell, own, said, controls.pop() if len(controls) == 1 else "", group in ends, is_alike)
+        yield Row(cell, own, {}, said, controls.pop() if len(controls) == 1 else "", group in ends, is_alike)
+
+
+def _group(flow: Mapping[str, Any]) -> str:
+    """Name a flow's group; what an application sends and what comes back are one."""
+    return names.flow_group(flow).partition(": ")[0]
+
+
+def _mean(flows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """Return the mean over flows; of rates that of the direction that has more."""
+    ways = directions(flows) if name in RATES else [flows]
+    return max((mean for way in ways if (mean := MEAN.of(way, name)) is not None), default=None)
+
+
+def _who_has(name: str, flows: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {_group(flow) for flow in flows if flow.get(name) is not None}
 
 
 def usual(sweep: Results) -> list[Metric]:
@@ -138,9 +165,10 @@ def usual(sweep: Results) -> list[Metric]:
 
 
 def felt_of(sweep: Results) -> list[str]:
-    """List what there is to be told of applications."""
+    """List what there is to be told of applications, and of other flows beside them."""
     flows = [flow for record in sweep for flow in record.run["flows"]]
-    return [name for name in FELT_SHOWN if any(flow.get(name) is not None for flow in flows)]
+    found = [name for name in FELT_SHOWN if any(flow.get(name) is not None for flow in flows)]
+    return found if any(name in OF_APPLICATIONS for name in found) else []
 
 
 def columns_of(sweep: Results, metrics: Sequence[Metric] | None = None) -> list[Column]:
@@ -157,9 +185,13 @@ def columns_of(sweep: Results, metrics: Sequence[Metric] | None = None) -> list[
             columns.append(Column("cc", "", [row.cc for row in rows]))
     if any(len(cell.records) + len(cell.failures) > 1 for cell in sweep.cells):
         columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
-    heading = Bottlenecks.of(sweep.records).heading
-    shown = usual(sweep) if metrics is None else metrics
-    columns += [Column(heading(metric), metric.unit, [row.value(metric) for row in rows], True) for metric in shown]
+    bottlenecks = Bottlenecks.of(sweep.records)
+    for metric in usual(sweep) if metrics is None else metrics:
+        columns.append(Column(bottlenecks.heading(metric), metric.unit, [row.value(metric) for row in rows], True))
+        for link in bottlenecks.others if metric.of == "link" else ():
+            columns.append(
+                Column(f"{metric.title}, {link}", metric.unit, [row.value(metric, link) for row in rows], True)
+            )
     columns.append(Column("", "", [note(row.cell) if row.flow == ALL else "" for row in rows]))
     return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -19,32 +19,31 @@ class Bottlenecks:
     """The link's name by that of the scenario."""
     is_one_of_several: bool
     """Whether other links have queues with a limit too, so that readers must be told which one is meant."""
+    judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The links, the bottleneck first, whose queues tell one cell from another: by the name of the scenario."""
     apart: frozenset[str] = frozenset()
     """Scenarios with a run in which the rates of all flows do not add up to what it carries (`add_up`)."""
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Bottlenecks:
-        """Find the link with the longest mean wait, times its utilisation, over the sound runs; of equals, the first.
+        """Find the link with the longest mean wait of any cell, times its utilisation; of equals, the first.
 
-        A queue through which little passes is no bottleneck, however long that waits: acknowledgements to one Wi-Fi
-        station wait behind the data to another.
+        Unsound runs have no say where there are sound ones. A queue through which little passes is no bottleneck,
+        however long that waits: acknowledgements to one Wi-Fi station wait behind the data to another. The worst cell
+        decides, so that a remedy more changes nothing.
         """
-        waits: dict[str, dict[str, list[float]]] = {}
-        bounded: dict[str, set[str]] = {}
         every = list(records)
         counted = [each for each in every if each.is_sound] or every
+        waits = _worst_waits(counted)
+        bounded: dict[str, set[str]] = {}
         for record in counted:
-            scenario = record.run["scenario"]
-            for link in links_listed(record.run):
-                waits.setdefault(scenario, {}).setdefault(_name(link), []).append(_busy_wait(link))
-                if is_bounded(link):
-                    bounded.setdefault(scenario, set()).add(_name(link))
-        names = {
-            scenario: max(links, key=lambda name: round(fmean(links[name]), 9)) for scenario, links in waits.items()
-        }
-        is_one_of_several = any(found - {names[scenario]} for scenario, found in bounded.items())
+            names_of = {_name(link) for link in links_listed(record.run) if is_bounded(link)}
+            bounded.setdefault(record.run["scenario"], set()).update(names_of)
+        judged = {scenario: _judged(links, bounded[scenario]) for scenario, links in waits.items()}
+        names = {scenario: links[0] for scenario, links in judged.items()}
+        is_one_of_several = any(found - {names[scenario]} for scenario, found in bounded.items() if found)
         apart = frozenset(record.run["scenario"] for record in counted if not add_up(record.run))
-        return cls(names, is_one_of_several, apart)
+        return cls(names, is_one_of_several, judged, apart)
 
     @property
     def is_shared(self) -> bool:
@@ -67,11 +66,44 @@ class Bottlenecks:
         names = set(self.names.values())
         return names.pop() if self.is_one_of_several and len(names) == 1 else ""
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other links that are judged; none where results are of several scenarios."""
+        return next(iter(self.judged.values()))[1:] if len(self.judged) == 1 else ()
+
     def heading(self, metric: Metric) -> str:
         """Return what a metric is called by itself, with the bottleneck's name where that is to be told."""
         return ", ".join(filter(None, [metric.title, self.name if metric.of == "link" else ""]))
 
 
+def _worst_waits(records: Iterable[Record]) -> dict[str, dict[str, float]]:
+    """Return for each scenario and link the longest mean of its busy waits in any cell."""
+    waits: dict[tuple[str, str], dict[Hashable, list[float]]] = {}
+    for record in records:
+        cell = (record.run["on"], record.run.get("kernel"), tuple(record.cell_axes.items()))
+        for link in links_listed(record.run):
+            own = waits.setdefault((record.run["scenario"], _name(link)), {})
+            own.setdefault(cell, []).append(_busy_wait(link))
+    worst: dict[str, dict[str, float]] = {}
+    for (scenario, name), cells in waits.items():
+        worst.setdefault(scenario, {})[name] = max(round(fmean(own), 9) for own in cells.values())
+    return worst
+
+
+def _judged(waits: Mapping[str, float], bounded: Collection[str]) -> tuple[str, ...]:
+    """Return the links that are judged: the bottleneck, and those with a limit where packets wait comparably long."""
+    longest = max(waits.values())
+    first = next(name for name, wait in waits.items() if wait == longest)
+    others = [name for name, wait in waits.items() if name != first and name in bounded]
+    held_up = [name for name in others if waits[name] >= max(HELD_UP_MS, COMPARABLE * longest)]
+    return first, *sorted(held_up, key=lambda name: -waits[name])[: MOST_JUDGED - 1]
+
+
+HELD_UP_MS = 1.0
+"""From this mean on a queue holds packets up."""
+COMPARABLE = 0.05
+"""Queues in which packets wait for less of what they wait in the bottleneck are not told of."""
+MOST_JUDGED = 4
 RATES = ("goodput_mbps", "throughput_mbps")
 """Metrics that are over each flow's own lifetime."""
 MORE = 1.05
@@ -101,6 +133,12 @@ def add_up(run: Mapping[str, Any]) -> bool:
 
 ANSWERS = ": responses"
 """How the names of flows end that carry what an application gets back."""
+
+
+def directions(flows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Split an application's flows by their direction: rates of both ways do not add up."""
+    answers = [flow for flow in flows if str(flow.get("name") or "").endswith(ANSWERS)]
+    return [flow for flow in flows if flow not in answers], answers
 
 
 def _name(link: Row) -> str:

@@ -18,6 +18,8 @@ Row = Mapping[str, Any]
 Metrics = dict[str, float | None]
 
 ALL = "all flows"
+NO_CONTROL = "none"
+"""The `cc` of datagrams."""
 MANY = 12
 """More flows, runs or lines than this are not shown one by one."""
 
@@ -128,14 +130,14 @@ _FELT: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("delay_p95", "delay_ms_p95", "p95", "ms", MEAN, "95th percentile of these times."),
     ("delay_p99", "delay_ms_p99", "p99", "ms", MEAN, "99th percentile of these times."),
     ("delay_max", "delay_ms_max", "max", "ms", MAX, "Longest of these times."),
-    ("rating", "rating", "R", "", MEAN,
+    ("rating", "rating", "R", "of 93.2", MEAN,
      "Of a call: the transmission rating factor R by the E-model (ITU-T G.107) of its worse direction, G.711 with "
      "concealment of losses, `every` for the sound in a packet, with the constant playout delay that gives the "
      "highest; 93.2 at best, above 70 most people are satisfied. Both ends send at the same pace, the other one from "
      "when it first hears something."),
-    ("rating_out", "rating_out", "R out", "", MEAN, "That of what the flow's sender says."),
-    ("rating_in", "rating_in", "R in", "", MEAN, "That of what the other end says."),
-    ("opinion", "opinion_score", "MOS", "", MEAN,
+    ("rating_out", "rating_out", "R out", "of 93.2", MEAN, "That of what the flow's sender says."),
+    ("rating_in", "rating_in", "R in", "of 93.2", MEAN, "That of what the other end says."),
+    ("opinion", "opinion_score", "MOS", "of 4.5", MEAN,
      "The mean opinion score that belongs to this rating (G.107, annex B), from 1 to 4.5."),
     ("response", "response_ms_mean", "response mean", "ms", MEAN,
      "Of an application that asks: mean time from writing a request until all of its response has arrived; it stands "

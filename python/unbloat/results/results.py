@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from unbloat.comparison.compare import Comparison, Labels
-    from unbloat.comparison.tolerance import Tolerance
     from unbloat.report.figures.kinds import Width
+    from unbloat.results.nearness import Tolerance
 
 SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
 """Flows and links over time; the distributions of RTTs and of queueing delays."""
