@@ -17,6 +17,8 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine, 280)
 BY_ID = {"prog": 13, "map": 14, "link": 30}
 """Commands of bpf(2) that open something by its number."""
+GET_INFO = 15
+MAP_NAME = slice(24, 40)
 LINKS = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) >= (6, 4)
 """Can a link hold a congestion control, so that it goes with its process? Else it stays until somebody cleans up."""
 PATIENCE_S = 900
@@ -25,22 +27,20 @@ PATIENCE_S = 900
 
 @dataclass
 class Holdings:
-    """Processes, network namespaces, BPF programs, maps and links; the controls are known by the processes' numbers."""
+    """Processes, network namespaces, BPF programs, maps and links; a run's controls have the names of maps it holds."""
 
     processes: set[int] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
     bpf: set[tuple[str, int]] = field(default_factory=set)
+    controls: set[str] = field(default_factory=set)
 
     def left(self) -> list[str]:
         """Name what is still there; controls that only sockets hold are asked for last, which takes longest."""
         left = [f"process {process}" for process in self.processes if is_alive(process)]
         left += [f"namespace {namespace}" for namespace in self.namespaces & namespaces_of_all()]
         left += [f"BPF {kind} {number}" for kind, number in self.bpf if is_loaded(kind, number)]
-        left += filter(self.made, AVAILABLE.read_text().split())
-        return left or list(filter(self.made, held_controls()))
-
-    def made(self, control: str) -> bool:
-        return any(control.startswith(f"ub{process}_") for process in self.processes)
+        left += self.controls.intersection(AVAILABLE.read_text().split())
+        return left or list(self.controls.intersection(held_controls()))
 
 
 def holdings(process: int) -> Holdings:
@@ -53,6 +53,8 @@ def holdings(process: int) -> Holdings:
         for info in Path(f"/proc/{member}/fdinfo").iterdir():
             for kind, number in re.findall(r"^(prog|map|link)_id:\s*(\d+)", read(info), re.MULTILINE):
                 found.bpf.add((kind, int(number)))
+    maps = [number for kind, number in found.bpf if kind == "map"]
+    found.controls = {name for number in maps if re.fullmatch(r"ub\.[0-9a-f]{12}", name := map_name(number))}
     return found
 
 
@@ -90,11 +92,32 @@ def is_alive(process: int) -> bool:
 
 
 def is_loaded(kind: str, number: int) -> bool:
-    attributes = ctypes.create_string_buffer(struct.pack("=III", number, 0, 0), 128)
-    file = ctypes.CDLL(None).syscall(BPF, BY_ID[kind], attributes, len(attributes))
+    file = opened(kind, number)
     if file >= 0:
         os.close(file)
     return file >= 0
+
+
+def opened(kind: str, number: int) -> int:
+    return bpf(BY_ID[kind], struct.pack("=III", number, 0, 0))
+
+
+def bpf(command: int, attributes: bytes) -> int:
+    arguments = ctypes.create_string_buffer(attributes, 128)
+    return ctypes.CDLL(None).syscall(BPF, command, arguments, len(arguments))
+
+
+def map_name(number: int) -> str:
+    """Give a map's name (`struct bpf_map_info`); none if it has just gone."""
+    file = opened("map", number)
+    if file < 0:
+        return ""
+    try:
+        info = ctypes.create_string_buffer(MAP_NAME.stop)
+        assert bpf(GET_INFO, struct.pack("=IIQ", file, len(info), ctypes.addressof(info))) == 0
+        return info.raw[MAP_NAME].rstrip(b"\0").decode()
+    finally:
+        os.close(file)
 
 
 def wait_until_gone(held: Holdings) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pcapng
 import pytest
 from conftest import Cli
-from leftovers import LINKS, PATIENCE_S, Holdings, descendants, holdings, wait_until, wait_until_gone
+from leftovers import AVAILABLE, LINKS, PATIENCE_S, Holdings, descendants, holdings, wait_until, wait_until_gone
 
 UNBLOAT = [sys.executable, "-m", "unbloat"]
 GRID = '[sweep]\nduration = ["1s", "5s"]\n"flows.0.cc" = ["vegas"]\n'
@@ -126,7 +126,7 @@ def test_a_shell_that_ends_takes_all_with_it(
     time.sleep(1)
     held = holdings(shell.pid)
     sleeping = [process for process in held.processes if b"1000" in Path(f"/proc/{process}/cmdline").read_bytes()]
-    assert len(held.namespaces) == 2 and len(held.bpf) > 5 and len(sleeping) == 2
+    assert len(held.namespaces) == 2 and len(held.bpf) > 5 and len(sleeping) == 2 and len(held.controls) == 1
     if how:
         shell.send_signal(how)
     else:
@@ -157,6 +157,28 @@ def test_a_finished_run_leaves_nothing(small: Path) -> None:
     assert held.bpf and held.namespaces
     assert json.loads(run.communicate(timeout=PATIENCE_S)[0])["runs"]
     wait_until_gone(held)
+
+
+def test_testbeds_in_containers_with_equal_process_numbers(small: Path, cache: Path) -> None:
+    """One kernel registers the controls of both; each is process 1 of its container."""
+    container = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *UNBLOAT]
+    run = ["run", str(small), "--on", "kernel", "--no-cache", "--set", "flows.0.cc=vegas"]
+    with subprocess.Popen([*container, *run, "--set", "duration=10000s"]) as endless:
+        try:
+            wait_until(lambda: len(is_offered(holdings(endless.pid))) == 1)
+            held = holdings(endless.pid)
+            for words in (["clean"], run, ["clean"]):
+                done = subprocess.run([*container, *words], capture_output=True, text=True, timeout=PATIENCE_S)
+                assert done.returncode == 0, done.stderr
+                assert "removed the congestion control" not in done.stdout
+            assert is_offered(held) == held.controls
+        finally:
+            endless.kill()
+    wait_until_gone(held)
+
+
+def is_offered(held: Holdings) -> set[str]:
+    return held.controls.intersection(AVAILABLE.read_text().split())
 
 
 def test_two_testbeds_side_by_side(small: Path, tmp_path: Path) -> None:

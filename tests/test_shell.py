@@ -166,7 +166,7 @@ connection.recv(1)
 
 @pytest.mark.parametrize(
     ("at", "other", "control", "listed"),
-    [("sender", "receiver", "vegas", r"ub\d+_\d+"), ("receiver", "sender", "kernel:reno", "reno")],
+    [("sender", "receiver", "vegas", r"ub\.[0-9a-f]{12}"), ("receiver", "sender", "kernel:reno", "reno")],
 )
 def test_both_ends_use_the_control(
     cli: Cli, small: Path, tmp_path: Path, at: str, other: str, control: str, listed: str

@@ -82,7 +82,7 @@ def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, ke
     assert int(got) == 1_000_000
     # 4 Mbit/s, of which 1448 of 1500 bytes are the program's; the guest waits for a machine that has no time for it.
     assert float(seconds) > 0.98 * 1_000_000 * 8 / 4e6 * 1500 / 1448
-    assert before == after and after.startswith("ub"), "every socket begins with the scenario's own control"
+    assert before == after and after.startswith("ub."), "every socket begins with the scenario's own control"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,11 @@
 
 use crate::error::Error;
 use crate::host::{Host, tun};
-use crate::kernel::{self, CONTROL_PREFIX, Loaded, WindowPrograms};
+use crate::kernel::{self, Loaded, WindowPrograms};
 use mechanism::{Library, WindowScope};
 use nix::net::if_::if_nametoindex;
 use scenario::model::{CcSource, CongestionControl, FlowGroup, Scenario};
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The kernel's own control that needs ECN at both ends.
 const DCTCP: &str = "dctcp";
@@ -85,13 +84,7 @@ fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupCont
             return Ok(GroupControl { name, listed, needs_ecn: false, loaded: None, receiver: None });
         }
     };
-    let loaded = kernel::load_for_run(library, cc, &private_name(), seed)?;
+    let loaded = kernel::load_for_run(library, cc, seed)?;
     let (name, needs_ecn) = (loaded.kernel_name.to_string(), loaded.needs_ecn);
     Ok(GroupControl { name, listed, needs_ecn, loaded: Some(loaded), receiver: None })
-}
-
-/// A name that no other run has: of 15 characters at most, as the kernel wants it.
-fn private_name() -> String {
-    static LOADED: AtomicU32 = AtomicU32::new(0);
-    format!("{CONTROL_PREFIX}{}_{}", std::process::id(), LOADED.fetch_add(1, Ordering::Relaxed) % 10_000)
 }

@@ -2,6 +2,7 @@
 
 use super::error::Error;
 use super::messages::{Refusal, fault, listening, refusal};
+use super::private_name::PrivateName;
 use super::rights;
 use super::types::{Types, override_path};
 use super::version::running_version;
@@ -33,6 +34,8 @@ pub struct Loaded {
     is_map: bool,
     // Dropped after the link, whose detachment reads it.
     object: Object,
+    // Goes last, as it says that the registration is of a living process.
+    _private: Option<PrivateName>,
 }
 
 impl Loaded {
@@ -64,19 +67,15 @@ pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) 
     register(library.kernel_object(control, name)?)
 }
 
-/// The same for one run, as `name`: it draws from `seed` in place of the kernel's random numbers, and the run's hosts
-/// may have it as their default.
-pub(crate) fn load_for_run(
-    library: &Library,
-    control: &CongestionControl,
-    name: &str,
-    seed: u64,
-) -> Result<Loaded, Error> {
+/// Registers `control` for one run, under a name that no other run has: it draws from `seed` in place of the kernel's
+/// random numbers, and the run's hosts may have it as their default.
+pub(crate) fn load_for_run(library: &Library, control: &CongestionControl, seed: u64) -> Result<Loaded, Error> {
     rights::require("loading a congestion control")?;
-    let mut object = library.kernel_object(control, Some(name))?;
+    let private = PrivateName::new()?;
+    let mut object = library.kernel_object(control, Some(private.name.as_str()))?;
     object.set_seed(seed);
     object.set_unrestricted();
-    register(object)
+    Ok(Loaded { _private: Some(private), ..register(object)? })
 }
 
 fn register(mut object: KernelObject) -> Result<Loaded, Error> {
@@ -94,6 +93,7 @@ fn register(mut object: KernelObject) -> Result<Loaded, Error> {
         link,
         is_map: !types.has_links,
         object: loaded,
+        _private: None,
     })
 }
 

@@ -12,6 +12,7 @@ mod error;
 mod loader;
 mod messages;
 mod pins;
+mod private_name;
 mod registry;
 mod rights;
 mod send_buffers;
@@ -30,7 +31,6 @@ pub use classifier::{
 pub(crate) use classifier::{
     ClassifierDrops, ClassifierPlace, ClassifierProgram, HANDLE as BANDS_HANDLE, classes as band_classes,
 };
-pub(crate) use clean::CONTROL_PREFIX;
 pub use clean::clean;
 pub use device_notes::{AtDevice, DeviceUnloaded};
 pub use doctor::{Check, doctor};
