@@ -32,7 +32,7 @@ RUST_TESTS := --profile bench --workspace
 CLIPPY := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tools/clippy-and-rustc
 C_FILES := $(shell find algorithms crates/testbed tests -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel try-wheel install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-guest clean
+.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -59,7 +59,7 @@ docs: build
 
 # ---------------------------------------------------------------- Setting up
 
-$(STAMPS)/debian: tools/setup-debian
+$(STAMPS)/debian: tools/setup-debian Cargo.toml
 	tools/setup-debian
 	@mkdir -p $(@D) && touch $@
 
@@ -111,6 +111,11 @@ $(STAMPS)/wheel: $(STAMPS)/package
 try-wheel: $(STAMPS)/wheel
 	tools/setup-debian mmdebstrap
 	tools/try-wheel build/wheels/unbloat-*.whl
+
+# What a newcomer does, in a clean root of Debian 12: HEAD is cloned, README's commands run there.
+try-fresh:
+	tools/setup-debian mmdebstrap git
+	tools/try-fresh
 
 # As root, after `make wheel` as oneself: sudo make install
 install: $(STAMPS)/wheel
