@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import dpkt
 import pytest
 from conftest import Cli
 from unbloat.comparison.packets import compare, trace
+from unbloat.comparison.packets.capture import Capture
 from unbloat.comparison.packets.compare import FIELDS
 from unbloat.comparison.packets.trace import ACK, ECE, SYN
 
@@ -248,7 +250,13 @@ def test_two_runs_of_the_simulator(cli: Cli, small: Path, tmp_path: Path) -> Non
         (["a.pcapng"], "two packet traces"),
         (["a.pcapng", "missing.pcapng"], "missing.pcapng: cannot be read"),
         (["a.pcapng", "text"], "text: is no packet trace"),
-        (["a.pcapng", "cut"], "cut: is no packet trace (pcapng or pcap): it ends too early\n"),
+        (["a.pcapng", "cut"], "cut: was cut short in a packet, at byte "),
+        (["a.pcapng", "cut.pcap"], "cut.pcap: was cut short in a packet, at byte "),
+        (["a.pcapng", "head.pcap"], "head.pcap: was cut short in a packet, at byte "),
+        (["a.pcapng", "any"], "any: holds packets of all interfaces, as tcpdump -i any captures them (link type 276)"),
+        (["a.pcapng", "short"], "short: holds only 42 bytes of a packet, fewer than its headers: capture more of each"),
+        (["a.pcapng", "shorter"], "shorter: holds only 24 bytes of a packet, fewer than its headers"),
+        (["a.pcapng", "shortest"], "shortest: holds only 4 bytes of a packet, fewer than its headers"),
         (["a.pcapng", "a.pcapng", "--fields", "seq,rtt"], '"rtt" is no field: there are seq, ack, sack, window, flags'),
         (["a.pcapng", "a.pcapng", "--between", "cc=a,b"], "--between is for results"),
         (["a.pcapng", "a.pcapng", "--fields", ""], '"" is no field'),
@@ -260,8 +268,64 @@ def test_wrong_input(cli: Cli, tmp_path: Path, arguments: list[str], words: str)
     with (tmp_path / "cut").open("wb") as opened:
         dpkt.pcapng.Writer(opened, linktype=101).writepkts((at, bytes(packet)) for at, packet in begun().packets)
         opened.truncate(opened.tell() - 100)
+    whole = write(tmp_path / "whole.pcap", begun()).read_bytes()
+    (tmp_path / "cut.pcap").write_bytes(whole[:-10])
+    (tmp_path / "head.pcap").write_bytes(whole[: -len(begun().packets[-1][1])])
+    (tmp_path / "any").write_bytes(whole[:20] + (276).to_bytes(4, "little") + whole[24:])
+    for name, most in (("short", 42), ("shorter", 24), ("shortest", 4)):
+        with (tmp_path / name).open("wb") as opened:
+            writer = dpkt.pcap.Writer(opened, linktype=101)
+            for at, packet in begun().packets:
+                writer.writepkt(bytes(packet)[:most], at)
     done = cli("compare", "--packets", *arguments)
     assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+class Counted(bytes):
+    """What was read of a file; it counts the bytes that are copied where it is put together with others."""
+
+    copied = 0
+
+    def __add__(self, other: bytes) -> "Counted":
+        return self.count(bytes(self) + bytes(other))
+
+    def __radd__(self, other: bytes) -> "Counted":
+        return self.count(bytes(other) + bytes(self))
+
+    @classmethod
+    def count(cls, made: bytes) -> "Counted":
+        Counted.copied += len(made)
+        return cls(made)
+
+
+class CountedFile(BytesIO):
+    """A file that counts what is read of it."""
+
+    name = "made up"
+
+    def read(self, size: int | None = -1) -> bytes:
+        return Counted.count(super().read(size))
+
+
+@pytest.mark.parametrize("writer", [dpkt.pcap.Writer, dpkt.pcapng.Writer])
+def test_a_trace_is_read_in_proportion_to_its_size(writer: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Counted, "copied", 0)
+    file = BytesIO()
+    writer(file, linktype=101).writepkts((n / 1e3, bytes(1500)) for n in range(1000))
+    size = file.tell()
+    assert [len(data) for _, data in Capture(CountedFile(file.getvalue())).reader()] == 1000 * [1500]
+    assert size <= Counted.copied < 5 * size
+
+
+def test_a_trace_of_cooked_packets_is_read(tmp_path: Path) -> None:
+    """Of the first kind (LINKTYPE_LINUX_SLL), which has no interface's number; libpcap before 1.10 writes it."""
+    with (tmp_path / "cooked").open("wb") as opened:
+        writer = dpkt.pcap.Writer(opened, linktype=113, nano=True)
+        for at, packet in begun().packets:
+            writer.writepkt(bytes(dpkt.sll.SLL(ethtype=0x0800, hlen=6, data=packet)), at)
+    (cooked,) = trace.read(tmp_path / "cooked").flows
+    (raw,) = trace.read(write(tmp_path / "raw", begun())).flows
+    assert cooked == raw and len(raw.packets) > 4
 
 
 def test_fields_are_for_packets(cli: Cli) -> None:

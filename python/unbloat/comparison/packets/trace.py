@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import dpkt
 
 from unbloat._core import InputError
+from unbloat.comparison.packets.capture import Capture, CutShortError
 from unbloat.system.regular import open_regular
 
 SENDERS = b"senders"
@@ -24,7 +24,15 @@ DATALINKS = {
     228: dpkt.ip.IP,  # LINKTYPE_IPV4
 }
 """How a packet begins, by the number of the link type (https://www.tcpdump.org/linktypes.html)."""
+REFUSED_DATALINKS = {
+    0: "a loopback interface of BSD",
+    9: "PPP",
+    276: "all interfaces, as tcpdump -i any captures them",
+}
+"""What else captures of TCP come from."""
 
+TCP_HEADER = 20
+"""Bytes of TCP's header without options."""
 FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
 SHOWN_FLAGS = {FIN: "FIN", SYN: "SYN", RST: "RST", ECE: "ECE", CWR: "CWR"}
 """The flags of TCP's header (RFC 9293, section 3.1) that say something; PSH depends on how an application writes."""
@@ -102,12 +110,14 @@ def read(file: Path) -> Trace:
     """Read a trace; raises `InputError` if it is none, or holds no TCP."""
     try:
         with open_regular(file) as opened:
-            interface = FirstInterface(opened)
-            reader = dpkt.pcap.UniversalReader(interface)
-            flows = flows_of(file, reader, interface)
+            capture = Capture(opened)
+            reader = capture.reader()
+            flows = flows_of(file, reader, capture)
             at_senders = SENDERS in names(reader)
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    except CutShortError as cut:
+        raise InputError(f"{file}: was cut short in a packet, at byte {cut.at}: capture it again") from None
     except DAMAGE as error:
         # What dpkt.NeedData and Python's own errors say is not about packets.
         wrong = "it ends too early" if isinstance(error, dpkt.NeedData) else "it says wrong lengths"
@@ -118,70 +128,6 @@ def read(file: Path) -> Trace:
     return Trace(flows, at_senders)
 
 
-ENHANCED_PACKET = 6
-"""The type of a block with a packet (draft-ietf-opsawg-pcapng, section 4.3)."""
-HEAD = 8
-"""Bytes of a block's type and length."""
-MAGIC = 0x1A2B3C4D
-"""What follows them in a file's first block, in the file's byte order."""
-NUMBERED = re.compile(rb"flow (\d+)")
-"""What `--pcap` writes beside the SYN of each flow."""
-
-
-class FirstInterface:
-    """A file as dpkt is to see it: of a pcapng file the packets of the first interface.
-
-    dpkt tells neither packets of different interfaces apart nor what is said of a packet. It reads block by block,
-    first eight bytes, then the rest.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.name = file.name
-        magic = file.read(HEAD + 4)[HEAD:]
-        self._order = next((order for order in "<>" if magic == struct.pack(f"{order}I", MAGIC)), None)
-        self._rest = b""
-        self._is_within_block = False
-        self._block = b""
-        file.seek(0)
-
-    def seek(self, to: int) -> None:
-        """Go to a place in the file."""
-        self._rest = b""
-        self._is_within_block = False
-        self._file.seek(to)
-
-    def read(self, size: int = -1) -> bytes:
-        """Read the next bytes, without the blocks of other interfaces."""
-        if self._order and size == HEAD and not self._is_within_block:
-            self._rest = self._next_head()
-            self._is_within_block = True
-        else:
-            self._is_within_block = False
-        held, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
-        read = held + self._file.read(size - len(held) if size >= 0 else -1)
-        self._block = read if self._is_within_block else self._block + read
-        return read
-
-    def flow_number(self) -> int | None:
-        """Return the number of the flow that the packet read last opens, if its comment says so."""
-        if not self._order:
-            return None
-        packet = dpkt.pcapng.EnhancedPacketBlockLE if self._order == "<" else dpkt.pcapng.EnhancedPacketBlock
-        comments = (option.data for option in packet(self._block).opts if option.code == dpkt.pcapng.PCAPNG_OPT_COMMENT)
-        return next((int(found[1]) for comment in comments if (found := NUMBERED.fullmatch(comment))), None)
-
-    def _next_head(self) -> bytes:
-        """Read the start of the next block that is not another interface's packet."""
-        while True:
-            head = self._file.read(HEAD)
-            kind, length = struct.unpack(f"{self._order}II", head) if len(head) == HEAD else (0, 0)
-            interface = self._file.read(4) if kind == ENHANCED_PACKET else b""
-            if not any(interface):
-                return head + interface
-            self._file.seek(max(length - HEAD - 4, 0), 1)
-
-
 def names(reader: Any) -> set[bytes]:
     """Return the names of the interfaces; a pcap file has none."""
     interface = getattr(reader, "idb", None)
@@ -190,17 +136,28 @@ def names(reader: Any) -> set[bytes]:
     return {option.data for option in interface.opts if option.code == dpkt.pcapng.PCAPNG_OPT_IF_NAME}
 
 
-def flows_of(file: Path, reader: Any, interface: FirstInterface) -> list[Flow]:
+def flows_of(file: Path, reader: Any, capture: Capture) -> list[Flow]:
     """Sort the packets by connection."""
-    link = DATALINKS.get(reader.datalink())
+    number = reader.datalink()
+    link = DATALINKS.get(number)
     if link is None:
-        raise InputError(f"{file}: its link type {reader.datalink()} is not read: only Ethernet and raw IPv4 are")
+        what = REFUSED_DATALINKS.get(number, "another link type")
+        raise InputError(
+            f"{file}: holds packets of {what} (link type {number}): capture at one Ethernet interface, as in "
+            "tcpdump -i eth0"
+        )
     flows: list[Connection] = []
     current: dict[frozenset[tuple[bytes, int]], Connection] = {}
     last_s = 0.0
     for time, data in reader:
         at_s = float(time)  # dpkt gives a Decimal where a pcap file counts nanoseconds.
-        ip = network_layer(link, data)
+        try:
+            ip = network_layer(link, data)
+        except HeadersCutError:
+            raise InputError(
+                f"{file}: holds only {len(data)} bytes of a packet, fewer than its headers: capture more of each, as "
+                "in tcpdump -s 128"
+            ) from None
         if ip is None:
             continue
         source, target = (ip.src, ip.data.sport), (ip.dst, ip.data.dport)
@@ -210,7 +167,7 @@ def flows_of(file: Path, reader: Any, interface: FirstInterface) -> list[Flow]:
             known = current[ends] = Connection(source, target, at_s)
             flows.append(known)
             if ip.data.flags & (SYN | ACK) == SYN:
-                known.flow.number = interface.flow_number()
+                known.flow.number = capture.flow_number()
         known.add(at_s, ip)
         last_s = at_s
     for known in flows:
@@ -218,12 +175,23 @@ def flows_of(file: Path, reader: Any, interface: FirstInterface) -> list[Flow]:
     return [known.flow for known in flows]
 
 
+class HeadersCutError(Exception):
+    """The capture holds less of a packet than its headers."""
+
+
 def network_layer(link: Any, data: bytes) -> Any:
     """Return the IPv4 packet if it carries TCP, otherwise None."""
-    packet = link(data)
+    try:
+        packet = link(data)
+    except dpkt.NeedData:
+        raise HeadersCutError from None
     ip = packet if link is dpkt.ip.IP else packet.data
-    is_tcp = isinstance(ip, dpkt.ip.IP) and isinstance(ip.data, dpkt.tcp.TCP)
-    return ip if is_tcp else None
+    if not isinstance(ip, dpkt.ip.IP) or ip.p != dpkt.ip.IP_PROTO_TCP or ip.offset:
+        return None
+    # dpkt leaves a header that is cut as bytes, and takes what is there of its options.
+    if not isinstance(ip.data, dpkt.tcp.TCP) or len(ip.data.opts) < ip.data.off * 4 - TCP_HEADER:
+        raise HeadersCutError
+    return ip
 
 
 class Connection:
