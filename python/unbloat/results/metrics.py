@@ -80,6 +80,10 @@ class Metric:
     fold: Fold | None = None
     """How flows fold; None for what is not a flow's."""
 
+    def __reduce__(self) -> tuple[Callable[[str], Metric], tuple[str]]:
+        """Pickle the name alone: who reads it has the register."""
+        return metric_named, (self.name,)
+
     @property
     def title(self) -> str:
         """What a table calls it where the mean does not stand beside it: `RTT p95`."""

@@ -86,6 +86,15 @@ class Results:
         self._is_recorded = is_recorded
         self._series: dict[SeriesKind, pd.DataFrame] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle keeps: the runs, and the series that no further run is needed for."""
+        series = {kind: self.series(kind) for kind in KINDS} if self.has_series else self._series
+        return {"outcomes": self._outcomes, "about": self.about, "doubts": self.doubts, "series": series}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["outcomes"], state["about"])  # type: ignore[misc]
+        self.doubts, self._series = state["doubts"], state["series"]
+
     def __len__(self) -> int:
         return len(self.records)
 
@@ -260,7 +269,7 @@ class Results:
             replace(each, axes={axis: label for axis, label in each.axes.items() if axis not in without})
             for each in (self._outcomes[number] for number in numbers)
         ]
-        return Results(outcomes, self.about, fetched if self._fetch_series else None, is_recorded=self._is_recorded)
+        return Results(outcomes, self.about, fetched if self.can_have_series else None, is_recorded=self.has_series)
 
     def compare(
         self,
