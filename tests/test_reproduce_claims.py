@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from unbloat.papers.expressions import (
     ClaimError,
     Repeated,
+    alike,
     calls,
     decide,
     describe,
@@ -236,6 +237,48 @@ def test_the_interval_of_a_ratio_is_that_of_its_linear_part():
 )
 def test_a_statement_is_open_where_an_interval_crosses_its_bound(text, answer):
     assert decide(text, over_seeds()) is answer
+
+
+ALIKE = {"p": {1: 1.99969, 2: 1.9997, 3: 1.99971}, "q": {1: 1.9997, 2: 1.99971, 3: 1.99972}}
+"""Two measurements that differ by 0.00001 with every seed, and print alike."""
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("x(p) < x(q)", None),
+        ("x(q) < x(p)", None),
+        ("x(p) > x(q)", None),
+        ("not x(p) > x(q)", None),
+        ("x(p) <= x(q)", True),
+        ("x(q) >= x(p)", True),
+        ("x(q) <= x(p)", None),
+        ("x(p) < x(q) < 3", None),
+        ("x(p) < 1.9998", True),
+        ("x(p) == x(p)", True),
+        ("x(p) < x(p)", False),
+        ("0 > 0", False),
+        ("1 / 0 < 1 / 0", False),  # Two times that never come are both worse than any other, and are not alike.
+    ],
+)
+def test_what_prints_alike_is_neither_less_nor_greater(text, answer):
+    assert decide(text, over_seeds(ALIKE)) is answer
+
+
+def test_what_prints_alike_is_called_so():
+    assert describe("x(p) < x(q)", over_seeds(ALIKE)) == "1.9997 < 1.9997 (alike)"
+    assert describe("x(p) <= x(q)", over_seeds(ALIKE)) == "1.9997 <= 1.9997"
+    assert describe("x(q) <= x(p)", over_seeds(ALIKE)) == "1.9997 <= 1.9997 (alike)"
+
+
+def test_a_number_has_no_direction_against_one_that_prints_alike():
+    """With one digit more than the paper prints, each beside its own; intervals may differ."""
+    assert alike(Uncertain(1.234, 0.0), Uncertain(1.231, 0.0), 3, 3)
+    assert not alike(Uncertain(1.234, 0.0), Uncertain(1.231, 0.0), 4, 4)
+    assert alike(Uncertain(1.24, 0.05), Uncertain(1.2401, 0.04))
+    assert not alike(Uncertain(1.24, 0.05), Uncertain(1.242, 0.04))
+    assert not alike(Uncertain(0.0), Uncertain(0.0)), "they are equal"
+    assert not alike(Uncertain(math.inf), Uncertain(math.inf))
 
 
 def test_what_is_open_is_said_with_the_intervals():

@@ -12,6 +12,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from unbloat._core import InputError
@@ -182,15 +183,14 @@ def _comparisons(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _describe(node: ast.expr, text: str, repeated: Repeated) -> str:
-    def side(inner: ast.expr) -> str:
-        return written(repeated.interval(lambda seed: float(_value(inner, text, repeated.without(seed)))))
-
     if not isinstance(node, ast.Compare):
-        return side(node)
-    words = [side(node.left)]
-    for op, inner in zip(node.ops, node.comparators, strict=True):
-        words += [_COMPARISONS[type(op)][0], side(inner)]
-    return " ".join(words) + {True: "", False: " (false)", None: " (open)"}[_decide(node, text, repeated)]
+        return written(repeated.interval(_side(node, text, repeated)))
+    sides = [repeated.interval(_side(side, text, repeated)) for side in (node.left, *node.comparators)]
+    words = [written(sides[0])]
+    for op, side in zip(node.ops, sides[1:], strict=True):
+        words += [_COMPARISONS[type(op)][0], written(side)]
+    why_open = "alike" if any(alike(*pair) for pair in pairwise(sides)) else "open"
+    return " ".join(words) + {True: "", False: " (false)", None: f" ({why_open})"}[_decide(node, text, repeated)]
 
 
 def _decide(node: ast.expr, text: str, repeated: Repeated) -> Answer:
@@ -207,6 +207,20 @@ def _decide(node: ast.expr, text: str, repeated: Repeated) -> Answer:
 
 
 def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str, repeated: Repeated) -> Answer:
+    """Compare two sides; those that print alike are neither less nor greater, whatever their difference's interval."""
+    holds = _COMPARISONS[type(op)][1]
+    answer = _compare_difference(op, left, right, text, repeated)
+    if answer is None or (answer and holds(0.0, 0.0)):
+        return answer
+    first, second = (repeated.interval(_side(side, text, repeated)) for side in (left, right))
+    return None if alike(first, second) else answer
+
+
+def _side(node: ast.expr, text: str, repeated: Repeated) -> Callable[[Seed], float]:
+    return lambda seed: float(_value(node, text, repeated.without(seed)))
+
+
+def _compare_difference(op: ast.cmpop, left: ast.expr, right: ast.expr, text: str, repeated: Repeated) -> Answer:
     """Hold the difference of two sides against zero; where that is not finite, the sides without each of the seeds."""
     holds = _COMPARISONS[type(op)][1]
 
@@ -243,6 +257,14 @@ def written(measured: Uncertain, digits: int = FIVE) -> str:
     if half_width < 0.5 * 10.0**-places:
         return number(measured.value, digits)
     return f"{measured.value:.{places}f} ± {half_width:.{places}f}"
+
+
+def alike(one: Uncertain, other: Uncertain, digits: int = FIVE, others_digits: int = FIVE) -> bool:
+    """Return whether two values that are not equal are printed the same, apart from their intervals."""
+    if one.value == other.value or not (math.isfinite(one.value) and math.isfinite(other.value)):
+        return False
+    printed, others = written(one, digits), written(other, others_digits)
+    return printed.partition(" ")[0] == others.partition(" ")[0]
 
 
 def _magnitude(value: float) -> int:

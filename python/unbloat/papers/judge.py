@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from unbloat.papers.expressions import FIVE, Selector, digits_beside, number
+from unbloat.papers.expressions import FIVE, Selector, alike, digits_beside, number
 from unbloat.papers.judge_claims import judge_claim, open_settings
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Claim, Group, Paper, PrintedCell, Row, Statements, Table, cells_of
@@ -187,22 +187,24 @@ def _judge_cell(
     if own is None or not paper.asks_for(cell.id):
         return None
     here = measured[cell.column][cell.flow]
+    digits = digits_beside(_text(cell.row, cell.column, cell.flow))
     others = []
     for column, values in enumerate(printed):
         flow = min(cell.flow, len(values) - 1)
         partner = values[flow]
         if column != cell.column and partner:
-            others.append((here.above(measured[column][flow]), partner))
+            there, their_digits = measured[column][flow], digits_beside(_text(cell.row, column, flow))
+            is_open = alike(here.value, there.value, digits, their_digits)
+            others.append((None if is_open else here.above(there), partner))
     verdict = "unsound" if here.doubt else judge_number(here.value, own, cell.row.unit, paper.bounds, others)
     reason = here.doubt or _reason(paper, cell.id, verdict)
     measured_here, half_width = _plain(here.value), here.value.half_width
-    digits = digits_beside(_printed_text(cell))
     return Judged(cell.id, cell.where, own.value, measured_here, verdict, reason, half_width, digits=digits)
 
 
-def _printed_text(cell: PrintedCell) -> str:
-    values = cell.row.published[cell.column]
-    return values[cell.flow] if isinstance(values, list) else values
+def _text(row: Row, column: int, flow: int) -> str:
+    values = row.published[column]
+    return values[flow] if isinstance(values, list) else values
 
 
 def _plain(measured: Uncertain) -> float | str:
