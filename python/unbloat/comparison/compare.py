@@ -204,8 +204,8 @@ def compare(
 
     Examples
     --------
-    >>> simulated, real = (ub.run("home-dsl", on=on) for on in ("simulator", "vm"))
-    >>> ub.compare(simulated, real, tolerance={"goodput": "5%", "rtt": "10%"}).is_within
+    >>> small, large = (ub.run("home-dsl", {"flows.0.initial_window": size}) for size in (2, 10))
+    >>> ub.compare(small, large, tolerance={"goodput": "5%", "rtt": "10%"}).is_within
 
     """
     options = Options(spread, None if reasons is None else Path(reasons), _as_typed(between), tolerance, metrics)

@@ -162,7 +162,7 @@ def reproduce(
     >>> found = ub.reproduce("cubic-plus", claim="abstract.I.500")
     >>> print(found.report().text())
     >>> found.to_html("cubic-plus.html")
-    >>> ub.reproduce("cubic-plus", {"flows.0.initial_window": 2}, table="table2").failing()
+    >>> ub.reproduce("cubic-plus", {"flows.0.initial_window": 2}, claim="abstract.I.500").failing()
 
     """
     chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)

@@ -58,7 +58,7 @@ class Results:
     Examples
     --------
     >>> import unbloat as ub
-    >>> r = ub.run("home-dsl", {"sweep.flows.0.cc": ["cubic", "vegas"]})
+    >>> r = ub.run("home-dsl", {"sweep.flows.0.cc": ["cubic", "vegas"]}, series=True)
     >>> r.flows.query("sound").groupby("flows.0.cc", observed=True)["rtt_ms_mean"].mean()
     >>> r.save("home")
     >>> ub.read("home").plot("queue")

@@ -75,8 +75,8 @@ def run(
     ----------
     source : path or str or dict
         The file of a scenario, the name of one that comes with the package, a scenario's text, or the same as a
-        dictionary: `{"duration": 10, "link": {"bottleneck": {"rate": "10mbit", "delay": "10ms"}}, "flows": [{}]}`.
-        Numbers are in the units of the results' columns: seconds, bit/s, bytes, percent.
+        dictionary, as in the last example. Numbers are in the units of the results' columns: seconds, bit/s, bytes,
+        percent.
     overrides : dict, optional
         Keys to set anew: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
         adds an axis.
@@ -132,6 +132,8 @@ def run(
     --------
     >>> r = ub.run("home-dsl", cc=["cubic", "vegas"])
     >>> r.flows[["cc", "goodput_mbps", "rtt_ms_mean"]]
+    >>> link = {"rate": "10mbit", "delay": "10ms", "queue": {"limit": "1bdp"}}
+    >>> ub.run({"duration": 10, "link": {"bottleneck": link}, "flows": [{"cc": "cubic"}]}).flows
 
     """
     manner = Manner(on, kernel, cache, progress, jobs, live=live)
