@@ -343,6 +343,71 @@ def test_sweeps_over_other_axes_are_told_one_by_one() -> None:
     assert len([part for part in parts if isinstance(part, Table)]) == 2
 
 
+# ---------------------------------------------------------------- Real runs
+
+MODEM = """
+duration = "12s"
+warmup   = "2s"
+[link.modem]
+rate  = "5mbit"
+delay = "12ms"
+queue = { limit = "256kb" }
+[link.modem.reverse]
+rate  = "20mbit"
+queue = { limit = "256kb" }
+[[flows]]
+name = "backup"
+cc   = "cubic"
+app  = { kind = "upload", chunk = "500kb" }
+[[flows]]
+name  = "call"
+app   = "voice"
+[[flows]]
+name    = "download"
+cc      = "cubic"
+reverse = true
+"""
+REMEDIES = [
+    {"label": "as it is"},
+    {"label": "CAKE 4.75", "link.modem.queue": {"kind": "cake", "bandwidth": "4.75mbit"}},
+    {"label": "fq_codel", "link.modem.queue": {"kind": "fq_codel"}},
+]
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_the_modem_is_not_called_best_for_its_queue(number: int) -> None:
+    results = ub.run(MODEM, {"sweep.queue": REMEDIES[:number]})
+    remedies = {each["label"] for each in REMEDIES[1:number]}
+    found = {v.measure.title: v for v in verdicts(results.records)}
+    for title in ("queueing delay at modem", "R of call", "goodput of download"):
+        assert set(labels(found[title].best)) <= remedies and labels(found[title].behind) == ["as it is"], title
+    assert text(results.records).startswith("R of call is ")
+    # The backup pays for it, which the page says in the row of what gets better.
+    row = next(row for row in rows(results.records) if row["what"] == "R of call")
+    assert "response mean of backup" in str(row["what the best costs"])
+
+
+def test_the_table_of_a_sweep_with_applications_has_a_row_for_each_flow() -> None:
+    results = ub.run(MODEM, {"sweep.queue": REMEDIES[:2]})
+    table = {column.head: column for column in columns_of(results)}
+    assert table["flow"].cells[:5] == ["all", "0 backup", "1 backup: responses", "2 call", "3 download"]
+    call, download = 3, 4
+    assert float(str(table["goodput"].cells[download])) > 0 and table["MOS"].cells[download] == "-"
+    assert table["MOS"].cells[call] == table["MOS"].cells[0] and float(str(table["MOS"].cells[call])) < 4.5
+    assert (table["MOS"].unit, table["R"].unit) == ("of 4.5", "of 93.2")
+
+
+def test_a_family_s_evening_is_told_from_its_worst_side() -> None:
+    results = ub.run("family-evening", {"duration": "40s"}).only(queue=["fifo", "fq_codel"])
+    facts = next(part for part in advice_of(results).parts if isinstance(part, Facts))
+    (off, said), (on, alike) = facts.items
+    assert (off, on) == ("small_queues off", "small_queues on") and alike == "all are alike."
+    assert "with fq_codel" in said and said.endswith("with fifo.")
+    found = {v.measure.title: v for v in verdicts(results.records) if v.setting == ("off",)}
+    for title in ("R of call", "page load mean of web", "response mean of game", "queueing delay at line"):
+        assert labels(found[title].behind) == ["fifo"], title
+
+
 # ---------------------------------------------------------------- What never happens
 
 

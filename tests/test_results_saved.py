@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import unbloat as ub
+from conftest import Cli
 from pandas.testing import assert_frame_equal
 from unbloat.report.sweep_table import text_of
 from unbloat.results import files
@@ -149,3 +150,47 @@ def test_several_experiments_in_a_folder_stay_apart(small: Path, sweep: Path, tm
     assert list(results.stats(by="cc").query("metric == 'goodput_mbps'")["n"]) == [1, 1, 2, 2]
     rows = [line.split() for line in text_of(results).splitlines()[6:12]]
     assert [row[:3] for row in rows[1:3]] == [["two", *rows[1][1:3]], ["three", "reno", "15kb"]]
+
+
+# ---------------------------------------------------------------- A folder above several sets
+
+
+def several(folder: Path, small: Path) -> None:
+    """Three sets: a sweep, the same one over a faster line, and one over another axis."""
+    controls = {"sweep.flows.0.cc": ["reno", "vegas"]}
+    ub.run(small, controls).save(folder / "a")
+    ub.run(small, {**controls, "link.bottleneck.rate": "8mbit"}).save(folder / "b")
+    ub.run(small, {"sweep.link.bottleneck.queue.limit": ["10kb", "60kb"]}).save(folder / "c")
+
+
+def test_runs_of_a_changed_scenario_are_no_repeats(tmp_path: Path, small: Path) -> None:
+    several(tmp_path / "sets", small)
+    results = ub.read(tmp_path / "sets")
+    assert [record.axes["results"] for record in results] == ["a", "a", "b", "b", "c", "c"]
+    assert [len(cell.records) for cell in results.cells] == 6 * [1]
+    results.save(tmp_path / "again")
+    assert [record.axes for record in ub.read(tmp_path / "again")] == [record.axes for record in results]
+
+
+def test_sets_whose_runs_have_other_seeds_are_repeats(tmp_path: Path, small: Path) -> None:
+    for seed in (1, 2):
+        ub.run(small, {"seed": seed, "link.bottleneck.loss": "1%"}).save(tmp_path / str(seed))
+    ub.read(tmp_path / "1").save(tmp_path / "copy")
+    (cell,) = ub.read(tmp_path).cells
+    assert cell.axes == {} and len(cell.sound) == 2
+
+
+def test_every_command_takes_a_folder_above_several_sweeps(tmp_path: Path, small: Path, cli: Cli) -> None:
+    several(tmp_path / "sets", small)
+    assert cli("report", "sets").returncode == 0
+    page = (tmp_path / "sets" / "report.html").read_text()
+    assert "small, over flows.0.cc and results" in page and "small, over link.bottleneck.queue.limit" in page
+    for words in (
+        *("plot sets -o p.svg", "plot sets bars -o p.svg", "plot sets lines -o p.svg", "plot sets heatmap -o p.svg"),
+        *("plot sets delay_throughput -o p.svg", "plot sets ecdf -o p.svg", "export sets --csv", "export sets --latex"),
+        *("compare sets sets", "compare sets --between cc=reno,vegas", "compare sets/a sets/b"),
+        "report sets --only results=a -o q.html",
+    ):
+        done = cli(*words.split())
+        assert done.returncode in (0, 2) and "Traceback" not in done.stderr
+        assert done.returncode == 0 or done.stderr.count("\n") == 1, done.stderr

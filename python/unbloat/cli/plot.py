@@ -108,7 +108,9 @@ def drawn(
     if AGREEMENT not in wanted:
         check(wanted, choice, file=output, is_two=b is not None)
         other = None if b is None else chosen(read(b), only)
-        return draw(chosen(read(a), only), wanted, choice, other)
+        found = chosen(read(a), only)
+        with found.naming_several():
+            return draw(found, wanted, choice, other)
     if wanted != [AGREEMENT] or b is None:
         raise InputError("agreement: is drawn alone, of two sets of results: name the other with --against")
     check([], choice, file=output)

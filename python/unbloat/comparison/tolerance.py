@@ -238,8 +238,11 @@ class Between:
     def pick(self, records: Iterable[Record], side: int) -> list[Record]:
         """Return the runs with this side's label, without that axis; raises `InputError` if there are none."""
         picked, seen = [], set()
-        for record in records:
-            axis = axis_named(self.axis, record.axes)
+        every = list(records)
+        axis = axis_named(self.axis, dict.fromkeys(axis for record in every for axis in record.axes))
+        for record in every:
+            if axis not in record.axes:
+                continue  # It is of another sweep.
             seen.add(record.axes[axis])
             if record.axes[axis] == self.labels[side]:
                 rest = {name: label for name, label in record.axes.items() if name != axis}

@@ -24,6 +24,8 @@ FELT: Sequence[Sequence[str]] = (
     ("response_ms_mean",),
 )
 """What a person waits for or hears, by application: the first of these that its flows have."""
+BEST_RATING = 93.2
+"""The rating of a call that nothing impairs (ITU-T G.107)."""
 MORE_IS_BETTER = ("rating", "goodput_mbps")
 FEW = 4
 """Groups of flows without an application whose goodputs are told one by one."""
@@ -64,6 +66,8 @@ class Measure:
     def gap(self, a: float, b: float, cells: Sequence[Repeats]) -> float:
         """Return how many times the greater of two values is the less; a packet that waits has the path's RTT too."""
         offset = NEAR[self.metric.key].units
+        if self.metric.name == "rating":  # What counts is how far a call is from the best that it can be.
+            a, b = BEST_RATING - a, BEST_RATING - b
         if self.metric.of == "link":
             flows = [flow for cell in cells for run in cell.runs for flow in run["flows"]]
             rtts = [flow["base_rtt_ms"] for flow in flows if flow.get("base_rtt_ms") is not None]

@@ -6,17 +6,16 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
-from unbloat.results import sets
+from unbloat.results import sets, several
 from unbloat.results.about import About
 from unbloat.results.axes import column_of, is_of_axis
 from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
-from unbloat.results.repeats import content
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,30 +106,24 @@ def load(path: Path) -> Saved:
     files = [*sets.found(path, RUNS), *filter(_holds_runs, path.rglob("*.json"))]
     if not files:
         raise InputError(f"{path}: holds no results; `unbloat run FILE -o {path}` writes them there")
-    found = [_read_file(file) for file in sorted(files)]
-    if len(found) == 1:
-        return found[0]
-    return Saved(_once([run for each in found for run in each.outcomes]), _first(found), None)
+    found = {_name(file, path): _read_file(file) for file in sorted(files)}
+    first, *others = found.values()
+    if not others:
+        return first
+    outcomes = several.together({name: each.outcomes for name, each in found.items()})
+    axes = list(dict.fromkeys(axis for outcome in outcomes for axis in outcome.axes))
+    return Saved(outcomes, replace(_first(list(found.values())), axes=axes), None)
+
+
+def _name(file: Path, below: Path) -> str:
+    """Name a set of results by its place: a folder of tables, or a file that `--json` printed."""
+    place = file.parent if file.suffix == ".parquet" else file
+    return str((place.parent if place.name == sets.WAITING else place).relative_to(below))
 
 
 def _first(found: Sequence[Saved]) -> About:
     """Return how the first set that says so was made."""
     return next((each.about for each in found if each.about != About()), About())
-
-
-def _once(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Leave out runs that were read from another file before: the same cell, seed and backend, the same numbers."""
-    seen = set()
-    once: list[Outcome] = []
-    for outcome in outcomes:
-        if isinstance(outcome, Record):
-            run = outcome.run
-            place = (run["scenario"], run["on"], run.get("kernel"), run["seed"], tuple(sorted(outcome.axes.items())))
-            if (place, content(outcome)) in seen:
-                continue
-            seen.add((place, content(outcome)))
-        once.append(outcome)
-    return once
 
 
 def _holds_runs(file: Path) -> bool:
@@ -214,7 +207,8 @@ def _series(there: Mapping[str, sets.Table], kind: str, runs: int) -> pd.DataFra
 
 
 def _outcome(row: dict[str, Any], axes: Sequence[str], parts: Mapping[str, Mapping[int, list[Any]]]) -> Outcome:
-    labels = {axis: str(row[column_of(axis)]) for axis in axes}
+    known = {axis: row[column_of(axis)] for axis in axes}
+    labels = {axis: str(label) for axis, label in known.items() if label is not None}
     if row["failed"]:
         return Failure(labels, *(row[name] for name in ("repeat", SEED, "failed", "scenario", "on", "kernel")))
     own = {name: value for name, value in _own(row, axes).items() if name != "failed"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -17,7 +18,7 @@ from unbloat.results.axes import Only, axis_named, columns_of, picked
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record, scalars, why_unsound
-from unbloat.results.repeats import Repeats, cells_of, stats_of
+from unbloat.results.repeats import Repeats, cells_of, stats_of, where
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
 from unbloat.scenario.checks import count_of, names_in
 
@@ -358,7 +359,19 @@ class Results:
         """
         from unbloat.report.figures.draw import Choice, draw  # matplotlib takes a while to load
 
-        return draw(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), other)
+        with self.naming_several():
+            return draw(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), other)
+
+    @contextmanager
+    def naming_several(self) -> Iterator[None]:
+        """Say with an error that these are the runs of several sweeps, if they are: that may be behind it."""
+        try:
+            yield
+        except InputError as error:
+            if len({(*where(each), *each.axes) for each in self._outcomes}) < 2:
+                raise
+            several = "these are the runs of several experiments, so take the folder of one"
+            raise InputError(f"{error}; {several}") from None
 
     def to_html(self, file: str | Path | None = None) -> str | None:
         """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.

@@ -1,0 +1,70 @@
+"""How a page tells of a scenario's links: with overrides applied, and what a sweep changes as varied."""
+
+import pytest
+from unbloat.report.settings import links_of
+from unbloat.results.about import About
+
+SCENARIO = """
+[link.path]
+rate  = "1gbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = "1bdp" }
+[link.path.reverse]
+rate = "16mbit"
+"""
+SWEEPS = """
+[sweep]
+"link.path.delay" = ["10ms", "30ms"]
+link.path.queue.limit = { from = "1p", to = "4p", factor = 2 }
+path = [
+    { label = "fibre" },
+    { label = "satellite", "link.path.rate" = "18mbit", "link.path.queue" = { kind = "cake" } },
+    { label = "bare", link.path.rate = "2mbit" },
+]
+"""
+
+
+def told(labels: dict[str, list[str]] | None = None, **overrides: str) -> str:
+    about = About(SCENARIO + SWEEPS, overrides={key.replace("__", "."): text for key, text in overrides.items()})
+    ((name, said),) = links_of(about, labels or {})
+    assert name == "path"
+    return said
+
+
+def test_without_a_sweep_it_is_as_the_file_says() -> None:
+    assert told() == "rate 1gbit, delay 10ms, queue kind droptail, queue limit 1bdp, reverse rate 16mbit"
+
+
+def test_what_is_set_anew_is_told_as_it_is_set() -> None:
+    assert "rate 5mbit, delay 10ms" in told(link__path__rate='"5mbit"')
+    assert "queue kind cake, reverse" in told(link__path__queue='{ kind = "cake" }')
+    assert told(**{"link__*__delay": '"3ms"'}).startswith("rate 1gbit, delay 3ms")
+
+
+@pytest.mark.parametrize(
+    ("axis", "labels", "words"),
+    [
+        ("link.path.delay", ["10ms", "30ms"], "delay varied (10ms, 30ms)"),
+        ("link.path.delay", ["30ms"], "delay 30ms"),
+        ("link.path.queue.limit", ["1p", "2p", "4p"], "queue limit varied (1p, 2p, 4p)"),
+        ("path", ["fibre", "satellite", "bare"], "rate varied (1gbit, 18mbit, 2mbit)"),
+        ("path", ["fibre", "satellite"], "queue kind varied (droptail, cake), queue limit varied, reverse"),
+        ("path", ["bare"], "rate 2mbit, delay 10ms, queue kind droptail"),
+        ("flows.0.cc", ["cubic", "vegas"], "rate 1gbit, delay 10ms, queue kind droptail, queue limit 1bdp"),
+    ],
+)
+def test_what_a_sweep_changes_is_varied(axis: str, labels: list[str], words: str) -> None:
+    assert words in told({axis: labels})
+
+
+def test_many_values_are_not_listed() -> None:
+    assert "delay varied, queue" in told({"link.path.delay": [f"{n}ms" for n in range(1, 9)]})
+
+
+def test_an_axis_that_is_set_with_the_command_counts_too() -> None:
+    cases = '[{ label = "a", "link.path.rate" = "1mbit" }, { label = "b", "link.path.rate" = "2mbit" }]'
+    assert "rate varied (1mbit, 2mbit)" in told({"queue": ["a", "b"]}, sweep__queue=cases)
+
+
+def test_an_unknown_scenario_has_no_links() -> None:
+    assert list(links_of(About(), {})) == [] and list(links_of(About("[link"), {})) == []
