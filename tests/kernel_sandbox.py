@@ -76,7 +76,11 @@ def installed(sandbox: Sandbox, tmp_path: Path) -> Sandbox:
         pytest.skip(f"not only root can change {owner}, so that no unit may run the Python that is there")
     package = Path(unbloat_package.__file__).parent
     there = tmp_path / "lib" / "unbloat"
-    shutil.copytree(package, there, ignore=shutil.ignore_patterns("__pycache__", "papers"))
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        return {"__pycache__", *(["papers"] if Path(folder).name == "data" else [])} & set(names)
+
+    shutil.copytree(package, there, ignore=ignored)
 
     def call(*arguments: object, **environment: str) -> Done:
         return sandbox(*UNBLOAT, *arguments, PYTHONPATH=str(there.parent), **environment)

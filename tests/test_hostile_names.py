@@ -1,8 +1,11 @@
 """Names that lead out of a folder or begin an option: every command refuses them and changes nothing else."""
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
+from conftest import SMALL
 from kernel_sandbox import Sandbox
 from test_kernel_commands import users_file
 from unbloat._core import InputError, control_name
@@ -14,7 +17,7 @@ HOSTILE = [
     "..", ".", "...", "a/b", "../x", "/x", "x/..", "x/.", "", "a\nb", "-x", "zz-x", "sixteen_letters_", "%", "%n",
     "a b", "ä", "a\x1bb", "a\u202eb", "$(x)", "*", "x" * 300, "x" * 70_000,
 ]  # fmt: skip
-"""No operating system passes a zero on in an argument; `control_name` is asked about that one too."""
+"""No operating system passes on a zero in an argument; that one is asked about within a process."""
 PRECIOUS = ["/var/lib/important/data", "/var/lib/unbloat/of_another/var/data", "/etc/systemd/system/important.service"]
 SPOTS = "/var/lib /etc/systemd/system /run /sys/fs/bpf"
 
@@ -88,3 +91,79 @@ def test_what_links_lead_to_stays(tmp_path: Path) -> None:
     removal.remove_from(tmp_path / "nowhere", "x")
     assert list(place.iterdir()) == []
     assert sorted(kept.iterdir()) == [kept / "file", kept / "folder"]
+
+
+# ---------------------------------------------------------------- Every command that takes a name
+
+CALL_EACH = """
+import json, os, sys
+import unbloat.system.systemd, unbloat.scenario.catalogue, unbloat.runs, unbloat.papers.reproduce
+from unbloat.cli.app import COMMANDS, main
+[entry.command() for entry in COMMANDS]
+for words in json.load(open(sys.argv[1])):
+    read, write = os.pipe()
+    if not (child := os.fork()):
+        os.close(read), os.dup2(os.open(os.devnull, os.O_RDWR), 0), os.dup2(write, 1), os.dup2(write, 2)
+        os.close(write)
+        status = 99
+        try:
+            status = main(words)
+        except SystemExit as end:
+            status = end.code
+        finally:
+            sys.stdout.flush(), sys.stderr.flush()
+            os._exit(status or 0)
+    os.close(write)
+    with open(read, errors="replace") as said:
+        text = said.read(100_000)
+    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), text]))
+"""
+NAME = "<name>"
+FORMS = [
+    f"load {NAME}", f"load {NAME} --persist", f"load reno --as {NAME} --persist", f"load reno --as {NAME} --default",
+    f"load mine.bpf.c --as {NAME} --persist", f"load mine.bpf.c#{NAME} --persist", f"load reno --param {NAME}=1",
+    f"load rtac_auto --dev {NAME} --persist", f"load sorpc --dev {NAME} --persist", f"load {NAME} --dev lo",
+    f"load rtac_auto --dev lo --cgroup {NAME}", f"unload {NAME}", f"unload {NAME} --drain --keep-unit",
+    f"unload {NAME} --dev lo", f"unload sorpc --dev {NAME}", f"unload rtac_auto --dev {NAME}", f"attach {NAME}",
+    f"attach {NAME} --everyone", f"attach reno {NAME}", f"detach {NAME}", f"status --measure {NAME}",
+    f"show {NAME}", f"show --path {NAME}", f"list {NAME}", f"check {NAME}", f"cache {NAME}",
+    f"cache prune --unused {NAME}", f"clean {NAME}", f"run {NAME}", f"run small.toml --cc {NAME}",
+    f"run small.toml --cc {NAME} --on kernel", f"run small.toml --cc kernel:{NAME} --on kernel",
+    f"run small.toml --receiver {NAME}", f"run small.toml --cc mine.bpf.c#{NAME}", f"sweep small.toml --cc {NAME},reno",
+    f"shell small.toml --cc {NAME} -- true", f"shell {NAME} -- true", f"reproduce {NAME}", f"report {NAME}",
+    f"compare {NAME} {NAME}", f"plot {NAME} -o picture.svg", f"export {NAME} --csv", f"new {NAME} x",
+]  # fmt: skip
+
+
+FEW = ["..", ".", "a/b", "../x", "", "a\nb", "-x", "zz-x", "sixteen_letters_", "%n", "ä", "x" * 300]
+"""One of each kind: the commands are many."""
+
+
+@pytest.mark.parametrize("command", sorted({form.split()[0] for form in FORMS}))
+def test_no_command_changes_anything_for_such_a_name(
+    installed: Sandbox, sandbox: Sandbox, spots: Sandbox, tmp_path: Path, command: str
+) -> None:
+    here = tmp_path / "one" / "here"
+    here.mkdir(parents=True)
+    users_file(here, "mine")
+    (here / "small.toml").write_text(SMALL)
+    for folder in (here, here.parent, tmp_path):
+        (folder / "x").write_text("precious")
+    forms = [form.split() for form in FORMS if form.split()[0] == command]
+    calls = [[word.replace(NAME, name) for word in form] for form in forms for name in FEW]
+    (tmp_path / "calls.json").write_text(json.dumps(calls))
+    before = spots(), listing(here.parent)
+    environment = {"PYTHONPATH": str(tmp_path / "lib"), "PYTHONDONTWRITEBYTECODE": "1"}
+    program = ["env", f"--chdir={here}", sys.executable, "-c", CALL_EACH, tmp_path / "calls.json"]
+    answers = sandbox(*program, **environment)
+    found = [json.loads(line) for line in answers.stdout.splitlines()]
+    assert len(found) == len(calls), answers.stderr
+    for call, (status, said) in zip(calls, found, strict=True):
+        assert status in (0, 1, 2) and "Traceback" not in said and "panicked" not in said, (call, said)
+        assert status or command not in ("load", "unload", "attach", "detach"), (call, said)
+    assert (spots(), listing(here.parent)) == before
+
+
+def listing(folder: Path) -> dict[Path, tuple[int, bytes]]:
+    """Describe what is in a folder."""
+    return {path: (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"") for path in folder.rglob("*")}
