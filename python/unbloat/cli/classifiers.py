@@ -23,7 +23,7 @@ def is_classifier(name: str) -> bool:
     file = Path(name)
     if file.suffix == ".c" and file.is_file():
         return "CLASSIFIER(" in file.read_text(errors="replace")
-    return (ALGORITHMS / "classify" / f"{name}.bpf.c").is_file()
+    return f"{name}.bpf.c" in (path.name for path in (ALGORITHMS / "classify").iterdir())
 
 
 def load(

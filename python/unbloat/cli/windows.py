@@ -17,7 +17,7 @@ def is_window(name: str) -> bool:
     """Return whether a built-in of this name lowers windows."""
     from unbloat.system.paths import ALGORITHMS
 
-    return (ALGORITHMS / "window" / f"{name}.bpf.c").is_file()
+    return f"{name}.bpf.c" in (path.name for path in (ALGORITHMS / "window").iterdir())
 
 
 def load(
