@@ -180,14 +180,14 @@ def test_what_is_published_is_drawn_over_lines_and_windows():
     panel = Panel("all", "grid", [], [[50.0, math.nan, 70.0], [20.0, 60.0, math.nan]])
     groups = ["10", "20", "40"]
     figure = Figure("f", "Use", "lines", groups, quantity="utilisation", unit="%", lines=["a", "b"], panels=[panel])
-    (axes,) = paper_figures.DRAWN_BY["lines"](figure, {"grid": grid()}).axes
+    (axes,) = paper_figures.figure_of(figure, {"grid": grid()}).axes
     dashes = [line for line in axes.lines if line.get_marker() == "_" and line.get_markersize() > 10]
     assert [list(line.get_ydata()) for line in dashes] == [
         pytest.approx(heights, nan_ok=True) for heights in panel.published
     ]
     runs = [MeasuredRun({"cc": cc}, 1, {"flows": [{"cc": cc}]}, {0: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("f", "Windows", "window", ["a", "b"], "grid", published=[31.0, 26.0])
-    panels = paper_figures.DRAWN_BY["window"](figure, {"grid": Measurements("grid", runs)}).axes
+    panels = paper_figures.figure_of(figure, {"grid": Measurements("grid", runs)}).axes
     assert [[line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] for axes in panels] == [
         [31.0],
         [26.0],
@@ -212,7 +212,7 @@ def test_a_curve_has_one_quantity_against_the_other(monkeypatch):
         lines=["a", "b"],
         panels=[Panel("all", "grid")],
     )
-    (axes,) = paper_figures.DRAWN_BY["curve"](figure, {"grid": grid()}).axes
+    (axes,) = paper_figures.figure_of(figure, {"grid": grid()}).axes
     assert drawn[0][:2] == ([51, 91, 71], [51, 91, 71]) and drawn[1][1] == [21, 61, 96]
     assert list(drawn[0][2]) == list(drawn[0][3])
     assert [text.get_text() for text in axes.texts] == ["buffer = 10", "buffer = 40"] * 2
@@ -237,7 +237,7 @@ def test_distributions_are_over_the_flows_of_a_group_in_all_repeats():
     runs = Measurements("grid", [run("a", 1, 2.0, 9.0, 1.0), run("a", 2, 3.0, 9.0, None), run("b", 1, 0.1, 0.1, 0.1)])
     figure = Figure("figure1", "Waits", "ecdf", ["page"], quantity="completion", unit="s", lines=["a", "b"],
                     panels=[Panel("all", "grid")])  # fmt: skip
-    (axes,) = paper_figures.DRAWN_BY[figure.kind](figure, {"grid": runs}).axes
+    (axes,) = paper_figures.figure_of(figure, {"grid": runs}).axes
     x, y = axes.lines[0].get_data()
     assert list(x) == [1, 1, 2, 3] and list(y) == [0, 0.25, 0.5, 0.75], "one of four pages never came"
     assert axes.get_xlabel() == "completion (s)" and axes.get_ylabel() == "share of flows"
@@ -253,7 +253,7 @@ def test_distributions_are_over_the_packets_by_percentiles_and_have_the_publishe
     figure = Figure("figure1", "Full", "ecdf", [], quantity="sndbuf", unit="%", lines=["a"], published=[50.0],
                     percentiles=[10, 90], panels=[Panel("all", "grid")])  # fmt: skip
     runs = Measurements("grid", [run(1, 40.0, 80.0), run(2, 60.0, 90.0)])
-    (axes,) = paper_figures.DRAWN_BY[figure.kind](figure, {"grid": runs}).axes
+    (axes,) = paper_figures.figure_of(figure, {"grid": runs}).axes
     published, line = axes.lines
     assert list(line.get_xdata()) == [50, 85] and list(line.get_ydata()) == [0.1, 0.9]
     assert set(published.get_xdata()) == {50} and axes.get_ylabel() == "share of packets"
@@ -265,7 +265,7 @@ def test_small_rates_have_a_unit_that_suits_them():
             for cc, rate in (("a", 0.002), ("b", 0.003))]  # fmt: skip
     figure = Figure("figure1", "Goodput", "bars", ["a", "b"], quantity="goodput", unit="Mb/s", bars=[Bar("all")],
                     panels=[panel, panel])  # fmt: skip
-    left, right = paper_figures.DRAWN_BY["bars"](figure, {"grid": Measurements("grid", runs)}).axes
+    left, right = paper_figures.figure_of(figure, {"grid": Measurements("grid", runs)}).axes
     assert left.get_ylabel() == "goodput (kb/s)" and right.get_ylabel() == ""
     assert right.yaxis.get_major_formatter()(0.002, 0) == "2"
 
@@ -372,7 +372,7 @@ TWO_LINES = replace(LINES, lines=["a", "b"])
 @pytest.mark.parametrize("figure", [bars([50.0, 90.0, 117.0]), TWO_LINES], ids=["bars", "lines"])
 def test_names_cover_nothing_that_is_drawn_and_the_title_is_whole(figure):
     with mpl.rc_context(LOOK):
-        canvas = paper_figures.DRAWN_BY[figure.kind](figure, {"grid": grid()})
+        canvas = paper_figures.figure_of(figure, {"grid": grid()})
         canvas.draw_without_rendering()
     (legend,) = canvas.legends
     assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in canvas.axes)
@@ -389,21 +389,21 @@ def test_bars_stand_over_hops_and_each_may_have_its_quantity():
     fields = {"groups": ["1", "2"], "by": "hops", "axis": "hops", "panels": [Panel("p", "tree")]}
     both = [Bar("goodput", ["a"]), Bar("RTT", ["a"], quantity="rtt")]
     figure = Figure("f", "Over hops", "bars", quantity="goodput_mean", bars=both, **fields)
-    (axes,) = paper_figures.DRAWN_BY["bars"](figure, runs).axes
+    (axes,) = paper_figures.figure_of(figure, runs).axes
     assert [[bar.get_height() for bar in bars] for bars in axes.containers] == [[3.0, 1.0], [10.0, 20.0]]
     assert (axes.get_xlabel(), [label.get_text() for label in axes.get_xticklabels()]) == ("hops", ["1", "2"])
     nobody = replace(figure, groups=["1", "3"])
     with pytest.raises(ClaimError, match="no flow of the run has hops=3"):
-        paper_figures.DRAWN_BY["bars"](nobody, runs)
+        paper_figures.figure_of(nobody, runs)
 
 
 def test_a_lone_line_needs_no_name():
-    assert not paper_figures.DRAWN_BY["lines"](LINES, {"grid": grid()}).legends
+    assert not paper_figures.figure_of(LINES, {"grid": grid()}).legends
 
 
 def test_the_points_of_several_lines_do_not_stand_on_each_other():
     figure = replace(TWO_LINES, groups=["10", "20"])
-    canvas = paper_figures.DRAWN_BY["lines"](figure, {"grid": grid()})
+    canvas = paper_figures.figure_of(figure, {"grid": grid()})
     drawn = [container[0].get_xdata() for container in canvas.axes[0].containers]
     assert len(drawn) == 2 and set(drawn[0]).isdisjoint(drawn[1])
 
@@ -411,7 +411,31 @@ def test_the_points_of_several_lines_do_not_stand_on_each_other():
 def test_flows_of_several_controls_are_named_beside_their_panel():
     record = {"flows": [{"cc": "a"}, {"cc": "b"}]}
     runs = {"grid": Measurements("grid", [MeasuredRun({"cc": "a"}, 1, record, {0: OVERSHOOT, 1: OVERSHOOT})])}
-    canvas = paper_figures.DRAWN_BY["window"](Figure("f", "Over time", "window", ["a"], "grid"), runs)
+    canvas = paper_figures.figure_of(Figure("f", "Over time", "window", ["a"], "grid"), runs)
     canvas.draw_without_rendering()
     axes = canvas.axes[0]
     assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1 - 1
+
+
+def test_a_control_has_one_colour_in_all_panels_and_figures():
+    """Two flows of CLPC beside CLPC and Reno: the second of them must not look like Reno."""
+    records = [{"flows": [{"cc": "clpc"}, {"cc": other}]} for other in ("reno", "clpc")]
+    flows = {0: OVERSHOOT, 1: OVERSHOOT}
+    runs = [MeasuredRun({"p": p}, 1, record, flows) for p, record in zip("xy", records, strict=True)]
+    canvas = paper_figures.figure_of(
+        Figure("f", "", "window", ["x", "y"], "grid"), {"grid": Measurements("grid", runs)}
+    )
+    legends = [axes.get_legend() for axes in canvas.axes]
+    shown = [
+        {
+            text.get_text(): (line.get_color(), line.get_linestyle())
+            for text, line in zip(each.get_texts(), each.get_lines(), strict=True)
+        }
+        for each in legends
+    ]
+    assert [list(names) for names in shown] == [["clpc", "reno"], ["clpc #0", "clpc #1"]]
+    (clpc, solid), (reno, _), (first, _), (second, dashed) = (look for names in shown for look in names.values())
+    assert clpc == first == second != reno and solid != dashed
+    many = [["clpc", "reno"], ["reno", "ledbat"], [str(number) for number in range(8)]]
+    hues = paper_figures.hues_of(many)
+    assert hues[0]["reno"] == hues[1]["reno"] != hues[1]["ledbat"] and len(set(hues[2].values())) == 8

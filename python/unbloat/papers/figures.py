@@ -22,10 +22,13 @@ from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Figure, Panel
 from unbloat.papers.quantities import MeasuredRun, quantity_named
-from unbloat.report.figures.style import COLOURS, LOOK
+from unbloat.report.figures.style import COLOURS, DASHES, LOOK
 from unbloat.report.figures.units import suit, suit_together
 from unbloat.results.statistics import Estimate, estimate
 from unbloat.system.output import room_within, whole
+
+Hues = Mapping[str, str]
+"""The colours of a figure by what they stand for."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,38 @@ def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list
     with mpl.rc_context(LOOK):
         ratios = ratios_of.draw(judged)
         first = [Drawn(ratios_of.file_of(judged.paper), ratios_of.TITLE, ratios)] if ratios else []
+        hues = hues_of([names_in(figure, measurements) for figure in judged.paper.figures])
         return first + [
-            Drawn(f"{figure.id}.svg", figure.title, DRAWN_BY[figure.kind](figure, measurements))
-            for figure in judged.paper.figures
+            Drawn(f"{figure.id}.svg", figure.title, figure_of(figure, measurements, own))
+            for figure, own in zip(judged.paper.figures, hues, strict=True)
         ]
+
+
+def figure_of(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues | None = None) -> Canvas:
+    """Draw a figure; alone it has colours of its own."""
+    return DRAWN_BY[figure.kind](figure, measurements, hues or hues_of([names_in(figure, measurements)])[0])
+
+
+def names_in(figure: Figure, measurements: Mapping[str, Measurements]) -> list[str]:
+    """List what has a colour of its own in a figure."""
+    if figure.kind in ("window", "rates"):
+        runs = [run for _, run in _of_groups(figure, measurements)]
+        return list(dict.fromkeys(str(flow["cc"]) for run in runs for flow in run.record["flows"]))
+    return figure.lines or [bar.name for bar in figure.bars] or figure.groups
+
+
+def hues_of(figures: Sequence[Sequence[str]]) -> list[Hues]:
+    """Assign each name its colour in each figure: the same in all, unless another name of that figure has it."""
+    first: dict[str, int] = {}
+    found: list[Hues] = []
+    for names in figures:
+        taken: dict[str, int] = {}
+        for name in names:
+            wanted = first.setdefault(name, len(first)) % len(COLOURS)
+            free = [hue for hue in range(len(COLOURS)) if hue not in taken.values()]
+            taken[name] = wanted if wanted in free or not free else free[0]
+        found.append({name: COLOURS[hue] for name, hue in taken.items()})
+    return found
 
 
 def _saved(canvas: Canvas, file: Path) -> Path:
@@ -63,8 +94,8 @@ def _saved(canvas: Canvas, file: Path) -> Path:
     return file
 
 
-def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
-    canvas = _panels_of_lines(figure, measurements, _line)
+def _lines(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
+    canvas = _panels_of_lines(figure, measurements, _line, hues)
     for axes in canvas.axes:
         axes.set_xticks(range(len(figure.groups)), figure.groups, fontsize=8)
         axes.set_xlabel(figure.axis)
@@ -76,36 +107,37 @@ def _lines(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
 def _panels_of_lines(
     figure: Figure,
     measurements: Mapping[str, Measurements],
-    draw: Callable[[Axes, Figure, Sequence[str], Measurements, int], None],
+    draw: Callable[[Axes, Figure, Sequence[str], Measurements, int, str], None],
+    hues: Hues,
 ) -> Canvas:
     """Have each of the figure's lines drawn into each of its panels."""
     canvas, panels = _side_by_side(figure)
     for axes, panel in zip(panels, figure.panels, strict=True):
         for number, line in enumerate(figure.lines):
-            draw(axes, figure, [*panel.at, line], measurements[panel.scenario], number)
+            draw(axes, figure, [*panel.at, line], measurements[panel.scenario], number, hues[line])
             if panel.published:
-                _published(axes, panel.published[number], number, _beside(figure, number))
+                _published(axes, panel.published[number], number, _beside(figure, number), hues[line])
         axes.set_title(panel.name, fontsize=9)
     panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
     _legend(canvas, panels[0])
     return canvas
 
 
-def _published(axes: Axes, heights: Sequence[float], number: int, beside: float) -> None:
+def _published(axes: Axes, heights: Sequence[float], number: int, beside: float, hue: str) -> None:
     """Draw what the paper prints as dashes over a line's own points."""
     places = [group + beside for group in range(len(heights))]
     name = "published" if number == 0 else ""
-    axes.plot(places, heights, "_", markersize=13, markeredgewidth=2, color=COLOURS[number], label=name)
+    axes.plot(places, heights, "_", markersize=13, markeredgewidth=2, color=hue, label=name)
 
 
-def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int, hue: str) -> None:
     """Draw a quantity over the groups; a cell that draws nothing has an interval of no width, a single run none.
 
     Lines stand a little beside each other, so that every interval can be seen.
     """
     means, reach = _over_groups(figure, figure.quantity, figure.unit, at, runs)
     places = [group + _beside(figure, number) for group in range(len(means))]
-    axes.errorbar(places, means, reach, label=figure.lines[number], color=COLOURS[number], **LINE_AND_INTERVALS)
+    axes.errorbar(places, means, reach, label=figure.lines[number], color=hue, **LINE_AND_INTERVALS)
 
 
 LINE_AND_INTERVALS: dict[str, Any] = {"marker": "o", "markersize": 3, "capsize": 2, "linewidth": 1.2}
@@ -128,30 +160,28 @@ def _over_groups(
     return means, reaches(estimates, quantity)
 
 
-def _curves(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
-    canvas = _panels_of_lines(figure, measurements, _curve)
+def _curves(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
+    canvas = _panels_of_lines(figure, measurements, _curve, hues)
     for axes in canvas.axes:
         axes.set_xlabel(in_unit(figure.against, figure.against_unit))
         axes.margins(0.12)
     return canvas
 
 
-def _curve(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+def _curve(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int, hue: str) -> None:
     """Draw a point for every group, joined in order; the first and the last bear the value that they stand for."""
     heights, up = _over_groups(figure, figure.quantity, figure.unit, at, runs)
     widths, across = _over_groups(figure, figure.against, figure.against_unit, at, runs)
-    axes.errorbar(widths, heights, up, across, label=figure.lines[number], color=COLOURS[number], **LINE_AND_INTERVALS)
+    axes.errorbar(widths, heights, up, across, label=figure.lines[number], color=hue, **LINE_AND_INTERVALS)
     for place in (0, -1):
         name = f"{figure.axis} = {figure.groups[place]}"
         above = (4, 8 if number == 0 else -12)
         point = (widths[place], heights[place])
-        axes.annotate(
-            name, point, xytext=above, textcoords="offset points", fontsize=7, color=COLOURS[number], ha="center"
-        )
+        axes.annotate(name, point, xytext=above, textcoords="offset points", fontsize=7, color=hue, ha="center")
 
 
-def _distributions(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
-    canvas = _panels_of_lines(figure, measurements, _distribution)
+def _distributions(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
+    canvas = _panels_of_lines(figure, measurements, _distribution, hues)
     for axes in canvas.axes:
         axes.set_xlabel(in_unit(figure.quantity, figure.unit))
         axes.set_ylim(0, 1)
@@ -160,22 +190,22 @@ def _distributions(figure: Figure, measurements: Mapping[str, Measurements]) -> 
     return canvas
 
 
-def _distribution(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+def _distribution(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int, hue: str) -> None:
     """Draw which share of flows has so much or less; those without a value count, and never come."""
     if number == 0:
         for value in figure.published or []:
             axes.axvline(value, color="black", linewidth=0.8, linestyle="--", label="published")
     if figure.percentiles:
-        _percentiles(axes, figure, at, runs, number)
+        _percentiles(axes, figure, at, runs, number, hue)
         return
     values = runs.each_flow(figure.quantity, at, figure.groups, figure.unit)
     known = sorted(value for value in values if math.isfinite(value))
     if known:
         shares = np.arange(len(known) + 1) / len(values)
-        axes.step([known[0], *known], shares, where="post", color=COLOURS[number], label=figure.lines[number])
+        axes.step([known[0], *known], shares, where="post", color=hue, label=figure.lines[number])
 
 
-def _percentiles(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int) -> None:
+def _percentiles(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int, hue: str) -> None:
     """Draw which share of packets has so much or less, in the mean over the flows that have any."""
     for_each = [
         runs.each_flow(f"{figure.quantity}_p{percentile}", at, figure.groups, figure.unit)
@@ -184,7 +214,7 @@ def _percentiles(axes: Axes, figure: Figure, at: Sequence[str], runs: Measuremen
     known = [[value for value in values if math.isfinite(value)] for values in for_each]
     means = [fmean(values) if values else math.nan for values in known]
     shares = [percentile / 100 for percentile in figure.percentiles]
-    axes.plot(means, shares, marker="o", markersize=3, color=COLOURS[number], label=figure.lines[number])
+    axes.plot(means, shares, marker="o", markersize=3, color=hue, label=figure.lines[number])
 
 
 def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:
@@ -207,13 +237,13 @@ def _legend(canvas: Canvas, axes: Axes) -> None:
         canvas.legend(handles, names, loc="outside right upper", fontsize=8)
 
 
-def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas, panels = _side_by_side(figure)
     for axes, panel in zip(panels, figure.panels, strict=True):
-        for hue, line in enumerate(figure.groups):
+        for line in figure.groups:
             run = measurements[panel.scenario].pick([*panel.at, line])[0]
             times, sizes = windows.mean([window for _, window in _first(figure, run.windows)])
-            axes.plot(times, sizes, linewidth=1, color=COLOURS[hue], label=line)
+            axes.plot(times, sizes, linewidth=1, color=hues[line], label=line)
         axes.set_title(panel.name, fontsize=9)
         axes.set_xlabel("time (s)")
         axes.set_ylim(bottom=0)
@@ -247,18 +277,18 @@ def _canvas(figure: Figure, width: float, height: float) -> Canvas:
     return canvas
 
 
-def _bars(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+def _bars(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas = _canvas(figure, 1.2 + 3.2 * len(figure.panels), 3.4)
     panels = canvas.subplots(1, len(figure.panels), squeeze=False)[0]
     for axes, panel in zip(panels, figure.panels, strict=True):
-        _bar_panel(axes, figure, panel, measurements[panel.scenario])
+        _bar_panel(axes, figure, panel, measurements[panel.scenario], hues)
     panels[0].set_ylabel(in_unit(figure.quantity, figure.unit))
     suit_together(panels)
     _legend(canvas, panels[0])
     return canvas
 
 
-def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> None:
+def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements, hues: Hues) -> None:
     width = 0.8 / len(figure.bars)
     for number, bar in enumerate(figure.bars):
         quantity = bar.quantity or figure.quantity
@@ -266,7 +296,7 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements) -> 
         heights = [fmean(values) for values in repeats]
         places = [group - 0.4 + width * (number + 0.5) for group in range(len(figure.groups))]
         finite = [height if math.isfinite(height) else 0.0 for height in heights]
-        axes.bar(places, finite, width, label=bar.name, color=COLOURS[number])
+        axes.bar(places, finite, width, label=bar.name, color=hues[bar.name])
         intervals = reaches([estimate(values) for values in repeats], quantity)
         if intervals.any():
             axes.errorbar(places, finite, intervals, fmt="none", ecolor="black", elinewidth=0.8, capsize=2)
@@ -296,28 +326,28 @@ def _in_group(figure: Figure, at: list[str], bar: Bar, group: str, runs: Measure
     return runs.repeats(bar.quantity or figure.quantity, labels, selectors, figure.unit)
 
 
-def _windows(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+def _windows(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas, panels = _one_under_another(figure, measurements)
     for axes, group, run in panels:
         for flow, window in _first(figure, run.windows):
-            axes.step(window[0], window[1], where="post", linewidth=0.8, color=COLOURS[flow], label=_control(run, flow))
+            axes.step(window[0], window[1], where="post", linewidth=0.8, **_look(run, flow, hues))
             lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
             axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
         if figure.published:
             axes.axhline(figure.published[figure.groups.index(group)], color="black", linewidth=0.8, linestyle="--")
-        _name_controls(axes, run)
+        _name_controls(axes, hues)
         axes.set_ylabel(f"{group}: cwnd (packets)", fontsize=8)
     published = "; dashed: published" if figure.published else ""
     canvas.axes[-1].set_xlabel(f"time (s); marks on the axis: retransmissions{published}")
     return canvas
 
 
-def _rates(figure: Figure, measurements: Mapping[str, Measurements]) -> Canvas:
+def _rates(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas, panels = _one_under_another(figure, measurements)
     for axes, group, run in panels:
         for flow, rate in _first(figure, run.rates):
-            axes.plot(rate[0], rate[1], linewidth=0.8, color=COLOURS[flow], label=_control(run, flow))
-        _name_controls(axes, run)
+            axes.plot(rate[0], rate[1], linewidth=0.8, **_look(run, flow, hues))
+        _name_controls(axes, hues)
         axes.set_ylabel(f"{group}: goodput (Mb/s)", fontsize=8)
         axes.set_ylim(bottom=0)
     canvas.axes[-1].set_xlabel("time (s)")
@@ -330,17 +360,32 @@ def _one_under_another(
     """Make a canvas with a panel for every group, one below another, and return the run behind each."""
     canvas = _canvas(figure, 8, 2.6 * len(figure.groups))
     panels = canvas.subplots(len(figure.groups), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
-    runs = [measurements[figure.scenario].pick([*figure.at, group])[0] for group in figure.groups]
-    return canvas, list(zip(panels, figure.groups, runs, strict=True))
+    runs = _of_groups(figure, measurements)
+    return canvas, [(axes, group, run) for axes, (group, run) in zip(panels, runs, strict=True)]
+
+
+def _of_groups(figure: Figure, measurements: Mapping[str, Measurements]) -> list[tuple[str, MeasuredRun]]:
+    """Return the run that is drawn of each group."""
+    return [(group, measurements[figure.scenario].pick([*figure.at, group])[0]) for group in figure.groups]
 
 
 def _control(run: MeasuredRun, flow: int) -> str:
     return str(run.record["flows"][flow]["cc"])
 
 
-def _name_controls(axes: Axes, run: MeasuredRun) -> None:
-    """Tell flows of different controls apart; those of one need no names."""
-    if len({flow["cc"] for flow in run.record["flows"]}) > 1:
+def _look(run: MeasuredRun, flow: int, hues: Hues) -> dict[str, Any]:
+    """Return how a flow looks: controls have colours, and their flows dashes; those of a lone control have colours."""
+    control = _control(run, flow)
+    alike = [number for number, other in enumerate(run.record["flows"]) if other["cc"] == control]
+    label = control if len(alike) == 1 else f"{control} #{flow}"
+    if len(hues) == 1:
+        return {"color": COLOURS[flow % len(COLOURS)], "label": label}
+    return {"color": hues[control], "linestyle": DASHES[alike.index(flow) % len(DASHES)], "label": label}
+
+
+def _name_controls(axes: Axes, hues: Hues) -> None:
+    """Name flows where there are several controls in the figure; those of one need no names."""
+    if len(hues) > 1:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
@@ -349,7 +394,7 @@ def _first(figure: Figure, flows: Mapping[int, np.ndarray] | None) -> list[tuple
     return sorted((flows or {}).items())[: figure.flows]
 
 
-DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements]], Canvas]] = {
+DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements], Hues], Canvas]] = {
     "bars": _bars,
     "window": _windows,
     "lines": _lines,
