@@ -125,7 +125,7 @@ def test_the_title_says_what_the_path_is() -> None:
     assert {"home DSL", facts_of(run.records)} <= {text.strip() for text, _ in extents(figure)}
     swept = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "sweep.link.bottleneck.rate": ["1mbit", "2mbit"],
                                 "flows.1.start": "1s"})  # fmt: skip
-    assert facts_of(swept.records) == "RTT 32 ms · cubic", "what differs is not said"
+    assert facts_of(swept.records) == "RTT 32 ms · buffer 256 KB · rate swept · cubic"
 
 
 # ---------------------------------------------------------------- Time series
@@ -153,9 +153,11 @@ def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
     results = ub.run(small, {"link.bottleneck.loss": "1%"}, series="10ms")
     (panel,) = results.plot("goodput").axes
     assert max(np.nanmax(line.get_ydata()) for line in panel.lines) > 4.4
-    assert "above the link rate" in panel.get_title("right") and is_whole(results.plot("goodput", width="column"))
-    (panel,) = results.plot("throughput").axes
-    assert max(np.nanmax(line.get_ydata()) for line in panel.lines) <= 4.4 and not panel.get_title("right")
+    figure = results.plot("goodput", width="column")
+    assert "above the link rate" in figure.get_supxlabel() and is_whole(figure)
+    figure = results.plot("throughput")
+    (panel,) = figure.axes
+    assert max(np.nanmax(line.get_ydata()) for line in panel.lines) <= 4.4 and not figure.get_supxlabel()
 
 
 def test_usually_the_queue_is_in_milliseconds() -> None:

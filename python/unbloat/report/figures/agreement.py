@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from unbloat.report.figures.style import GREY, SHADE, Size, Style, colour, plain_logarithms
+from unbloat.report.figures.style import BARE, GREY, SHADE, Size, Style, broken, colour, columns_of, plain_logarithms
 
 NAMED = 6
 """Not more of the points outside are named."""
+WIDE_NUMBERS, HIGH_NUMBERS = 0.25, 0.1
+"""The shares of a panel's width and height that some numbers beside a point take."""
 POINTS = 200
 """Of the edge of a tolerance."""
 
@@ -66,7 +68,8 @@ def draw(
     axes.set_xlabel(f"{quantity}, {names[0]}")
     _name_the_farthest(axes, [pair for pair in pairs if not pair.is_near], low, size)
     axes.set_ylabel(names[1])
-    axes.set_title(f"shaded: {tolerance}", loc="left", fontsize=size.small, color=GREY)
+    shaded = broken(f"shaded: {tolerance}", BARE * size.width / columns_of(axes), size)
+    axes.set_title(shaded, loc="left", fontsize=size.small, color=GREY)
 
 
 def edges_of(a: float, is_near: Callable[[float, float], bool], low: float, high: float) -> tuple[float, float]:
@@ -88,12 +91,22 @@ def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Si
     """Mark the cells whose values lie farthest apart with numbers, and name them below the axis."""
     apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))[:NAMED]
     small: Style = {"fontsize": 0.85 * size.small}
+    places: dict[tuple[float, float], list[str]] = {}
     for number, pair in enumerate(apart, 1):
         at = (max(pair.a, low), max(pair.b, low))
-        axes.annotate(str(number), at, xytext=(3, 3), textcoords="offset points", **small)
+        place = next((other for other in places if _is_beside(axes, at, other)), at)
+        places.setdefault(place, []).append(str(number))
+    for at, numbers in places.items():
+        axes.annotate(", ".join(numbers), at, xytext=(3, 3), textcoords="offset points", **small)
     words = "\n".join(f"{number}  {pair.cell}" for number, pair in enumerate(apart, 1))
     below: Style = {"xycoords": ("axes fraction", axes.xaxis.label), "textcoords": "offset points"}
     axes.annotate(words, (0, 0), (0, -4), va="top", color=GREY, annotation_clip=False, **below, **small)
+
+
+def _is_beside(axes: Axes, one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Return whether two points are so near that their numbers would lie on each other."""
+    ends = [axes.transAxes.inverted().transform(axes.transData.transform(place)) for place in (one, other)]
+    return bool((abs(ends[0] - ends[1]) < (WIDE_NUMBERS, HIGH_NUMBERS)).all())
 
 
 def lines_below(pairs: Sequence[Pair]) -> int:

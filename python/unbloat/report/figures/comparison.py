@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from unbloat._core import InputError
-from unbloat.report.figures.style import GREY, Size, colour
+from unbloat.report.figures.style import GREY, Size, colour, row_label
 from unbloat.report.figures.values import value_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import by_cell, in_both
@@ -69,7 +69,7 @@ def draw(found: Sequence[Change], what: str, sides: tuple[str, str], axes: Axes,
             capsize=2 * size.line,
             elinewidth=size.line,
         )
-    axes.set_yticks(range(len(found)), [change.cell for change in found])
+    axes.set_yticks(range(len(found)), [row_label(change.cell, size) for change in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     low, high = axes.get_xlim()

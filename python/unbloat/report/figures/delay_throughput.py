@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Ellipse
 
 from unbloat._core import InputError
 from unbloat.report.figures import names
 from unbloat.report.figures.looks import Looks
-from unbloat.report.figures.style import GREY, HALO, MARKERS, Box, Size, Style, colour, columns_of, name_above, note
-from unbloat.report.figures.values import groups_of, quantity, repeated, value_of
+from unbloat.report.figures.style import GREY, HALO, MARKERS, Box, Size, Style, colour, columns_of, name_above, span
+from unbloat.report.figures.values import groups_of, quantity, repeated, spans_decades, value_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
@@ -51,25 +50,38 @@ def draw(whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: S
     if not clouds:
         raise InputError("delay_throughput: no sound run has both a goodput and a queueing delay")
     axes.margins(x=0.12, y=0.15)
+    middles = _middles(whole, groups, bottlenecks)
+    for axis, values in zip((axes.xaxis, axes.yaxis), middles, strict=True):
+        if spans_decades(values):
+            span(axis, values)
     for cloud in clouds:
         _draw(axes, cloud, size)
     low, high = axes.get_ylim()
-    # Where every link is full, goodputs differ by little: an axis from 0 would hide that.
-    axes.set_ylim(0 if low < high / 2 else low, high)
+    if axes.get_yscale() == "linear":
+        # Where every link is full, goodputs differ by little: an axis from 0 would hide that.
+        axes.set_ylim(0 if low < high / 2 else low, high)
     left, right = axes.get_xlim()
-    axes.set_xlim(right, max(left, 0.0))
+    axes.set_xlim(right, left if axes.get_xscale() == "log" else max(left, 0.0))
     is_part = len(whole) > len(records)
     is_narrow = is_part and columns_of(axes) > 1
     delays = quantity(delay, bottlenecks)
-    axes.set_xlabel(delays if is_narrow else f"{delays}, lower to the right")
+    axes.set_xlabel(f"{delays}{'' if is_narrow else ', lower to the right'}, better ↗")
     axes.set_ylabel(quantity(goodput, bottlenecks))
-    # Names may rise above either end; a part has its title at the right one, and maybe a legend at the left one.
-    if is_narrow or not is_part:
-        note(axes, "better ↗", (0 if is_part else 0.5, 1.01), ha="left" if is_part else "center", va="bottom")
     if is_part or len(clouds) > MOST_NAMES:
         _name_above(axes, looks, size)
     elif len(clouds) > 1:
         _name(axes, clouds, size, rows)
+
+
+def _middles(
+    records: Sequence[Record], groups: Sequence[str], bottlenecks: Bottlenecks
+) -> tuple[list[float], list[float]]:
+    """Return the values of all runs of the whole picture, whose panels have one scale."""
+    delays, goodputs = (
+        [value_of(each.run, BY_KEY[key], bottlenecks, group) or 0.0 for each in records for group in groups]
+        for key in ("queue_delay", "goodput")
+    )
+    return delays, goodputs
 
 
 def groups_in(records: Sequence[Record]) -> list[str]:
@@ -96,14 +108,32 @@ class Cloud:
 
 
 def _draw(axes: Axes, cloud: Cloud, size: Size) -> None:
-    style: Style = {"color": colour(cloud.hue), "linestyle": "none"}
-    axes.plot(*cloud.points.T, ".", alpha=0.45, markersize=2.5 * size.line, **style)
-    axes.plot(*([each] for each in cloud.middle), MARKERS[cloud.mark % len(MARKERS)], markersize=5 * size.line, **style)
-    if len(cloud.points) >= FEWEST and (shape := ellipse(cloud.points)):
-        width, height, angle = shape
-        axes.add_patch(
-            Ellipse(cloud.middle, width, height, angle=angle, color=colour(cloud.hue), alpha=0.2, linewidth=0)
-        )
+    # What is 0 stands on the frame, which would cut it, and at the foot of a logarithmic axis.
+    style: Style = {"color": colour(cloud.hue), "linestyle": "none", "clip_on": False, "zorder": 3}
+    low = [
+        min(axes.get_xlim()) if axes.get_xscale() == "log" else 0,
+        min(axes.get_ylim()) if axes.get_yscale() == "log" else 0,
+    ]
+    at = np.maximum(cloud.points, low)
+    axes.plot(*at.T, ".", alpha=0.45, markersize=2.5 * size.line, **style)
+    middle = [[max(each, least)] for each, least in zip(cloud.middle, low, strict=True)]
+    axes.plot(*middle, MARKERS[cloud.mark % len(MARKERS)], markersize=5 * size.line, **style)
+    if len(cloud.points) >= FEWEST and (outline := _outline(axes, at)) is not None:
+        axes.fill(*outline, color=colour(cloud.hue), alpha=0.2, linewidth=0)
+
+
+def _outline(axes: Axes, points: np.ndarray) -> np.ndarray | None:
+    """Return a cloud's ellipse, on logarithmic axes that of the values' logarithms; None where nothing scatters."""
+    scales = [axis.get_transform() for axis in (axes.xaxis, axes.yaxis)]
+    scaled = np.array([scale.transform(each) for scale, each in zip(scales, points.T, strict=True)])
+    if (shape := ellipse(scaled.T)) is None:
+        return None
+    width, height, angle = shape
+    turn = np.linspace(0, 2 * np.pi, 60)
+    x, y = width / 2 * np.cos(turn), height / 2 * np.sin(turn)
+    cos, sin = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    turned = np.array([x * cos - y * sin, x * sin + y * cos]) + scaled.mean(axis=1)[:, None]
+    return np.array([scale.inverted().transform(each) for scale, each in zip(scales, turned, strict=True)])
 
 
 def _name_above(axes: Axes, looks: Looks, size: Size) -> None:
@@ -124,7 +154,9 @@ def _name(axes: Axes, clouds: Sequence[Cloud], size: Size, rows: int) -> None:
     """Write the clouds' names beside their middles, towards the middle of the panel, none on another."""
     taken: list[Box] = []
     for cloud in sorted(clouds, key=lambda cloud: cloud.middle[1]):
-        x, y = axes.transAxes.inverted().transform(axes.transData.transform(cloud.middle))
+        foot = (min(axes.get_xlim()), min(axes.get_ylim()))
+        middle = [max(each, least) for each, least in zip(cloud.middle, foot, strict=True)]
+        x, y = axes.transAxes.inverted().transform(axes.transData.transform(middle))
         box, gap = size.box(cloud.label, (x, y), rows, columns_of(axes)), 3 * size.line + 2
         is_at_right = x > MIDDLE
         if is_at_right:

@@ -15,8 +15,19 @@ from unbloat._core import InputError
 from unbloat.report.figures.lines import Line
 from unbloat.report.figures.looks import Looks
 from unbloat.report.figures.series import flow_lines, link_lines
-from unbloat.report.figures.style import GREY, Size, Style, colour, dashes, first_digit, name_above
-from unbloat.report.figures.values import Sample, groups_of, quantity, values_of
+from unbloat.report.figures.style import (
+    GREY,
+    Size,
+    Style,
+    colour,
+    dashes,
+    first_digit,
+    foot_of,
+    name_above,
+    row_label,
+    span,
+)
+from unbloat.report.figures.values import Sample, quantity, spans_decades, values_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
@@ -76,10 +87,16 @@ def boxes(kind: str, results: Results, axes: Axes, size: Size) -> None:
 
 
 def of_metric(
-    metric: Metric, whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, is_tail: bool
+    metric: Metric,
+    whole: Sequence[Record],
+    records: Sequence[Record],
+    axes: Axes,
+    size: Size,
+    groups: Sequence[str],
+    is_tail: bool,
 ) -> None:
-    """Draw the distribution of a metric over flows and runs."""
-    looks = Looks.of(whole, records, groups_of(records, metric))
+    """Draw the distribution of a metric over flows and runs; `groups` are those of flows in the whole picture."""
+    looks = Looks.of(whole, records, groups)
     samples = _known(metric, records, whole)
     is_part = len(whole) > len(records)
     histograms = [
@@ -88,24 +105,32 @@ def of_metric(
         for each in samples
     ]  # fmt: skip
     _curves(axes, histograms, is_tail)
+    values = [value for sample in values_of(whole, metric) for value in sample.values]
+    if spans_decades(values):
+        span(axes.xaxis, values)
     axes.set_xlabel(quantity(metric, Bottlenecks.of(whole)))
     axes.set_ylabel(f"share of {metric.of}s{' above' if is_tail else ''}")
     _name(axes, looks, histograms, size, is_part)
 
 
-def boxes_of_metric(metric: Metric, records: Sequence[Record], axes: Axes, size: Size) -> None:
+def boxes_of_metric(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, groups: Sequence[str]) -> None:
     """Draw a box of a metric for each cell and group of flows; where there is one value only, its number is told."""
     samples = _known(metric, records)
-    looks = Looks.of(records, groups=groups_of(records, metric))
+    looks = Looks.of(records, groups=groups)
     hues = [looks.look(each.axes, each.group)[0] for each in samples]
     numbers = {len(each.values) for each in samples}
     labels = [each.label if len(numbers) == 1 else f"{each.label} ({len(each.values)})" for each in samples]
-    percentiles = [np.percentile(each.values, WHISKERS).tolist() for each in samples]
+    values = [float(value) for each in samples for value in each.values]
+    foot = foot_of(values) if spans_decades(values) else 0.0
+    percentiles = [np.percentile(np.maximum(each.values, foot), WHISKERS).tolist() for each in samples]
     _boxes(axes, dict(zip(labels, percentiles, strict=True)), hues, size)
     for place, (each, hue) in enumerate(zip(samples, hues, strict=True)):
         if len(each.values) <= MANY:
             at = np.full(len(each.values), place)
-            axes.plot(each.values, at, ".", color=colour(hue), alpha=0.6, markersize=2.5 * size.line)
+            style: Style = {"color": colour(hue), "alpha": 0.6, "markersize": 2.5 * size.line, "clip_on": False}
+            axes.plot(np.maximum(each.values, foot), at, ".", **style)
+    if foot:
+        span(axes.xaxis, values)
     told = f"one {metric.of} each" if numbers == {1} else f"{BOXES} of {_counted(metric, numbers)}"
     axes.set_xlabel(f"{quantity(metric, Bottlenecks.of(records))}\n{told}", **BELOW_BOXES)
 
@@ -207,7 +232,14 @@ def percent_of_few(share: float, place: float) -> str:
 def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], hues: Sequence[int], size: Size) -> None:
     """Draw boxes one below another, so that their names can be read."""
     stats = [
-        {"label": label, "whislo": ends[0], "q1": ends[1], "med": ends[2], "q3": ends[3], "whishi": ends[4]}
+        {
+            "label": row_label(label, size),
+            "whislo": ends[0],
+            "q1": ends[1],
+            "med": ends[2],
+            "q3": ends[3],
+            "whishi": ends[4],
+        }
         for label, ends in percentiles.items()
     ]
     width = 0.8 * size.line

@@ -26,18 +26,23 @@ from unbloat.report.figures.kinds import (
     Width,
 )
 from unbloat.report.figures.style import (
-    GREY,
+    BARE,
     SIZES,
     Size,
+    break_labels,
+    broken,
     canvas,
     drawing,
+    fit_ticks,
     format_of,
     make_room_for_names,
     one_legend,
+    row_label,
     size_named,
+    write_remarks,
 )
 from unbloat.report.figures.units import suit
-from unbloat.report.figures.values import groups_of, metrics_named, quantity, repeated, values_of
+from unbloat.report.figures.values import groups_of, groups_of_all, metrics_named, quantity, repeated, values_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
@@ -129,20 +134,25 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
         rows = -(-len(panels) // across)
         for place, panel in drawn:
             if most > 1 and panel.kind in OVER_TIME:
-                place.set_ylim(0, _top(quantities[panel.of], rows))
-            panel.draw(place, rows)
+                place.set_ylim(0, _top(quantities[panel.of], rows, across))
             if panel.title:
-                place.set_title(panel.title, loc="left" if panel.kind in OVER_TIME else "right", fontsize=size.font)
+                title = broken(panel.title, BARE * size.width / across, size)
+                place.set_title(title, loc="left" if panel.kind in OVER_TIME else "right", fontsize=size.font)
+            panel.draw(place, rows)
         axes = [place for place, _ in drawn]
         if most > 1:
             _share_scales(drawn)
         for place in axes:
             suit(place)
         if most > 1:
-            _say_once(figure, axes, across, size)
+            _say_once(axes)
         _share_time(axes, [panel for _, panel in drawn], across)
         one_legend(figure, axes, size)
         make_room_for_names(figure, axes, size)
+        write_remarks(figure, axes, size)
+        break_labels(figure, axes, size)
+        for place in axes:
+            fit_ticks(place, size)
     return figure
 
 
@@ -155,27 +165,22 @@ def usual_kinds(results: Results) -> Sequence[str]:
     return ["lines" if sweeps.has_numbers(results.records) else "bars"]
 
 
-def _top(parts: Sequence[Panel], rows: int) -> float:
+def _top(parts: Sequence[Panel], rows: int, across: int) -> float:
     """Return the upper end of a scale that is enough for all parts of a quantity, which are drawn for it."""
     tops = []
     for panel in parts:
-        scratch = Figure().subplots()
+        scratch = Figure().subplots(1, across, squeeze=False)[0][0]
         panel.draw(scratch, rows)
-        tops.append(scratch.get_ylim()[1])
+        tops.append(float(scratch.get_ylim()[1]))
     return max(tops)
 
 
-def _say_once(figure: Figure, axes: Sequence[Axes], across: int, size: Size) -> None:
-    """Name what runs up at the left panels alone, and explain bands below all panels."""
+def _say_once(axes: Sequence[Axes]) -> None:
+    """Name what runs up at the left panels alone."""
     for axis in axes:
         place = axis.get_subplotspec()
         if place is not None and place.colspan.start and axis.get_yscale() == "linear":
             axis.set_ylabel("")
-    explained = [axis.get_title("right") for axis in axes]
-    if across > 1 and (text := next((text for text in explained if text.startswith("(n)")), "")):
-        for axis in axes:
-            axis.set_title("", loc="right")
-        figure.supxlabel(text, fontsize=size.small, color=GREY, x=0.99, ha="right")
 
 
 def _share_scales(drawn: Sequence[tuple[Axes, Panel]]) -> None:
@@ -264,7 +269,7 @@ def _within_runs(kind: str, results: Results, size: Size) -> list[Panel]:
     of, _, how = kind.rpartition("_")
     records = results.records
     if how == "box":
-        height = size.rows_of_text(len(distributions.within_runs(of, results)[0]))
+        height = _height_of_rows([each.label for each in distributions.within_runs(of, results)[0]], size)
         return [Panel(kind, lambda axes, _: distributions.boxes(of, results, axes, size), height)]
     groups = {names.flow_group(flow) for record in records for flow in record.run["flows"]} if of == "rtt" else {""}
 
@@ -273,6 +278,12 @@ def _within_runs(kind: str, results: Results, size: Size) -> list[Panel]:
 
     parts = looks.parts(kind, results, looks.panel_axes(records, list(groups)))
     return [Panel(kind, partial(drawn, part), title=title) for title, part in parts]
+
+
+def _height_of_rows(labels: Sequence[str], size: Size) -> float:
+    """Return the height of a panel whose rows have labels, in panels of the usual height."""
+    highest = max((1 + row_label(label, size).count("\n") for label in labels), default=1)
+    return size.rows_of_text(highest * len(labels))
 
 
 def _mesh_panel(kind: str, runs: Sequence[Record], name: str, where: str, size: Size) -> Panel:
@@ -292,31 +303,29 @@ def _of_metric(kind: str, metric: Metric, results: Results, choice: Choice, othe
     if other is not None:
         found = comparison.changes(records, other.records, metric)
         what = quantity(metric, Bottlenecks.of([*records, *other.records]))
-        height = size.rows_of_text(len(found))
+        height = _height_of_rows([change.cell for change in found], size)
         return [Panel(kind, lambda axes, _: comparison.draw(found, what, choice.sides, axes, size), height)]
     if kind == "box":
-        height = size.rows_of_text(sum(len(each.values) > 0 for each in values_of(records, metric)))
-        return [Panel(kind, lambda axes, _: distributions.boxes_of_metric(metric, records, axes, size), height)]
+        height = _height_of_rows([each.label for each in values_of(records, metric) if len(each.values)], size)
+        groups = groups_of_all(records, metrics_named(choice.metrics))
+        return [Panel(kind, lambda axes, _: distributions.boxes_of_metric(metric, records, axes, size, groups), height)]
     if kind == "heatmap":
         return _heat_maps(metric, results, choice)
     x = sweeps.across(kind, records, choice.x) if kind in ("lines", "bars") else ""
-    # The same for every metric that is drawn, so that all have the same looks.
-    groups = max((groups_of(records, each) for each in metrics_named(choice.metrics)), key=len)
+    groups = groups_of_all(records, metrics_named(choice.metrics))
     axes = looks.panel_axes(records, groups, without=[x])
     parts = looks.parts(kind, results, axes)
-    return [Panel(kind, partial(_metric, kind, metric, records, part.records, size, x), title=t) for t, part in parts]
+
+    def drawn(part: Results, axes: Axes, _: int) -> None:
+        if kind in OVER_AN_AXIS:
+            OVER_AN_AXIS[kind](metric, records, part.records, axes, size, x, groups)
+        else:
+            distributions.of_metric(metric, records, part.records, axes, size, groups, is_tail=kind == "eccdf")
+
+    return [Panel(kind, partial(drawn, part), title=title) for title, part in parts]
 
 
-def _metric(
-    kind: str, metric: Metric, whole: Sequence[Record], part: Sequence[Record], size: Size, x: str, axes: Axes, _: int
-) -> None:
-    match kind:
-        case "bars":
-            sweeps.bars(metric, whole, part, axes, size, x)
-        case "lines":
-            sweeps.lines(metric, whole, part, axes, size, x)
-        case _:
-            distributions.of_metric(metric, whole, part, axes, size, is_tail=kind == "eccdf")
+OVER_AN_AXIS = {"bars": sweeps.bars, "lines": sweeps.lines}
 
 
 def _heat_maps(metric: Metric, results: Results, choice: Choice) -> list[Panel]:
@@ -343,15 +352,15 @@ def _heat_maps(metric: Metric, results: Results, choice: Choice) -> list[Panel]:
     values = np.concatenate([fields.values.flatten() for _, fields in known])
     ends = (float(np.nanmin(values)), float(np.nanmax(values)))
     return [
-        Panel("heatmap", partial(_heat_map, metric, fields, ends, fields is known[-1][1]), title=title)
+        Panel("heatmap", partial(_heat_map, metric, fields, ends, choice.size, fields is known[-1][1]), title=title)
         for title, fields in known
     ]
 
 
 def _heat_map(
-    metric: Metric, fields: sweeps.Fields, ends: tuple[float, float], is_last: bool, axes: Axes, _: int
+    metric: Metric, fields: sweeps.Fields, ends: tuple[float, float], size: Size, is_last: bool, axes: Axes, _: int
 ) -> None:
-    sweeps.heat_map(metric, fields, ends, axes, is_last=is_last)
+    sweeps.heat_map(metric, fields, ends, axes, size, is_last=is_last)
 
 
 def _share_time(axes: Sequence[Axes], panels: Sequence[Panel], across: int) -> None:

@@ -11,7 +11,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, columns_of, dashes, small
+from unbloat.report.figures.style import (
+    AT_TOP,
+    GREY,
+    HALO,
+    Box,
+    Size,
+    Style,
+    at_top,
+    colour,
+    columns_of,
+    dashes,
+    lines_at_top,
+    remark,
+)
 from unbloat.report.figures.units import unit_for
 from unbloat.results.metrics import MANY
 
@@ -21,6 +34,10 @@ GRID = 150
 """Points of a band."""
 BAND = (10, 90)
 """The percentiles that a band reaches from and to."""
+FAR = 2.5
+"""A mark that is so many times as high as the data is not drawn: it would squeeze them."""
+AIR = 1.4
+"""The room of a note at the upper edge, in lines of labels; panels of parts are less high than others."""
 MOST_BANDS = 8
 LEAST_SHARE = 0.5
 """Of a band's lines at most times."""
@@ -78,17 +95,20 @@ def over_time(
     marks: Sequence[Mark] = (),
     what: str = "flows",
     unit: str = "",
+    *,
+    is_named: bool = False,
     **how: Any,
 ) -> None:
     """Draw lines, each named where it ends, and marks.
 
-    `what` says whose lines they are, `unit` in which, and `how` goes to what draws a line.
+    `what` says whose lines they are, `unit` in which, `is_named` whether one alone has its name too; `how` goes to what
+    draws a line. The scale begins at 0 and leaves room for notes at its upper end, unless it is set already.
     """
     drawn = list(lines)
-    names = bands(axes, drawn, what) if is_crowd(drawn) else single_lines(axes, drawn, **how)
+    names = bands(axes, drawn, what) if is_crowd(drawn) else single_lines(axes, drawn, is_named=is_named, **how)
     high = axes.get_ylim()[1]
-    top = max((high, *(mark.height * 1.04 for mark in marks if mark.height <= 2.5 * high)))
-    axes.set_ylim(0, top)
+    is_free = axes.get_autoscaley_on()
+    top = max((high, *(mark.height * 1.04 for mark in marks if mark.height <= FAR * high))) if is_free else high
     right = axes.get_xlim()[1]
     letters = size.letters(columns_of(axes))
     above = []
@@ -101,9 +121,18 @@ def over_time(
             factor, suits = unit_for(unit, mark.height)
             above.append(textwrap.fill(f"{mark.label} at {mark.height * factor:.3g} {suits}, far above", letters // 2))
     if above:
-        style: Style = {"ha": "right", "va": "top", "color": GREY, "fontsize": size.small}
-        axes.text(0.995, 0.985, "\n".join(above), transform=axes.transAxes, **style)
+        at_top(axes, "\n".join([*above, *_taken_from_top(axes)]))
+    notes = AIR * lines_at_top(axes) * size.gap(rows)
+    axes.set_ylim(0, top / (1 - notes) if is_free and notes < 1 else top)
     write(axes, names, size, rows)
+
+
+def _taken_from_top(axes: Axes) -> list[str]:
+    """Take the notes away that stand at the right end of the upper edge."""
+    notes = [text for text in axes.texts if text.get_gid() == AT_TOP and text.get_horizontalalignment() == "right"]
+    for note in notes:
+        note.remove()
+    return [note.get_text() for note in notes]
 
 
 def is_crowd(lines: Sequence[Line]) -> bool:
@@ -112,13 +141,13 @@ def is_crowd(lines: Sequence[Line]) -> bool:
     return len(lines) > MANY or len({line.label for line in lines}) > len(looks)
 
 
-def single_lines(axes: Axes, lines: Sequence[Line], **how: Any) -> list[Name]:
-    """Draw each line; return the names of those that are not alone."""
+def single_lines(axes: Axes, lines: Sequence[Line], *, is_named: bool = False, **how: Any) -> list[Name]:
+    """Draw each line; return their names, with `is_named` that of a lone one too."""
     names: dict[str, Name] = {}
     for line in lines:
         axes.plot(line.x, line.y, **{**line.look, **how})
         known = np.flatnonzero(np.isfinite(line.y))
-        if len(lines) > 1 and len(known):
+        if (is_named or len(lines) > 1) and len(known):
             # Repeats have one name, which stands beside the first.
             names.setdefault(line.label, Name(line.label, (line.x[known[-1]], line.y[known[-1]]), line.look))
     return list(names.values())
@@ -146,8 +175,7 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
         if len(known):
             number = "" if len(members) == 1 else f" ({len(members)})"
             names.append(Name(f"{group}{number}", (x[known[-1]], middle[known[-1]]), look))
-    explained = f"(n): median and {BAND[0]}-{BAND[1]} % of n {what}"
-    axes.set_title(explained, loc="right", fontsize=small(axes), color=GREY, pad=3)
+    remark(axes, f"(n): median and {BAND[0]}-{BAND[1]} % of n {what}")
     return names
 
 
@@ -228,7 +256,7 @@ def _beside(axes: Axes, name: Name, height: float, size: Size) -> None:
 def _inside(axes: Axes, name: Name, height: float, size: Size) -> None:
     """Write a name in the panel, behind the end of its line."""
     style: Style = {"color": name.look["color"], "va": "center", "fontsize": size.small, "linespacing": 1.0}
-    axes.plot(*name.at, "o", color=name.look["color"], markersize=1.6 * size.line)
+    axes.plot(*name.at, "o", color=name.look["color"], markersize=1.6 * size.line, clip_on=False)
     at = (name.at[0], height)
     axes.annotate(name.text, at, xytext=(4, 3), textcoords="offset points", path_effects=HALO, **style)
 

@@ -68,6 +68,11 @@ class Looks:
         return self.hues.index(axes.get(self.axis, "")), self.dashes.index(_joined(axes, self.others, group))
 
     @property
+    def are_several(self) -> bool:
+        """Return whether there is anything to tell apart."""
+        return len(self.hues) > 1 or len(self.dashes) > 1
+
+    @property
     def are_two(self) -> bool:
         """Return whether colours and dashes both tell something apart."""
         return len(self.hues) > 1 and len(self.dashes) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,18 +28,35 @@ def facts_of(records: Sequence[Record]) -> str:
 def path_of(records: Sequence[Record]) -> str:
     """Say what all paths have in common: rate, round-trip time while nothing waits, buffer.
 
-    Rate and buffer are the bottleneck's, which is named where there are several links; what they are is left unsaid
-    where a mesh's nodes have the queues.
+    What a sweep sets is said to be swept. Rate and buffer are the bottleneck's, which is named where there are several
+    links; what they are is left unsaid where a mesh's nodes have the queues.
     """
     bottlenecks = Bottlenecks.of(records)
     paths = [Path.of(record.run, bottlenecks) for record in records]
-    words = [[path.rate_words, path.rtt_words, path.buffer_words] for path in paths]
-    rate, rtt, buffer = (common(each) for each in zip(*words, strict=True)) if words else ("", "", "")
+    words = [list(each) for each in zip(*([p.rate_words, p.rtt_words, p.buffer_words] for p in paths), strict=True)]
+    if words and not common(words[-1]):  # The same bytes may be other bandwidth-delay products.
+        words[-1] = [each.partition(" (")[0] for each in words[-1]]
+    rate, rtt, buffer = map(common, words) if words else ("", "", "")
     if any(record.run.get("nodes") for record in records):
         return rtt
+    cells = [tuple(record.cell_axes.items()) for record in records]
+    differing = [what for what, each in zip(("rate", "RTT", "buffer"), words, strict=False) if _is_swept(cells, each)]
+    swept = f"{listed(differing)} swept" if differing else ""
     if name := bottlenecks.name:
-        return joined_facts([rtt, f"{name}: {facts}" if (facts := ", ".join(filter(None, [rate, buffer]))) else ""])
-    return joined_facts([rate, rtt, buffer])
+        return joined_facts(
+            [rtt, f"{name}: {facts}" if (facts := ", ".join(filter(None, [rate, buffer]))) else "", swept]
+        )
+    return joined_facts([rate, rtt, buffer, swept])
+
+
+def _is_swept(cells: Sequence[Hashable], words: Sequence[str]) -> bool:
+    """Return whether words differ from cell to cell, and do not within a cell, as those of two sets may."""
+    return len(set(words)) > 1 and len(set(zip(cells, words, strict=True))) == len(set(cells))
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write words as a list: `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def joined_facts(facts: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -16,9 +15,9 @@ from unbloat._core import InputError
 from unbloat.report.figures import names
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
 from unbloat.report.figures.looks import Looks
-from unbloat.report.figures.style import COLOURS, GREY, PALE, SHADE, Size, Style, columns_of, small
+from unbloat.report.figures.style import COLOURS, PALE, SHADE, Size, at_top, remark
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.metrics import MANY
+from unbloat.results.metrics import MANY, is_bounded
 from unbloat.results.record import Record
 
 if TYPE_CHECKING:
@@ -29,10 +28,10 @@ OF_A_LINK = ("buffer", "full buffer", "link rate")
 ABOVE = 1.1
 """Goodput that exceeds the link's rate by so much is explained."""
 IN_BURSTS = "above the link rate: what waited behind a lost segment is delivered at once"
-ROOM = 0.7
-"""Of a panel with its names, the share that is the panel's own."""
 BUSY = 0.05
 """A link whose queue is not this share of the longest one is not drawn beside it."""
+OF_LINKS = 6
+"""The first colour of links in a picture whose other colours are flows', so that none of them means both."""
 
 
 def draw(kind: str, whole: Sequence[Record], results: Results, axes: Axes, size: Size, rows: int) -> None:
@@ -58,12 +57,18 @@ class Panel:
         return list(flow_lines(self.results, active(self.results.series("flows")), column, whole=self.whole))
 
     def draw(self, lines: Iterable[Line], marks: Sequence[Mark], unit: str, what: str = "flows", **how: Any) -> None:
-        """Draw lines and marks in a unit."""
-        over_time(self.axes, lines, self.size, self.rows, marks, what, unit, **how)
+        """Draw lines and marks in a unit; a line is named where the whole picture has several."""
+        looks = _looks_of_links(self.whole, self.results.records) if what != "flows" else self.looks
+        over_time(self.axes, lines, self.size, self.rows, marks, what, unit, is_named=looks.are_several, **how)
+
+    @property
+    def looks(self) -> Looks:
+        """The looks of flows."""
+        return _looks_of_flows(self.whole, self.results.records)
 
     def marks(self, label: str, height: Callable[[names.Path], float | None], *, both: bool = False) -> list[Mark]:
         """Return the mark that all runs have in common, with `both` of either direction that has a queue."""
-        return _marks(self.results.records, label, height, both=both)
+        return _marks(self.whole, self.results.records, label, height, both=both)
 
 
 def _cwnd(panel: Panel) -> None:
@@ -87,8 +92,7 @@ def _goodput(panel: Panel) -> None:
     panel.draw(lines, marks, "Mbit/s")
     rate = max((mark.height for mark in marks), default=np.inf)
     if len(lines) <= MANY and any(np.nanmax(line.y, initial=0) > ABOVE * rate for line in lines):
-        said = textwrap.fill(IN_BURSTS, int(ROOM * panel.size.letters(columns_of(panel.axes))))
-        panel.axes.set_title(said, loc="right", fontsize=small(panel.axes), color=GREY, pad=3)
+        remark(panel.axes, IN_BURSTS)
 
 
 def _throughput(panel: Panel) -> None:
@@ -159,31 +163,38 @@ def shade_warmup(records: Sequence[Record], axes: Axes) -> None:
     if len(ends) == 1 and (end := ends.pop()):
         axes.axvspan(0, end, color=PALE, zorder=0, linewidth=0)
         if axes is cast("Figure", axes.figure).axes[0]:
-            behind = {"facecolor": PALE, "edgecolor": "none", "pad": 0.5}  # A bound may be drawn there.
-            style: Style = {"va": "top", "color": GREY, "fontsize": small(axes), "bbox": behind}
-            axes.text(0.01 * axes.get_xlim()[1], 0.97, "warm-up", transform=axes.get_xaxis_transform(), **style)
+            at_top(axes, "warm-up", is_left=True)
 
 
 def _marks(
-    records: Sequence[Record], label: str, height: Callable[[names.Path], float | None], *, both: bool = False
+    whole: Sequence[Record],
+    records: Sequence[Record],
+    label: str,
+    height: Callable[[names.Path], float | None],
+    *,
+    both: bool = False,
 ) -> list[Mark]:
     """Return the mark that all runs have in common, of the bottleneck, or with `both` of its other direction too."""
-    links, bottlenecks = busy_links(records), Bottlenecks.of(records)
+    bottlenecks = Bottlenecks.of(records)
+    links = busy_links(whole)
+    marked = _directions(records, bottlenecks, links) if both else [bottlenecks.link(records[0].run)["link"]]
+    # A bound has one name in all panels of a picture, whichever links are busy there.
+    is_said = label in OF_A_LINK and (len(links) > 1 or Bottlenecks.of(whole).is_one_of_several)
+    bounded = [link["link"] for record in whole for link in record.run["links"] if is_bounded(link)]
     marks = []
-    for name in _directions(records, bottlenecks) if both else [""]:
+    for name in marked:
         heights = {height(names.Path.of(record.run, bottlenecks, name)) for record in records}
         common = heights.pop() if len(heights) == 1 else None
-        own = name or bottlenecks.link(records[0].run)["link"]
-        of = f" ({direction(own, links)})" if len(links) > 1 and label in OF_A_LINK else ""
+        of = f" ({direction(name, [name, *bounded])})" if is_said else ""
         marks += [Mark(f"{label}{of}", float(common))] if common else []
     return marks
 
 
-def _directions(records: Sequence[Record], bottlenecks: Bottlenecks) -> list[str]:
-    """Return the bottleneck and its other direction, if that has a queue too."""
+def _directions(records: Sequence[Record], bottlenecks: Bottlenecks, links: Sequence[str]) -> list[str]:
+    """Return the bottleneck and its other direction, if that is one of the links that have a queue."""
     bottleneck = bottlenecks.link(records[0].run)["link"]
     forward = bottleneck.removesuffix(".reverse")
-    return [name for name in (forward, f"{forward}.reverse") if name in busy_links(records)]
+    return [name for name in (forward, f"{forward}.reverse") if name in {bottleneck, *links}]
 
 
 def _product_packets(path: names.Path) -> float | None:
@@ -208,8 +219,7 @@ def capacity(results: Results, axes: Axes) -> None:
     x, y = (runs[0][name].to_numpy() for name in ("time_s", "capacity_mbps"))
     (line,) = smooth([Line("", (), 0, 0, x, np.nan_to_num(y))])
     axes.fill_between(line.x, line.y, color=SHADE, linewidth=0, zorder=1)
-    style: Style = {"color": GREY, "fontsize": small(axes), "va": "top", "ha": "right"}
-    axes.text(0.995, 0.985, "shaded: what the link could carry", transform=axes.transAxes, **style)
+    at_top(axes, "shaded: what the link could carry")
 
 
 # ---------------------------------------------------------------- Lines
@@ -270,10 +280,13 @@ def _looks_of_flows(whole: Sequence[Record], part: Sequence[Record]) -> Looks:
 def link_lines(
     results: Results, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
 ) -> Iterator[Line]:
-    """Yield a line for each run and each link, except links whose queues are almost empty beside the others."""
+    """Yield a line for each run and each link, except links whose queues are almost empty beside the others.
+
+    Looks are those of the whole picture's records, and so are the links.
+    """
     wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
-    links = busy_links(results.records)
-    looks = Looks.of(whole or results.records, results.records, links)
+    links = busy_links(whole or results.records)
+    looks = _looks_of_links(whole or results.records, results.records)
     for name in links:
         for key, rows in table[table["link"] == name].groupby("run", sort=True):
             number = cast("int", key)
@@ -281,8 +294,13 @@ def link_lines(
             own = direction(name, links) if len(links) > 1 else ""
             label = names.joined(where, own) or name
             hue, dash = looks.look(results.by_number[number].cell_axes, name)
+            hue += OF_LINKS if looks.axis is None else 0
             members = (label, where or "all links")
             yield Line(label, members, hue, dash, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))
+
+
+def _looks_of_links(whole: Sequence[Record], part: Sequence[Record]) -> Looks:
+    return Looks.of(whole, part, busy_links(whole))
 
 
 def busy_links(records: Sequence[Record]) -> list[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
@@ -22,13 +24,16 @@ from unbloat.report.figures.style import (
     Size,
     Style,
     colour,
-    columns_of,
     dashes,
+    foot_of,
     name_above,
+    plain_logarithms,
     small,
+    span,
+    turn_long_labels,
 )
 from unbloat.report.figures.units import unit_for
-from unbloat.report.figures.values import axes_of, groups_of, points, quantity, reach
+from unbloat.report.figures.values import axes_of, groups_of, means_of, points, quantity, reach, spans_decades
 from unbloat.report.table import show
 from unbloat.results.axes import axis_named, base_values
 from unbloat.results.bottleneck import Bottlenecks
@@ -113,13 +118,9 @@ def across(kind: str, records: Sequence[Record], wanted: str | None) -> str:
     return along(records, None, is_number=False, without=[compared] if others else []).name
 
 
-def curves(whole: Sequence[Record], records: Sequence[Record], metric: Metric, axis: str) -> list[Curve]:
-    """Estimate a metric along an axis: a curve for each cell of the other axes and each group of flows.
-
-    Their looks are those of the whole picture.
-    """
+def curves(whole: Sequence[Record], records: Sequence[Record], metric: Metric, axis: str, looks: Looks) -> list[Curve]:
+    """Estimate a metric along an axis: a curve for each cell of the other axes and each group of flows."""
     groups = groups_of(records, metric)
-    looks = Looks.of(whole, records, groups, without=[axis])
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     cells: dict[str, dict[str, str]] = {}
     for group in groups:
@@ -145,14 +146,27 @@ def curves(whole: Sequence[Record], records: Sequence[Record], metric: Metric, a
 # ---------------------------------------------------------------- Lines and bars
 
 
-def lines(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, x: str) -> None:
+def lines(
+    metric: Metric,
+    whole: Sequence[Record],
+    records: Sequence[Record],
+    axes: Axes,
+    size: Size,
+    x: str,
+    groups: Sequence[str],
+) -> None:
     """Draw a metric over an axis, a line for each cell of the others, with intervals.
 
-    What lies between labels that are no numbers is nothing: they have points alone.
+    What lies between labels that are no numbers is nothing: they have points alone. `groups` are those of flows in the
+    whole picture, whose looks are the same in each of its panels.
     """
     axis = along(records, x, is_number=True)
-    drawn = curves(whole, records, metric, axis.name)
+    looks = Looks.of(whole, records, groups, without=[axis.name])
+    drawn = curves(whole, records, metric, axis.name, looks)
     places = _places(axes, axis)
+    means = means_of(whole, metric)
+    foot = foot_of(means) if spans_decades(means) else 0.0
+    look = partial(_look, size=size, is_joined=axis.values is not None, are_two=looks.are_two)
     for number, curve in enumerate(drawn):
         there = [
             (place, curve.at[label]) for place, label in zip(places, axis.labels, strict=True) if label in curve.at
@@ -161,31 +175,40 @@ def lines(metric: Metric, whole: Sequence[Record], records: Sequence[Record], ax
         estimates = [each for _, each in there]
         axes.errorbar(
             [place + beside for place, _ in there],
-            [np.nan if each.mean is None else each.mean for each in estimates],
+            [np.nan if each.mean is None else max(each.mean, foot) for each in estimates],
             reach(estimates, metric),
-            **_look(curve, size, is_joined=axis.values is not None),
+            **look(curve),
+            clip_on=False,  # What is 0 stands on the frame, which would cut it.
             capsize=2 * size.line,
             elinewidth=0.8 * size.line,
         )
-    _finish(axes, axis, quantity(metric, Bottlenecks.of(whole)), size)
-    shown = [(curve.label, _look(curve, size, is_joined=axis.values is not None)) for curve in drawn]
-    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
+    _finish(axes, axis, metric, whole, size)
+    shown = [(curve.label, look(curve)) for curve in drawn]
     _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
     _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
 
 
-def _look(curve: Curve, size: Size, is_joined: bool) -> Style:
-    marker = MARKERS[(curve.hue + 3 * curve.kind) % len(MARKERS)]
+def _look(curve: Curve, size: Size, is_joined: bool, are_two: bool) -> Style:
+    """Return colour, dashes and marker; markers tell apart what dashes do, and colours where there are no dashes."""
+    marker = MARKERS[(curve.kind if are_two else curve.hue) % len(MARKERS)]
     joined: Style = {"linestyle": dashes(curve.hue, curve.kind) if is_joined else "none"}
     return {"color": colour(curve.hue), "marker": marker, "markersize": 3.2 * size.line, **joined}
 
 
-def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, x: str) -> None:
-    """Draw a metric over an axis, a bar for each cell of the others, with intervals."""
+def bars(
+    metric: Metric,
+    whole: Sequence[Record],
+    records: Sequence[Record],
+    axes: Axes,
+    size: Size,
+    x: str,
+    groups: Sequence[str],
+) -> None:
+    """Draw a metric over an axis, a bar for each cell of the others, with intervals; `groups` as for `lines`."""
     axis = along(records, x, is_number=False)
-    drawn = curves(whole, records, metric, axis.name)
+    looks = Looks.of(whole, records, groups, without=[axis.name])
+    drawn = curves(whole, records, metric, axis.name, looks)
     width = WIDTH_OF_BARS / len(drawn)
-    looks = Looks.of(whole, records, groups_of(records, metric), without=[axis.name])
     # The labels of what is compared have colours in every picture; groups of flows have hatches then.
     own = Looks.of(whole)
     is_compared = looks.axis is None and axis.name == own.axis
@@ -204,7 +227,7 @@ def bars(metric: Metric, whole: Sequence[Record], records: Sequence[Record], axe
                           capsize=1.8 * size.line)  # fmt: skip
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
-    _finish(axes, axis, quantity(metric, Bottlenecks.of(whole)), size)
+    _finish(axes, axis, metric, whole, size)
     hues = [GREY if is_compared else colour(curve.hue) for curve in drawn]
     shown: list[tuple[str, Style]] = [
         (curve.label, {"facecolor": hue, "hatch": _hatch(curve), "edgecolor": "white"})
@@ -282,12 +305,18 @@ def _places(axes: Axes, axis: Along) -> list[float]:
     return axis.values
 
 
-def _finish(axes: Axes, axis: Along, what: str, size: Size) -> None:
+def _finish(axes: Axes, axis: Along, metric: Metric, whole: Sequence[Record], size: Size) -> None:
+    """Name both axes; the upper one begins at 0, or is logarithmic if the means of the whole picture span decades."""
     axes.set_xlabel(axis.short)
+    what = quantity(metric, Bottlenecks.of(whole))
+    means = [point.estimate.mean or 0.0 for group in groups_of(whole, metric) for point in points(whole, metric, group)]
+    if spans_decades(means):
+        span(axes.yaxis, means)
+        what += ", logarithmic"
+    else:
+        axes.set_ylim(bottom=0)
     axes.set_ylabel(what)
-    axes.set_ylim(bottom=0)
-    if sum(map(len, axis.labels)) > 0.8 * size.width * 72 / size.small / columns_of(axes):
-        axes.tick_params(axis="x", rotation=30)
+    turn_long_labels(axes, axis.labels, size)
 
 
 # ---------------------------------------------------------------- Heat maps
@@ -323,16 +352,19 @@ def two_axes(records: Sequence[Record], x: str | None, y: str | None) -> tuple[A
     return across, along(records, y, is_number=False, without=[across.name])
 
 
-def heat_map(metric: Metric, found: Fields, ends: tuple[float, float], axes: Axes, *, is_last: bool) -> None:
+def heat_map(
+    metric: Metric, found: Fields, ends: tuple[float, float], axes: Axes, size: Size, *, is_last: bool
+) -> None:
     """Draw a metric over two axes, the number in each field; colours reach from one end to the other."""
     factor, unit = unit_for(metric.unit, ends[1])
     grid, (low, high) = found.values * factor, (end * factor for end in ends)
+    norm = (LogNorm if low > 0 and spans_decades([low, high]) else Normalize)(low, high)
     image = axes.imshow(
-        grid, cmap="cividis", aspect="auto", origin="upper" if found.up.values is None else "lower", vmin=low, vmax=high
+        grid, cmap="cividis", aspect="auto", origin="upper" if found.up.values is None else "lower", norm=norm
     )
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
-            is_dark = value < low + 0.55 * (high - low)
+            is_dark = norm(value) < 0.55
             style: Style = {
                 "color": "white" if is_dark else "black",
                 "fontsize": small(axes),
@@ -342,8 +374,11 @@ def heat_map(metric: Metric, found: Fields, ends: tuple[float, float], axes: Axe
             axes.text(column, row, show(float(value)), **style)
     axes.set_xticks(range(len(found.across.labels)), found.across.labels)
     axes.set_yticks(range(len(found.up.labels)), found.up.labels)
+    turn_long_labels(axes, found.across.labels, size, 0.6)
     axes.set_xlabel(found.across.short)
     axes.set_ylabel(found.up.short)
     axes.grid(visible=False)
     assert axes.figure is not None
-    axes.figure.colorbar(image, ax=axes, label=quantity(metric, found.bottlenecks, unit) if is_last else "")
+    beside = axes.figure.colorbar(image, ax=axes, label=quantity(metric, found.bottlenecks, unit) if is_last else "")
+    if isinstance(norm, LogNorm):
+        plain_logarithms(beside.ax.yaxis)

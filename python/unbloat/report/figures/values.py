@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,16 @@ USUAL = ("goodput", "queue_delay")
 """What is drawn where nobody says what."""
 MOST = {**{metric.name: 100.0 for metric in METRICS.values() if metric.unit == "%"}, "jain_index": 1.0}
 """What no value of a metric exceeds, by its column; none is less than 0."""
+
+
+SPAN = 100.0
+"""Values whose largest is more than so many times the least stand on a logarithmic axis."""
+
+
+def spans_decades(values: Iterable[float | None]) -> bool:
+    """Return whether the least of the values, without those of 0, could not be seen beside the largest."""
+    positive = [value for value in values if value is not None and value > 0]
+    return bool(positive) and max(positive) > SPAN * min(positive)
 
 
 def metrics_named(wanted: Sequence[str]) -> list[Metric]:
@@ -45,6 +55,12 @@ def groups_of(records: Sequence[Record], metric: Metric) -> list[str]:
     each_run = [{names.flow_group(flow) for flow in record.run["flows"]} for record in records]
     apart = metric.of == "flow" and 1 < len(groups) <= MOST_GROUPS and all(len(own) > 1 for own in each_run)
     return list(groups) if apart else [""]
+
+
+def groups_of_all(records: Sequence[Record], metrics: Sequence[Metric]) -> list[str]:
+    """List the groups of a picture of several metrics; those that have none are in a group without a name, the last."""
+    found = dict.fromkeys(group for metric in metrics for group in groups_of(records, metric))
+    return sorted(found, key=lambda group: not group)
 
 
 def value_of(run: Mapping[str, Any], metric: Metric, bottlenecks: Bottlenecks, group: str = "") -> float | None:
@@ -125,6 +141,13 @@ def points(
             values.append(float(value))
         missing[tuple(record.cell_axes.items())] += record.is_sound and value is None
     return [Point(dict(axes), tuple(values), missing[axes]) for axes, values in cells.items()]
+
+
+def means_of(records: Sequence[Record], metric: Metric) -> list[float]:
+    """Return the mean of each cell and group of flows; 0 where none is known."""
+    return [
+        point.estimate.mean or 0.0 for group in groups_of(records, metric) for point in points(records, metric, group)
+    ]
 
 
 def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:

@@ -1,0 +1,218 @@
+"""Figures can be read: no text on another or beyond the picture, no marker cut, looks that mean the same everywhere."""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import unbloat as ub
+from conftest import SMALL
+from legible import faults
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+from unbloat.report.figures.kinds import OF_SOCKETS, OVER_A_SWEEP, OVER_RUNS, WITHIN_RUNS, Width
+from unbloat.report.figures.names import path_of
+
+pytestmark = pytest.mark.usefixtures("shared_runs")
+
+WIDTHS: list[Width] = ["page", "slide", "column"]
+LINE = """\
+name     = "our line"
+duration = "4s"
+warmup   = "500ms"
+
+[link.modem]
+rate  = "5mbit"
+delay = "12ms"
+queue = { limit = "64kb" }
+
+[link.modem.reverse]
+rate  = "20mbit"
+queue = { limit = "256kb" }
+
+[[flows]]
+name = "backup"
+cc   = "cubic"
+app  = { kind = "upload", chunk = "500kb" }
+
+[[flows]]
+name    = "download"
+cc      = "cubic"
+reverse = true
+start   = "500ms"
+"""
+"""A line that is full both ways."""
+CONTROLS = ["cubic", "clpc", "reno", "vegas", "cubic_plus"]
+
+
+def of_cells(
+    record: ub.Record, axes: dict[str, list[str]], change: Callable[[dict[str, Any], int], None]
+) -> ub.Results:
+    """Make runs that nobody did: for each cell that of a record, changed by the number of the cell."""
+    runs = []
+    for number, labels in enumerate(product(*axes.values())):
+        run = deepcopy(record.run)
+        change(run, number)
+        runs.append(ub.Record(dict(zip(axes, labels, strict=True)), run))
+    return ub.Results(runs, ub.About(axes=[*axes]))
+
+
+@pytest.fixture
+def four_paths(small: Path) -> ub.Results:
+    """Four kinds of path in one file, as one draws them up who has to choose: goodputs and delays span decades."""
+
+    def change(run: dict[str, Any], number: int) -> None:
+        goodputs, delays = (965.0, 38.6, 0.4, 86.0), (14.0, 77.0, 0.08, 73.0)
+        path, control = number % 4, number // 4
+        run["flows"][0] |= {"cc": "cubic", "goodput_mbps": goodputs[path] * (1 + 20 * (path == 2 and control == 1))}
+        run["links"][0]["queue_delay_ms_mean"] = delays[path] * (1 + control) if number else 0.0
+
+    (record,) = ub.run(small, {"duration": "100ms"})
+    paths = ["fibre", "LTE", "satellite, 1 % loss", "Wi-Fi"]
+    return of_cells(record, {"flows.0.cc": CONTROLS, "path": paths}, change)
+
+
+@pytest.fixture
+def grid(small: Path) -> ub.Results:
+    """A grid of three axes whose labels are long, of two groups of flows over two links."""
+    text = SMALL + 'name = "backup to the cloud"\n[[flows]]\nname = "video"\ncc = "cubic"\n'
+    (record,) = ub.run(text, {"duration": "200ms", "link.bottleneck.reverse": {"queue": {"limit": "30kb"}}})
+
+    def change(run: dict[str, Any], number: int) -> None:
+        for flow in run["flows"]:
+            flow["goodput_mbps"] = 1.7 + 0.01 * number
+        run["links"][1]["queue_delay_ms_mean"] = 3.0 * number
+
+    labels = {
+        "flows.0.cc": ["cubic", "the_newest_of_mine", "bbr"],
+        "link.bottleneck.delay": ["10ms", "30ms", "100ms"],
+        "link.bottleneck.queue.limit": ["0.5bdp", "2bdp", "8bdp"],
+    }
+    return of_cells(record, labels, change)
+
+
+# ---------------------------------------------------------------- Nothing on anything else
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_sweep_over_a_line_that_is_full_both_ways(width: Width) -> None:
+    results = ub.run(LINE, {"sweep.flows.0.cc": CONTROLS}, series="100ms")
+    assert not faults(results.plot("queue_delay", "goodput", width=width))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", [*OVER_A_SWEEP, *OVER_RUNS])
+def test_a_sweep_over_paths_that_are_unlike(four_paths: ub.Results, kind: str, width: Width) -> None:
+    assert not faults(four_paths.plot(kind, width=width))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", [*OVER_A_SWEEP, "ecdf", "box"])
+def test_a_grid_of_three_axes(grid: ub.Results, kind: str, width: Width) -> None:
+    assert not faults(grid.plot(kind, width=width))
+
+
+@pytest.mark.parametrize("kinds", [("cwnd", "rtt", "goodput", "throughput"), ("queue", "queue_delay"), WITHIN_RUNS])
+def test_many_flows_of_a_loss_in_columns(kinds: Sequence[str]) -> None:
+    """Bands, and goodputs above the rate of the link, in panels beside each other whose titles are long."""
+    flows = {"flows.1.count": 20, "link.modem.loss": "1%", "link.modem.reverse.loss": "1%"}
+    queues = [
+        {"label": label, "link.modem.queue.limit": size} for label, size in (("modem as it is", "64kb"), ("FQ", "32kb"))
+    ]
+    results = ub.run(LINE, {**flows, "sweep.queue": queues}, series="50ms")
+    assert not faults(results.plot(*kinds))
+
+
+def test_a_link_whose_rate_varies() -> None:
+    results = ub.run("mobile-lte", {"duration": "5s", "warmup": "2s"}, series="100ms")
+    assert not faults(results.plot("goodput", "throughput", "queue_delay", width="column"))
+
+
+def test_sockets_and_bounds_far_above() -> None:
+    text = SMALL.replace("[link.", "[host.pc]\n[link.", 1).replace("[[flows]]", '[[flows]]\nhost = "pc"')
+    results = ub.run(text, {"link.bottleneck.queue.limit": "30mb", "warmup": "500ms"}, series="20ms")
+    figure = results.plot(*OF_SOCKETS, "queue_delay", "queue", "goodput", width="column")
+    assert not faults(figure)
+    assert any("far above" in text.get_text() for axes in figure.axes for text in axes.texts)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_two_sets(small: Path, width: Width) -> None:
+    axes = {"sweep.link.bottleneck.queue.limit": ["60kb", "15kb"], "sweep.flows.0.cc": CONTROLS[:3]}
+    a, b = (ub.run(small, {**axes, "link.bottleneck.rate": rate}) for rate in ("4mbit", "2mbit"))
+    assert not faults(a.plot("comparison", other=b, width=width))
+    assert not faults(a.compare(b).plot(width=width))
+
+
+# ---------------------------------------------------------------- Looks
+
+
+def looks_of(axes: Axes) -> dict[str, str]:
+    """The colour of each name at the end of a line."""
+    names = [text for text in axes.texts if isinstance(text, Annotation)]
+    return {text.get_text(): str(text.get_color()) for text in names}
+
+
+def test_a_direction_has_one_colour_in_all_panels_and_its_name() -> None:
+    """Behind Vegas the upload's queue is empty: what is left must not look like the others' upload."""
+    controls = ["cubic", "vegas", "cubic_plus"]
+    results = ub.run(LINE, {"sweep.flows.0.cc": controls, "flows.1.count": 3}, series="100ms")
+    figure = results.plot("queue_delay", "goodput")
+    panels = [axes for axes in figure.axes if {"forward", "reverse"} & looks_of(axes).keys()]
+    assert len(panels) == len(controls)
+    for direction in ("forward", "reverse"):
+        assert len({looks_of(axes)[direction] for axes in panels}) == 1
+    flows = {line for axes in figure.axes if axes not in panels for line in looks_of(axes).values()}
+    assert not {looks_of(panels[0])[each] for each in ("forward", "reverse")} & (flows - {"#6E6E6E"})
+
+
+def drawn(figure: Figure) -> list[tuple[str, str, str]]:
+    """The colour, marker and dashes of each curve."""
+    curves = [each.lines[0] for axes in figure.axes for each in axes.containers if isinstance(each, ErrorbarContainer)]
+    return [(str(line.get_color()), str(line.get_marker()), str(line.get_linestyle())) for line in curves]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_legend_has_the_markers_that_are_drawn(grid: ub.Results, width: Width) -> None:
+    figure = grid.plot("lines", metrics=["queue_delay"], width=width)
+    (legend,) = [axes.get_legend() for axes in figure.axes] if not figure.legends else figure.legends
+    assert legend is not None
+    shown = [(str(line.get_color()), str(line.get_marker()), str(line.get_linestyle())) for line in legend.get_lines()]
+    hues, kinds = shown[:3], shown[3:]
+    assert [text.get_text() for text in legend.get_texts()][3:] == ["0.5bdp", "2bdp", "8bdp"]
+    assert drawn(figure) == [(hue[0], kind[1], kind[2]) for hue in hues for kind in kinds]
+    assert len({kind[1] for kind in kinds}) == 3
+
+
+def test_what_is_of_no_group_looks_like_none(grid: ub.Results) -> None:
+    """A queue's delay is neither of the two groups', which have their looks in the panel above."""
+    figure = grid.only(limit="2bdp", cc="bbr").plot("lines", metrics=["goodput", "queue_delay"])
+    above, below = ([each.lines[0].get_color() for each in axes.containers] for axes in figure.axes)
+    assert len(set(above)) == 2 and len(below) == 1 and below[0] not in above
+
+
+# ---------------------------------------------------------------- Decades
+
+
+def test_what_spans_decades_stands_on_a_logarithmic_axis(four_paths: ub.Results) -> None:
+    for kind in ("lines", "bars", "delay_throughput"):
+        panel = four_paths.plot(kind, metrics=["goodput"]).axes[0]
+        assert panel.get_yscale() == "log" and panel.get_ylim() == (pytest.approx(0.1), pytest.approx(965 * 1.6))
+    assert panel.get_xscale() == "log" and panel.get_xlim()[0] > panel.get_xlim()[1] > 0
+    one = four_paths.only(path="Wi-Fi").plot("bars", metrics=["goodput"]).axes[0]
+    assert one.get_yscale() == "linear" and one.get_ylim()[0] == 0
+    colours = four_paths.plot("heatmap", metrics=["goodput"], x="cc", y="path").axes[0].images[0]
+    low, middle, high = (float(colours.norm(value)) for value in (0.4, (0.4 * 965) ** 0.5, 965))
+    assert (low, middle, high) == pytest.approx((0, 0.5, 1))
+
+
+def test_what_a_sweep_sets_is_said_to_be_swept(small: Path) -> None:
+    results = ub.run(small, {"duration": "100ms", "sweep.link.bottleneck.delay": ["10ms", "30ms"]})
+    assert path_of(results.records) == "4 Mbit/s · buffer 30 KB · RTT swept"
+    other = ub.run(small, {"duration": "100ms", "link.bottleneck.rate": "2mbit"})
+    both = [*ub.run(small, duration="100ms").records, *other.records]
+    assert "swept" not in path_of(both), "two sets are no sweep"
