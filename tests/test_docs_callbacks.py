@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 INCLUDE = ROOT / "algorithms/include"
 PAGE = (ROOT / "docs/reference/callbacks.md").read_text()
-TYPES = (INCLUDE / "vmlinux.h").read_text()
+TYPES = "".join((INCLUDE / name).read_text() for name in ("vmlinux.h", "unbloat/congestion_ops.h"))
 
 MEMBER = re.compile(
     r"""

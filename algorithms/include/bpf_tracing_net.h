@@ -57,6 +57,20 @@
 #define sk_state __sk_common.skc_state
 #define sk_num __sk_common.skc_num
 #define sk_dport __sk_common.skc_dport
+#define sk_reuse __sk_common.skc_reuse
+#define sk_net __sk_common.skc_net
+#define sk_refcnt __sk_common.skc_refcnt
+#define sk_bound_dev_if __sk_common.skc_bound_dev_if
+#define sk_cookie __sk_common.skc_cookie
+#define sk_daddr __sk_common.skc_daddr
+#define sk_rcv_saddr __sk_common.skc_rcv_saddr
+#define sk_v6_daddr __sk_common.skc_v6_daddr
+#define sk_v6_rcv_saddr __sk_common.skc_v6_rcv_saddr
+#define sk_rmem_alloc sk_backlog.rmem_alloc
+#define inet_daddr sk.__sk_common.skc_daddr
+#define inet_rcv_saddr sk.__sk_common.skc_rcv_saddr
+#define inet_dport sk.__sk_common.skc_dport
+#define inet_num sk.__sk_common.skc_num
 
 #define tcp_jiffies32 ((__u32)bpf_jiffies64())
 
@@ -142,7 +156,11 @@ static __always_inline bool tcp_cc_eq(const char *a, const char *b)
 }
 #endif
 
+#ifndef UNBLOAT_OWN_tcp_slow_start
 extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
+#endif
+#ifndef UNBLOAT_OWN_tcp_cong_avoid_ai
 extern void tcp_cong_avoid_ai(struct tcp_sock *tp, __u32 w, __u32 acked) __ksym;
+#endif
 
 #endif

@@ -21,7 +21,6 @@
 #define MOST_AT_ONCE 64
 #define SKB_TSTAMP_MONOTONIC 1
 
-static long (*const bpf_skb_set_tstamp)(void *skb, __u64 tstamp, __u32 type) = (void *)192;
 #define TOS_BITS 0xfc
 
 /* Where packets go; the loader sets it. */

@@ -10,6 +10,11 @@
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
+#ifdef UNBLOAT_ALL_TYPES
+/* Those of a kernel, as its BTF has them: crates/mechanism/src/build/kernel_types.rs writes the file. */
+#include UNBLOAT_ALL_TYPES
+#else
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,7 +24,6 @@
  */
 #ifdef __bpf__
 #define UNBLOAT_BITS(type, name, width) type name : width
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #else
 #define UNBLOAT_BITS(type, name, width) type name
 #endif
@@ -40,6 +44,16 @@ typedef __s8 s8;
 typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
+#ifndef UNBLOAT_RUNTIME /* has those of the C library, of another type of 64 bits */
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s8 int8_t;
+typedef __s16 int16_t;
+typedef __s32 int32_t;
+typedef __s64 int64_t;
+#endif
 typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u64 __be64;
@@ -48,6 +62,25 @@ typedef __u32 __le32;
 typedef __u64 __le64;
 typedef __u16 __sum16;
 typedef __u32 __wsum;
+typedef __u64 __attribute__((aligned(8))) __aligned_u64;
+
+/* Contexts of other programs in the same file, kinds of maps, flags of helpers. */
+#include "libbpf/uapi_bpf.h"
+
+#ifndef UNBLOAT_NO_TYPES /* of the kernel's own: a file brings those that it uses */
+#ifdef __bpf__
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#endif
+
+enum {
+	IPPROTO_IP = 0,
+	IPPROTO_ICMP = 1,
+	IPPROTO_TCP = 6,
+	IPPROTO_UDP = 17,
+	IPPROTO_IPV6 = 41,
+	IPPROTO_ICMPV6 = 58,
+	IPPROTO_MPTCP = 262,
+};
 
 enum {
 	TCP_ESTABLISHED = 1,
@@ -72,15 +105,6 @@ enum tcp_ca_state {
 	TCP_CA_Loss = 4,
 };
 
-enum tcp_ca_event {
-	CA_EVENT_TX_START = 0,
-	CA_EVENT_CWND_RESTART = 1,
-	CA_EVENT_COMPLETE_CWR = 2,
-	CA_EVENT_LOSS = 3,
-	CA_EVENT_ECN_NO_CE = 4,
-	CA_EVENT_ECN_IS_CE = 5,
-};
-
 enum tcp_ca_ack_event_flags {
 	CA_ACK_SLOWPATH = 1,
 	CA_ACK_WIN_UPDATE = 2,
@@ -101,36 +125,7 @@ enum sk_pacing {
 	SK_PACING_FQ = 2,
 };
 
-enum bpf_map_type {
-	BPF_MAP_TYPE_UNSPEC = 0,
-	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_PERCPU_HASH = 5,
-	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
-	BPF_MAP_TYPE_LRU_HASH = 9,
-	BPF_MAP_TYPE_SK_STORAGE = 24,
-	BPF_MAP_TYPE_STRUCT_OPS = 26,
-	BPF_MAP_TYPE_RINGBUF = 27,
-};
-
-enum {
-	BPF_ANY = 0,
-	BPF_NOEXIST = 1,
-	BPF_EXIST = 2,
-};
-
-enum {
-	BPF_F_NO_PREALLOC = 1,
-};
-
-enum {
-	BPF_SK_STORAGE_GET_F_CREATE = 1,
-};
-
-struct bpf_spin_lock {
-	__u32 val;
-};
+#include "unbloat/unmodelled.h"
 
 struct sock_common {
 	const __u16 skc_family;
@@ -138,6 +133,7 @@ struct sock_common {
 	UNBLOAT_BITS(const unsigned char, skc_reuse, 4);
 	const __u16 skc_num;
 	const __be16 skc_dport;
+	UNBLOAT_SOCK_COMMON_ROOM
 };
 
 struct sock {
@@ -150,10 +146,12 @@ struct sock {
 	const int sk_sndbuf;
 	const int sk_rcvbuf;
 	const __u8 sk_pacing_shift;
+	UNBLOAT_SOCK_ROOM
 };
 
 struct inet_sock {
 	struct sock sk;
+	UNBLOAT_INET_ROOM
 };
 
 struct inet_connection_sock {
@@ -181,6 +179,7 @@ struct inet_connection_sock {
 	} icsk_ack;
 	__u64 icsk_ca_priv[13];
 	const __u64 unbloat_guard[16]; /* zero unless somebody wrote behind the private state; no kernel has it */
+	UNBLOAT_ICSK_ROOM
 };
 
 struct tcp_options_received {
@@ -196,6 +195,7 @@ struct tcp_options_received {
 	UNBLOAT_BITS(__u8, rcv_wscale, 4);
 	__u8 num_sacks;
 	__u16 mss_clamp;
+	UNBLOAT_OPTIONS_ROOM
 };
 
 struct tcp_rack {
@@ -304,6 +304,7 @@ struct tcp_sock {
 	const struct minmax rtt_min;
 	const struct tcp_rack rack;
 	const struct tcp_options_received rx_opt;
+	UNBLOAT_TCP_ROOM
 #ifndef __bpf__
 	/* What the native runtime keeps beside the kernel's members. */
 	struct {
@@ -343,30 +344,13 @@ struct rate_sample {
 	bool is_ack_delayed;
 };
 
-union tcp_cc_info;
-struct module;
-
-struct tcp_congestion_ops {
-	__u32 (*ssthresh)(struct sock *sk);
-	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
-	void (*set_state)(struct sock *sk, __u8 new_state);
-	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
-	void (*in_ack_event)(struct sock *sk, __u32 flags);
-	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
-	__u32 (*min_tso_segs)(struct sock *sk);
-	void (*cong_control)(struct sock *sk, __u32 ack, int flag, const struct rate_sample *rs);
-	__u32 (*undo_cwnd)(struct sock *sk);
-	__u32 (*sndbuf_expand)(struct sock *sk);
-	size_t (*get_info)(struct sock *sk, __u32 ext, int *attr, union tcp_cc_info *info);
-	void (*init)(struct sock *sk);
-	void (*release)(struct sock *sk);
-	char name[16];
-	__u32 flags;
-	struct module *owner;
-};
-
 #ifdef __bpf__
 #pragma clang attribute pop
 #endif
+#endif /* UNBLOAT_NO_TYPES */
+
+#endif /* UNBLOAT_ALL_TYPES */
+
+#include "unbloat/congestion_ops.h"
 
 #endif

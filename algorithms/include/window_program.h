@@ -29,9 +29,6 @@
 #define SHOWN_RTT_WEIGHT 128 /* /1024, as TCP's own smoothed RTT */
 #define LEAST_MSS 536	     /* RFC 9293, section 3.7.1: small segments say nothing of full ones */
 
-static long (*const bpf_skb_under_cgroup)(void *skb, void *map, __u32 index) = (void *)33;
-static void *(*const bpf_skc_to_tcp_request_sock)(__u64 sk) = (void *)139;
-
 /* Whose acknowledgements these are; the loader sets it. */
 struct unbloat_scope {
 	__u32 net[4]; /* of the other end's address; all zero with the mask = any */
@@ -98,7 +95,7 @@ struct unbloat_socket {
 	bool is_asked; /* not yet, but it has been asked for */
 };
 
-static __always_inline void unbloat_socket_read(__u64 sk, struct unbloat_socket *socket)
+static __always_inline void unbloat_socket_read(void *sk, struct unbloat_socket *socket)
 {
 	const struct tcp_sock *tp = sk ? bpf_skc_to_tcp_sock(sk) : NULL;
 

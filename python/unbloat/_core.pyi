@@ -183,16 +183,26 @@ def kernel_load(
     control: str,
     parameters: Sequence[tuple[str, str]],
     *,
+    include: Sequence[str | Path] = (),
+    define: Sequence[str] = (),
     name: str | None = None,
     make_default: bool = False,
 ) -> str:
     """Load a congestion control into the running kernel, to stay: a built-in's name or the path of a `.bpf.c` file.
 
-    Give what was loaded as JSON: name, source, parameters, default_before. An error's `log` is what the verifier said.
+    `include` and `define` are what the compiler gets with -I and -D. Give what was loaded as JSON: name, source,
+    parameters, default_before. An error's `log` is what the verifier said.
     """
 
 def kernel_load_window(
-    algorithms: Path, receiver: str, parameters: list[tuple[str, str]], device: str, target: str
+    algorithms: Path,
+    receiver: str,
+    parameters: list[tuple[str, str]],
+    device: str,
+    target: str,
+    *,
+    include: Sequence[str | Path] = (),
+    define: Sequence[str] = (),
 ) -> str:
     """Load a window controller onto a device, where it stays; return it as JSON. `target` (JSON) says whose ACKs."""
 
@@ -203,7 +213,14 @@ def kernel_window_status() -> str:
     """List the window controllers of this network namespace's devices, with their connections, as JSON."""
 
 def kernel_load_classifier(
-    algorithms: Path, classifier: str, parameters: list[tuple[str, str]], device: str, *, rate: str | None = None
+    algorithms: Path,
+    classifier: str,
+    parameters: list[tuple[str, str]],
+    device: str,
+    *,
+    include: Sequence[str | Path] = (),
+    define: Sequence[str] = (),
+    rate: str | None = None,
 ) -> str:
     """Load a classifier onto a device, where it stays, sending at `rate` (e.g. `20mbit`) at most; return it as JSON."""
 

@@ -3,13 +3,13 @@
  * Access to members whose place, size or existence differs between kernels. Natively every declared member is where it
  * is declared.
  */
-#ifndef __BPF_CORE_READ_H__
-#define __BPF_CORE_READ_H__
+#ifndef UNBLOAT_BPF_CORE_READ_H
+#define UNBLOAT_BPF_CORE_READ_H
 
-#include "vmlinux.h"
+#include "bpf/bpf_helpers.h"
 
 #ifdef __bpf__
-#include "unbloat/core_read_kernel.h"
+#include "libbpf/bpf_core_read.h"
 #else
 #include "unbloat/core_read_native.h"
 #endif

@@ -3,10 +3,18 @@
  * BPF_PROG(name, typed arguments...): a program of the kernel's calling convention, one pointer to an array of 64-bit
  * arguments, around a function with typed ones. The return type stands before it.
  */
-#ifndef __BPF_TRACING_H__
-#define __BPF_TRACING_H__
+#ifndef UNBLOAT_BPF_TRACING_H
+#define UNBLOAT_BPF_TRACING_H
 
 #include "bpf/bpf_helpers.h"
+#ifdef __bpf__
+#include "libbpf/bpf_tracing.h"
+#else
+#define __BPF_TRACING_H__ /* libbpf's, which may lie beside a file, stays out */
+#endif
+
+#ifndef UNBLOAT_NO_TYPES
+#undef BPF_PROG
 
 #define unbloat_cat(a, b) a##b
 #define unbloat_cat_late(a, b) unbloat_cat(a, b)
@@ -62,5 +70,7 @@
 	}                                                                                            \
 	static __always_inline typeof(name(0)) unbloat_body_##name(unsigned long long *ctx, ##args)
 /* clang-format on */
+
+#endif /* UNBLOAT_NO_TYPES */
 
 #endif

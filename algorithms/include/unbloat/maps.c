@@ -137,6 +137,32 @@ long unbloat_map_delete(struct unbloat_map map, const void *key)
 	return 0;
 }
 
+/* As the kernel: `body` ends it by returning 1, and may delete the entry that it was given. Returns the calls. */
+long unbloat_for_each_map_elem(struct unbloat_map map, void *body, void *ctx, __u64 flags)
+{
+	long (*step)(const void *map, const void *key, void *value, void *ctx) = body;
+	struct contents *held = contents_of(&map);
+	long calls = 0;
+
+	if (flags)
+		return -EINVAL;
+	if (!held)
+		return -ENOMEM;
+	for (__u32 index = 0; map.is_array && held->array && index < map.max_entries; index++) {
+		calls++;
+		if (step(map.identity, &index, held->array + index * map.value_size, ctx))
+			return calls;
+	}
+	for (int i = 0; i < BUCKETS; i++)
+		for (struct entry *entry = held->buckets[i], *next; entry; entry = next) {
+			next = entry->next;
+			calls++;
+			if (step(map.identity, entry->bytes, entry->bytes + value_at(&map), ctx))
+				return calls;
+		}
+	return calls;
+}
+
 __attribute__((destructor)) static void free_all(void)
 {
 	while (all) {

@@ -166,6 +166,7 @@ static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct u
 #define bpf_ktime_get_ns() (unbloat_helper_results()->ns)
 #define bpf_ktime_get_boot_ns() (unbloat_helper_results()->ns)
 #define bpf_jiffies64() (unbloat_helper_results()->jiffies)
+#undef bpf_get_prandom_u32
 #define bpf_get_prandom_u32() ((__u32)unbloat_helper_results()->random)
 
 /* What BPF_PROG does with the function that bears the program's text: calls it between the two. */

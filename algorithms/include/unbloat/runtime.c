@@ -14,6 +14,8 @@
 struct unbloat_instance unbloat_instance;
 
 unsigned long CONFIG_HZ __weak = UNBLOAT_HZ;
+/* That of the TCP which is simulated. */
+int LINUX_KERNEL_VERSION __weak = KERNEL_VERSION(6, 12, 0);
 
 #ifndef UNBLOAT_REPLAY
 __u32 bpf_get_prandom_u32(void)
@@ -73,6 +75,41 @@ void unbloat_print(const char *fmt, ...)
 	va_end(args);
 }
 
+/* At most 12 numbers of 64 bits follow the format; the kernel's own %p conversions are not made. Returns the length. */
+long bpf_snprintf(char *to, __u32 size, const char *fmt, __u64 *data, __u32 bytes)
+{
+	__u64 d[12] = {};
+
+	if (bytes % sizeof(*d) || bytes > sizeof(d))
+		return -EINVAL;
+	if (bytes)
+		memcpy(d, data, bytes);
+	return 1 + snprintf(to, size, fmt, d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7], d[8], d[9], d[10], d[11]);
+}
+
+/* Bytes that were copied, the zero included. */
+long bpf_probe_read_kernel_str(void *to, __u32 size, const void *from)
+{
+	if (!size)
+		return 0;
+	__u32 length = strnlen(from, size - 1);
+
+	memcpy(to, from, length);
+	((char *)to)[length] = 0;
+	return length + 1;
+}
+
+long bpf_strncmp(const char *text, __u32 size, const char *other)
+{
+	return strncmp(text, other, size);
+}
+
+/* A ring without a reader: all of it waits. */
+__u64 unbloat_ringbuf_query(__u64 bytes, __u64 flags)
+{
+	return flags == BPF_RB_AVAIL_DATA || flags == BPF_RB_RING_SIZE ? bytes : 0;
+}
+
 /*
  * What a compiler's check of divisions calls (-fsanitize=integer-divide-by-zero); `where` begins with the place in the
  * source. eBPF defines x / 0 as 0 and x % 0 as x; the simulator stops, since no author means either.
@@ -87,6 +124,14 @@ __attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(const struct
 								    unsigned long dividend, unsigned long divisor)
 {
 	unbloat_instance.division_fault(&unbloat_instance, where->file, where->line, divisor);
+	__builtin_unreachable();
+}
+
+/* A number of bits of 32 bits or less is passed as it is (-fsanitize=shift-exponent). */
+__attribute__((noreturn)) void __ubsan_handle_shift_out_of_bounds_abort(const struct unbloat_place *where,
+									unsigned long shifted, long bits)
+{
+	unbloat_instance.shift_fault(&unbloat_instance, where->file, where->line, bits);
 	__builtin_unreachable();
 }
 
@@ -157,18 +202,6 @@ long unbloat_storage_delete(const void *map, void *sk)
 			return 0;
 		}
 	return -ENOENT;
-}
-
-/* A number of the socket, from 1 in the order of asking. It goes with the socket's storage. */
-__u64 bpf_get_socket_cookie(void *sk)
-{
-	static const char cookies;
-	static __u64 last;
-	__u64 *cookie = unbloat_storage_get(&cookies, sizeof(*cookie), sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-
-	if (cookie && !*cookie)
-		*cookie = ++last;
-	return cookie ? *cookie : 0;
 }
 
 /* The socket goes: called after the congestion control's own release(). */

@@ -3,6 +3,7 @@
 #ifndef UNBLOAT_RUNTIME_H
 #define UNBLOAT_RUNTIME_H
 
+#define UNBLOAT_RUNTIME
 #include "bpf/bpf_helpers.h"
 #include "bpf_tracing_net.h"
 #include "errno.h"

@@ -17,7 +17,6 @@
 #define TC_ACT_SHOT 2	 /* the packet is dropped */
 #define ETH_P_IP 0x0800
 #define ETH_P_IPV6 0x86dd
-#define IPPROTO_TCP 6
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40
 #define IPV6_HOP_BY_HOP 0
@@ -35,23 +34,6 @@ enum {
 	RST_FLAG = 4,
 	ACK_FLAG = 16
 };
-
-/* The beginning of the kernel's (linux/bpf.h, part of its stable interface). */
-struct __sk_buff {
-	__u32 len;
-	__u32 before_protocol[3];
-	__u32 protocol;
-	__u32 before_priority[3];
-	__u32 priority;
-	__u32 before_sk[33];
-	__u64 sk;
-	__u32 gso_size;
-};
-
-static void *(*const bpf_skc_to_tcp_sock)(__u64 sk) = (void *)137;
-static long (*const bpf_skb_load_bytes)(const void *skb, __u32 offset, void *to, __u32 len) = (void *)26;
-static long (*const bpf_skb_store_bytes)(void *skb, __u32 offset, const void *from, __u32 len, __u64 flags) = (void *)9;
-static long (*const bpf_l4_csum_replace)(void *skb, __u32 offset, __u64 from, __u64 to, __u64 flags) = (void *)11;
 
 /* Both ends; an IPv4 address is in the last word, behind ::ffff. */
 struct tcp_ends {

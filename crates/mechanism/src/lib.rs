@@ -25,7 +25,7 @@ pub use bind::kernel_object::KernelObject;
 pub use bind::parameter::Parameter;
 pub use bind::watchdog;
 pub use bind::window::{WindowAck, WindowController, WindowFlow};
-pub use build::warnings;
+pub use build::{kernel_types, warnings};
 pub use description::Description;
 pub use error::Error;
 pub use library::{Library, MechanismKind};

@@ -11,6 +11,7 @@ use crate::bind::ops::Callback;
 use crate::bind::parameter::{self, Parameter, Setting, parameters};
 use crate::bind::window::{self, WindowController};
 use crate::build::cache::Compiled;
+use crate::build::foreign;
 use crate::build::kernel;
 use crate::build::native::Compiler;
 use crate::build::object_file::Object;
@@ -19,7 +20,7 @@ use crate::build::warnings;
 use crate::description::{Description, prose, summary};
 use crate::error::Error;
 use crate::nearest::nearest_first;
-use scenario::model::{CcSource, CongestionControl};
+use scenario::model::{CcSource, Compile, CongestionControl};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,6 +30,8 @@ pub struct Library {
     folder: PathBuf,
     /// Macros of every compilation.
     defines: Vec<String>,
+    /// What the compiler of users' own files is given.
+    options: Compile,
     /// Compiled elsewhere for the kernel, by what the scenario calls them.
     objects: HashMap<String, Vec<u8>>,
     compiler: OnceLock<Compiler>,
@@ -118,6 +121,7 @@ impl Library {
         Library {
             folder: folder.into(),
             defines,
+            options: Compile::default(),
             objects: HashMap::new(),
             compiler: OnceLock::new(),
             built: Mutex::default(),
@@ -127,6 +131,11 @@ impl Library {
     /// The same, with what [`Library::object_file`] gave elsewhere, by name: a machine without a compiler can load it.
     pub fn with_objects(self, objects: HashMap<String, Vec<u8>>) -> Library {
         Library { objects, ..self }
+    }
+
+    /// The same, where the compiler is given these options for files of users' own.
+    pub fn with_options(self, options: &Compile) -> Library {
+        Library { options: options.clone(), ..self }
     }
 
     /// The folder.
@@ -380,17 +389,17 @@ impl Library {
     /// Reads a control's file and what it includes. A built-in includes nothing that is not in the folder.
     fn read(&self, wanted: &CcSource, path: &Path) -> Result<Arc<TranslationUnit>, Error> {
         if let CcSource::Builtin(_) = wanted {
-            return TranslationUnit::read(path, |_| vec![]).map(Arc::new);
+            return TranslationUnit::read(path, &Compile::default(), |_| vec![]).map(Arc::new);
         }
         let known = READ.lock().expect("nothing panics with the lock").get(path).cloned();
-        if let Some(known) = known.filter(|known| known.is_current()) {
+        if let Some(known) = known.filter(|known| known.options == self.options && known.is_current()) {
             return Ok(known);
         }
         // Without a compiler nobody will compile it either, unless for the kernel, where headers are found beside the
         // file.
         let includes =
             |source: &TranslationUnit| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
-        let source = Arc::new(TranslationUnit::read(path, includes)?);
+        let source = Arc::new(TranslationUnit::read(path, &self.options, includes)?);
         READ.lock().expect("nothing panics with the lock").insert(path.to_path_buf(), source.clone());
         Ok(source)
     }
@@ -415,7 +424,12 @@ impl Library {
             }
         };
         if let CcSource::File(_) = wanted {
-            warnings::add(path, &compiled.warnings);
+            if !compiled.warnings.trim().is_empty() {
+                warnings::add(path, &format!("the compiler warns:\n{}", compiled.warnings));
+            }
+            for companion in foreign::companions(&source.text()) {
+                warnings::add(path, &companion.note(target == Target::Native));
+            }
         }
         let image = compiled.image;
         let object = Object::parse(&image)

@@ -72,7 +72,7 @@ pub const TCP_CONG_NEEDS_ECN: u32 = 0x2;
 
 /// `struct sock`, as far as congestion controls read it; the first four are `__sk_common`.
 #[repr(C)]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Sock {
     pub sk_family: u16,
@@ -80,6 +80,8 @@ pub struct Sock {
     pub sk_reuse: u8,
     pub sk_num: u16,
     pub sk_dport: u16,
+    /// Members of `__sk_common` that no simulator keeps (`unbloat/unmodelled.h`): zero.
+    pub common_room: [u64; 14],
     pub sk_pacing_rate: u64,     // bytes a second
     pub sk_max_pacing_rate: u64, // bytes a second
     pub sk_pacing_status: u32,   // SK_PACING_NONE 0, NEEDED 1, FQ 2
@@ -88,6 +90,8 @@ pub struct Sock {
     pub sk_sndbuf: i32,
     pub sk_rcvbuf: i32,
     pub sk_pacing_shift: u8,
+    /// Members that the simulator does not keep: zero.
+    pub room: [u64; 40],
 }
 
 /// `icsk_ack`, the receiver's delayed-acknowledgement state.
@@ -112,6 +116,8 @@ pub struct IcskAck {
 #[allow(missing_docs)]
 pub struct InetConnectionSock {
     pub sk: Sock,
+    /// Members of `struct inet_sock` that the simulator does not keep: zero.
+    pub inet_room: [u64; 8],
     pub icsk_ca_state: u8,
     pub icsk_ca_initialized: u8,
     pub icsk_ca_setsockopt: u8,
@@ -126,6 +132,8 @@ pub struct InetConnectionSock {
     pub icsk_ca_priv: [u64; CA_PRIV_BYTES / 8],
     /// Zero unless a control wrote beyond its private state.
     pub unbloat_guard: [u64; 16],
+    /// Members that the simulator does not keep: zero.
+    pub room: [u64; 12],
 }
 
 /// `tcp_sock.rx_opt`.
@@ -145,6 +153,8 @@ pub struct TcpOptionsReceived {
     pub rcv_wscale: u8,
     pub num_sacks: u8,
     pub mss_clamp: u16,
+    /// Members that the simulator does not keep: zero.
+    pub room: [u64; 1],
 }
 
 /// `tcp_sock.rack`.
@@ -266,6 +276,8 @@ pub struct TcpSock {
     pub rtt_min: Minmax,
     pub rack: TcpRack,
     pub rx_opt: TcpOptionsReceived,
+    /// Members that the simulator does not keep: zero.
+    pub room: [u64; 32],
     pub sim: SimSock,
 }
 

@@ -69,17 +69,17 @@ macro_rules! structure {
 }
 
 structure!(Sock:
-    sk_family, sk_state, sk_reuse, sk_num, sk_dport, sk_pacing_rate, sk_max_pacing_rate, sk_pacing_status,
-    sk_gso_max_size, sk_wmem_queued, sk_sndbuf, sk_rcvbuf, sk_pacing_shift
+    sk_family, sk_state, sk_reuse, sk_num, sk_dport, common_room, sk_pacing_rate, sk_max_pacing_rate, sk_pacing_status,
+    sk_gso_max_size, sk_wmem_queued, sk_sndbuf, sk_rcvbuf, sk_pacing_shift, room
 );
 structure!(IcskAck: pending, quick, pingpong, retry, ato, timeout, lrcvtime, last_seg_size, rcv_mss);
 structure!(InetConnectionSock:
-    sk, icsk_ca_state, icsk_ca_initialized, icsk_ca_setsockopt, icsk_ca_dst_locked, icsk_retransmits, icsk_pending,
-    icsk_backoff, icsk_rto, icsk_rto_min, icsk_delack_max, icsk_ack, icsk_ca_priv, unbloat_guard
+    sk, inet_room, icsk_ca_state, icsk_ca_initialized, icsk_ca_setsockopt, icsk_ca_dst_locked, icsk_retransmits, icsk_pending,
+    icsk_backoff, icsk_rto, icsk_rto_min, icsk_delack_max, icsk_ack, icsk_ca_priv, unbloat_guard, room
 );
 structure!(TcpOptionsReceived:
     ts_recent, rcv_tsval, rcv_tsecr, saw_tstamp, tstamp_ok, dsack, wscale_ok, sack_ok, snd_wscale, rcv_wscale,
-    num_sacks, mss_clamp
+    num_sacks, mss_clamp, room
 );
 structure!(TcpRack:
     mstamp, rtt_us, end_seq, last_delivered, reo_wnd_steps, reo_wnd_persist, dsack_seen, advanced
@@ -97,5 +97,5 @@ structure!(TcpSock:
     cwnd_usage_seq, delivered, delivered_ce, lost, app_limited, rate_delivered, rate_interval_us, reordering,
     reord_seen, dsack_dups, tlp_high_seq, srtt_us, mdev_us, mdev_max_us, rttvar_us, rtt_seq, rcv_rtt_est_us,
     ecn_flags, is_cwnd_limited, rate_app_limited, frto, is_sack_reneg, nonagle, repair, tlp_retrans, tcp_usec_ts,
-    rtt_min, rack, rx_opt, sim
+    rtt_min, rack, rx_opt, room, sim
 );

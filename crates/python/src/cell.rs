@@ -55,7 +55,7 @@ impl Cell {
 
     /// The files that the user's own mechanisms are written in, headers beside them included.
     fn sources(&self, algorithms: PathBuf) -> PyResult<Vec<PathBuf>> {
-        let library = Library::open(algorithms);
+        let library = self.library(algorithms);
         let mut files = Vec::new();
         for (group, flows) in self.0.scenario.flows.iter().enumerate() {
             if let CcSource::File(_) = flows.cc.source {
@@ -112,7 +112,7 @@ impl Cell {
     /// Its mechanisms compiled for the kernel, by the names under which a library takes them.
     fn objects(&self, py: Python<'_>, algorithms: PathBuf) -> PyResult<HashMap<String, Cow<'static, [u8]>>> {
         let compile = || {
-            let library = Library::open(algorithms);
+            let library = self.library(algorithms);
             let groups = self.0.scenario.flows.iter().enumerate();
             let control = |(group, flows): (usize, &FlowGroup)| {
                 library.object_file(&flows.cc).map_err(|error| wrong_control(&self.0, group, &error))
@@ -177,10 +177,12 @@ impl Cell {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
-    /// The scenario as JSON without names and congestion controls: what the seeds of a sweep are a hash of.
+    /// The scenario as JSON without names, congestion controls and what compiles them: what the seeds of a sweep are a hash of.
     fn settings(&self) -> String {
         let mut json = serde_json::to_value(&self.0.scenario).expect("a scenario has no maps but those with text keys");
-        json.as_object_mut().expect("a scenario is a table").remove("name");
+        for other in ["name", "compile"] {
+            json.as_object_mut().expect("a scenario is a table").remove(other);
+        }
         for group in json["flows"].as_array_mut().expect("flows are a list") {
             let group = group.as_object_mut().expect("a group of flows is a table");
             group.remove("cc");
@@ -248,7 +250,7 @@ impl Cell {
         if series_ns == Some(0) {
             return Err(input_error("a series needs a step of at least 1ns"));
         }
-        let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
+        let library = self.library(algorithms).with_objects(objects.unwrap_or_default());
         let options = Options { series: series_ns.map(Nanos), pcap, pcap_links, pcap_headers_only };
         let mut watcher = Watcher::new(&self.0.scenario, progress, steps);
         let outcome = py.detach(|| backend.run(&self.0, &library, &options, &mut |moment| watcher.look(moment)));
@@ -276,7 +278,7 @@ impl Cell {
         let at = if at == "receiver" { testbed::End::Receiver } else { testbed::End::Sender };
         let time = Backend::named(on)?.time();
         let programs = testbed::Programs { at, near: program, far, time };
-        let library = Library::open(algorithms).with_objects(objects.unwrap_or_default());
+        let library = self.library(algorithms).with_objects(objects.unwrap_or_default());
         let mut watcher = Watcher::new(&self.0.scenario, None, steps);
         let status = py.detach(|| {
             let mut look = |moment: ProgressUpdate| watcher.look(moment);
@@ -285,6 +287,13 @@ impl Cell {
         });
         watcher.raised.map_or(Ok(()), Err)?;
         status.map_err(|error| testbed_error(&self.0, &error))
+    }
+}
+
+impl Cell {
+    /// The mechanisms, with what its scenario gives the compiler of users' own.
+    fn library(&self, algorithms: PathBuf) -> Library {
+        Library::open(algorithms).with_options(&self.0.scenario.compile)
     }
 }
 

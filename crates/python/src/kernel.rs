@@ -3,7 +3,7 @@
 use crate::errors::{InputError, RunError, input_error};
 use mechanism::{ControlName, Library};
 use pyo3::prelude::*;
-use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::model::{CcSource, Compile, CongestionControl, ParamValue};
 use scenario::units::Rate;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -18,18 +18,22 @@ pub fn control_name(name: &str) -> PyResult<String> {
 
 /// Loads a congestion control to stay; gives what was loaded as JSON.
 #[pyfunction]
-#[pyo3(signature = (algorithms, control, parameters, *, name=None, make_default=false))]
+#[pyo3(signature = (algorithms, control, parameters, *, include=vec![], define=vec![], name=None, make_default=false))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn kernel_load(
     py: Python<'_>,
     algorithms: PathBuf,
     control: &str,
     parameters: Vec<(String, String)>,
+    include: Vec<PathBuf>,
+    define: Vec<String>,
     name: Option<&str>,
     make_default: bool,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
     let control = CongestionControl { source: source(control), params };
-    answer(py, || kernel::load_pinned(&Library::open(algorithms), &control, name, make_default))
+    let library = Library::open(algorithms).with_options(&Compile { include, define });
+    answer(py, || kernel::load_pinned(&library, &control, name, make_default))
 }
 
 /// Unloads a congestion control; gives what that did as JSON.
@@ -41,6 +45,8 @@ pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<String
 
 /// Gives a device a window controller to stay; gives what was loaded as JSON. `target` says whose acknowledgements.
 #[pyfunction]
+#[pyo3(signature = (algorithms, receiver, parameters, device, target, *, include=vec![], define=vec![]))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn kernel_load_window(
     py: Python<'_>,
     algorithms: PathBuf,
@@ -48,11 +54,14 @@ pub fn kernel_load_window(
     parameters: Vec<(String, String)>,
     device: &str,
     target: &str,
+    include: Vec<PathBuf>,
+    define: Vec<String>,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
     let receiver = CongestionControl { source: source(receiver), params };
     let target: Target = serde_json::from_str(target).map_err(input_error)?;
-    answer(py, || kernel::load_window(&Library::open(algorithms), &receiver, device, &target))
+    let library = Library::open(algorithms).with_options(&Compile { include, define });
+    answer(py, || kernel::load_window(&library, &receiver, device, &target))
 }
 
 /// Takes a window controller from a device, or from all that have it; gives which as JSON.
@@ -70,13 +79,16 @@ pub fn kernel_window_status(py: Python<'_>) -> PyResult<String> {
 
 /// Gives a device a classifier to stay, which sends at `rate` at most, such as `20mbit`; gives what was loaded as JSON.
 #[pyfunction]
-#[pyo3(signature = (algorithms, classifier, parameters, device, *, rate=None))]
+#[pyo3(signature = (algorithms, classifier, parameters, device, *, include=vec![], define=vec![], rate=None))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn kernel_load_classifier(
     py: Python<'_>,
     algorithms: PathBuf,
     classifier: &str,
     parameters: Vec<(String, String)>,
     device: &str,
+    include: Vec<PathBuf>,
+    define: Vec<String>,
     rate: Option<&str>,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
@@ -86,7 +98,8 @@ pub fn kernel_load_classifier(
         let least = kernel::LEAST_RATE;
         return Err(input_error(format!("--rate: {rate} is less than {least}, the least that a device can be given")));
     }
-    answer(py, || kernel::load_classifier(&Library::open(algorithms), &classifier, device, rate))
+    let library = Library::open(algorithms).with_options(&Compile { include, define });
+    answer(py, || kernel::load_classifier(&library, &classifier, device, rate))
 }
 
 /// Takes a classifier from a device, or from all that have it; gives which as JSON.

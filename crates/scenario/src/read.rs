@@ -78,6 +78,7 @@ impl Reader {
                 "netem" => Emulator::Netem,
                 _ => Emulator::Unbloat,
             },
+            compile: self.folder.compile(&top.child("compile", "compile")),
             flows: groups.iter().map(|group| self.flow_group(group, &profile, &links, &hosts, &meshes)).collect(),
             wifi: cells,
             links,

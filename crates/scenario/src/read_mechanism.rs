@@ -2,9 +2,9 @@
 
 use crate::checks;
 use crate::error::Location;
-use crate::model::{CcSource, CongestionControl, ParamValue};
+use crate::model::{CcSource, Compile, CongestionControl, ParamValue};
 use crate::schema::OF_THE_KERNEL;
-use crate::section::Section;
+use crate::section::{Names, Section};
 use crate::tree::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -51,10 +51,32 @@ impl Folder {
         Some(CongestionControl { source: self.source(section, key, text), params })
     }
 
+    /// What the compiler of users' own mechanisms is given.
+    pub(crate) fn compile(&self, section: &Section) -> Compile {
+        let include = section.read("include").unwrap_or(Names(vec![])).0;
+        let define = section.read("define").unwrap_or(Names(vec![])).0;
+        let place = section.place_of("include");
+        for wrong in define.iter().filter(|define| !is_macro(define)) {
+            section.complain("define", format!("{wrong:?} is no macro; write \"NAME\" or \"NAME=VALUE\""));
+        }
+        let folders: Vec<_> = include.iter().map(|folder| self.resolve(folder, &place)).collect();
+        for wrong in folders.iter().filter(|folder| !folder.is_dir()) {
+            section.complain("include", format!("there is no folder {}", wrong.display()));
+        }
+        Compile { include: folders, define }
+    }
+
     /// Our own, or a user's file.
     fn source(&self, group: &Section, key: &str, text: String) -> CcSource {
         if is_path(&text) { CcSource::File(self.resolve(&text, &group.place_of(key))) } else { CcSource::Builtin(text) }
     }
+}
+
+/// A name as C has them, and maybe what it stands for.
+fn is_macro(text: &str) -> bool {
+    let name = text.split_once('=').map_or(text, |(name, _)| name);
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.chars().all(is_of_name) && name.starts_with(|c: char| !c.is_ascii_digit()) && !text.contains('\n')
 }
 
 /// Is this the path of a congestion control, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +17,15 @@ import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError, RunError
-from unbloat.cli.options import JsonOption, listed
+from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, compile_keys, listed
 from unbloat.cli.status import WRONG_INPUT
 from unbloat.cli.terminal import say, say_json
+from unbloat.scenario.checks import Backend
 from unbloat.system import compiler_warnings
 
 RUNS = "runs on "
+BTF = Path("/sys/kernel/btf/vmlinux")
+"""The types of the running kernel, without which it takes no control."""
 PLACE = re.compile(r"^<text>:\d+: flows\.0\.cc: ", re.MULTILINE)
 """The place in a sentence about a control: the trial's text, which the user has not seen."""
 EXAMPLES = """\
@@ -46,23 +51,28 @@ def command(
         typer.Option(
             "--kernel",
             metavar="RELEASE|FILE,...",
-            help="Kernels whose verifiers a congestion control is to pass, in guests (default: those on this machine, "
-            "or else the distribution's).",
+            help="Kernels whose verifiers a congestion control is to pass, in guests (default: as root the running "
+            "kernel alone, otherwise those on this machine, or else the distribution's).",
         ),
     ] = None,
+    include: IncludeOption = None,
+    define: DefineOption = None,
     as_json: JsonOption = False,
 ) -> int | None:
     """Check a scenario, or a congestion control for simulator and kernels.
 
     For a scenario, it reads every cell and says where the scenario can run. A congestion control is compiled for both,
-    with warnings, runs in the simulator for a moment, and is shown to the verifiers of kernels in guests, without root.
-    The status is 2 if anything is wrong.
+    with warnings, runs in the simulator for a moment, and is shown to the verifier of the running kernel, as root, or
+    to those of kernels in guests, without root. The status is 2 if anything is wrong.
     """
     is_control = file.partition("#")[0].endswith(".c")
     if kernel and not is_control:
         raise InputError("check --kernel: only a congestion control is shown to kernels")
     try:
-        findings = list(of_control(file, listed(kernel, "--kernel")) if is_control else of_scenario(file))
+        keys = compile_keys(include, define)
+        if keys and not is_control:
+            raise InputError("check: -I and -D are for a congestion control; a scenario has [compile]")
+        findings = list(of_control(file, listed(kernel, "--kernel"), keys) if is_control else of_scenario(file))
     except InputError as error:
         if not as_json or not Path(file).is_file():
             raise
@@ -102,10 +112,17 @@ def of_scenario(file: str) -> Iterator[Finding]:
     yield Finding("can be read", "yes", f"{runs}, {cells[0].duration_s:g} s{each}")
     for doubt in dict.fromkeys(doubt for cell in cells for doubt in cell.doubts):
         yield Finding("is meant so", "?", doubt)
-    for control in dict.fromkeys(str(control) for cell in cells for control in cell.own_controls):
-        yield from compiled(control)
+    options = {str(control): options_of(cell) for cell in cells for control in cell.own_controls}
+    for control, keys in options.items():
+        yield from compiled(control, keys)
     for on in BACKENDS:
         yield asked(f"{RUNS}{on}", partial(ask_all, cells, on))
+
+
+def options_of(cell: _core.Cell) -> dict[str, object]:
+    """Return what a run's compiler is given, as keys of a scenario."""
+    given: dict[str, list[str]] = json.loads(cell.json()).get("compile", {})
+    return compile_keys(given.get("include"), given.get("define"))
 
 
 def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
@@ -133,33 +150,44 @@ def refuse_the_kernels_own(cell: _core.Cell) -> None:
 # ---------------------------------------------------------------- A congestion control
 
 
-def of_control(control: str, kernels: list[str]) -> Iterator[Finding]:
-    """Compile it for both, run it for a moment, show it to kernels."""
-    findings = list(compiled(control))
+def of_control(control: str, kernels: list[str], keys: dict[str, object]) -> Iterator[Finding]:
+    """Compile it for both, run it for a moment, show it to kernels, first to the running one if that may be asked."""
+    findings = list(compiled(control, keys))
     yield from findings
     if findings[-1].answer == "yes":
         from unbloat.scenario.catalogue import trial
 
-        (cell,) = trial(control)
-        yield from taken_by(control, cell, kernels)
+        running = [] if kernels else list(taken_by_this(control, keys))
+        yield from running
+        if not any(finding.answer != "?" for finding in running):
+            (cell,) = trial(control, keys)
+            yield from taken_by(control, cell, kernels)
 
 
-def compiled(control: str) -> Iterator[Finding]:
+def compiled(control: str, keys: dict[str, object]) -> Iterator[Finding]:
     """Compile it for the simulator and run it for a moment; compile it for kernels."""
     from unbloat.scenario.catalogue import trial
     from unbloat.system.paths import ALGORITHMS
 
-    (cell,) = trial(control)
-    yield asked(f"{control} compiles for the simulator, and runs there", lambda: run_apart(control))
+    (cell,) = trial(control, keys)
+    yield asked(f"{control} compiles for the simulator, and runs there", lambda: run_apart(control, keys))
     yield asked(f"{control} compiles for kernels", lambda: cell.objects(ALGORITHMS))
 
 
-def run_apart(control: str) -> None:
+def run_apart(control: str, keys: dict[str, object], on: Backend = "simulator") -> None:
     """Run it for a moment, in a process of its own: it may end that."""
     from unbloat.runs.experiment import run
     from unbloat.scenario.catalogue import trial_text
 
-    run(trial_text(control), cache=False, progress=False)
+    run(trial_text(control), keys, on=on, cache=False, progress=False)
+
+
+def taken_by_this(control: str, keys: dict[str, object]) -> Iterator[Finding]:
+    """Run it for a moment with this kernel's TCP, where this process may load programs."""
+    if os.geteuid() == 0 and BTF.exists():
+        what = f"Linux {os.uname().release}, which runs here, takes {control}"
+        finding = asked(what, lambda: run_apart(control, keys, "kernel"))
+        yield replace(finding, why="--kernel 6.1,6.12 shows it to others") if finding.answer == "yes" else finding
 
 
 def asked(what: str, question: Callable[[], object]) -> Finding:
@@ -188,7 +216,7 @@ def warnings_caught() -> Iterator[list[str]]:
         compiler_warnings.log.removeHandler(handler)
         compiler_warnings.log.propagate = propagates
         for path, text in _core.take_warnings():
-            caught.append(f"{path}: the compiler warns:\n{text.rstrip()}")
+            caught.append(f"{path}: {text.rstrip()}")
 
 
 def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Finding]:

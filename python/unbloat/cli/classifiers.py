@@ -27,9 +27,14 @@ def is_classifier(name: str) -> bool:
 
 
 def load(
-    classifier: str, parameters: list[tuple[str, str]], device: str | None, rate: str | None, target: dict[str, Any]
+    classifier: str,
+    parameters: list[tuple[str, str]],
+    device: str | None,
+    rate: str | None,
+    target: dict[str, Any],
+    given: dict[str, list[str]],
 ) -> dict[str, Any]:
-    """Load a classifier and its queues onto a device; return what the device then has."""
+    """Load a classifier and its queues onto a device; `given` is the compiler's. Return what the device then has."""
     from unbloat.system.paths import ALGORITHMS
 
     if device is None:
@@ -37,7 +42,7 @@ def load(
     if wrong := next((name for name, value in target.items() if value), None):
         raise InputError(f"--{wrong} is for receivers; {classifier} sorts all packets that leave {device}")
     loaded: dict[str, Any] = json.loads(
-        _core.kernel_load_classifier(ALGORITHMS, classifier, parameters, device, rate=rate)
+        _core.kernel_load_classifier(ALGORITHMS, classifier, parameters, device, rate=rate, **given)
     )
     shown = {key: loaded[key] for key in ("device", "source", "rate_bps", "sorts_nothing")}
     return {**shown, "parameters": dict(loaded["parameters"]), "before": (loaded["before"] or {}).get("kind")}

@@ -14,7 +14,7 @@ import typer
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.cli import classifiers, windows
-from unbloat.cli.options import JsonOption, control_names, split_pair
+from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, tell, wrapped
 from unbloat.scenario.controls import known_control
 from unbloat.system.output import write_text
@@ -123,6 +123,8 @@ def load_command(
     dest: DestOption = None,
     cgroup: GroupOption = None,
     router: RouterOption = False,
+    include: IncludeOption = None,
+    define: DefineOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Load a congestion control, a receiver or a classifier into the running kernel."""
@@ -130,11 +132,16 @@ def load_command(
 
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
     target = {"port": port, "dest": dest, "cgroup": cgroup, "router": router}
+    given = {"include": include or [], "define": define or []}
+    if persist and any(given.values()):
+        raise InputError(
+            "--persist: a copy of the file is loaded at boot, without -I and -D: put the headers beside it"
+        )
     if classifiers.is_classifier(control):
         refuse_at_devices(name, default)
         when_it_comes = at_every_boot(control, dev, target) if persist else None
         with verifier_log(log, verbose), compiler_warnings_shown():
-            at_device = classifiers.load(control, parameters, dev, rate, target)
+            at_device = classifiers.load(control, parameters, dev, rate, target, given)
         if warning := classifiers.warning(at_device):
             tell(warning)
         options, device = classifiers.options(parameters, rate), at_device["device"]
@@ -147,7 +154,7 @@ def load_command(
         refuse_at_devices(name, default)
         when_it_comes = at_every_boot(control, dev, target) if persist else None
         with verifier_log(log, verbose), compiler_warnings_shown():
-            at_device = windows.load(control, parameters, dev, target)
+            at_device = windows.load(control, parameters, dev, target, given)
         options, device = windows.options(parameters, target), at_device["device"]
         kept_there = systemd.install_at_device(when_it_comes, "window", device, options) if when_it_comes else None
         say_loaded(at_device, kept_there, windows.load_sentence(at_device), as_json)
@@ -159,7 +166,7 @@ def load_command(
         say_json({**there, "unit": str(kept.path)}) if as_json else say(f"the kernel has it already\n{kept.sentence}")
         return
     with verifier_log(log, verbose):
-        loaded = loaded_now(control, parameters, name, default)
+        loaded = loaded_now(control, parameters, name, default, given)
     unit = systemd.install(at_boot, loaded["name"], parameters, default) if at_boot else None
     say_loaded(loaded, unit, "\n".join(load_sentences(control, loaded)), as_json)
 
@@ -183,13 +190,19 @@ def at_every_boot(control: str, device: str | None, target: dict[str, Any]) -> A
     return systemd.prepare(control, sources_of(control))
 
 
-def loaded_now(control: str, parameters: list[tuple[str, str]], name: str | None, default: bool) -> dict[str, Any]:
+def loaded_now(
+    control: str,
+    parameters: list[tuple[str, str]],
+    name: str | None,
+    default: bool,
+    given: dict[str, list[str]],
+) -> dict[str, Any]:
     """Load it, and show what the compiler warns of; return what the kernel has then."""
     from unbloat.system.paths import ALGORITHMS
 
     with compiler_warnings_shown():
         loaded: dict[str, Any] = json.loads(
-            _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default)
+            _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default, **given)
         )
     return {**loaded, "parameters": dict(loaded["parameters"])}
 

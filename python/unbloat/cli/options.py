@@ -183,6 +183,33 @@ SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="N", help="Seed of all random draws.", rich_help_panel=WHAT)
 ]
 
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-I",
+        "--include",
+        metavar="DIR",
+        help="Look for headers of your own .bpf.c files in this folder too, as a compiler's -I.",
+        rich_help_panel=WHAT,
+    ),
+]
+DefineOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-D",
+        "--define",
+        metavar="NAME[=VALUE]",
+        help="Set a macro for your own .bpf.c files, as a compiler's -D.",
+        rich_help_panel=WHAT,
+    ),
+]
+
+
+def compile_keys(include: Sequence[str] | None, define: Sequence[str] | None) -> dict[str, object]:
+    """Return the keys of a scenario that `-I` and `-D` stand for."""
+    keys = {"compile.include": include, "compile.define": define}
+    return {key: list(values) for key, values in keys.items() if values}
+
 
 def overrides_of(
     scenario: str,
@@ -229,13 +256,34 @@ def controls_in(texts: Sequence[str] | None) -> list[str]:
 
 
 def quoted(key: str, value: str) -> str:
-    """Return the value of `--set`; raises `InputError` for a list of names without quotes."""
+    """Return the value of `--set`; raises `InputError` for a list or a table of names without quotes."""
     words = [word.strip() for word in value.strip("[] ").split(",")]
     is_list = value.startswith("[") and value.endswith("]")
+    if value.startswith("{"):
+        refuse_no_table(key, value)
     if is_list and all(WORD.fullmatch(word) for word in words) and not {*words} <= {"true", "false", "inf", "nan"}:
         right = ", ".join(f'"{word}"' for word in words)
         raise InputError(f"--set {key}={value}: names in a list need quotes: --set '{key}=[{right}]'")
     return value
+
+
+def refuse_no_table(key: str, value: str) -> None:
+    """Raise `InputError` for what begins like a table and is none, with a table that may be meant."""
+    import tomllib
+
+    try:
+        tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError as error:
+        what = str(error).partition(" (at ")[0]
+        right = re.sub(r"(=\s*)([A-Za-z_][\w./:-]*)(?=\s*[,}])", r'\1"\2"', value)
+        try:
+            tomllib.loads(f"value = {right}")
+        except tomllib.TOMLDecodeError:
+            right = ""
+        hint = (
+            f": names need quotes: --set '{key}={right}'" if right else ', which is written {name = "text", other = 1}'
+        )
+        raise InputError(f"--set {key}={value}: is not a table in TOML ({what}){hint}") from None
 
 
 def chosen(results: Results, only: Sequence[str] | None) -> Results:

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 from unbloat.cli.options import (
     CacheOption,
     ControlOption,
+    DefineOption,
     DurationOption,
+    IncludeOption,
     JobsOption,
     KernelOption,
     OnOption,
@@ -20,6 +22,7 @@ from unbloat.cli.options import (
     SeedOption,
     SetOption,
     backend,
+    compile_keys,
     overrides_of,
 )
 
@@ -33,6 +36,8 @@ class RunOptions:
     rtt: RttOption = None
     duration: DurationOption = None
     assignments: SetOption = None
+    include: IncludeOption = None
+    define: DefineOption = None
     seed: SeedOption = None
     on: OnOption = "simulator"
     kernel: KernelOption = None
@@ -49,7 +54,8 @@ class RunOptions:
                 receivers=self.receiver,
                 rtts=self.rtt,
                 duration=self.duration,
-            ),
+            )
+            | compile_keys(self.include, self.define),
             "seed": self.seed,
             "on": backend(self.on),
             "kernel": self.kernel,

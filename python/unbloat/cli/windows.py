@@ -21,14 +21,18 @@ def is_window(name: str) -> bool:
 
 
 def load(
-    receiver: str, parameters: list[tuple[str, str]], device: str | None, target: dict[str, Any]
+    receiver: str,
+    parameters: list[tuple[str, str]],
+    device: str | None,
+    target: dict[str, Any],
+    given: dict[str, list[str]],
 ) -> dict[str, Any]:
-    """Load a window controller onto a device; return what the device then has."""
+    """Load a window controller onto a device; `given` is the compiler's. Return what the device then has."""
     from unbloat.system.paths import ALGORITHMS
 
     if device is None:
         raise InputError(f"{receiver} lowers the windows of a receiver: say at which device, such as --dev wlan0")
-    answer = _core.kernel_load_window(ALGORITHMS, receiver, parameters, device, json.dumps(target))
+    answer = _core.kernel_load_window(ALGORITHMS, receiver, parameters, device, json.dumps(target), **given)
     loaded: dict[str, Any] = json.loads(answer)
     shown = {key: loaded[key] for key in ("device", "source", "target")}
     return {**shown, "parameters": dict(loaded["parameters"])}

@@ -9,7 +9,7 @@ from typing import Any
 from unbloat.report import sweep_table
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
-from unbloat.report.table import Column, fits, render
+from unbloat.report.table import Column, fits, render, show
 from unbloat.results.bottleneck import RATES, directions
 from unbloat.results.metrics import (
     AHEAD,
@@ -112,12 +112,12 @@ def headline(results: Results) -> str:
     run = results.records[0].run
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
-        sweep_table.common(results, lambda run: str(run["scenario"])),
-        f"{count_of(len(results), 'run')} of {sweep_table.duration(results)}"
+        run["scenario"],
+        f"{count_of(len(results), 'run')} of {show(run['duration_s'])} s"
         if results.axes
-        else sweep_table.duration(results),
+        else f"{show(run['duration_s'])} s",
         f"seed {', '.join(map(str, seeds))}",
-        sweep_table.common(results, where_ran),
+        where_ran(run),
     ]
     if not results.axes and len(run["flows"]) > 1 and run["jain_index"] is not None:
         parts.append(f"Jain index {run['jain_index']:.3f}")

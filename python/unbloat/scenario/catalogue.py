@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,9 +141,12 @@ def control_files(control: str) -> list[Path]:
     return cell.sources(ALGORITHMS)
 
 
-def trial(control: str) -> list[_core.Cell]:
+def trial(control: str, overrides: Mapping[str, object] | None = None) -> list[_core.Cell]:
     """Return a short run to try a congestion control: two flows over a link that drops packets of both."""
-    return _core.parse(trial_text(control), Path.cwd(), ())
+    from unbloat.scenario.source import as_toml
+
+    pairs = [(key, as_toml(value, key)) for key, value in (overrides or {}).items()]
+    return _core.parse(trial_text(control), Path.cwd(), pairs)
 
 
 def trial_text(control: str) -> str:

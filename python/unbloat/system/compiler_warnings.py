@@ -1,4 +1,4 @@
-"""What compilers warn of in congestion controls that they compile nevertheless."""
+"""What compilers warn of in congestion controls that they compile nevertheless, and what is left out of them."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ def show(path: str, text: str) -> None:
     """Log it, once per file and text."""
     if (path, text) not in _shown:
         _shown.add((path, text))
-        log.warning("%s: the compiler warns:\n%s", path, text.rstrip())
+        log.warning("%s: %s", path, text.rstrip())

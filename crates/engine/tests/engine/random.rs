@@ -191,6 +191,7 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
         let duration = Nanos((busy.clamp(1.5, 30.0) * 1e9) as u64);
         let warmup = Nanos((warmup * duration.0 as f64) as u64);
         Scenario {
+            compile: Default::default(),
             name: "random".into(),
             duration,
             warmup,

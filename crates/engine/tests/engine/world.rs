@@ -112,6 +112,7 @@ pub fn flow(cc: &str) -> FlowGroup {
 /// One Reno flow over 10 Mbit/s and 40 ms, there and back, whose queue never drops.
 pub fn scenario(seconds: u64) -> Scenario {
     Scenario {
+        compile: Default::default(),
         name: "test".into(),
         duration: Nanos::from_secs(seconds),
         warmup: Nanos::ZERO,

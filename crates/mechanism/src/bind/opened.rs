@@ -24,6 +24,7 @@ struct Instance {
     jiffies: u64,
     callback: u64,
     division_fault: unsafe extern "C-unwind" fn(*const Instance, *const c_char, u32, u64),
+    shift_fault: unsafe extern "C-unwind" fn(*const Instance, *const c_char, u32, i64),
     /// Behind what C knows.
     identity: *const Identity,
 }
@@ -111,6 +112,7 @@ impl Opened {
             (*runtime.instance).random = seed;
             (*runtime.instance).traces = std::env::var_os("UNBLOAT_PRINTK").is_some() as u64;
             (*runtime.instance).division_fault = division_fault;
+            (*runtime.instance).shift_fault = shift_fault;
             (*runtime.instance).identity = &*identity;
         }
         let (instance, storage_free) = (runtime.instance, runtime.storage_free);
@@ -243,6 +245,18 @@ unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *con
         0 => "divides by zero; a kernel goes on with 0, or with the dividend as the remainder, and the simulator stops",
         _ => "divides the least number of its type by -1, which overflows; the simulator stops",
     };
+    identity.fault(&format!("{}:{line}", file.to_string_lossy()), format!("{callback} of \"{}\" {what}", identity.name))
+}
+
+/// Called by the runtime in place of a shift that C leaves undefined; `file` and `line` are the shift's.
+unsafe extern "C-unwind" fn shift_fault(instance: *const Instance, file: *const c_char, line: u32, bits: i64) {
+    // SAFETY: as in `division_fault`.
+    let (identity, callback, file) = unsafe { (&*(*instance).identity, (*instance).callback, CStr::from_ptr(file)) };
+    let callback = Callback::ALL[callback as usize];
+    let what = format!(
+        "shifts a number by {bits} bits, which is not within its width; C leaves that undefined, so that a kernel \
+         computes something else than it says"
+    );
     identity.fault(&format!("{}:{line}", file.to_string_lossy()), format!("{callback} of \"{}\" {what}", identity.name))
 }
 

@@ -2,12 +2,22 @@
 
 use crate::build::cache::{self, Compiled, cached};
 use crate::build::fingerprint;
+use crate::build::foreign;
 use crate::build::kernel_flags::FLAGS;
+use crate::build::kernel_types;
 use crate::build::source::TranslationUnit;
 use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
-use crate::error::{Error, unreadable};
+use crate::build::warnings;
+use crate::error::{Error, unreadable, unwritable};
 use std::ffi::OsStr;
 use std::path::Path;
+use std::process::Command;
+
+/// A function that nobody declares is none that a kernel has.
+const ERRORS: &[&str] = &["-Werror=implicit-function-declaration"];
+
+/// How clang calls what it has no instruction for.
+const DIVISIONS: &[&str] = &["sdiv", "srem", "sdivrem"];
 
 /// What the build script compiled: the fingerprint of the sources, and each object by folder and name.
 mod precompiled {
@@ -36,26 +46,113 @@ pub(crate) fn build(
         return Ok(Compiled { image: bytes.to_vec(), warnings: String::new() });
     }
     let clang = toolchain::find_program(&[OsStr::new("clang")]).ok_or_else(|| no_clang(&source.path))?;
-    let with = format!("{fingerprint} {CONTRACT:?} {WARNINGS:?} {defines:?} {}", toolchain::identity(&clang));
-    let name = format!("{}.bpf.o", toolchain::key(&with, source));
-    cached(&cache::folder()?, &name, |work| compile(&clang, folder, defines, source, work))
+    let with =
+        format!("{fingerprint} {CONTRACT:?} {WARNINGS:?} {ERRORS:?} {defines:?} {}", toolchain::identity(&clang));
+    let cache = cache::folder()?;
+    let make = |types: Types, key: &str| {
+        let name = format!("{}.bpf.o", toolchain::key(&format!("{with} {key}"), source));
+        cached(&cache, &name, |work| compile(&clang, folder, defines, &types, source, work))
+    };
+    let error = match make(Types::Contract, "") {
+        Err(error) if error.is_input && defines.is_empty() && !is_about_constants(&error.message) => error,
+        made => return made,
+    };
+    if source.declares("tcp_congestion_ops") {
+        return make(Types::Own, "own types");
+    }
+    match (kernel_types::identity(), kernel_types::header(&cache)) {
+        (Some(kernel), Some(header)) => make(Types::OfTheKernel(header), &kernel),
+        _ => Err(error),
+    }
+}
+
+/// Where a file has the kernel's types from.
+enum Types {
+    /// `vmlinux.h` of the contract, which fits every kernel.
+    Contract,
+    /// All types of the running kernel: this header.
+    OfTheKernel(Vec<u8>),
+    /// It declares those that it uses itself.
+    Own,
+}
+
+/// A write to a member that no program may write: no other types will change that.
+fn is_about_constants(message: &str) -> bool {
+    message.contains("const-qualified") || message.contains("read-only")
 }
 
 fn compile(
     clang: &Path,
     folder: &Path,
     defines: &[String],
+    types: &Types,
     source: &TranslationUnit,
     work: &Path,
 ) -> Result<Compiled, Error> {
     let object = work.join("program.bpf.o");
     let mut command = toolchain::translation(clang, FLAGS, folder);
-    command.args(toolchain::definitions(defines)).args(toolchain::program_arguments(source)).args(WARNINGS);
-    command.arg("-c").arg(toolchain::as_argument(&source.path)).arg("-o").arg(&object);
-    let warnings = run(&mut command, work).map_err(|message| toolchain::does_not_compile(&source.path, &message))?;
+    command.args(toolchain::definitions(defines)).args(WARNINGS).args(ERRORS);
+    match types {
+        Types::Contract => {}
+        Types::OfTheKernel(header) => {
+            let file = work.join("types.h");
+            std::fs::write(&file, header).map_err(|e| unwritable(&file, &e))?;
+            command.arg(format!("-DUNBLOAT_ALL_TYPES=\"{}\"", file.display()));
+        }
+        Types::Own => {
+            command.arg("-DUNBLOAT_NO_TYPES");
+        }
+    }
+    let is_own = matches!(types, Types::Own);
+    let arguments =
+        if is_own { toolchain::own_arguments(source) } else { toolchain::program_arguments(folder, source) };
+    command.args(arguments);
+    let mut file = toolchain::as_argument(&source.path);
+    let companions = foreign::companions(&source.text());
+    if !companions.is_empty() {
+        // Nobody attaches them, and they may need types that the contract lacks.
+        let bare = work.join("bare.c");
+        std::fs::write(&bare, foreign::without_bodies(&source.path, &source.text(), &companions))
+            .map_err(|e| unwritable(&bare, &e))?;
+        command.arg("-iquote").arg(source.folder());
+        file = bare.into_os_string();
+    }
+    if is_own {
+        let include = folder.join("include");
+        let types = std::path::absolute(include.join("vmlinux.h")).unwrap_or_else(|_| include.join("vmlinux.h"));
+        command.arg("-include").arg(types);
+        let whole = work.join("whole.i");
+        run(command.arg("-E").arg(file).arg("-o").arg(&whole), work).map_err(|message| why_not(source, &message))?;
+        let text = std::fs::read(&whole).map_err(|e| unreadable(&whole, &e))?;
+        let text = String::from_utf8_lossy(&text);
+        if let Some(changed) = foreign::with_types_of_the_contract(&text, &toolchain::spellings(&include)) {
+            std::fs::write(&whole, changed).map_err(|e| unwritable(&whole, &e))?;
+        }
+        command = Command::new(clang);
+        command.args(FLAGS).args(WARNINGS).args(ERRORS).arg("-Wno-ignored-attributes");
+        file = whole.into_os_string();
+    }
+    command.arg("-c").arg(file).arg("-o").arg(&object);
+    let said = run(&mut command, work).map_err(|message| why_not(source, &message))?;
+    let warnings = warnings::without_ours(&said, folder);
     source.unchanged()?;
     let image = std::fs::read(&object).map_err(|e| unreadable(&object, &e))?;
     Ok(Compiled { image, warnings })
+}
+
+/// The compiler's error, in the file's terms where it speaks of its own.
+fn why_not(source: &TranslationUnit, message: &str) -> Error {
+    let division =
+        message.lines().find(|line| line.contains("Cannot select:") && DIVISIONS.iter().any(|d| line.contains(d)));
+    let Some(line) = division else { return toolchain::does_not_compile(&source.path, message) };
+    let name = source.path.file_name().unwrap_or_default().to_string_lossy();
+    let place = line.split(&*name).nth(1).and_then(|rest| rest.strip_prefix(':')?.split(':').next());
+    let place = place.map_or(String::new(), |line| format!(":{line}"));
+    Error::new(format!(
+        "{}{place}: divides signed numbers, for which eBPF has no instruction before version 4 of its instruction set \
+         (Linux 6.6): divide unsigned ones, such as (__u32)a / b",
+        source.path.display()
+    ))
 }
 
 fn no_clang(path: &Path) -> Error {

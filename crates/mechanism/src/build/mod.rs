@@ -2,8 +2,10 @@
 
 pub(crate) mod cache;
 mod fingerprint;
+pub(crate) mod foreign;
 pub(crate) mod kernel;
 mod kernel_flags;
+pub mod kernel_types;
 pub(crate) mod native;
 pub(crate) mod object_file;
 pub(crate) mod source;

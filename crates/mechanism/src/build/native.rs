@@ -2,17 +2,19 @@
 
 use crate::build::cache::{self, Compiled, cached};
 use crate::build::fingerprint;
+use crate::build::foreign::{self, Companion};
 use crate::build::object_file::{Object, Symbol};
 use crate::build::source::{TranslationUnit, prerequisites};
 use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
+use crate::build::warnings;
 use crate::error::{Error, unreadable, unwritable};
 use crate::sock::CA_PRIV_BYTES;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C
-/// library's. A division by zero is a fault, which unwinds from wherever it is.
+/// library's. A division by zero is a fault, and a shift by more bits than a number has, which unwinds from wherever it is.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
@@ -24,13 +26,16 @@ const FLAGS: &[&str] = &[
     "-fvisibility=hidden",
     "-fexceptions",
     "-fasynchronous-unwind-tables",
-    "-fsanitize=integer-divide-by-zero",
-    "-fno-sanitize-recover=integer-divide-by-zero",
+    "-fsanitize=integer-divide-by-zero,shift-exponent",
+    "-fno-sanitize-recover=integer-divide-by-zero,shift-exponent",
 ];
 /// Flags of the user's file: without floating-point numbers, as in the kernel, and so that the whole of a stack frame
 /// is counted.
 const PROGRAM_FLAGS: &[&str] = &[
     "-fstack-usage",
+    // What is for a loader or for another compiler.
+    "-Wno-unknown-pragmas",
+    "-Wno-attributes",
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     "-mgeneral-regs-only",
     #[cfg(target_arch = "x86_64")]
@@ -69,6 +74,8 @@ pub(crate) struct Compiler {
 /// A user's file compiled, and what its compiler had to say.
 struct Translated {
     object: PathBuf,
+    /// The text that was compiled in place of the file, if it is another.
+    text: Option<PathBuf>,
     warnings: String,
 }
 
@@ -92,11 +99,13 @@ impl Compiler {
 
     /// What the compiler reads for this source besides the contract and its own headers; nothing if it cannot say.
     pub(crate) fn includes(&self, source: &TranslationUnit) -> Vec<PathBuf> {
-        let mut command = self.translation(&toolchain::program_arguments(source));
+        let mut command = self.translation(&toolchain::program_arguments(&self.folder, source));
         let rule = toolchain::printed(command.arg("-M").arg(toolchain::as_argument(&source.path)));
         let mut files = prerequisites(&rule);
         // What is no file, such as a device, cannot be read to its end.
-        files.retain(|file| !file.starts_with(&self.folder) && !is_of_compiler(file) && file.is_file());
+        let ours = toolchain::spellings(&self.folder);
+        let is_ours = |file: &Path| ours.iter().any(|ours| file.starts_with(ours));
+        files.retain(|file| !is_ours(file) && !is_of_compiler(file) && file.is_file());
         files
     }
 
@@ -108,40 +117,95 @@ impl Compiler {
 
     fn compile(&self, source: &TranslationUnit, work: &Path) -> Result<Compiled, Error> {
         let runtime = self.runtime()?;
-        let Translated { object: program, warnings } = self.program(source, work)?;
-        let object = object_file(&program)?;
-        self.refuse_undefined(source, &object, &runtime, work)?;
-        refuse_large_state(source, &object, &program)?;
+        let translated = self.program(source, work)?;
+        let program = &translated.object;
+        let object = object_file(program)?;
+        self.refuse_undefined(source, &translated, &object, &runtime, work)?;
+        refuse_large_state(source, &object, program)?;
         refuse_large_frames(source, &object, work)?;
         let (linked, contract) = (work.join("linked.so"), work.join("contract.o"));
         std::fs::write(&contract, &runtime).map_err(|e| unwritable(&contract, &e))?;
         let mut link = Command::new(&self.command);
-        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).args([&program, &contract]);
+        link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).args([program, &contract]);
         run(&mut link, work).map_err(|message| toolchain::does_not_compile(&source.path, &message))?;
         let image = std::fs::read(&linked).map_err(|e| unreadable(&linked, &e))?;
         source.unchanged()?;
-        Ok(Compiled { image, warnings })
+        Ok(Compiled { image, warnings: warnings::without_ours(&translated.warnings, &self.folder) })
+    }
+
+    /// Compiles the user's file as it stands, or where that does not do, or it holds other programs too, its text made
+    /// ready for the simulator.
+    fn program(&self, source: &TranslationUnit, work: &Path) -> Result<Translated, Error> {
+        let companions = foreign::companions(&source.text());
+        let first = match companions.is_empty() {
+            true => self.as_it_stands(source, work),
+            false => Err(String::new()),
+        };
+        let message = match first {
+            Ok(translated) => return Ok(translated),
+            Err(message) => message,
+        };
+        match self.adapted(source, &companions, work)? {
+            Some(adapted) => adapted.map_err(|message| self.why_not(source, &message)),
+            None => Err(self.why_not(source, &message)),
+        }
+    }
+
+    /// Compiles the file's text without the bodies of other programs and without its own declarations of the contract's
+    /// types; nothing if it is the same without.
+    fn adapted(
+        &self,
+        source: &TranslationUnit,
+        companions: &[Companion],
+        work: &Path,
+    ) -> Result<Option<Result<Translated, String>>, Error> {
+        let (bare, whole) = (work.join("bare.c"), work.join("whole.i"));
+        let write = |file: &Path, text: &str| std::fs::write(file, text).map_err(|e| unwritable(file, &e));
+        write(&bare, &foreign::without_bodies(&source.path, &source.text(), companions))?;
+        let mut command = self.translation(&toolchain::program_arguments(&self.folder, source));
+        command.arg("-iquote").arg(source.folder()).arg("-E").arg(&bare).arg("-o").arg(&whole);
+        if let Err(message) = run(&mut command, work) {
+            return Ok(Some(Err(message)));
+        }
+        let text = String::from_utf8_lossy(&std::fs::read(&whole).map_err(|e| unreadable(&whole, &e))?).into_owned();
+        let changed = foreign::with_types_of_the_contract(&text, &toolchain::spellings(&self.include));
+        if changed.is_none() && companions.is_empty() {
+            return Ok(None);
+        }
+        let text = changed.unwrap_or(text);
+        let compiled = |asking: &str| {
+            write(&whole, &format!("{text}\n{asking}"))?;
+            let object = work.join("program.o");
+            let mut command = self.translation(&[]);
+            command.args(PROGRAM_FLAGS).args(WARNINGS).arg("-c").arg(&whole).arg("-o").arg(&object);
+            let said = run(&mut command, work);
+            Ok(said.map(|warnings| Translated { object, text: Some(whole.clone()), warnings }))
+        };
+        match compiled(&questions(source))? {
+            Ok(translated) => Ok(Some(Ok(translated))),
+            Err(_) => compiled("").map(Some),
+        }
     }
 
     /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that
     /// does not do, because a type is not one of the whole file, the user's file alone.
-    fn program(&self, source: &TranslationUnit, work: &Path) -> Result<Translated, Error> {
-        let asking = asking_for_sizes(source, work).map_err(|e| unwritable(work, &e))?;
+    fn as_it_stands(&self, source: &TranslationUnit, work: &Path) -> Result<Translated, String> {
+        let asking = asking_for_sizes(source, work).map_err(|e| e.to_string())?;
         let object = work.join("program.o");
-        let mut arguments = toolchain::program_arguments(source);
-        arguments.extend([PROGRAM_FLAGS, WARNINGS].concat().iter().map(|flag| flag.to_string()));
+        let mut arguments = toolchain::program_arguments(&self.folder, source);
+        arguments.extend([PROGRAM_FLAGS, WARNINGS].concat().iter().map(OsString::from));
         if let Some((file, folder)) = asking {
             let mut command = self.translation(&arguments);
             command.arg("-iquote").arg(folder).arg("-c").arg(&file).arg("-o").arg(&object);
             if let Ok(said) = run(&mut command, work) {
                 let lines = said.lines().filter(|line| !line.contains(&*file.to_string_lossy()));
-                return Ok(Translated { object, warnings: lines.map(|line| format!("{line}\n")).collect() });
+                let warnings = lines.map(|line| format!("{line}\n")).collect();
+                return Ok(Translated { object, text: None, warnings });
             }
         }
         let mut command = self.translation(&arguments);
         command.arg("-c").arg(toolchain::as_argument(&source.path)).arg("-o").arg(&object);
-        let warnings = run(&mut command, work).map_err(|message| self.why_not(source, &message))?;
-        Ok(Translated { object, warnings })
+        Ok(Translated { warnings: run(&mut command, work)?, text: None, object })
     }
 
     /// The compiler's error, in the kernel's terms where it is one that only kernels have.
@@ -176,6 +240,7 @@ impl Compiler {
     fn refuse_undefined(
         &self,
         source: &TranslationUnit,
+        translated: &Translated,
         program: &Object,
         runtime: &[u8],
         work: &Path,
@@ -189,10 +254,10 @@ impl Compiler {
         let Some(first) = missing.first() else { return Ok(()) };
         let path = source.path.display();
         if let Some(function) = missing.iter().find(|name| is_of_floats(name)) {
-            let place = self.place_of_call(source, function, work).unwrap_or_else(|| path.to_string());
+            let place = self.place_of_call(source, translated, function, work).unwrap_or_else(|| path.to_string());
             return Err(Error::new(format!("{place}: {FLOATS}")));
         }
-        let place = self.place_of_call(source, first, work).map(|place| format!(" ({first} at {place})"));
+        let place = self.place_of_call(source, translated, first, work).map(|place| format!(" ({first} at {place})"));
         Err(Error::new(format!(
             "{path} calls {}, which the simulator does not have{}: it has the kernel functions of Reno, CUBIC, DCTCP \
              and BBR and the helpers in include/bpf/bpf_helpers.h",
@@ -202,10 +267,20 @@ impl Compiler {
     }
 
     /// The line of the first call of a function, by the assembler's text of the file.
-    fn place_of_call(&self, source: &TranslationUnit, function: &str, work: &Path) -> Option<String> {
+    fn place_of_call(
+        &self,
+        source: &TranslationUnit,
+        translated: &Translated,
+        function: &str,
+        work: &Path,
+    ) -> Option<String> {
         let text = work.join("program.s");
-        let mut command = self.translation(&toolchain::program_arguments(source));
-        command.args(PROGRAM_FLAGS).args(["-g1", "-S"]).arg(toolchain::as_argument(&source.path)).arg("-o").arg(&text);
+        let (arguments, file) = match &translated.text {
+            Some(file) => (vec![], file.clone().into_os_string()),
+            None => (toolchain::program_arguments(&self.folder, source), toolchain::as_argument(&source.path)),
+        };
+        let mut command = self.translation(&arguments);
+        command.args(PROGRAM_FLAGS).args(["-g1", "-S"]).arg(file).arg("-o").arg(&text);
         run(&mut command, work).ok()?;
         let text = std::fs::read_to_string(text).ok()?;
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -245,7 +320,7 @@ impl Compiler {
         Ok(made?.image)
     }
 
-    fn translation(&self, arguments: &[String]) -> Command {
+    fn translation(&self, arguments: &[OsString]) -> Command {
         let mut command = toolchain::translation(&self.command, FLAGS, &self.folder);
         command.args(toolchain::definitions(&self.defines)).args(arguments);
         command
@@ -275,17 +350,20 @@ fn is_of_floats(name: &str) -> bool {
 /// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it
 /// includes by its name.
 fn asking_for_sizes<'a>(source: &'a TranslationUnit, work: &Path) -> std::io::Result<Option<(PathBuf, &'a Path)>> {
-    let types = source.state_types();
+    let questions = questions(source);
     let name = source.path.file_name().and_then(OsStr::to_str).filter(|name| !name.contains(['"', '\\', '\n']));
-    let (Some(name), false) = (name, types.is_empty()) else { return Ok(None) };
-    let mut text = format!("#include \"{name}\"\n");
-    for (number, kind) in types.iter().enumerate() {
-        text += &format!("__attribute__((used)) static const unsigned long {STATE}{number} = sizeof({kind});\n");
-    }
+    let (Some(name), false) = (name, questions.is_empty()) else { return Ok(None) };
     let file = work.join("program.c");
-    std::fs::write(&file, text)?;
-    let folder = source.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(Some((file, folder)))
+    std::fs::write(&file, format!("#include \"{name}\"\n{questions}"))?;
+    Ok(Some((file, source.folder())))
+}
+
+/// A symbol for each type of private state, with its size.
+fn questions(source: &TranslationUnit) -> String {
+    let symbol = |(number, kind): (usize, String)| {
+        format!("__attribute__((used)) static const unsigned long {STATE}{number} = sizeof({kind});\n")
+    };
+    source.state_types().into_iter().enumerate().map(symbol).collect()
 }
 
 fn refuse_large_state(source: &TranslationUnit, object: &Object, program: &Path) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! What has to be known of a source file before it is compiled.
 
 use crate::error::{Error, unreadable};
+use scenario::model::Compile;
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ const YIELDING: &[&str] = &[
     "tcp_in_slow_start",
     "tcp_is_cwnd_limited",
     "tcp_cc_eq",
+    "tcp_slow_start",
+    "tcp_cong_avoid_ai",
 ];
 
 /// Headers that the contract puts its own in place of, whatever lies beside a file.
@@ -30,6 +33,8 @@ pub(crate) struct TranslationUnit {
     pub(crate) path: PathBuf,
     /// It and its own headers.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
+    /// What its author gives the compiler.
+    pub(crate) options: Compile,
 }
 
 impl TranslationUnit {
@@ -37,14 +42,20 @@ impl TranslationUnit {
     /// so far, gives what else the compiler would read.
     pub(crate) fn read(
         path: &Path,
+        options: &Compile,
         includes: impl FnOnce(&TranslationUnit) -> Vec<PathBuf>,
     ) -> Result<TranslationUnit, Error> {
-        let mut source = TranslationUnit { path: path.to_path_buf(), files: Vec::new() };
+        let mut source = TranslationUnit { path: path.to_path_buf(), files: Vec::new(), options: options.clone() };
         source.add(path)?;
         for file in includes(&source) {
             source.add(&file)?;
         }
         Ok(source)
+    }
+
+    /// The folder of the file.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
     /// Do its files still hold what was read?
@@ -116,6 +127,14 @@ impl TranslationUnit {
     pub(crate) fn own_names(&self) -> Vec<&'static str> {
         let code: Vec<String> = self.code().collect();
         YIELDING.iter().copied().filter(|name| code.iter().any(|code| defines(code, name))).collect()
+    }
+
+    /// Does it declare a structure of this name itself?
+    pub(crate) fn declares(&self, structure: &str) -> bool {
+        self.code().any(|code| {
+            let words = Words::of(&code);
+            words.after(structure).any(|at| words.0[at] == "{" && at >= 2 && words.0[at - 2] == "struct")
+        })
     }
 
     /// The file itself.
@@ -369,8 +388,14 @@ mod tests {
 
     #[test]
     fn the_type_of_private_state_is_found() {
-        let types =
-            |text: &str| TranslationUnit { path: "x.c".into(), files: vec![("x.c".into(), text.into())] }.state_types();
+        let types = |text: &str| {
+            TranslationUnit {
+                path: "x.c".into(),
+                files: vec![("x.c".into(), text.into())],
+                options: Compile::default(),
+            }
+            .state_types()
+        };
         assert_eq!(types("struct mine *ca = inet_csk_ca(sk);"), ["struct mine"]);
         assert_eq!(types("const struct mine *const_ca, *ca;\nint a;\nca = inet_csk_ca(sk);"), [] as [&str; 0]);
         assert_eq!(
@@ -393,7 +418,11 @@ mod tests {
     fn globals_are_found_by_their_type() {
         let text = "const volatile __u32 a = 1; volatile const bool b; static const volatile long c[2];\n\
                     const volatile my_type d=3; const int e = 4; int f(const volatile int *g);";
-        let source = TranslationUnit { path: "x.c".into(), files: vec![("x.c".into(), text.into())] };
+        let source = TranslationUnit {
+            path: "x.c".into(),
+            files: vec![("x.c".into(), text.into())],
+            options: Compile::default(),
+        };
         let mut found = source.plain_parameters();
         found.sort_by(|one, other| one.0.cmp(&other.0));
         let expected = [("a", Holds::Unsigned), ("b", Holds::Flag), ("c", Holds::Signed), ("d", Holds::Unknown)];

@@ -3,6 +3,7 @@
 use crate::build::fingerprint::hex;
 use crate::build::source::TranslationUnit;
 use crate::error::Error;
+use scenario::model::Compile;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -50,7 +51,7 @@ pub(crate) fn include_folder(folder: &Path) -> Result<PathBuf, Error> {
 /// A command that will compile `source` against the contract; a user's file may gate a built-in base.
 pub(crate) fn translation(compiler: &Path, flags: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(compiler);
-    command.args(flags).arg("-I").arg(folder.join("include")).arg("-I").arg(folder.join("congestion"));
+    command.args(flags).arg("-I").arg(folder.join("congestion")).arg("-isystem").arg(folder.join("include"));
     command
 }
 
@@ -59,10 +60,30 @@ pub(crate) fn definitions(defines: &[String]) -> impl Iterator<Item = String> {
     defines.iter().map(|define| format!("-D{define}"))
 }
 
-/// What a program needs beside the flags: the contract, without the functions that it defines itself.
-pub(crate) fn program_arguments(source: &TranslationUnit) -> Vec<String> {
-    let own = source.own_names().into_iter().map(|name| format!("-DUNBLOAT_OWN_{name}"));
-    own.chain(CONTRACT.iter().flat_map(|header| ["-include".to_string(), header.to_string()])).collect()
+/// What a program of a mechanism in `folder` or a user's needs beside the flags: the contract, without the functions
+/// that it defines itself. Compilers look for such headers in their current folder first, which may have others of these
+/// names: hence the path.
+pub(crate) fn program_arguments(folder: &Path, source: &TranslationUnit) -> Vec<OsString> {
+    let include = folder.join("include");
+    let path = |header: &str| std::path::absolute(include.join(header)).unwrap_or_else(|_| include.join(header));
+    let contract = CONTRACT.iter().flat_map(|header| ["-include".into(), path(header).into_os_string()]);
+    let own = source.own_names().into_iter().map(|name| format!("-DUNBLOAT_OWN_{name}").into());
+    own_arguments(source).into_iter().chain(own).chain(contract).collect()
+}
+
+/// What its author gives the compiler.
+pub(crate) fn own_arguments(source: &TranslationUnit) -> Vec<OsString> {
+    let Compile { include, define } = &source.options;
+    let folders = include.iter().flat_map(|folder| ["-I".into(), as_argument(folder)]);
+    folders.chain(define.iter().map(|define| format!("-D{define}").into())).collect()
+}
+
+/// How compilers may write the path of a file below `folder`, up to its name: as it was given to them, or with every
+/// link followed.
+pub(crate) fn spellings(folder: &Path) -> Vec<String> {
+    let given = std::path::absolute(folder).ok();
+    let paths = [Some(folder.to_path_buf()), given, folder.canonicalize().ok()];
+    paths.into_iter().flatten().map(|path| format!("{}/", path.display())).collect()
 }
 
 /// A path as a compiler takes it: what begins with a hyphen is an option there, and with an at sign a list of options.
@@ -98,6 +119,10 @@ pub(crate) fn key(fingerprint: &str, source: &TranslationUnit) -> String {
     };
     part(fingerprint.as_bytes());
     part(source.path.as_os_str().as_bytes());
+    for argument in own_arguments(source) {
+        part(argument.as_bytes());
+    }
+    part(b"");
     for (path, text) in &source.files {
         part(path.as_os_str().as_bytes());
         part(text);

@@ -1,5 +1,6 @@
 //! What compilers said of users' files that they compiled nevertheless.
 
+use crate::build::toolchain::spellings;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -23,6 +24,40 @@ pub(crate) fn add(path: &Path, text: &str) {
             said.push(warnings);
         }
     }
+}
+
+/// What a compiler said, without its words about headers below `folder`, which are ours: a file may define a macro of
+/// theirs itself.
+pub(crate) fn without_ours(said: &str, folder: &Path) -> String {
+    let ours = spellings(folder);
+    let mut kept = String::new();
+    let (mut preface, mut block) = (String::new(), String::new());
+    let mut keep = |block: &mut String| {
+        let is_redefined = block.lines().next().is_some_and(|line| line.contains("redefined"));
+        let is_ours = is_redefined
+            && block
+                .lines()
+                .skip(1)
+                .any(|line| ours.iter().any(|ours| line.starts_with(ours)) && line.contains(": note: "));
+        if !is_ours {
+            kept += block;
+        }
+        block.clear();
+    };
+    for line in said.split_inclusive('\n') {
+        if line.contains(": warning: ") {
+            keep(&mut block);
+        }
+        let is_preface = line.starts_with("In file included from") || line.contains(": In function ");
+        if is_preface || !preface.is_empty() && line.starts_with("                 from") {
+            preface += line;
+        } else {
+            block += &std::mem::take(&mut preface);
+            block += line;
+        }
+    }
+    keep(&mut block);
+    kept
 }
 
 /// The warnings of all files that this process has compiled, or taken from the cache, since it was asked last.

@@ -303,7 +303,7 @@ fn warnings_are_kept() {
         load(CcSource::File(path.clone()), &[]).expect("a control");
         let said = mechanism::warnings::take().into_iter().filter(|warnings| warnings.path == path).collect::<Vec<_>>();
         assert_eq!(said.len(), 1);
-        assert!(said[0].text.starts_with(&path.display().to_string()), "{}", said[0].text);
+        assert!(said[0].text.starts_with(&format!("the compiler warns:\n{}", path.display())), "{}", said[0].text);
         assert!(said[0].text.contains(&format!("{}:6:", path.display())), "{}", said[0].text);
         assert!(said[0].text.contains("parentheses"), "{}", said[0].text);
     }

@@ -50,15 +50,16 @@ fn structures() -> Vec<(&'static str, usize, Vec<Member>)> {
 fn visible() -> Vec<(&'static str, usize, Vec<Member>)> {
     vec![
         members!(Sock, "struct sock": sk_family, sk_state, sk_reuse = "__sk_common.skc_reuse", sk_num, sk_dport,
+            common_room = "__sk_common.unbloat_room",
             sk_pacing_rate, sk_max_pacing_rate, sk_pacing_status, sk_gso_max_size, sk_wmem_queued, sk_sndbuf, sk_rcvbuf,
-            sk_pacing_shift),
+            sk_pacing_shift, room = "unbloat_room"),
         members!(IcskAck, "typeof(((struct inet_connection_sock *)0)->icsk_ack)": pending, quick, pingpong, retry, ato,
             timeout, lrcvtime, last_seg_size, rcv_mss),
-        members!(InetConnectionSock, "struct inet_connection_sock": sk = "icsk_inet.sk", icsk_ca_state,
+        members!(InetConnectionSock, "struct inet_connection_sock": sk = "icsk_inet.sk", inet_room = "icsk_inet.unbloat_room", icsk_ca_state,
             icsk_ca_initialized, icsk_ca_setsockopt, icsk_ca_dst_locked, icsk_retransmits, icsk_pending, icsk_backoff,
-            icsk_rto, icsk_rto_min, icsk_delack_max, icsk_ack, icsk_ca_priv, unbloat_guard),
+            icsk_rto, icsk_rto_min, icsk_delack_max, icsk_ack, icsk_ca_priv, unbloat_guard, room = "unbloat_room"),
         members!(TcpOptionsReceived, "struct tcp_options_received": ts_recent, rcv_tsval, rcv_tsecr, saw_tstamp,
-            tstamp_ok, dsack, wscale_ok, sack_ok, snd_wscale, rcv_wscale, num_sacks, mss_clamp),
+            tstamp_ok, dsack, wscale_ok, sack_ok, snd_wscale, rcv_wscale, num_sacks, mss_clamp, room = "unbloat_room"),
         members!(TcpRack, "struct tcp_rack": mstamp, rtt_us, end_seq, last_delivered, reo_wnd_steps, reo_wnd_persist,
             dsack_seen, advanced),
         members!(MinmaxSample, "struct minmax_sample": t, v),
@@ -83,7 +84,7 @@ fn tcp_sock() -> (&'static str, usize, Vec<Member>) {
         sacked_out, lost_out, retrans_out, max_packets_out, cwnd_usage_seq, delivered, delivered_ce, lost, app_limited,
         rate_delivered, rate_interval_us, reordering, reord_seen, dsack_dups, tlp_high_seq, srtt_us, mdev_us,
         mdev_max_us, rttvar_us, rtt_seq, rcv_rtt_est_us = "rcv_rtt_est.rtt_us", ecn_flags, is_cwnd_limited,
-        rate_app_limited, frto, is_sack_reneg, nonagle, repair, tlp_retrans, tcp_usec_ts, rtt_min, rack, rx_opt, sim)
+        rate_app_limited, frto, is_sack_reneg, nonagle, repair, tlp_retrans, tcp_usec_ts, rtt_min, rack, rx_opt, room = "unbloat_room", sim)
 }
 
 /// A C file with a table of what the compiler says of each member and each structure.

@@ -26,6 +26,7 @@ mod parameters;
 mod reno;
 mod replay;
 mod roots;
+mod strangers;
 mod tcp_lp;
 mod vegas;
 mod veno;

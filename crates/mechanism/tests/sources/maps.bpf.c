@@ -31,10 +31,29 @@ struct {
 	__uint(max_entries, 4096);
 } events SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64);
+} cookies SEC(".maps");
+
+static __u64 latest;
+
+/* A number of the socket, from 1. */
+static __always_inline __u64 cookie_of(struct sock *sk)
+{
+	__u64 *cookie = bpf_sk_storage_get(&cookies, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (cookie && !*cookie)
+		*cookie = ++latest;
+	return cookie ? *cookie : 0;
+}
+
 SEC("struct_ops")
 void BPF_PROG(remember, struct sock *sk)
 {
-	__u64 cookie = bpf_get_socket_cookie(sk);
+	__u64 cookie = cookie_of(sk);
 	struct pair pair = {.cookie = cookie, .what = 7};
 
 	tcp_sk(sk)->snd_ssthresh = -bpf_map_update_elem(&seen, &cookie, &pair, BPF_NOEXIST);
@@ -43,7 +62,7 @@ void BPF_PROG(remember, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(forget, struct sock *sk)
 {
-	__u64 cookie = bpf_get_socket_cookie(sk);
+	__u64 cookie = cookie_of(sk);
 
 	bpf_map_delete_elem(&seen, &cookie);
 }
@@ -68,7 +87,7 @@ void BPF_PROG(count, struct sock *sk, __u32 ack, __u32 acked)
 SEC("struct_ops")
 __u32 BPF_PROG(recall, struct sock *sk)
 {
-	__u64 cookie = bpf_get_socket_cookie(sk);
+	__u64 cookie = cookie_of(sk);
 	struct pair *pair = bpf_map_lookup_elem(&seen, &cookie);
 
 	return pair ? pair->what + pair->cookie : 0;

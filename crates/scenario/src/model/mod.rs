@@ -1,5 +1,6 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
+mod compile;
 mod flow;
 mod flow_arrivals;
 mod host;
@@ -11,6 +12,7 @@ mod wifi;
 
 pub use crate::queue::{KernelQueue, ParameterValue, Queue};
 pub use crate::units::Limit;
+pub use compile::Compile;
 pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue, TcpRmem};
 pub use host::{Host, SendBuffer, SendTuning};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
@@ -36,6 +38,9 @@ pub struct Scenario {
     pub warmup: Nanos,
     /// Seeds every draw of the run.
     pub seed: u64,
+    /// What the compiler of mechanisms of the user's own is given.
+    #[serde(default, skip_serializing_if = "Compile::is_empty")]
+    pub compile: Compile,
     /// What queues, delays and loses packets where they are real.
     pub emulator: Emulator,
     /// The Wi-Fi cells, in the file's order.

@@ -14,7 +14,7 @@ pub use key::{APPS, ARRIVALS, Absence, EMULATORS, JITTERS, Key, KeyType, LOSSES,
 pub(crate) use key::{DROPTAIL, OF_THE_KERNEL, UDP};
 
 use key::Absence::{Default, Means, Required};
-use key::KeyType::{Choice, Integer, Profile, Table, Tables, Text, Time};
+use key::KeyType::{Choice, Integer, Names, Profile, Table, Tables, Text, Time};
 use key::{SOME_TIME, TIMES, keys};
 
 const TOP: &[Key] = keys! {
@@ -26,6 +26,8 @@ const TOP: &[Key] = keys! {
     "emulator" = Choice(EMULATORS), Default("unbloat") =>
         "what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem";
     "profile" = Profile, Default("linux") => "how the TCP ends behave";
+    "compile" = Table, Means("mechanisms of your own need no options") =>
+        "what the compiler of mechanisms of your own is given";
     "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
     "link" = Table, Required => "the links";
     "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
@@ -36,6 +38,13 @@ const TOP: &[Key] = keys! {
     "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
 };
 
+const COMPILE: &[Key] = keys! {
+    "compile":
+    "include" = Names, Means("headers lie beside the file") =>
+        "folders in which headers are looked for, as -I has them";
+    "define" = Names, Means("no macros are set") => "macros, \"NAME\" or \"NAME=VALUE\", as -D has them";
+};
+
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
     sections().flatten()
@@ -44,7 +53,7 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 /// The keys of each section; those of some are in several places.
 fn sections() -> impl Iterator<Item = &'static [Key]> {
     [
-        &[TOP],
+        &[TOP, COMPILE],
         links::SECTIONS,
         lte::SECTIONS,
         mesh::SECTIONS,

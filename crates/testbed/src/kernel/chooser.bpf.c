@@ -16,17 +16,6 @@
 /* Somebody else's program is not likely to reply this. */
 #define CHOSEN 0x75b10a7d
 
-/* The beginning of the kernel's (linux/bpf.h, part of its stable interface). */
-struct bpf_sock_ops {
-	__u32 op;
-	__u32 reply;
-};
-
-enum {
-	BPF_SOCK_OPS_TCP_CONNECT_CB = 3,
-	BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5,
-};
-
 /* The control's name; the loader sets it. */
 const volatile char control[TCP_CA_NAME_MAX] = "";
 

@@ -4,9 +4,10 @@ use super::error::Error;
 use super::messages::{Refusal, fault, listening, refusal};
 use super::private_name::PrivateName;
 use super::rights;
-use super::types::{Types, override_path};
+use super::types::Types;
 use super::version::running_version;
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
+use mechanism::kernel_types::override_path;
 use mechanism::{ControlName, KernelObject, Library};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::model::CongestionControl;
@@ -143,6 +144,12 @@ pub(super) fn opened(name: &str, bytes: &[u8]) -> libbpf_rs::Result<OpenObject> 
 /// The same of a control, whose operations are to be registered.
 fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
     let mut open = opened(object.name.as_str(), &object.bytes)?;
+    for mut program in open.progs_mut() {
+        // A program of another kind: nobody attaches it.
+        if program.prog_type() != libbpf_rs::ProgramType::StructOps {
+            program.set_autoload(false);
+        }
+    }
     for mut map in open.maps_mut() {
         if map.map_type() != libbpf_rs::MapType::StructOps {
             continue;

@@ -13,8 +13,6 @@
 #define IDENTIFICATION_AT 4
 #define CHECKSUM_AT 10
 
-static long (*const bpf_l3_csum_replace)(void *skb, __u32 offset, __u64 from, __u64 to, __u64 size) = (void *)10;
-
 /* Packets that find room in the ring: more than come between two that leave. */
 #define BUFFERS_BYTES (1 << 20)
 /* The reader looks by itself. */

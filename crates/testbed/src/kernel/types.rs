@@ -4,12 +4,9 @@ use super::error::Error;
 use super::messages::listening;
 use libbpf_rs::btf::types::{FuncProto, MemberAttr, Ptr, Struct};
 use libbpf_rs::btf::{Btf, BtfType, ReferencesType};
-use std::ffi::OsString;
+use mechanism::kernel_types::{OVERRIDE, override_path};
 use std::path::Path;
 use std::sync::OnceLock;
-
-/// Names a file with the kernel's types, in place of what the kernel itself offers.
-const OVERRIDE: &str = "UNBLOAT_BTF";
 
 /// A congestion control as its map tells it: the state of its registration, then the operations.
 const REGISTERED: &str = "bpf_struct_ops_tcp_congestion_ops";
@@ -136,9 +133,4 @@ fn byte_offset(attribute: MemberAttr) -> usize {
         MemberAttr::Normal { offset } => offset as usize / 8,
         MemberAttr::BitField { offset, .. } => offset as usize / 8,
     }
-}
-
-/// The file that the environment names.
-pub(crate) fn override_path() -> Option<OsString> {
-    std::env::var_os(OVERRIDE).filter(|path| !path.is_empty())
 }

@@ -1,0 +1,366 @@
+//! Files that were written for a loader and a kernel's own headers, made ready for the simulator: programs of other
+//! kinds in the same file lose their bodies, and types that the file declares itself become the contract's, whose
+//! layout the simulator works with. Lines stay where they are.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::Path;
+
+/// A program of another kind than the callbacks of a control, such as `SEC("cgroup/setsockopt")`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Companion {
+    /// Its section.
+    pub(crate) section: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// The line of its section, from 1.
+    pub(crate) line: usize,
+    /// Its body, braces included.
+    body: Range<usize>,
+}
+
+impl Companion {
+    /// What becomes of it.
+    pub(crate) fn note(&self, is_simulated: bool) -> String {
+        let Companion { section, name, line, .. } = self;
+        match is_simulated {
+            true => format!(
+                "the simulator never calls {name} (line {line}, SEC(\"{section}\")): it runs the callbacks of congestion \
+                 controls only"
+            ),
+            false => format!(
+                "{name} (line {line}, SEC(\"{section}\")) is not attached: unbloat loads the congestion control only"
+            ),
+        }
+    }
+}
+
+/// A piece of C, with its place.
+#[derive(Clone, Copy, Debug)]
+struct Token<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Token<'_> {
+    fn is_name(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+    }
+
+    fn end(&self) -> usize {
+        self.at + self.text.len()
+    }
+}
+
+/// Words, numbers, strings and single marks; comments are none of them. A directive is one token, from its `#` on.
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let (mut at, mut begins_line) = (0, true);
+    while at < bytes.len() {
+        let rest = &text[at..];
+        let length = match bytes[at] {
+            b'#' if begins_line => directive_length(rest),
+            b'/' if rest.starts_with("/*") => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            b'/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            quote @ (b'"' | b'\'') => quoted_length(rest.as_bytes(), quote),
+            byte if is_of_name(byte) => bytes[at..].iter().take_while(|byte| is_of_name(**byte)).count(),
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        let piece = &rest[..length];
+        if !piece.starts_with("/*") && !piece.starts_with("//") && !piece.trim().is_empty() {
+            found.push(Token { text: piece, at });
+        }
+        begins_line = piece == "\n" || begins_line && piece.trim().is_empty();
+        at += length;
+    }
+    found
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Up to the end of the line that no backslash continues.
+fn directive_length(text: &str) -> usize {
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        if !line.trim_end_matches(['\n', '\r']).ends_with('\\') {
+            return end - usize::from(line.ends_with('\n'));
+        }
+    }
+    end
+}
+
+fn quoted_length(text: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while at < text.len() && text[at] != quote && text[at] != b'\n' {
+        at += if text[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(text.len())
+}
+
+/// The place behind the brace that closes the one at `open`, as a place among the tokens.
+fn behind_braces(tokens: &[Token], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (place, token) in tokens.iter().enumerate().skip(open) {
+        match token.text {
+            "{" => depth += 1,
+            "}" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(place + 1);
+        }
+    }
+    None
+}
+
+/// The programs in a file's text that are no callbacks.
+pub(crate) fn companions(text: &str) -> Vec<Companion> {
+    let tokens = tokens(text);
+    let words = |at: usize| -> [&str; 4] { std::array::from_fn(|i| tokens.get(at + i).map_or("", |token| token.text)) };
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        let ["SEC", "(", section, ")"] = words(at) else { continue };
+        let section = section.trim_matches('"');
+        let is_data = section.starts_with('.') || matches!(section, "license" | "version" | "maps");
+        if is_data || section.trim_start_matches('?').starts_with("struct_ops") {
+            continue;
+        }
+        if let Some((name, open, behind)) = function(&tokens, at + 4) {
+            found.push(Companion {
+                section: section.to_string(),
+                name: name.to_string(),
+                line: 1 + text[..tokens[at].at].matches('\n').count(),
+                body: tokens[open].at..tokens[behind - 1].end(),
+            });
+        }
+    }
+    found
+}
+
+/// The function that is defined at `start`, behind attributes: its name, its opening brace, the place behind its end.
+fn function<'a>(tokens: &[Token<'a>], start: usize) -> Option<(&'a str, usize, usize)> {
+    let mut depth = 0_i32;
+    let mut name = None;
+    for (place, token) in tokens.iter().enumerate().skip(start) {
+        match token.text {
+            "(" => {
+                let before = tokens[place - 1];
+                if depth == 0 && before.is_name() && before.text != "__attribute__" && name.is_none() {
+                    // BPF_PROG(name, ...) and its like.
+                    let is_macro = before.text.starts_with("BPF_");
+                    name = Some(if is_macro { tokens.get(place + 1)?.text } else { before.text });
+                }
+                depth += 1;
+            }
+            ")" => depth -= 1,
+            "{" if depth == 0 => return Some((name?, place, behind_braces(tokens, place)?)),
+            ";" | "=" if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The text of the file at `path` with their bodies emptied, for a compiler to read from another file.
+pub(crate) fn without_bodies(path: &Path, text: &str, companions: &[Companion]) -> String {
+    let name = path.display().to_string().replace(['\\', '"', '\n'], "?");
+    let mut left = format!("# 1 \"{name}\"\n");
+    let mut at = 0;
+    for Companion { body, .. } in companions {
+        left += &text[at..body.start];
+        left += "{ for (;;) ;";
+        left.extend(text[body.clone()].matches('\n'));
+        left += "}";
+        at = body.end;
+    }
+    left + &text[at..]
+}
+
+/// The preprocessed text of a file, where types that headers below one of `contract` define are theirs alone: other
+/// definitions lose their bodies, and other flavours of them (`tcp_sock___old`) become the type. Nothing if no other
+/// file defines any.
+pub(crate) fn with_types_of_the_contract(text: &str, contract: &[String]) -> Option<String> {
+    let tokens = tokens(text);
+    let mut known = Known::default();
+    let mut replaced: Vec<(Range<usize>, String)> = Vec::new();
+    let mut is_ours = false;
+    for at in 0..tokens.len() {
+        let token = tokens[at];
+        if let Some(file) = line_marker(token.text) {
+            is_ours = contract.iter().any(|folder| file.starts_with(folder));
+        }
+        if !matches!(token.text, "struct" | "union" | "enum") {
+            continue;
+        }
+        let Some(head) = head(&tokens, at) else { continue };
+        if is_ours {
+            known.add(&tokens, &head);
+            continue;
+        }
+        let kind = head.tag.map_or("", |tag| tag.text).split("___").next().unwrap_or_default();
+        let Some(tag) = head.tag else {
+            if let Some((open, behind)) = head.body.filter(|body| known.has_enumerator(&tokens, *body)) {
+                let lines = lines_within(text, tokens[open].at..tokens[behind - 1].end());
+                let is_alone = tokens.get(behind).is_some_and(|next| next.text == ";");
+                let stands_for = if is_alone { "" } else { "int " };
+                replaced.push((token.at..tokens[behind - 1].end(), format!("{stands_for}{lines}")));
+            }
+            continue;
+        };
+        if !known.tags.contains(kind) {
+            continue;
+        }
+        if kind.len() < tag.text.len() {
+            replaced.push((tag.at..tag.end(), kind.to_string()));
+        }
+        if let Some((open, behind)) = head.body {
+            let body = tokens[open].at..tokens[behind - 1].end();
+            let lines = lines_within(text, body.clone());
+            replaced.push((body, lines));
+        }
+    }
+    (!replaced.is_empty()).then(|| with_replaced(text, &mut replaced))
+}
+
+/// What the contract's headers define.
+#[derive(Default)]
+struct Known<'a> {
+    tags: HashSet<&'a str>,
+    enumerators: HashSet<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn add(&mut self, tokens: &[Token<'a>], head: &Head<'a>) {
+        let Some((open, behind)) = head.body else { return };
+        self.tags.extend(head.tag.map(|tag| tag.text));
+        if head.is_enum {
+            self.enumerators.extend(enumerators(tokens, (open, behind)));
+        }
+    }
+
+    fn has_enumerator(&self, tokens: &[Token<'a>], body: (usize, usize)) -> bool {
+        enumerators(tokens, body).any(|name| self.enumerators.contains(name))
+    }
+}
+
+/// The names that stand where an enumeration's do.
+fn enumerators<'t, 'a>(
+    tokens: &'t [Token<'a>],
+    (open, behind): (usize, usize),
+) -> impl Iterator<Item = &'a str> + use<'t, 'a> {
+    (open + 1..behind)
+        .filter(|at| matches!(tokens[at - 1].text, "{" | ",") && tokens[*at].is_name())
+        .map(|at| tokens[at].text)
+}
+
+/// The beginning of a type's name or definition.
+struct Head<'a> {
+    is_enum: bool,
+    tag: Option<Token<'a>>,
+    /// The opening brace, and the place behind the closing one.
+    body: Option<(usize, usize)>,
+}
+
+/// What follows the word `struct`, `union` or `enum` at `at`: attributes, a tag, a body.
+fn head<'a>(tokens: &[Token<'a>], at: usize) -> Option<Head<'a>> {
+    let mut place = behind_attributes(tokens, at + 1);
+    let tag = tokens.get(place).filter(|token| token.is_name()).copied();
+    place = behind_attributes(tokens, place + usize::from(tag.is_some()));
+    let opens = tokens.get(place).is_some_and(|token| token.text == "{");
+    let body = if opens { Some((place, behind_braces(tokens, place)?)) } else { None };
+    Some(Head { is_enum: tokens[at].text == "enum", tag, body })
+}
+
+fn behind_attributes(tokens: &[Token], mut place: usize) -> usize {
+    while tokens.get(place).is_some_and(|token| token.text == "__attribute__") {
+        let mut depth = 0_i32;
+        place += 1;
+        while let Some(token) = tokens.get(place) {
+            depth += i32::from(token.text == "(") - i32::from(token.text == ")");
+            place += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+    place
+}
+
+/// The file that a compiler's mark such as `# 12 "mine.h" 2` names.
+fn line_marker(directive: &str) -> Option<&str> {
+    let rest = directive.strip_prefix("# ")?;
+    rest.starts_with(|c: char| c.is_ascii_digit()).then(|| rest.split('"').nth(1))?
+}
+
+/// The ends of lines in a part, and the compiler's marks.
+fn lines_within(text: &str, part: Range<usize>) -> String {
+    let lines = text[part].split_inclusive('\n').skip(1);
+    let ends = lines.map(|line| if line.starts_with("# ") { format!("\n{}", line.trim_end()) } else { "\n".into() });
+    let mut kept: String = ends.collect();
+    if kept.lines().last().is_some_and(|line| line.starts_with("# ")) {
+        kept.push('\n');
+    }
+    kept
+}
+
+fn with_replaced(text: &str, replaced: &mut [(Range<usize>, String)]) -> String {
+    replaced.sort_by_key(|(range, _)| range.start);
+    let (mut left, mut at) = (String::with_capacity(text.len()), 0);
+    for (range, new) in replaced.iter() {
+        // A type within one that is gone is gone too.
+        if range.start >= at {
+            left += &text[at..range.start];
+            left += new;
+            at = range.end;
+        }
+    }
+    left + &text[at..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn companions_are_told_from_callbacks_and_data() {
+        let text = r#"
+#define NOT_HERE SEC("kprobe/a") int a(void) { }
+char license[] SEC("license") = "GPL";
+struct { int a; } map SEC(".maps");
+SEC("struct_ops/init") void BPF_PROG(init, struct sock *sk) { if (1) { } }
+/* SEC("xdp") int b(void) { } */
+SEC("cgroup/setsockopt")
+int set(struct bpf_sockopt *ctx)
+{
+	const char *brace = "}";
+	return 1;
+}
+SEC("fentry/tcp_close") int BPF_PROG(closing, struct sock *sk) { return 0; }
+SEC("?struct_ops") __u32 BPF_PROG(ssthresh, struct sock *sk) { return 2; }
+"#;
+        let found = companions(text);
+        let told: Vec<_> = found.iter().map(|each| (each.section.as_str(), each.name.as_str(), each.line)).collect();
+        assert_eq!(told, [("cgroup/setsockopt", "set", 7), ("fentry/tcp_close", "closing", 13)]);
+        let left = without_bodies(Path::new("x.c"), text, &found);
+        assert_eq!(left.matches('\n').count(), 1 + text.matches('\n').count());
+        assert!(!left.contains("brace") && left.contains("if (1)") && left.contains("return 2"));
+    }
+
+    #[test]
+    fn types_of_a_file_become_the_contracts() {
+        let text = "# 1 \"/c/vmlinux.h\" 1\nstruct sock {\n int a;\n};\nenum { ONE, TWO };\n# 1 \"x.c\" 2\nstruct sock \
+                    {\n char b;\n};\nenum {\n TWO = 1 };\nstruct sock___old { int a; } __attribute__((x));\nint f(struct \
+                    sock___old *s);\nstruct own { int a; };\n";
+        let left = with_types_of_the_contract(text, &["/c/".into()]).expect("there are some");
+        assert_eq!(
+            left,
+            "# 1 \"/c/vmlinux.h\" 1\nstruct sock {\n int a;\n};\nenum { ONE, TWO };\n# 1 \"x.c\" 2\nstruct sock \
+             \n\n;\n\n;\nstruct sock  __attribute__((x));\nint f(struct sock *s);\nstruct own { int a; };\n"
+        );
+        assert_eq!(with_types_of_the_contract("# 1 \"x.c\"\nstruct own { int a; };\n", &["/c/".into()]), None);
+    }
+}

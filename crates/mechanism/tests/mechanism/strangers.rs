@@ -1,0 +1,85 @@
+//! Files as others publish them, handed over as they are: each compiles for the simulator and lives there, and compiles
+//! for kernels. `crates/testbed/tests/strangers.rs` loads them.
+
+use crate::harness::{UserFiles, library, live, source};
+use mechanism::{Control, Error, Library};
+use scenario::model::{CcSource, Compile, CongestionControl};
+use std::path::PathBuf;
+
+fn stranger(name: &str) -> PathBuf {
+    source("strangers").join(format!("{name}.bpf.c"))
+}
+
+fn control(path: PathBuf) -> CongestionControl {
+    CongestionControl { source: CcSource::File(path), params: Default::default() }
+}
+
+/// Opens it in the simulator, and compiles it for kernels.
+fn both(library: &Library, path: PathBuf) -> Result<Control, Error> {
+    let control = control(path);
+    let opened = library.load(&control, 1)?;
+    library.object_file(&control)?;
+    Ok(opened)
+}
+
+#[test]
+fn what_others_wrote_runs_in_the_simulator_and_compiles_for_kernels() {
+    for (name, grows) in [
+        ("own_slow_start", true),
+        ("fixed_width", true),
+        ("companion", false),
+        ("own_types", true),
+        ("ring", true),
+        ("bitfield_probed", false),
+        ("ring_output", true),
+        ("coarse_clock", true),
+        ("flavours", true),
+        ("connections", true),
+        ("loops", true),
+        ("tracers_beside", true),
+        ("model_based", false),
+        ("library_macros", true),
+        ("documented_helpers", true),
+        ("own_headers/helpers", true),
+        ("own_headers/types", true),
+    ] {
+        let control = both(&library(), stranger(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let windows = live(&control);
+        assert!(!grows || windows[6] > windows[0], "{name}: {windows:?}");
+    }
+}
+
+#[test]
+fn every_documented_helper_is_among_them() {
+    let page = include_str!("../../../../docs/reference/callbacks.md");
+    let file = std::fs::read_to_string(stranger("documented_helpers")).expect("a file");
+    let rows = page.split("## Helper functions").nth(1).and_then(|rest| rest.split("Functions of the kernel").next());
+    let names = rows.expect("the table").lines().filter_map(|row| row.strip_prefix("| `")?.split(" |").next());
+    let names: Vec<_> = names.flat_map(|cell| cell.split('`').step_by(2)).collect();
+    let names = names.iter().map(|name| name.split('(').next().unwrap_or_default());
+    let missing: Vec<_> = names.filter(|name| !file.contains(*name)).collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+/// A helper that nobody declares is none; one that no control may call has no meaning in the simulator.
+#[test]
+fn helpers_that_nobody_has_are_refused_with_their_line() {
+    let files = UserFiles::new("helpers");
+    let text = std::fs::read_to_string(stranger("coarse_clock")).expect("a file");
+    let with = |helper: &str| files.write(&format!("{helper}.bpf.c"), &text.replace("bpf_ktime_get_coarse_ns", helper));
+    let path = with("bpf_no_such_helper");
+    let error = library().object_file(&control(path.clone())).expect_err("no kernel has it").message;
+    assert!(error.contains(&format!("{}:17:", path.display())) && error.contains("bpf_no_such_helper"), "{error}");
+    let path = with("bpf_get_numa_node_id");
+    let error = library().load(&control(path.clone()), 1).err().expect("the simulator has none").message;
+    assert!(error.contains(&format!("bpf_get_numa_node_id at {}:17", path.display())), "{error}");
+}
+
+#[test]
+fn folders_and_macros_are_the_compilers() {
+    let folder = source("strangers/own_headers/include");
+    let options = Compile { include: vec![folder], define: vec!["UNUSED=1".into()] };
+    let path = stranger("own_headers/options");
+    assert!(both(&library(), path.clone()).is_err());
+    live(&both(&library().with_options(&options), path).unwrap_or_else(|error| panic!("{error}")));
+}
