@@ -59,7 +59,7 @@ fn edges(bin: u32) -> (u64, u64) {
 impl Histogram {
     /// The least sample; none without one.
     pub fn min_ms(&self) -> Option<f64> {
-        (self.min != Nanos::NEVER).then(|| self.min.as_secs_f64() * 1e3)
+        (self.samples() > 0).then(|| self.min().as_millis_f64())
     }
 
     /// Adds one sample.
@@ -188,6 +188,17 @@ mod tests {
             let got = h.quantile_ms(q).unwrap();
             assert!((got - ms).abs() < 0.01 * ms, "quantile {q}: {got} ms, expected {ms}");
         }
+    }
+
+    /// A third of them is nothing, a third 1 us and a third 2 us: what is least counts too if it is nothing.
+    #[test]
+    fn zeros_are_samples() {
+        let mut h = Histogram::default();
+        (0..9).for_each(|n| h.record(Nanos::from_micros(n % 3)));
+        assert_eq!((h.min_ms(), h.mean_ms(), h.max_ms()), (Some(0.0), Some(0.001), Some(0.002)));
+        let mut zeros = Histogram::default();
+        zeros.record(Nanos::ZERO);
+        assert_eq!((zeros.min_ms(), zeros.mean_ms(), zeros.quantile_ms(0.5)), (Some(0.0), Some(0.0), Some(0.0)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct FlowSample {
     /// Packets in the network.
     pub in_flight: u32,
     /// The latest round-trip time, us.
-    pub rtt_us: Option<u32>,
+    pub rtt_us: Option<u64>,
     /// The smoothed round-trip time, ms.
     pub srtt_ms: Option<f64>,
     /// Payload delivered in order since the start of the run.

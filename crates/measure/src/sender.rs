@@ -23,7 +23,7 @@ pub struct SenderMeter {
     /// Round-trip times in the interval.
     pub rtt: Histogram,
     /// The latest round-trip time.
-    pub latest_rtt_us: Option<u32>,
+    pub latest_rtt_us: Option<u64>,
     cwnd: u32,
     cwnd_since: Nanos,
     cwnd_ns: u128,
@@ -108,10 +108,10 @@ impl SenderMeter {
 
     /// A round trip took `us`.
     #[inline]
-    pub fn rtt(&mut self, now: Nanos, us: u32) {
+    pub fn rtt(&mut self, now: Nanos, us: u64) {
         self.latest_rtt_us = Some(us);
         if self.covers(now) {
-            self.rtt.record(Nanos::from_micros(us as u64));
+            self.rtt.record(Nanos::from_micros(us));
         }
     }
 

@@ -32,8 +32,14 @@ impl EchoedRtt {
         }
         self.last_tsecr = tsecr;
         let elapsed = clock.wrapping_sub(tsecr) as i32;
-        (is_full && elapsed >= 0).then(|| (elapsed as u32).saturating_mul(self.tick_us))
+        let is_sample = is_full && (0..i32::MAX / self.tick_us as i32).contains(&elapsed);
+        is_sample.then(|| elapsed as u32 * self.tick_us)
     }
+}
+
+/// A time (us) in eighths: the largest number where 32 bits do not hold it, as they do not from nine minutes on.
+fn in_eighths(us: u64) -> u32 {
+    u32::try_from(us.saturating_mul(8)).unwrap_or(u32::MAX)
 }
 
 /// The estimate (`rcv_rtt_est`).
@@ -56,10 +62,10 @@ impl ReceiverRtt {
     /// A sample from timestamps, of a tick at least, weighs an eighth if it is larger than the estimate, and is the
     /// estimate if it is smaller (`tcp_rcv_rtt_update`).
     pub fn echoed(&mut self, sample_us: u32) {
-        let (eighths, sample) = (self.eighths_us, sample_us << 3);
+        let (eighths, sample) = (self.eighths_us, in_eighths(sample_us.into()));
         if sample_us > 0 {
             let is_least = eighths == 0 || sample < eighths;
-            self.eighths_us = if is_least { sample } else { eighths - (eighths >> 3) + sample_us };
+            self.eighths_us = if is_least { sample } else { (eighths - (eighths >> 3)).saturating_add(sample_us) };
         }
     }
 
@@ -70,7 +76,7 @@ impl ReceiverRtt {
             if next < self.window_end {
                 return;
             }
-            let sample = (((now - from).as_micros() as u32).max(1)) << 3;
+            let sample = in_eighths((now - from).as_micros().max(1));
             self.eighths_us = if self.eighths_us == 0 { sample } else { self.eighths_us.min(sample) };
         }
         self.window_from = Some(now);

@@ -129,6 +129,7 @@ impl Sender {
             return;
         }
         self.sk.rx_opt.ts_recent = self.sk.rx_opt.rcv_tsval;
+        self.echoes_tell = rtt::sample(self.sk.tcp_mstamp - self.sk.first_tx_mstamp).is_some();
         if let Some(rtt_us) = self.handshake_rtt_us(ack.tsecr) {
             rtt::estimate(&mut self.sk, rtt_us);
             rtt::set_timeout(&mut self.sk);
@@ -147,15 +148,19 @@ impl Sender {
     /// Karn: which of two SYNs was answered only a timestamp tells.
     fn handshake_rtt_us(&self, tsecr: u32) -> Option<u32> {
         if self.sk.total_retrans == 0 {
-            return Some((self.sk.tcp_mstamp - self.sk.first_tx_mstamp) as u32);
+            return rtt::sample(self.sk.tcp_mstamp - self.sk.first_tx_mstamp);
         }
-        self.stack.timestamps.then(|| self.rtt_by_timestamp(tsecr))
+        self.stack.timestamps.then(|| self.rtt_by_timestamp(tsecr)).flatten()
     }
 
-    /// `tcp_rtt_tsopt_us`: since the segment left whose timestamp comes back, us.
-    fn rtt_by_timestamp(&self, echo: u32) -> u32 {
-        let ticks = self.timestamp().wrapping_sub(echo);
-        if self.stack.tcp_usec_ts { ticks } else { ticks.max(1) * 1000 }
+    /// `tcp_rtt_tsopt_us`: since the segment left whose timestamp comes back, us. Timestamps of a microsecond come round
+    /// in 71 minutes: they tell nothing where the handshake took too long for a sample.
+    fn rtt_by_timestamp(&self, echo: u32) -> Option<u32> {
+        let ticks = u64::from(self.timestamp().wrapping_sub(echo));
+        if !self.stack.tcp_usec_ts {
+            return rtt::sample(ticks.max(1) * 1000);
+        }
+        rtt::sample(ticks).filter(|_| self.echoes_tell)
     }
 
     fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, flags: u32) {
@@ -466,15 +471,15 @@ impl Sender {
         if let Some(first) = removed.first_us
             && g.flags & flag::RETRANS_DATA_ACKED == 0
         {
-            sample_us = Some((now_us - first) as u32);
-            latest_us = Some((now_us - removed.last_us) as u32);
+            sample_us = rtt::sample(now_us - first);
+            latest_us = rtt::sample(now_us - removed.last_us);
             if removed.count == 1 && self.is_lone_runt(g) {
                 g.flags |= flag::ACK_MAYBE_DELAYED;
             }
         }
-        let sacked_us = g.first_sacked_us.map(|first| (now_us - first) as u32);
+        let sacked_us = g.first_sacked_us.and_then(|first| rtt::sample(now_us - first));
         if g.first_sacked_us.is_some() {
-            latest_us = Some((now_us - g.last_sacked_us) as u32);
+            latest_us = rtt::sample(now_us - g.last_sacked_us);
         }
         let updated = self.update_rtt(env.now, sample_us.or(sacked_us), latest_us, g);
         if removed.count > 0 {
@@ -521,7 +526,7 @@ impl Sender {
         // 4).
         let by_timestamp = || {
             let echoed = self.stack.timestamps && self.sk.rx_opt.rcv_tsecr != 0 && g.flags & flag::DATA_ACKED != 0;
-            echoed.then(|| self.rtt_by_timestamp(self.sk.rx_opt.rcv_tsecr))
+            echoed.then(|| self.rtt_by_timestamp(self.sk.rx_opt.rcv_tsecr)).flatten()
         };
         let Some(sample) = sample_us.or_else(by_timestamp) else {
             return false;
@@ -536,7 +541,7 @@ impl Sender {
         rtt::estimate(&mut self.sk, sample);
         rtt::set_timeout(&mut self.sk);
         self.sk.inet_conn.icsk_backoff = 0;
-        self.meter.rtt(now, latest);
+        self.meter.rtt(now, latest.into());
         true
     }
 

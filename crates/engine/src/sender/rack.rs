@@ -47,7 +47,7 @@ impl Sender {
     #[inline]
     pub(super) fn rack_advance(&mut self, state_bits: u8, end_seq: u32, sent_us: u64) {
         let sk = &mut self.sk;
-        let rtt_us = (sk.tcp_mstamp - sent_us) as u32;
+        let rtt_us = u32::try_from(sk.tcp_mstamp - sent_us).unwrap_or(u32::MAX);
         // Faster than the path: the original, not the retransmission, was acknowledged.
         if rtt_us < sk.min_rtt_us() && state_bits & state::EVER_RETRANS != 0 {
             return;
@@ -72,7 +72,7 @@ impl Sender {
     /// How long until a segment counts as lost, us; not positive: it is.
     fn rack_remaining_us(&self, sent_us: u64, reordering_window_us: u32) -> i64 {
         let sk = &self.sk;
-        (sk.rack.rtt_us + reordering_window_us) as i64 - (sk.tcp_mstamp - sent_us) as i64
+        sk.rack.rtt_us as i64 + reordering_window_us as i64 - (sk.tcp_mstamp - sent_us) as i64
     }
 
     /// Marks what RACK holds for lost; returns how long (us) until it may hold more for lost, if anything is in doubt.

@@ -48,6 +48,12 @@ pub fn on_delivered(sk: &mut TcpSock, rs: &mut RateSample, segment: &Segment, en
     }
 }
 
+/// A time (us) in the kernel's 32 bits: the largest number where they do not hold it, one that is unknown as it is.
+#[inline]
+fn saturated(us: i64) -> u32 {
+    us.min(u32::MAX.into()) as u32
+}
+
 /// Completes the sample of an acknowledgement that delivered and lost so many segments.
 #[inline]
 pub fn complete(sk: &mut TcpSock, ack: &mut AckContext, delivered: u32, lost: u32) {
@@ -70,8 +76,8 @@ pub fn complete(sk: &mut TcpSock, ack: &mut AckContext, delivered: u32, lost: u3
     let sending_us = rs.interval_us;
     let acking_us = (sk.tcp_mstamp - rs.prior_mstamp) as i64;
     rs.interval_us = sending_us.max(acking_us);
-    rs.snd_interval_us = sending_us as u32;
-    rs.rcv_interval_us = acking_us as u32;
+    rs.snd_interval_us = saturated(sending_us);
+    rs.rcv_interval_us = saturated(acking_us);
     // Shorter than the minimum RTT: acknowledgements came compressed, the sample says nothing.
     if rs.interval_us < sk.min_rtt_us() as i64 {
         rs.interval_us = -1;
@@ -80,7 +86,7 @@ pub fn complete(sk: &mut TcpSock, ack: &mut AckContext, delivered: u32, lost: u3
     let faster = rs.delivered as u64 * sk.rate_interval_us as u64 >= sk.rate_delivered as u64 * rs.interval_us as u64;
     if rs.is_app_limited == 0 || faster {
         sk.rate_delivered = rs.delivered as u32;
-        sk.rate_interval_us = rs.interval_us as u32;
+        sk.rate_interval_us = saturated(rs.interval_us);
         sk.rate_app_limited = rs.is_app_limited;
     }
 }

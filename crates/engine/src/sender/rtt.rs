@@ -8,10 +8,26 @@ use mechanism::sock::{HZ, Minmax, MinmaxSample, TcpSock};
 pub const RTO_MAX: u32 = 120 * HZ as u32;
 /// `TCP_TIMEOUT_INIT`.
 pub const TIMEOUT_INIT: u32 = HZ as u32;
+/// From here on an RTT is no sample: the 32 bits in which the kernel and its controls keep microseconds have a sign
+/// (`AckSample::rtt_us`), and a timestamp tells nothing either (`tcp_rtt_tsopt_us`).
+const LONGEST_SAMPLE_US: u64 = i32::MAX as u64;
 /// The minimum RTT is that of the last 300 s (`tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW_JIFFIES: u32 = 300 * HZ as u32;
 
-/// Takes one sample (us) into srtt, mdev and rttvar.
+/// The sample (us) that a round trip of so long is, unless it is too long for one.
+#[inline]
+pub fn sample(us: u64) -> Option<u32> {
+    (us < LONGEST_SAMPLE_US).then_some(us as u32)
+}
+
+/// A sum of times (us) in 32 bits: the largest number where they do not hold it.
+#[inline]
+fn saturated(us: i64) -> u32 {
+    us.clamp(0, u32::MAX.into()) as u32
+}
+
+/// Takes one sample (us) into srtt, mdev and rttvar. From nine minutes on srtt, in eighths, is the largest number, where
+/// the kernel's wraps: timeouts end at two minutes.
 #[inline]
 pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
     let floor = sk.inet_conn.icsk_rto_min * (1_000_000 / HZ as u32);
@@ -29,7 +45,7 @@ pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
         } else {
             m -= (sk.mdev_us >> 2) as i64;
         }
-        sk.mdev_us = (sk.mdev_us as i64 + m) as u32;
+        sk.mdev_us = saturated(sk.mdev_us as i64 + m);
         if sk.mdev_us > sk.mdev_max_us {
             sk.mdev_max_us = sk.mdev_us;
             sk.rttvar_us = sk.rttvar_us.max(sk.mdev_max_us);
@@ -43,12 +59,12 @@ pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
         }
     } else {
         srtt = m << 3;
-        sk.mdev_us = (m << 1) as u32;
+        sk.mdev_us = saturated(m << 1);
         sk.rttvar_us = sk.mdev_us.max(floor);
         sk.mdev_max_us = sk.rttvar_us;
         sk.rtt_seq = sk.snd_nxt;
     }
-    sk.srtt_us = srtt.max(1) as u32;
+    sk.srtt_us = saturated(srtt.max(1));
 }
 
 /// The timeout that follows from the estimate, without back-off.
@@ -150,6 +166,24 @@ mod tests {
         estimate(&mut sk, 500_000);
         assert_eq!(rising, 250_000);
         assert_eq!(sk.mdev_us - before, 250_000 / 8);
+    }
+
+    /// 100 minutes are 6e9 us: no 32 bits hold them, as they do not hold eight times 10 minutes.
+    #[test]
+    fn long_round_trips_do_not_wrap() {
+        assert_eq!(
+            (sample(2_147_483_646), sample(2_147_483_647), sample(6_000_000_000)),
+            (Some(2_147_483_646), None, None)
+        );
+        let mut sk = sock(0);
+        for _ in 0..3 {
+            estimate(&mut sk, 600_000_000);
+            set_timeout(&mut sk);
+            assert_eq!((sk.srtt_us, sk.inet_conn.icsk_rto), (u32::MAX, RTO_MAX));
+        }
+        let mut longest = sock(0);
+        estimate(&mut longest, 2_147_483_646);
+        assert_eq!((longest.srtt_us, longest.mdev_us), (u32::MAX, 4_294_967_292));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 
 use crate::world::{self, Script, losing, run, run_with_series, watch};
 use engine::Options;
-use scenario::model::{CcSource, Clock, CongestionControl, Loss, Scenario, TcpProfile};
-use scenario::units::{Bytes, Drift, Nanos, Offset};
+use scenario::app::{App, DatagramKind, Datagrams};
+use scenario::model::{CcSource, Clock, CongestionControl, FlowGroup, Loss, Scenario, TcpProfile};
+use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
 use std::path::PathBuf;
 
 /// The hosts have been up for so long when a run starts.
@@ -147,5 +148,41 @@ fn a_control_sees_the_drift() {
         let at_the_end = |drift| *told(clock(0, drift), USEC).1.last().unwrap() as i32;
         let gained = at_the_end(ppm) - at_the_end(0);
         assert!((gained - gained_us).abs() < 60, "{gained} us, not {gained_us}");
+    }
+}
+
+/// A path so long, each way, on which a ping runs beside a flow that is written to now and then.
+fn long_path(delay: Nanos, microseconds: bool) -> Scenario {
+    let mut s = world::scenario(50_000);
+    (s.links[0].forward.delay, s.links[0].reverse.delay) = (delay, delay);
+    s.flows = vec![FlowGroup { write_rate: Some(Rate(100)), ..world::flow("reno") }, world::flow("reno")];
+    s.flows[0].stack.tcp_usec_ts = microseconds;
+    let ping = Datagrams { kind: DatagramKind::Ping, every: Nanos::from_secs(600), packet: Bytes(1000) };
+    s.flows[1].app = Some(App::Datagrams(ping));
+    s
+}
+
+/// From 35 minutes on Linux has no sample of an RTT, and 32 bits do not hold the microseconds of 72 minutes: there is
+/// none in the record, rather than a wrong one. What programs measure, of any length, is right.
+#[test]
+fn no_long_round_trip_is_recorded_as_a_short_one() {
+    for (seconds, microseconds) in [(300, false), (300, true), (3600, false), (3600, true), (3000, true)] {
+        let rtt_ms = 2000.0 * seconds as f64;
+        let mut s = long_path(Nanos::from_secs(seconds), microseconds);
+        s.warmup = Nanos::from_secs(4 * seconds);
+        let outcome = run(&s, &Options { series: Some(Nanos::from_secs(100)), ..Options::default() });
+        let [flow, ping] = &outcome.run.flows[..] else { panic!("two flows") };
+        let close = |ms: Option<f64>| ms.is_some_and(|ms| ms >= rtt_ms && ms < rtt_ms + 500.0);
+        assert!(close(ping.rtt.rtt_ms_min) && close(ping.rtt.rtt_ms_max), "{ping:?}");
+        assert!(flow.sent_packets > 0, "{flow:?}");
+        let (least, most) = (flow.rtt.rtt_ms_min, flow.rtt.rtt_ms_max);
+        if seconds > 1000 {
+            assert_eq!((least, most), (None, None), "{seconds} s one way");
+        } else {
+            assert!(close(least) && close(most), "{flow:?}");
+        }
+        // Ten minutes are too long for the smoothed estimate, which counts eighths of microseconds.
+        let series = outcome.series.expect("asked for").flows;
+        assert!(series.srtt_ms.iter().flatten().all(|ms| *ms >= rtt_ms), "{:?}", series.srtt_ms);
     }
 }

@@ -34,7 +34,7 @@ pub struct Sample {
     /// In the order of their records.
     pub links: Vec<LinkSample>,
     /// By flow, us.
-    pub rtt_us: Vec<Option<u32>>,
+    pub rtt_us: Vec<Option<u64>>,
 }
 
 /// A packet that has come to a host.

@@ -102,13 +102,13 @@ impl FlowMonitor {
 
     /// The answer to a datagram that was sent at `sent_at` reaches the sender's host.
     pub fn answer_returns(&mut self, now: Nanos, sent_at: Nanos) {
-        self.sender.rtt(now, u32::try_from(now.since(sent_at).as_micros()).unwrap_or(u32::MAX));
+        self.sender.rtt(now, now.since(sent_at).as_micros());
     }
 
     /// The round-trip times that the flow's program has measured, each with when that was.
     pub fn measured(&mut self, round_trips: &[(Nanos, Nanos)]) {
         for &(at, rtt) in round_trips {
-            self.sender.rtt(at, u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX));
+            self.sender.rtt(at, rtt.as_micros());
         }
     }
 
@@ -145,7 +145,7 @@ impl FlowMonitor {
             latest = self.newest_sacked(low, high).or(latest);
         }
         if let Some(sent_at) = latest {
-            self.sender.rtt(now, (now - sent_at).as_micros() as u32);
+            self.sender.rtt(now, (now - sent_at).as_micros());
         }
         if self.size.is_some_and(|size| self.acked >= size) {
             self.completed_at.get_or_insert(now);
