@@ -10,6 +10,7 @@ use crate::qdisc::{DeviceRing, Skb};
 use crate::queued::{Gone, QueuedPort};
 use measure::LinkSample;
 use scenario::model::Link;
+use scenario::records;
 use scenario::units::Nanos;
 
 /// Queue and transmitter of a host, and the line to the next node.
@@ -91,6 +92,15 @@ impl EgressPort {
     /// The instant `now` for the series, as link number `link`.
     pub fn sample(&self, now: Nanos, link: u32) -> LinkSample {
         LinkSample { ring: self.card.qdisc().in_device(self.card.is_idle(now)), ..self.card.sample(link) }
+    }
+
+    /// Its record. Of the limit goes off what waits in the discipline, not what the card has taken.
+    pub fn record(&self) -> records::Link {
+        let record = self.output().record();
+        let held = self.card.qdisc().held();
+        let queue_percent_mean =
+            held.map_or(record.queue_percent_mean, |held| self.output().stats.percent_of_limit(held));
+        records::Link { queue_percent_mean, ..record }
     }
 
     /// Transmitter and channel, with the port's statistics.

@@ -92,6 +92,7 @@ impl<X: ExternalPort> Port<X> {
     pub fn record(&self) -> Option<records::Link> {
         match self {
             Port::Access(port) => Some(port.record()),
+            Port::Egress(port) => Some(port.record()),
             _ => self.output().map(LinkOutput::record),
         }
     }

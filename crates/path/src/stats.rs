@@ -125,10 +125,16 @@ impl LinkStats {
 
     /// Time average of the queue over its limit, in percent; none for a queue without one.
     pub fn queue_percent_mean(&self) -> Option<f64> {
-        match self.limit? {
-            Limit::Bytes(limit) => Some(100.0 * self.queue_bytes_mean() / limit.0 as f64),
-            Limit::Packets(limit) => Some(100.0 * self.packet_ns as f64 / self.interval_ns() / limit as f64),
-        }
+        self.percent_of_limit((self.byte_ns, self.packet_ns))
+    }
+
+    /// The same of bytes and packets, each times the nanoseconds of the measuring interval in which they were there.
+    pub(crate) fn percent_of_limit(&self, (byte_ns, packet_ns): (u128, u128)) -> Option<f64> {
+        let (held, limit) = match self.limit? {
+            Limit::Bytes(limit) => (byte_ns, limit.0),
+            Limit::Packets(limit) => (packet_ns, limit),
+        };
+        Some(100.0 * held as f64 / self.interval_ns() / limit as f64)
     }
 
     /// The record of link `name`.

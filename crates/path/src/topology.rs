@@ -141,7 +141,7 @@ impl<'a> Topology<'a> {
                         let Scenario { seed, warmup, duration, .. } = *self.scenario;
                         let output = |link: &Link| LinkOutput::new(link, seed, purpose, warmup, duration);
                         let discipline = discipline_of(link, self.scenario, purpose);
-                        let device = DeviceRing::new(discipline, *ring, *byte_queue_limits);
+                        let device = DeviceRing::new(discipline, *ring, *byte_queue_limits).measuring(warmup, duration);
                         let device = if *gso { device.with_batches() } else { device };
                         Port::Egress(Box::new(EgressPort::new(link, device, output)))
                     };

@@ -112,7 +112,8 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("cwnd", "cwnd_packets_mean", "cwnd", "packets", MEAN,
      "Time average of the congestion window over the flow's active time after the warm-up."),
     ("rtt", "rtt_ms_mean", "RTT mean", "ms", MEAN,
-     "Mean of the round-trip times that the sender's TCP samples after the warm-up; empty without a sample."),
+     "Mean of the round-trip times that the sender's TCP samples after the warm-up, in whole microseconds; empty "
+     "without a sample. Like Linux, it has none of round trips of more than 35 minutes."),
     ("rtt_min", "rtt_ms_min", "least", "ms", MIN, "Least of these samples."),
     ("rtt_p50", "rtt_ms_p50", "p50", "ms", MEAN, "Median of these samples."),
     ("rtt_p95", "rtt_ms_p95", "p95", "ms", MEAN, "95th percentile of these samples."),
@@ -201,8 +202,10 @@ _LINKS: Sequence[tuple[str, str, str, str, str]] = (
      "Share of the time after the warm-up in which the link transmits; with a recorded link, of its delivery "
      "opportunities that are used."),
     ("buffer", "queue_percent_mean", "queue", "%",
-     "Time average of the queue over its limit; empty for a queue without a limit."),
-    ("queue_bytes", "queue_bytes_mean", "queue", "B", "Time average of the bytes that wait in the queue."),
+     "Time average of the queue over its limit, both as the discipline counts them: packets in the ring of a host's "
+     "device have left it. Empty for a queue without a limit."),
+    ("queue_bytes", "queue_bytes_mean", "queue", "B",
+     "Time average of the bytes that wait in the queue, those in the ring of a host's device included."),
     ("queue_delay", "queue_delay_ms_mean", "queueing delay", "ms",
      "Mean time from a packet's arrival in the queue to the start of its transmission, over the packets after the "
      "warm-up."),
@@ -314,7 +317,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("flow", "Number of the flow, from 0, group by group."),
         Column("cc", "Congestion control; that of a file is called by the file's name without `.bpf.c`."),
         Column("name", "Name of its group in the scenario; absent where none has one."),
-        Column("base_rtt_ms", "Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells."),
+        Column(
+            "base_rtt_ms",
+            "Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells, of which the least "
+            "may be some milliseconds below.",
+        ),
         Column("mesh", "Mesh that the flow comes from; absent where none does. Likewise `node` and `hops`."),
         Column("node", "Node of the mesh."),
         Column("hops", "How many hops that is from the border router."),

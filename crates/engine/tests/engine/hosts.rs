@@ -2,8 +2,8 @@
 
 use crate::world::{control_with, droptail, flow, phone_of_2013, run, run_with_series, scenario};
 use engine::Options;
-use scenario::model::{FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
-use scenario::queue::{Discipline, Prio};
+use scenario::model::{Access, FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
+use scenario::queue::{Discipline, PfifoFast, Prio};
 use scenario::records::{Flow, Run};
 use scenario::units::{Bytes, Nanos, Rate};
 
@@ -66,6 +66,21 @@ fn what_finds_no_room_in_the_host_is_not_lost() {
     assert!(run.links[0].drops > 0 && run.links[0].utilisation_percent > 99.0, "{:?}", run.links[0]);
     let full_ms = 50.0 + 101.0 * 1500.0 * 8.0 / 9000.0;
     assert!(cubic.rtt.rtt_ms_max.expect("samples") <= full_ms + 2.0, "{:?} for {full_ms}", cubic.rtt);
+}
+
+/// 64 packets in the device's ring have left a queue with room for four in each of its bands: it is never more
+/// than full. Where a buffer has several segments the queue counts it as one packet.
+#[test]
+fn a_ring_is_no_part_of_the_queue() {
+    for (ring, gso) in [(0, false), (64, false), (0, true), (64, true)] {
+        let mut s = phone(Queue::Discipline(Discipline::PfifoFast(PfifoFast { limit: 4 })), 5000, vec![flow("cubic")]);
+        (s.hosts[0].ring, s.hosts[0].gso) = (ring, gso);
+        let link = simulate(&s).links.remove(0);
+        let percent = link.queue_percent_mean.expect("it has a limit");
+        // All packets are of one of three bands.
+        assert!(percent > 3.0 && percent < 33.4, "{percent} % with a ring of {ring}");
+        assert!(link.queue_bytes_mean > 750.0 * (1.0 + f64::from(ring)), "{link:?}");
+    }
 }
 
 /// Small queues: two segments, or what leaves in a millisecond, wait in the host; the window is the path's own.
@@ -245,4 +260,18 @@ fn buffers_of_two_segments_hold_twice_as_much() {
     let (one, eight) = (today(1, true, true), today(8, true, true));
     assert!((4.0..5.0).contains(&one.1) && (3.0..=5.0).contains(&one.0), "{one:?}");
     assert!((32.0..33.0).contains(&eight.1) && (3.0..4.0).contains(&eight.0), "{eight:?}");
+}
+
+/// A sender with small queues of its own, whose packets pass another host's device on their way: its own host is rid of
+/// each of them once.
+#[test]
+fn a_host_is_told_of_its_own_packets_only() {
+    let mut s = phone(fifo(100), 200, vec![flow("cubic")]);
+    s.links.push(s.links[0].clone());
+    s.links[1].forward.name = "first".into();
+    s.links[1].reverse.name = "first.reverse".into();
+    let access = Access { rate: Some(Rate(5_000_000)), small_queues: true, ..Access::default() };
+    s.flows.push(FlowGroup { path: vec![1, 0], reverse_path: vec![0, 1], access, ..flow("cubic") });
+    let run = simulate(&s);
+    assert!(run.flows.iter().all(|flow| flow.goodput_mbps > 1.0), "{:?}", run.flows);
 }

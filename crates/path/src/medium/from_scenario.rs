@@ -69,7 +69,9 @@ fn queue(scenario: &Scenario, port: PortId) -> DeviceRing {
     let host = sends_by(scenario, port);
     let ring = host.map_or(0, |host| host.ring);
     let queue = DeviceRing::new(discipline_of(link_of(scenario, port), scenario, purpose(port)), ring, false);
-    if host.is_some() && rid(scenario, port) == Rid::Taken { queue.telling() } else { queue }
+    let Some(_) = host else { return queue };
+    let queue = queue.measuring(scenario.warmup, scenario.duration);
+    if rid(scenario, port) == Rid::Taken { queue.telling() } else { queue }
 }
 
 /// A cell, with the queue of its access point, or one for each of its stations, and then those of the stations.

@@ -89,9 +89,11 @@ impl Member {
         100.0 * self.air_ns as f64 / (self.to - self.from).0 as f64
     }
 
-    /// Its record.
-    pub fn record(&self) -> records::Link {
-        records::Link { retries: Some(self.retries), ..self.stats.record(&self.name, self.air_percent()) }
+    /// Its record. A host's queue has `held` so much, each times nanoseconds, without what the device has taken.
+    pub(super) fn record(&self, held: Option<(u128, u128)>) -> records::Link {
+        let record = self.stats.record(&self.name, self.air_percent());
+        let queue_percent_mean = held.map_or(record.queue_percent_mean, |held| self.stats.percent_of_limit(held));
+        records::Link { retries: Some(self.retries), queue_percent_mean, ..record }
     }
 
     /// This instant for the series, as link number `link`.

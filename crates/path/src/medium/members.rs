@@ -7,6 +7,7 @@ use crate::output::DropReason;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{DeviceRing, Ecn, Qdisc, Skb};
 use crate::queued::Gone;
+use scenario::records;
 use scenario::units::Nanos;
 use std::collections::VecDeque;
 
@@ -33,6 +34,7 @@ struct Tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Departure {
     at: Nanos,
+    pub(super) port: PortId,
     pub(super) id: PacketId,
     /// The host is to be told.
     pub(super) is_told: bool,
@@ -69,6 +71,12 @@ impl Members {
     /// One of them.
     pub fn get(&self, member: MemberId) -> &Member {
         &self.members[member as usize]
+    }
+
+    /// The record of one of them.
+    pub(super) fn record(&self, member: MemberId) -> records::Link {
+        let of = self.get(member);
+        of.record(self.queues[of.queue].held())
     }
 
     pub(super) fn get_mut(&mut self, member: MemberId) -> &mut Member {
@@ -134,7 +142,8 @@ impl Members {
     fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, reason: Option<DropReason>) {
         if self.get(member).host.is_some() && (is_told || reason.is_some()) {
             let place = self.departures.partition_point(|departure| departure.at <= at);
-            self.departures.insert(place, Departure { at, id, is_told, reason });
+            let port = self.get(member).port;
+            self.departures.insert(place, Departure { at, port, id, is_told, reason });
         } else if let Some(reason) = reason {
             self.gone.push(Gone { id, reason });
         }

@@ -38,8 +38,8 @@ pub struct Medium {
 pub enum Step {
     /// A packet is at the far end of a member with this port.
     Arrived(PortId, Transit),
-    /// The host that has sent it is rid of this packet.
-    Departed(PacketId),
+    /// The host whose device has this port is rid of this packet.
+    Departed(PortId, PacketId),
     /// Nothing that concerns others, but for the packets that are gone.
     Nothing,
 }
@@ -110,10 +110,10 @@ impl Medium {
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.mac, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)
-            && let Some(Departure { id, is_told, reason, .. }) = self.members.take_departure()
+            && let Some(Departure { port, id, is_told, reason, .. }) = self.members.take_departure()
         {
             gone.extend(reason.map(|reason| Gone { id, reason }));
-            return if is_told { Step::Departed(id) } else { Step::Nothing };
+            return if is_told { Step::Departed(port, id) } else { Step::Nothing };
         }
         if self.members.next_arrival() <= next {
             let (port, transit) = self.members.take_arrival();
@@ -148,6 +148,11 @@ impl Medium {
             Mac::Mesh(mesh) => mesh.mean_flow_rate(now, member),
             Mac::Wifi(_) | Mac::Lte(_) => 0,
         }
+    }
+
+    /// A member's record.
+    pub fn record(&self, member: MemberId) -> records::Link {
+        self.members.record(member)
     }
 
     /// A member, with what it counted.

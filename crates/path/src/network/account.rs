@@ -16,7 +16,7 @@ impl<P: Packet, X> Network<P, X> {
         X: ExternalPort,
     {
         let record = |port: &PortId| match self.port(*port) {
-            Port::Member(member) => Some(self.member(*member).record()),
+            Port::Member(member) => Some(self.media[member.medium as usize].record(member.member)),
             port => port.record(),
         };
         self.counting.iter().filter_map(record).collect()

@@ -22,8 +22,8 @@ pub trait Observer<P> {
     fn gone(&mut self, now: Nanos, reason: DropReason, packet: &P);
     /// The first of a packet's two arrivals at the far end of a channel: makes the copy that goes on from there.
     fn duplicated(&mut self, now: Nanos, packet: &P) -> P;
-    /// A packet is out of its sender's host, or was dropped by a queue there: told of what comes to an
-    /// [`EgressPort`](crate::EgressPort).
+    /// A packet is out of its sender's host, or was dropped by a queue there: told where the port at the beginning of
+    /// its route is an [`EgressPort`](crate::EgressPort), or a host's in a cell.
     fn departed(&mut self, _now: Nanos, _packet: &P) {}
     /// A packet is at the far end of a port.
     fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &P) {}

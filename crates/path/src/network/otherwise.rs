@@ -5,7 +5,7 @@ use crate::channel::{PortId, Transit};
 use crate::egress::Step;
 use crate::fifo::Offered;
 use crate::medium::{self, MemberPort};
-use crate::packet::{Packet, PacketId};
+use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, Port};
 use crate::queued::Gone;
 use scenario::units::Nanos;
@@ -27,8 +27,11 @@ impl<P: Packet, X> Network<P, X> {
         let medium = &mut self.media[source as usize - self.others.len()];
         let taken = match medium.step(now, &mut self.packets, &mut gone) {
             medium::Step::Arrived(port, transit) => (port, transit),
-            medium::Step::Departed(id) => {
-                context.departed(now, self.packets.get(id));
+            medium::Step::Departed(port, id) => {
+                let packet = self.packets.get(id);
+                if self.routes.begins_at(packet, port) {
+                    context.departed(now, packet);
+                }
                 (0, Transit::DEPARTURES)
             }
             medium::Step::Nothing => (0, Transit::NOTHING),
@@ -65,9 +68,14 @@ impl<P: Packet, X> Network<P, X> {
         X: External<P, C>,
     {
         let mut gone = std::mem::take(&mut self.gone);
-        let Network { first_two, others, packets, .. } = self;
-        let port = port_of(first_two, others, port);
-        let stepped = match port {
+        let Network { first_two, others, packets, routes, .. } = self;
+        let mut departs = |id: PacketId, packets: &Pool<P>| {
+            let packet = packets.get(id);
+            if routes.begins_at(packet, port) {
+                context.departed(now, packet);
+            }
+        };
+        let stepped = match port_of(first_two, others, port) {
             Port::Queued(queued) => {
                 let taken = queued.step(packets);
                 gone.append(&mut queued.gone);
@@ -77,11 +85,11 @@ impl<P: Packet, X> Network<P, X> {
                 let taken = match egress.step(now, packets) {
                     Step::Arrived(transit) => transit,
                     Step::Left(id) => {
-                        context.departed(now, packets.get(id));
+                        departs(id, packets);
                         Transit::DEPARTURES
                     }
                     Step::Dropped(mut dropped) => {
-                        dropped.iter().for_each(|Gone { id, .. }| context.departed(now, packets.get(*id)));
+                        dropped.iter().for_each(|Gone { id, .. }| departs(*id, packets));
                         gone.append(&mut dropped);
                         Transit::DEPARTURES
                     }

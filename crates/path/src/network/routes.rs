@@ -1,6 +1,7 @@
 //! The ports that packets pass, route by route.
 
 use crate::channel::{PortId, Transit};
+use crate::packet::Packet;
 
 /// A port on a route.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,12 @@ pub struct Routes {
 }
 
 impl Routes {
+    /// Does the route of a packet begin at this port, so that it is its sender's host that the packet leaves by it?
+    pub(super) fn begins_at<P: Packet>(&self, packet: &P, port: PortId) -> bool {
+        let route = 2 * packet.flow() + u32::from(!packet.is_from_sender());
+        self.first.get(route as usize).is_some_and(|first| first.port == port)
+    }
+
     /// Adds a route, whose number is the count of those before it.
     ///
     /// # Panics

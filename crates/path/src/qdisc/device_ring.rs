@@ -2,6 +2,7 @@
 //! discipline decides about them no more.
 
 use super::batches::Batches;
+use super::occupancy::Occupancy;
 use super::packets::Packets;
 use super::{AnyQdisc, Qdisc, Skb};
 use crate::byte_queue_limits::ByteQueueLimits;
@@ -17,6 +18,8 @@ pub struct DeviceRing {
     limits: Option<ByteQueueLimits>,
     /// Bytes of the packet that the device sends.
     under_way: u32,
+    /// What the discipline holds, if somebody measures that.
+    occupancy: Option<Occupancy>,
     /// The packets that the device has taken since [`DeviceRing::take_taken`] was called, by their numbers, if somebody
     /// wants to know.
     taken: Option<Vec<u32>>,
@@ -34,6 +37,7 @@ impl DeviceRing {
             waiting: Packets::default(),
             limits,
             under_way: 0,
+            occupancy: None,
             taken: None,
         }
     }
@@ -53,6 +57,23 @@ impl DeviceRing {
     pub fn with_batches(self) -> DeviceRing {
         let batches = (!matches!(self.qdisc, AnyQdisc::Cake(_))).then(Batches::default);
         DeviceRing { batches, ..self }
+    }
+
+    /// The same, which measures from `from` to `to` how much the discipline holds.
+    pub fn measuring(self, from: Nanos, to: Nanos) -> DeviceRing {
+        DeviceRing { occupancy: Some(Occupancy::new(from, to)), ..self }
+    }
+
+    /// What the discipline held, as it counts, without what the device has taken: bytes and packets, each times the
+    /// nanoseconds of the measuring interval; none if nobody measures.
+    pub fn held(&self) -> Option<(u128, u128)> {
+        self.occupancy.as_ref().map(Occupancy::whole)
+    }
+
+    fn note_held(&mut self, now: Nanos) {
+        if let Some(occupancy) = &mut self.occupancy {
+            occupancy.note(now, self.qdisc.backlog());
+        }
     }
 
     /// Bytes that the device has taken and not sent, and what they are limited to; none of a device without a ring. It
@@ -83,6 +104,19 @@ impl DeviceRing {
             batches.split(whole?);
         }
         batches.next()
+    }
+
+    /// The device has sent what was under way, and sends its next packet.
+    fn next_of_ring(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
+        let sent = std::mem::take(&mut self.under_way);
+        if let Some(limits) = self.limits.as_mut().filter(|_| sent > 0) {
+            limits.completed(now, sent);
+        }
+        self.fill(now, dropped);
+        let skb = self.waiting.pop()?;
+        self.under_way = skb.bytes;
+        self.fill(now, dropped);
+        Some(skb)
     }
 
     /// May the device be given another packet? It gets all segments of a buffer, as far as it has slots: the limit of
@@ -125,23 +159,19 @@ impl Qdisc for DeviceRing {
             }
         }
         self.fill(now, dropped);
+        self.note_held(now);
     }
 
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
-        if self.slots == 0 {
-            let skb = self.next_of_discipline(now, dropped)?;
-            self.note_taken(&skb);
-            return Some(skb);
-        }
-        let sent = std::mem::take(&mut self.under_way);
-        if let Some(limits) = self.limits.as_mut().filter(|_| sent > 0) {
-            limits.completed(now, sent);
-        }
-        self.fill(now, dropped);
-        let skb = self.waiting.pop()?;
-        self.under_way = skb.bytes;
-        self.fill(now, dropped);
-        Some(skb)
+        let skb = if self.slots > 0 {
+            self.next_of_ring(now, dropped)
+        } else {
+            let next = self.next_of_discipline(now, dropped);
+            next.iter().for_each(|skb| self.note_taken(skb));
+            next
+        };
+        self.note_held(now);
+        skb
     }
 
     fn next(&self, now: Nanos) -> Nanos {

@@ -14,6 +14,7 @@ mod fifo;
 mod fq_codel;
 mod fq_pie;
 mod hash;
+mod occupancy;
 mod packets;
 mod pie;
 mod prio;

@@ -103,7 +103,7 @@ impl World {
         self.release(&gone);
         match step {
             Step::Arrived(_, Transit { id, .. }) => Some(Arrival { at, packet: *self.packets.remove(id) }),
-            Step::Departed(_) | Step::Nothing => None,
+            Step::Departed(..) | Step::Nothing => None,
         }
     }
 
@@ -286,7 +286,7 @@ fn errors_cost_retries_and_at_the_lowest_rate_packets() {
         }
         let arrived = world.run(Nanos::NEVER).len();
         assert_eq!(arrived + world.gone.len(), 20_000);
-        let record = world.medium.member(1).record();
+        let record = world.medium.record(1);
         assert_eq!(record.wire_losses, world.gone.len() as u64);
         (world.gone.len() as f64 / 20_000.0, record.retries.unwrap() as f64 / 20_000.0)
     };

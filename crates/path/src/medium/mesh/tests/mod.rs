@@ -6,7 +6,7 @@ mod properties;
 
 use super::*;
 use crate::channel::Transit;
-use crate::medium::{Medium, Member, Step, from_scenario};
+use crate::medium::{Medium, Step, from_scenario};
 use crate::packet::tests::TestPacket;
 use scenario::model::Scenario;
 use scenario::units::{Bytes, Rate};
@@ -128,7 +128,7 @@ impl World {
         let (now, mut gone) = (self.medium.next(), vec![]);
         let (port, Transit { id, next_hop }) = match self.medium.step(now, &mut self.packets, &mut gone) {
             Step::Arrived(port, transit) => (port, transit),
-            Step::Departed(_) | Step::Nothing => (0, Transit::NOTHING),
+            Step::Departed(..) | Step::Nothing => (0, Transit::NOTHING),
         };
         self.hopped += u32::from(id != PacketId::NONE);
         if next_hop == Transit::ONWARD {
@@ -248,7 +248,7 @@ fn a_full_queue_drops_what_comes() {
 #[test]
 fn members_have_the_names_of_nodes() {
     let world = World::new(&scenario(&star(2), "", 1));
-    let names: Vec<_> = (0..4).map(|member| Member::record(world.medium.member(member)).link).collect();
+    let names: Vec<_> = (0..4).map(|member| world.medium.record(member).link).collect();
     assert_eq!(names, ["m.n1", "m.n1.reverse", "m.n2", "m.n2.reverse"]);
     assert_eq!(Rate(250_000).time_to_send(Bytes(FRAME.into())) + Nanos::from_micros(192), radio::air_time(FRAME));
 }

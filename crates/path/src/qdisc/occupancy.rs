@@ -1,0 +1,55 @@
+//! How full a discipline is over time.
+
+use scenario::units::Nanos;
+
+/// The integral, over a measuring interval, of what a discipline holds as it counts that itself.
+#[derive(Debug)]
+pub(super) struct Occupancy {
+    to: Nanos,
+    since: Nanos,
+    /// Bytes and packets since then.
+    held: (u64, u64),
+    byte_ns: u128,
+    packet_ns: u128,
+}
+
+impl Occupancy {
+    /// Of an empty one, measured from `from` to `to`.
+    pub fn new(from: Nanos, to: Nanos) -> Occupancy {
+        Occupancy { to, since: from, held: (0, 0), byte_ns: 0, packet_ns: 0 }
+    }
+
+    /// From `now` on it holds so many bytes and packets.
+    pub fn note(&mut self, now: Nanos, held: (u64, u64)) {
+        (self.byte_ns, self.packet_ns) = self.until(now);
+        self.since = self.since.max(now);
+        self.held = held;
+    }
+
+    fn until(&self, now: Nanos) -> (u128, u128) {
+        let passed = u128::from(now.min(self.to).since(self.since).0);
+        (self.byte_ns + passed * u128::from(self.held.0), self.packet_ns + passed * u128::from(self.held.1))
+    }
+
+    /// Bytes and packets, each times the nanoseconds of the interval in which they were held.
+    pub fn whole(&self) -> (u128, u128) {
+        self.until(self.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From 10 to 30 ms: one packet until 12, two until 20, none until 25, three until the end.
+    #[test]
+    fn only_the_interval_counts() {
+        let ms = Nanos::from_millis;
+        let mut occupancy = Occupancy::new(ms(10), ms(30));
+        for (at, packets) in [(5, 1), (12, 2), (20, 0), (25, 3), (40, 9)] {
+            occupancy.note(ms(at), (100 * packets, packets));
+        }
+        let packet_ns = (2 + 2 * 8 + 3 * 5) * 1_000_000;
+        assert_eq!(occupancy.whole(), (100 * packet_ns, packet_ns));
+    }
+}
