@@ -12,12 +12,22 @@ pub struct SlowWriter {
     next: Nanos,
     /// Segments that it will still write.
     left: u32,
+    /// So much payload the last of them lacks.
+    lacks: u32,
 }
 
 impl SlowWriter {
-    /// One that writes so many segments at a rate of payload, the first at `start`.
-    pub fn new(rate: Rate, mss: u32, segments: u32, start: Nanos) -> SlowWriter {
-        SlowWriter { interval: rate.time_to_send(Bytes(mss.into())), next: start, left: segments }
+    /// One that writes so much in segments of `mss` bytes, or without end, at a rate of payload: the first at `start`.
+    pub fn new(rate: Rate, mss: u32, size: Option<Bytes>, start: Nanos) -> SlowWriter {
+        let segments = size.map_or(u64::MAX, |size| size.0.div_ceil(mss.into()));
+        let left = u32::try_from(segments).unwrap_or(u32::MAX);
+        let lacks = size.map_or(0, |size| (segments * u64::from(mss) - size.0) as u32);
+        SlowWriter { interval: rate.time_to_send(Bytes(mss.into())), next: start, left, lacks }
+    }
+
+    /// What the segment that was written last lacks in payload.
+    pub fn lacks(&self) -> u32 {
+        if self.left == 0 { self.lacks } else { 0 }
     }
 
     /// When it writes next.
@@ -27,6 +37,7 @@ impl SlowWriter {
 
     /// It writes nothing more.
     pub fn end(&mut self) {
+        self.lacks = self.lacks();
         self.left = 0;
     }
 
@@ -53,15 +64,17 @@ mod tests {
     #[test]
     fn it_keeps_its_rate_and_loses_what_has_no_room() {
         let at = Nanos::from_millis;
-        let mut writer = SlowWriter::new(Rate(1024), 64, 10, at(0));
+        let mut writer = SlowWriter::new(Rate(1024), 64, Some(Bytes(600)), at(0));
         assert_eq!((writer.write(at(0), 0), writer.next()), (1, Some(at(500))));
         assert_eq!(writer.write(at(499), 0), 0);
         assert_eq!((writer.write(at(2500), 0), writer.next()), (4, Some(at(3000))));
         assert_eq!(writer.write(at(3000), 4), 0);
         assert_eq!(writer.write(at(3500), 7), 0);
         assert_eq!(writer.write(at(60_000), 1), 3);
-        assert_eq!((writer.write(at(60_500), 2), writer.next()), (1, Some(at(61_000))));
-        writer.end();
-        assert_eq!((writer.write(at(90_000), 0), writer.next()), (0, None));
+        let mut stopped = writer;
+        assert_eq!((writer.write(at(60_500), 2), writer.next(), writer.lacks()), (1, Some(at(61_000)), 0));
+        assert_eq!((writer.write(at(61_000), 2), writer.next(), writer.lacks()), (1, None, 40));
+        stopped.end();
+        assert_eq!((stopped.write(at(90_000), 0), stopped.next(), stopped.lacks()), (0, None, 0));
     }
 }

@@ -48,7 +48,10 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
                 self.lost[data.flow as usize] += data.counts as u64;
             }
             Packet::Ack(ack) => self.tap.ack(now, event, ack),
-            Packet::Datagram(datagram) => self.lost[datagram.flow as usize] += datagram.counts as u64,
+            Packet::Datagram(datagram) => {
+                self.tap.datagram(now, event, datagram);
+                self.lost[datagram.flow as usize] += datagram.counts as u64;
+            }
         }
     }
 
@@ -61,7 +64,10 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
                 self.tap.data(now, PacketEvent::Duplicated, data);
             }
             Packet::Ack(ack) => self.tap.ack(now, PacketEvent::Duplicated, ack),
-            Packet::Datagram(datagram) => datagram.counts = false,
+            Packet::Datagram(datagram) => {
+                datagram.counts = false;
+                self.tap.datagram(now, PacketEvent::Duplicated, datagram);
+            }
         }
         copy
     }

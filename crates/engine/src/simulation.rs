@@ -396,11 +396,13 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let band = |classifier: &Rc<Classifier>| classifier.band(now, &mut ClassifyFlow::default(), &packet);
         let class = classifier.and_then(band).map_or(0, class_of);
         let datagram = Datagram { flow, sent_at, bytes, tos: group.tos, class, is_reply, counts };
+        self.monitor.tap.datagram(now, PacketEvent::Sent, &datagram);
         self.network.send(now, datagram.route(), Packet::Datagram(datagram), &mut self.monitor);
     }
 
     #[cold]
     fn datagram_arrives(&mut self, now: Nanos, datagram: &Datagram) {
+        self.monitor.tap.datagram(now, PacketEvent::Arrived, datagram);
         let Datagram { flow, sent_at, bytes, is_reply, .. } = *datagram;
         if is_reply {
             return self.datagram_comes_back(now, flow, sent_at);
@@ -419,7 +421,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
     /// The answer to a ping says when that was sent, what comes from the other end of a call when it was sent itself.
     fn datagram_comes_back(&mut self, now: Nanos, flow: u32, sent_at: Nanos) {
         let meter = &mut self.senders[flow as usize].meter;
-        let mut count = |rtt: Nanos| meter.rtt(now, u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX));
+        let mut count = |rtt: Nanos| meter.rtt(now, rtt.as_micros());
         match &self.scenario.flows[self.group_of[flow as usize] as usize].app {
             Some(App::Datagrams(Datagrams { kind: DatagramKind::Voice, .. })) => {
                 self.programs.datagram_came_back(now, flow, sent_at).into_iter().for_each(count);
@@ -516,7 +518,8 @@ fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
         ssthresh: (sk.snd_ssthresh < mechanism::sock::INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
         in_flight: sk.packets_in_flight(),
         rtt_us: sender.meter.latest_rtt_us,
-        srtt_ms: (sk.srtt_us > 0).then_some(sk.srtt_us as f64 / 8000.0),
+        // The largest number stands for all that are larger.
+        srtt_ms: (sk.srtt_us > 0 && sk.srtt_us < u32::MAX).then_some(sk.srtt_us as f64 / 8000.0),
         total_delivered: receiver.meter.total_delivered,
         total_retransmitted: sender.meter.total_retransmitted,
         send_buffer: sender.send_buffer_memory(),

@@ -1,6 +1,6 @@
 //! Watching packets go by, at no cost when nobody does.
 
-use crate::packet::{Ack, Data, Packet};
+use crate::packet::{Ack, Data, Datagram, Packet};
 use path::PortId;
 use scenario::units::Nanos;
 
@@ -25,6 +25,13 @@ pub trait Tap {
     fn data(&mut self, now: Nanos, event: PacketEvent, data: &Data);
     /// Something happens to an acknowledgement.
     fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack);
+    /// Something happens to a datagram.
+    #[inline(always)]
+    fn datagram(&mut self, _now: Nanos, _event: PacketEvent, _datagram: &Datagram) {}
+    /// The queue of a sender's own host has no room for this packet, which stays with its sender; the queue counts it as
+    /// dropped. What TCP hands over as one buffer is one packet here.
+    #[inline(always)]
+    fn refused(&mut self, _now: Nanos, _data: &Data) {}
     /// Whether [`Tap::passed`] is called.
     const WATCHES_LINKS: bool = false;
     /// A packet is at the far end of a port of the network.
@@ -64,6 +71,14 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
         self.0.ack(now, event, ack);
         self.1.ack(now, event, ack);
     }
+    fn datagram(&mut self, now: Nanos, event: PacketEvent, datagram: &Datagram) {
+        self.0.datagram(now, event, datagram);
+        self.1.datagram(now, event, datagram);
+    }
+    fn refused(&mut self, now: Nanos, data: &Data) {
+        self.0.refused(now, data);
+        self.1.refused(now, data);
+    }
     #[inline]
     fn loses(&mut self, now: Nanos, data: &Data) -> bool {
         // Both are asked, whatever the first answers.
@@ -89,6 +104,16 @@ impl<T: Tap> Tap for Option<T> {
     fn ack(&mut self, now: Nanos, event: PacketEvent, ack: &Ack) {
         if let Some(tap) = self {
             tap.ack(now, event, ack);
+        }
+    }
+    fn datagram(&mut self, now: Nanos, event: PacketEvent, datagram: &Datagram) {
+        if let Some(tap) = self {
+            tap.datagram(now, event, datagram);
+        }
+    }
+    fn refused(&mut self, now: Nanos, data: &Data) {
+        if let Some(tap) = self {
+            tap.refused(now, data);
         }
     }
     #[inline]
@@ -133,5 +158,12 @@ impl Tap for Fingerprint {
         for block in ack.blocks() {
             self.add((block.start as u64) << 32 | block.end as u64);
         }
+    }
+
+    fn datagram(&mut self, now: Nanos, event: PacketEvent, datagram: &Datagram) {
+        self.add(now.0);
+        self.add(1 << 62 | (event as u64) << 56 | (datagram.is_reply as u64) << 48 | datagram.bytes as u64);
+        self.add((datagram.flow as u64) << 32);
+        self.add(datagram.sent_at.0);
     }
 }

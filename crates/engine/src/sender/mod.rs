@@ -153,6 +153,8 @@ pub struct Sender {
     halving: window::RateHalving,
     /// A partial acknowledgement came in this recovery.
     partially_acked: bool,
+    /// The handshake was short enough for timestamps of a microsecond to tell RTTs.
+    echoes_tell: bool,
     /// Without RACK: below this segment, at least three SACKed segments stand above (RFC 6675 IsLost).
     lost_below: u32,
     /// SACKed segments from `lost_below` on.
@@ -191,7 +193,7 @@ impl Sender {
                 (segments, ((size.0 - 1) % mss as u64 + 1) as u32)
             }
         };
-        let slow_writer = group.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, arrival.at));
+        let slow_writer = group.write_rate.map(|rate| SlowWriter::new(rate, mss, arrival.size, arrival.at));
         let (segments, last_payload) = if slow_writer.is_some() { (0, mss) } else { (segments, last_payload) };
         let isn = InitialSequence::draw(seed, flow);
         let mut sender = Sender {
@@ -222,6 +224,7 @@ impl Sender {
             free_retransmission: false,
             halving: window::RateHalving::default(),
             partially_acked: false,
+            echoes_tell: false,
             lost_below: 0,
             sacked_above: 0,
             high_rxt: 0,

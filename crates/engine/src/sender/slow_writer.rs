@@ -8,11 +8,11 @@ impl Sender {
     pub(super) fn write_slowly<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         let Some(writer) = &mut self.slow_writer else { return false };
         let unsent = self.segments - self.board.nxt;
-        let written = writer.write(env.now, unsent);
+        let (written, lacks) = (writer.write(env.now, unsent), writer.lacks());
         self.application_at = self.next_act();
         if written > 0 {
             self.note_pause(unsent);
-            self.segments += written;
+            (self.segments, self.last_payload) = (self.segments + written, self.mss - lacks);
             self.writing.goes_on();
             self.let_application_write(env, self.board.nxt);
         }

@@ -96,8 +96,11 @@ impl Sender {
         let bytes = u16::try_from(segments.map(|segment| self.segment_bytes(segment)).sum::<u32>()).unwrap_or(u16::MAX);
         let (flow, tos, class) = (self.flow, self.tos, self.class);
         let data = Data { flow, segment, tsval: 0, tsecr: 0, bytes, flags: 0, counts: false, tos, class };
-        if !is_dropped && !env.network.refuses(env.now, data.route(), &Packet::Data(data)) {
-            return true;
+        if !is_dropped {
+            if !env.network.refuses(env.now, data.route(), &Packet::Data(data)) {
+                return true;
+            }
+            env.monitor.tap.refused(env.now, &data);
         }
         self.enter_cwr(env.control);
         if self.sk.packets_out == 0 {

@@ -69,9 +69,8 @@ impl Planned {
 
     /// What writes to it at a rate of its own, if the scenario says so.
     pub fn slow_writer(&self) -> Option<SlowWriter> {
-        let segments = self.arrival.size.map_or(u64::MAX, |size| size.0.div_ceil(self.segment));
-        let [mss, segments] = [self.segment, segments].map(|value| u32::try_from(value).unwrap_or(u32::MAX));
-        self.settings.write_rate.map(|rate| SlowWriter::new(rate, mss, segments, self.arrival.at))
+        let mss = u32::try_from(self.segment).unwrap_or(u32::MAX);
+        self.settings.write_rate.map(|rate| SlowWriter::new(rate, mss, self.arrival.size, self.arrival.at))
     }
 
     /// The port that the sender of datagrams takes, and that they go to.

@@ -125,7 +125,8 @@ impl Apps<'_> {
         let (Some(writer), Some(sender)) = (&mut flow.slow_writer, &flow.sender) else { return Ok(()) };
         let segment = self.plan.flows[number].segment;
         let unsent = flow.left + TcpInfo::of(sender)?.notsent_bytes as u64;
-        flow.left += u64::from(writer.write(now, unsent.div_ceil(segment) as u32)) * segment;
+        let written = u64::from(writer.write(now, unsent.div_ceil(segment) as u32)) * segment;
+        flow.left += written.saturating_sub(writer.lacks().into());
         self.plan_slow_writer(number);
         self.fill_send_buffer(number)
     }
