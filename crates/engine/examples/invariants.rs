@@ -5,6 +5,8 @@
 #[path = "../tests/engine/auditor.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod auditor;
+#[path = "../tests/engine/inhabited.rs"]
+mod inhabited;
 #[path = "../tests/engine/invariants.rs"]
 mod invariants;
 #[path = "../tests/engine/networks.rs"]

@@ -4,7 +4,7 @@
 //! the sender knows of that.
 
 use crate::under_way::UnderWay;
-use engine::packet::{Ack, Data, flag};
+use engine::packet::{Ack, Data, Datagram, flag};
 use engine::tap::{PacketEvent, Tap};
 use scenario::lte::{DECODING, PREPARATION, SUBFRAME};
 use scenario::mesh;
@@ -12,6 +12,9 @@ use scenario::model::{FlowGroup, Link, Scenario, Service};
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
 use std::collections::VecDeque;
+
+/// The smallest packet: a datagram without payload.
+const SMALLEST: u64 = 28;
 
 /// Headers of a data segment, without and with timestamps.
 fn header(group: &FlowGroup) -> u64 {
@@ -39,6 +42,8 @@ pub struct Flow {
     least_return: Nanos,
     data_under_way: UnderWay<Data>,
     acks_under_way: UnderWay<Ack>,
+    /// An application's datagrams, there and back.
+    datagrams_under_way: [UnderWay<Datagram>; 2],
     /// What the receiver has: all below `prefix`, and the members of `arrived` above.
     prefix: u32,
     arrived: Vec<bool>,
@@ -64,7 +69,8 @@ pub struct Auditor {
     last_event: Nanos,
     /// Which of the next data packets are lost as they leave.
     losses: VecDeque<bool>,
-    /// Packets of every kind that a queue dropped, and that a wire lost.
+    /// Packets of every kind that a queue dropped, and that a wire lost. What the queue of a sender's own host had no
+    /// room for is among those dropped, though it stays with its sender.
     pub dropped: u64,
     pub lost_on_the_wire: u64,
     /// Second copies of packets of every kind.
@@ -74,8 +80,9 @@ pub struct Auditor {
 impl Auditor {
     pub fn new(scenario: &Scenario) -> Auditor {
         let groups = scenario.flows.iter().zip(scenario.flow_arrivals());
-        let flow = |(group, arrivals): (_, Vec<FlowArrival>)| {
-            arrivals.into_iter().map(|o| Flow::new(scenario, group, &o)).collect::<Vec<_>>()
+        let flow = |(group, arrivals): (&FlowGroup, Vec<FlowArrival>)| {
+            let flows = arrivals.iter().zip(0..);
+            flows.map(|(arrival, number)| Flow::new(scenario, &group.of_flow(number), arrival)).collect::<Vec<_>>()
         };
         Auditor {
             flows: groups.flat_map(flow).collect(),
@@ -119,7 +126,7 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
 
 /// Time that it needs over links in a row.
 fn least_time<'a>(links: impl Iterator<Item = &'a Link>) -> Nanos {
-    links.fold(Nanos::ZERO, |time, link| time + transmission(&link.service, 40) + link.least_delay())
+    links.fold(Nanos::ZERO, |time, link| time + transmission(&link.service, SMALLEST) + link.least_delay())
 }
 
 /// Do these links deliver what they are given in its order?
@@ -142,13 +149,20 @@ fn same_ack(a: &Ack, b: &Ack) -> bool {
     header(a) == header(b) && a.blocks() == b.blocks()
 }
 
+fn same_datagram(a: &Datagram, b: &Datagram) -> bool {
+    (a.sent_at, a.bytes) == (b.sent_at, b.bytes)
+}
+
 impl Flow {
+    /// The group is as it is for this one flow.
     fn new(scenario: &Scenario, group: &FlowGroup, arrival: &FlowArrival) -> Flow {
-        let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(40)));
+        let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(SMALLEST)));
         let forward = || group.path.iter().map(|link| &scenario.links[*link].forward);
         let reverse = || group.reverse_path.iter().map(|link| &scenario.links[*link].reverse);
-        let forward = (least_time(forward()), keep_order(forward()));
-        let reverse = (least_time(reverse()), keep_order(reverse()));
+        // In a mesh a packet may find another way than the one before.
+        let keeps_order = group.origin.is_none();
+        let forward = (least_time(forward()), keeps_order && keep_order(forward()));
+        let reverse = (least_time(reverse()), keeps_order && keep_order(reverse()));
         let ((there, ordered), (back, acks_ordered)) =
             if group.reverse { (reverse, forward) } else { (forward, reverse) };
         Flow {
@@ -162,6 +176,7 @@ impl Flow {
             least_return: back + group.access.delay,
             data_under_way: UnderWay::new(ordered, same_data),
             acks_under_way: UnderWay::new(acks_ordered, same_ack),
+            datagrams_under_way: [false; 2].map(|ordered| UnderWay::new(ordered, same_datagram)),
             prefix: 0,
             arrived: vec![],
             acknowledged: 0,
@@ -223,6 +238,31 @@ impl Flow {
         } else {
             assert_eq!(data.segment, self.next_new, "new segments leave in order");
             self.next_new += 1;
+        }
+    }
+
+    fn datagram(&mut self, now: Nanos, event: PacketEvent, datagram: &Datagram) {
+        let under_way = &mut self.datagrams_under_way[usize::from(datagram.is_reply)];
+        match event {
+            PacketEvent::Sent => {
+                under_way.send(now, *datagram);
+                let counts = now >= self.from && !datagram.is_reply;
+                assert_eq!(datagram.counts, counts, "its program counts what it sends after the warm-up");
+                self.sent += u64::from(counts);
+            }
+            PacketEvent::Dropped | PacketEvent::Lost => {
+                under_way.lose(datagram);
+                self.lost += u64::from(datagram.counts);
+            }
+            PacketEvent::Arrived => {
+                let left = under_way.arrive(datagram);
+                let least = if datagram.is_reply { self.least_return } else { self.least_transit };
+                assert!(now >= left + least, "faster than the path: {left:?} to {now:?}");
+            }
+            PacketEvent::Duplicated => {
+                assert!(!datagram.counts, "its program does not count a copy");
+                under_way.double(datagram);
+            }
         }
     }
 
@@ -316,6 +356,16 @@ impl Tap for Auditor {
             PacketEvent::Arrived => flow.ack_arrived(now, ack),
             PacketEvent::Duplicated => flow.acks_under_way.double(ack),
         }
+    }
+
+    fn datagram(&mut self, now: Nanos, event: PacketEvent, datagram: &Datagram) {
+        self.count(event);
+        self.at(now, datagram.flow).datagram(now, event, datagram);
+    }
+
+    fn refused(&mut self, now: Nanos, data: &Data) {
+        self.at(now, data.flow);
+        self.dropped += 1;
     }
 
     fn loses(&mut self, _: Nanos, _: &Data) -> bool {

@@ -2,7 +2,7 @@
 //! and the tool `tools/invariants` make use.
 
 use crate::auditor::{Auditor, Flow};
-use crate::networks;
+use crate::inhabited;
 use crate::world::library;
 use engine::tap::Fingerprint;
 use engine::{Options, Outcome};
@@ -11,7 +11,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use scenario::impairments::Rates;
 use scenario::lte::Harq;
-use scenario::model::{FlowGroup, Limit, Queue, Scenario, Service};
+use scenario::model::{CcSource, FlowGroup, Limit, Queue, Scenario, Service};
 use scenario::records::{ProgressUpdate, Run};
 use scenario::units::{Bytes, Nanos};
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ const MOST_REPORTS: u32 = 500;
 
 thread_local! {
     /// Made once: it looks for the controls that there are.
-    static NETWORKS: BoxedStrategy<Scenario> = networks::network().boxed();
+    static NETWORKS: BoxedStrategy<Scenario> = inhabited::inhabited().boxed();
 }
 
 /// Random scenario number so and so, the same on every machine, and what proptest makes it smaller with.
@@ -53,9 +53,10 @@ pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     }
 }
 
-/// The group of each flow.
-pub fn groups(scenario: &Scenario) -> impl Iterator<Item = &FlowGroup> {
-    scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize))
+/// The group of each flow, as it is for that.
+pub fn groups(scenario: &Scenario) -> impl Iterator<Item = FlowGroup> {
+    let with_arrivals = scenario.flows.iter().zip(scenario.flow_arrivals());
+    with_arrivals.flat_map(|(group, flows)| (0..flows.len() as u32).map(|number| group.of_flow(number)))
 }
 
 /// Runs a scenario under the auditor's eyes, and panics at what must not be.
@@ -64,7 +65,8 @@ pub fn check(scenario: &Scenario) {
     records_agree_with_events(scenario, &first, &auditor);
     queues_stay_within_their_limits(scenario, &first);
     links_carry_no_more_than_they_can(scenario, &first, &auditor.flows);
-    windows_are_never_empty(&first);
+    windows_are_never_empty(scenario, &first);
+    round_trips_are_in_their_order(&first);
     let (second, again) = unwatched(scenario);
     assert_eq!(events, again, "the same seed, other events");
     assert!(first.run == second, "the same seed, other records: {:?} {second:?}", first.run);
@@ -109,7 +111,11 @@ fn records_agree_with_events(scenario: &Scenario, outcome: &Outcome, auditor: &A
 fn queues_stay_within_their_limits(scenario: &Scenario, outcome: &Outcome) {
     let with_rate = groups(scenario).filter(|group| group.access.rate.is_some());
     let of_senders = with_rate.map(|group| group.access.queue.as_ref().and_then(Queue::limit));
-    let limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).chain(of_senders).collect();
+    let mut limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).chain(of_senders).collect();
+    for host in scenario.hosts.iter().filter(|host| host.ring > 0 || host.gso) {
+        // Its device holds more, and a buffer of several segments is one packet for its queue: the mean share tells.
+        limits[2 * host.uplink] = None;
+    }
     let links = &outcome.series.as_ref().expect("asked for").links;
     for (row, number) in links.link.iter().enumerate() {
         let (packets, bytes) = (links.queue_packets[row], links.queue_bytes[row]);
@@ -140,9 +146,25 @@ fn links_carry_no_more_than_they_can(scenario: &Scenario, outcome: &Outcome, flo
     }
 }
 
-fn windows_are_never_empty(outcome: &Outcome) {
+fn round_trips_are_in_their_order(outcome: &Outcome) {
+    for flow in &outcome.run.flows {
+        let rtt = &flow.rtt;
+        let shares = [rtt.rtt_ms_min, rtt.rtt_ms_p50, rtt.rtt_ms_p95, rtt.rtt_ms_p99, rtt.rtt_ms_max];
+        assert!(
+            shares.is_sorted() && rtt.rtt_ms_min <= rtt.rtt_ms_mean && rtt.rtt_ms_mean <= rtt.rtt_ms_max,
+            "{rtt:?}"
+        );
+    }
+}
+
+fn windows_are_never_empty(scenario: &Scenario, outcome: &Outcome) {
+    let has_window: Vec<_> = groups(scenario).map(|group| group.cc.source != CcSource::None).collect();
     let flows = &outcome.series.as_ref().expect("asked for").flows;
     for (row, cwnd) in flows.cwnd_packets.iter().enumerate().filter(|(row, _)| flows.rtt_ms[*row].is_some()) {
-        assert!(*cwnd >= 1, "flow {} has a window of nothing", flows.flow[row]);
+        assert!(
+            *cwnd >= 1 || !has_window[flows.flow[row] as usize],
+            "flow {} has a window of nothing",
+            flows.flow[row]
+        );
     }
 }

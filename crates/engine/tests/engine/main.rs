@@ -12,6 +12,7 @@ mod fingerprints;
 mod hosts;
 mod hosts_in_cells;
 mod impairments;
+mod inhabited;
 mod invariants;
 mod kernel_examples;
 mod mesh;

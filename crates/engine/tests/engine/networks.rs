@@ -32,7 +32,7 @@ fn micros(low: f64, high: f64) -> impl Strategy<Value = Nanos> {
 }
 
 /// From a single packet to more than any scenario sends.
-fn packets() -> impl Strategy<Value = u32> {
+pub fn packets() -> impl Strategy<Value = u32> {
     random::log_uniform(1.0, 10_000.0).prop_map(|n| n as u32)
 }
 
@@ -187,7 +187,7 @@ fn window_controller() -> impl Strategy<Value = CongestionControl> {
 }
 
 /// A queue limit that a packet fits, as the reader of scenario files demands, and a threshold that can be reached.
-fn acceptable(queue: Queue, largest: u64) -> Queue {
+pub fn acceptable(queue: Queue, largest: u64) -> Queue {
     match queue {
         Queue::Discipline(Discipline::Red(red)) if red.limit.0 < largest => {
             Queue::Discipline(Discipline::Red(Red { limit: Bytes(largest), ..red }))

@@ -21,29 +21,40 @@ fn millis(range: std::ops::Range<f64>) -> impl Strategy<Value = Nanos> {
     range.prop_map(|ms| Nanos((ms * 1e6) as u64))
 }
 
+/// The profiles that come along; Linux is what most people take.
+const SHIPPED: [TcpProfile; 6] = [
+    TcpProfile::LINUX,
+    TcpProfile::LINUX,
+    TcpProfile::NS2_LINUX,
+    TcpProfile::SACK,
+    TcpProfile::NEWRENO,
+    TcpProfile::LLN,
+];
+
 prop_compose! {
-    /// Any stack that Linux or a paper could have: RACK and TLP need SACK.
+    /// Any stack that Linux or a paper could have, often one that comes along: RACK and TLP need SACK.
     pub fn stack()(
-        switches in any::<[bool; 16]>(),
+        switches in any::<[bool; 18]>(),
+        shipped in prop::option::of(prop::sample::select(&SHIPPED[..])),
         initial_window in 1u32..20,
         rto_min in prop_oneof![Just(200u64), 1u64..1000],
     ) -> TcpProfile {
         let [
             sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, sack_compression,
-            limited_transmit, cwnd_validation, ecn, pacing, linux,
+            limited_transmit, cwnd_validation, ecn, pacing, rate_halving, tcp_usec_ts, gate,
         ] = switches;
-        if linux {
-            return TcpProfile { delayed_ack, ecn, pacing, ..TcpProfile::LINUX };
+        if let Some(shipped) = shipped {
+            return TcpProfile { delayed_ack, ecn, pacing, ..shipped };
         }
         TcpProfile {
             sack,
             timestamps,
-            tcp_usec_ts: false,
+            tcp_usec_ts: tcp_usec_ts && timestamps,
             window_scaling,
             rack: rack && sack,
             tlp: tlp && sack,
             prr,
-            rate_halving: rack && !prr && quick_ack,
+            rate_halving,
             frto,
             undo,
             delayed_ack,
@@ -53,7 +64,7 @@ prop_compose! {
             cwnd_validation,
             ecn,
             pacing,
-            gate: false,
+            gate,
             initial_window,
             rto_min: Nanos::from_millis(rto_min),
         }

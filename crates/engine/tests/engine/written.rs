@@ -1,12 +1,14 @@
 //! A scenario as the file that says it: for people who want to repeat what a random one showed.
 
+use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use scenario::impairments::{Distribution, Impairments, Outage};
 use scenario::model::{
-    CcSource, CongestionControl, DuplexLink, FlowGroup, Link, Loss, ParamValue, Queue, Scenario, Service,
+    CcSource, CongestionControl, DuplexLink, FlowGroup, Host, Link, Loss, ParamValue, Queue, Scenario, Service,
 };
 use scenario::schema::{self, KeyType};
-use scenario::units::{Nanos, Rate};
+use scenario::units::{Bytes, Nanos, Rate};
 use scenario::wifi::Slot;
+use scenario::workload::{Arrivals, Sizes};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io;
@@ -53,20 +55,100 @@ pub fn text(scenario: &Scenario) -> String {
             writeln!(text, "{name} = {value}").unwrap();
         }
     }
+    for one in &scenario.hosts {
+        writeln!(text, "\n[host.{}]\n{}", one.name, host(one)).unwrap();
+    }
     for group in &scenario.flows {
         write!(text, "\n[[flows]]\n{}", flow_group(scenario, group)).unwrap();
     }
     text
 }
 
+fn host(host: &Host) -> String {
+    let mut lines: Vec<_> =
+        leaves("host.NAME", &in_json(host)).into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    lines.extend(host.classifier.iter().map(|classifier| format!("classifier = {}", control(classifier))));
+    lines.push(format!("tcp_wmem = {}", table(leaves("tcp_wmem", &in_json(&host.send_buffer)))));
+    lines.join("\n")
+}
+
+fn app(app: &App) -> String {
+    let time = |name: &str, time: Nanos| format!("{name} = \"{}ns\"", time.0);
+    let size = |name: &str, size: Bytes| format!("{name} = \"{}b\"", size.0);
+    let keys = match app {
+        App::Datagrams(Datagrams { kind, every, packet }) => match kind {
+            DatagramKind::Ping => vec!["kind = \"ping\"".into(), time("every", *every), size("packet", *packet)],
+            DatagramKind::Voice => vec!["kind = \"voice\"".into(), time("every", *every), size("packet", *packet)],
+            DatagramKind::Udp => {
+                let rate = packet.0 * 8 * 1_000_000_000 / every.0;
+                vec!["kind = \"udp\"".into(), format!("rate = \"{rate}bit\""), size("packet", *packet)]
+            }
+        },
+        App::Requests(Requests { kind, connections, request, response }) => {
+            let messages = [size("request", *request), size("response", *response)];
+            let kind = match kind {
+                RequestKind::Periodic { every, when_full } => {
+                    let when_full = match when_full {
+                        WhenFull::Wait => "wait",
+                        WhenFull::Skip => "skip",
+                        WhenFull::Delay => "delay",
+                    };
+                    let when_full = format!("when_full = \"{when_full}\"");
+                    vec!["kind = \"messenger\"".into(), time("every", *every), when_full]
+                }
+                RequestKind::Chunks { pause } => {
+                    let keys = ["kind = \"upload\"".into(), time("pause", *pause), size("chunk", *request)];
+                    return format!("{{ {}, {} }}", keys.join(", "), messages[1]);
+                }
+                RequestKind::Web { objects, pause } => {
+                    let connections = format!("connections = {connections}, objects = {objects}");
+                    vec!["kind = \"web\"".into(), connections, time("pause", *pause)]
+                }
+                RequestKind::Video { lowest, highest, piece, startup, most } => {
+                    let rates = format!("lowest = \"{}bit\", highest = \"{}bit\"", lowest.0, highest.0);
+                    let times = [time("piece", *piece), time("startup", *startup), time("most", *most)];
+                    let keys = ["kind = \"video\"".into(), rates, times.join(", ")];
+                    return format!("{{ {}, {} }}", keys.join(", "), messages[0]);
+                }
+            };
+            [kind, messages.to_vec()].concat()
+        }
+    };
+    format!("{{ {} }}", keys.join(", "))
+}
+
+/// What a group's sizes are drawn from.
+fn sizes(sizes: &Sizes) -> String {
+    match sizes {
+        Sizes::Pareto { mean, shape, most } => {
+            let most = most.map_or(String::new(), |most| format!(", most = \"{}b\"", most.0));
+            format!("{{ kind = \"pareto\", mean = \"{}b\", shape = {shape:?}{most} }}", mean.0)
+        }
+        Sizes::Lognormal { mean, sigma } => {
+            format!("{{ kind = \"lognormal\", mean = \"{}b\", sigma = {sigma:?} }}", mean.0)
+        }
+        Sizes::Exponential { mean } => format!("{{ kind = \"exponential\", mean = \"{}b\" }}", mean.0),
+    }
+}
+
 fn trace_file(link: &Link) -> String {
     format!("{}.trace", link.name)
 }
 
+/// Direction of a link that shares the queue of its cell's access point: that which leads to the station.
+fn shares_queue(scenario: &Scenario, link: &Link, is_reverse: bool) -> bool {
+    let number = scenario.links.iter().position(|each| std::ptr::eq(each.direction(is_reverse), link));
+    let leads_from_station = number.is_some_and(|number| scenario.leads_from_station(number));
+    match &link.service {
+        Service::Wifi(station) => scenario.wifi[station.cell].queue.is_some() && is_reverse == leads_from_station,
+        _ => false,
+    }
+}
+
 fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
-    let (mut lines, shares_queue) = match &link.service {
+    let mut lines = match &link.service {
         // They stand with the forward direction, and hold for both.
-        Service::Wifi(_) | Service::Lte(_) if is_reverse => (vec![], false),
+        Service::Wifi(_) | Service::Lte(_) if is_reverse => vec![],
         Service::Wifi(station) => {
             let cell = &scenario.wifi[station.cell];
             let keys = [
@@ -74,13 +156,13 @@ fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
                 format!("phy_rate = \"{}bit\"", station.phy_rate.0),
                 format!("frame_errors = {}", percentage(station.frame_errors)),
             ];
-            (keys.to_vec(), cell.queue.is_some())
+            keys.to_vec()
         }
         Service::Lte(user) => {
             let cell = &scenario.lte[user.cell].name;
-            (vec![format!("lte = {cell:?}"), format!("cqi = {}", user.cqi.0)], false)
+            vec![format!("lte = {cell:?}"), format!("cqi = {}", user.cqi.0)]
         }
-        service => (transmitter(link, service), false),
+        service => transmitter(link, service),
     };
     let loss = match link.loss {
         Loss::Uniform(share) => percentage(share),
@@ -90,7 +172,7 @@ fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
         }
     };
     lines.push(format!("loss = {loss}"));
-    if !shares_queue {
+    if !shares_queue(scenario, link, is_reverse) {
         lines.push(format!("queue = {}", queue(&link.queue)));
     }
     lines.extend(impairments(&link.impairments));
@@ -152,7 +234,11 @@ fn queue(queue: &Queue) -> String {
 }
 
 fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
-    let mut lines = vec![format!("cc = {}", control(&group.cc))];
+    let mut lines = vec![];
+    if group.cc.source != CcSource::None {
+        lines.push(format!("cc = {}", control(&group.cc)));
+    }
+    lines.extend(group.host.map(|host| format!("host = {:?}", scenario.hosts[host].name)));
     assert!(group.cc.params.is_empty(), "no random scenario has parameters of a control");
     if let Some(receiver) = &group.receiver {
         let params = receiver.params.iter().map(|(name, value)| (name.clone(), parameter(value)));
@@ -167,7 +253,14 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     lines.push(format!("reverse_path = {}", names(&group.reverse_path)));
     let waits = group.access.queue.iter().map(|waits| ("queue".to_string(), queue(waits)));
     let access = leaves("access", &in_json(&group.access)).into_iter().chain(waits);
-    lines.push(format!("access = {}", table(access.collect())));
+    match &group.app {
+        Some(of_group) => lines.push(format!("app = {}", app(of_group))),
+        None => lines.push(format!("access = {}", table(access.collect()))),
+    }
+    if let Some(Arrivals::Poisson { rate }) = &group.arrivals {
+        lines.push(format!("arrivals = {{ rate = \"{:.6}/s\" }}", rate.per_second()));
+    }
+    lines.extend(group.sizes.iter().map(|of_group| format!("size = {}", sizes(of_group))));
     lines.push(format!("clock = {}", table(leaves("clock", &in_json(&group.clock)))));
     if let Some(tcp_rmem) = &group.tcp_rmem {
         lines.push(format!("tcp_rmem = {}", table(leaves("tcp_rmem", &in_json(tcp_rmem)))));
@@ -179,7 +272,9 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
         Nanos::ZERO => format!("start = \"{}ns\"", from.0),
         spread => format!("start = \"{}ns..{}ns\"", from.0, (from + spread).0),
     });
-    lines.extend(leaves("flows", &in_json(group)).into_iter().map(|(name, value)| format!("{name} = {value}")));
+    let is_said = |(name, _): &(String, String)| group.arrivals.is_none() || (name != "count" && name != "stagger");
+    let leaves = leaves("flows", &in_json(group)).into_iter().filter(is_said);
+    lines.extend(leaves.map(|(name, value)| format!("{name} = {value}")));
     lines.join("\n") + "\n"
 }
 
@@ -196,7 +291,7 @@ fn control(cc: &CongestionControl) -> String {
         CcSource::Builtin(name) => format!("{name:?}"),
         CcSource::File(path) => format!("{path:?}"),
         CcSource::Kernel(name) => format!("\"kernel:{name}\""),
-        CcSource::None => panic!("no random network has datagrams"),
+        CcSource::None => unreachable!("datagrams have none"),
     }
 }
 

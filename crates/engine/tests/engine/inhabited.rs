@@ -1,0 +1,201 @@
+//! Random networks with more on them: those of `networks`, with hosts, applications, flows that come at random and
+//! writers with a rate of their own; and meshes.
+
+use crate::networks::{acceptable, network, packets};
+use crate::random::log_uniform;
+use crate::world::control;
+use proptest::prelude::*;
+use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
+use scenario::model::{Access, CcSource, FlowGroup, Host, Limit, Queue, Scenario, SendBuffer, SendTuning, Service};
+use scenario::queue::{Discipline, Prio};
+use scenario::units::{Bytes, Frequency, Nanos, Rate};
+use scenario::workload::{Arrivals, Sizes};
+
+/// Rates of datagrams of whole bytes whose intervals are whole nanoseconds.
+const DATAGRAM_RATES: [u64; 6] = [10_000, 100_000, 500_000, 1_000_000, 2_000_000, 10_000_000];
+/// The largest acknowledgement, and what every queue has to take.
+const LARGEST_ACK: u64 = 80;
+
+/// What makes a group of flows send.
+#[derive(Clone, Debug)]
+enum Source {
+    /// A transfer, as the group has it.
+    Transfer,
+    Writer(Rate),
+    Arrivals(Arrivals, Sizes),
+    App(App),
+}
+
+/// Any scenario that the tools search: a network, whose flows may be an application's, and may be on a host.
+pub fn inhabited() -> impl Strategy<Value = Scenario> {
+    let with_sources = network().boxed().prop_flat_map(|scenario| {
+        let sources = prop::collection::vec(source(), scenario.flows.len());
+        (Just(scenario), sources, prop::option::weighted(0.5, host()))
+    });
+    with_sources.prop_map(|(mut scenario, sources, host)| {
+        for (group, source) in scenario.flows.iter_mut().zip(sources) {
+            source.moves(group);
+        }
+        if let Some((host, sorts)) = host {
+            live_on(&mut scenario, host, sorts);
+        }
+        make_room(&mut scenario);
+        scenario
+    })
+}
+
+fn nanos(low: f64, high: f64) -> impl Strategy<Value = Nanos> {
+    log_uniform(low * 1e6, high * 1e6).prop_map(|ns| Nanos(ns as u64))
+}
+
+fn bytes(low: f64, high: f64) -> impl Strategy<Value = Bytes> {
+    log_uniform(low, high).prop_map(|bytes| Bytes(bytes as u64))
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    let writer = log_uniform(1e3, 2e7).prop_map(|rate| Source::Writer(Rate(rate as u64)));
+    prop_oneof![
+        4 => Just(Source::Transfer),
+        1 => writer,
+        1 => arrivals(),
+        1 => datagrams().prop_map(|datagrams| Source::App(App::Datagrams(datagrams))),
+        2 => requests().prop_map(|requests| Source::App(App::Requests(requests))),
+    ]
+}
+
+fn arrivals() -> impl Strategy<Value = Source> {
+    let sizes = prop_oneof![
+        (bytes(100.0, 3e4), 1.05f64..4.0).prop_map(|(mean, shape)| Sizes::Pareto {
+            mean,
+            shape,
+            most: Some(Bytes(20 * mean.0))
+        }),
+        (bytes(100.0, 3e4), 0.1f64..2.0).prop_map(|(mean, sigma)| Sizes::Lognormal { mean, sigma }),
+        bytes(100.0, 3e4).prop_map(|mean| Sizes::Exponential { mean }),
+    ];
+    (log_uniform(0.3, 10.0), sizes)
+        .prop_map(|(rate, sizes)| Source::Arrivals(Arrivals::Poisson { rate: Frequency((rate * 1e6) as u64) }, sizes))
+}
+
+fn datagrams() -> impl Strategy<Value = Datagrams> {
+    let kind = |kind| (nanos(2.0, 2000.0), 28u64..1501).prop_map(move |(every, packet)| (kind, every, Bytes(packet)));
+    let udp = (prop::sample::select(&DATAGRAM_RATES[..]), 28u64..1501)
+        .prop_map(|(rate, packet)| (DatagramKind::Udp, Rate(rate).time_to_send(Bytes(packet)), Bytes(packet)));
+    prop_oneof![kind(DatagramKind::Ping), kind(DatagramKind::Voice), udp].prop_map(|(kind, every, packet)| Datagrams {
+        kind,
+        every,
+        packet,
+    })
+}
+
+fn requests() -> impl Strategy<Value = Requests> {
+    let whens_full = [WhenFull::Wait, WhenFull::Skip, WhenFull::Delay];
+    let periodic = (nanos(2.0, 2000.0), prop::sample::select(whens_full.to_vec()))
+        .prop_map(|(every, when_full)| (RequestKind::Periodic { every, when_full }, 1));
+    let chunks = nanos(0.001, 500.0).prop_map(|pause| (RequestKind::Chunks { pause }, 1));
+    let web = (0u32..20, nanos(0.001, 1000.0), 1u32..5)
+        .prop_map(|(objects, pause, connections)| (RequestKind::Web { objects, pause }, connections));
+    let video = (log_uniform(1e5, 1e6), 1.0f64..20.0, nanos(50.0, 2000.0), 1u64..4).prop_map(
+        |(lowest, more, piece, pieces)| {
+            let (lowest, highest) = (Rate(lowest as u64), Rate((lowest * more) as u64));
+            let (startup, most) = (Nanos(piece.0 * pieces), Nanos(piece.0 * (pieces + 2)));
+            (RequestKind::Video { lowest, highest, piece, startup, most }, 1)
+        },
+    );
+    (prop_oneof![periodic, chunks, web, video], bytes(1.0, 1e5), bytes(1.0, 3e5)).prop_map(
+        |((kind, connections), request, response)| {
+            let response = if let RequestKind::Video { .. } = kind { Bytes(1) } else { response };
+            Requests { kind, connections, request, response }
+        },
+    )
+}
+
+impl Source {
+    /// The group's flows send what this says.
+    fn moves(self, group: &mut FlowGroup) {
+        match self {
+            Source::Transfer => {}
+            Source::Writer(rate) => group.write_rate = Some(rate),
+            Source::Arrivals(arrivals, sizes) => {
+                (group.arrivals, group.size, group.sizes) = (Some(arrivals), None, Some(sizes));
+                (group.count, group.stagger, group.start_spread) = (1, Nanos::ZERO, Nanos::ZERO);
+            }
+            Source::App(app) => {
+                if app.is_datagrams() {
+                    group.cc.source = CcSource::None;
+                }
+                (group.app, group.size, group.access) = (Some(app), None, Access::default());
+                (group.receiver, group.tcp_rmem, group.read_rate) = (None, None, None);
+            }
+        }
+    }
+}
+
+/// A host, and the bands of its queue and its classifier, if it sorts.
+fn host() -> impl Strategy<Value = (Host, Option<(Discipline, &'static str)>)> {
+    let band = packets().prop_map(|limit| Discipline::Prio(Prio { bands: 3, limit }));
+    let classifiers = ["single", "pfifo_fast", "sorpc", "sorpc_fair"];
+    let sorts = prop::option::weighted(0.4, (band, prop::sample::select(classifiers.to_vec())));
+    let ring = prop_oneof![Just(0u32), log_uniform(1.0, 300.0).prop_map(|slots| slots as u32)];
+    let tuning = prop_oneof![Just(SendTuning::Linux), Just(SendTuning::TwiceCwnd)];
+    let lowat = prop::option::of(bytes(1.0, 1e5));
+    let buffer = (bytes(4096.0, 1e5), 1.0f64..100.0, tuning, lowat).prop_map(|(default, more, tuning, lowat)| {
+        SendBuffer { default, max: Bytes((default.0 as f64 * more) as u64), tuning, notsent_lowat: lowat }
+    });
+    let switches = any::<[bool; 3]>();
+    (switches, ring, prop::option::of(0u8..20), buffer, sorts).prop_map(
+        |([small_queues, gso, limits], ring, pacing_shift, send_buffer, sorts)| {
+            let host = Host {
+                name: "h0".into(),
+                uplink: 0,
+                classifier: None,
+                small_queues,
+                gso,
+                pacing_shift,
+                ring,
+                byte_queue_limits: limits && ring > 0,
+                send_buffer,
+            };
+            (host, sorts)
+        },
+    )
+}
+
+/// The groups whose paths begin with the link that the first one's does are on this host.
+fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'static str)>) {
+    let uplink = scenario.flows[0].path[0];
+    for group in scenario.flows.iter_mut().filter(|group| group.path[0] == uplink) {
+        (group.host, group.access, group.write_rate) = (Some(0), Access::default(), None);
+    }
+    let link = &mut scenario.links[uplink];
+    let impairments = &mut link.forward.impairments;
+    (impairments.jitter, impairments.reorder, impairments.duplicate) = (None, None, 0.0);
+    let in_cell = matches!(link.forward.service, Service::Wifi(_) | Service::Lte(_));
+    if let (Service::Lte(_), Service::Lte(_)) = (&link.forward.service, &link.reverse.service) {
+        std::mem::swap(&mut link.forward.service, &mut link.reverse.service);
+    }
+    if let Some(shared) = scenario.wifi.iter().find_map(|cell| cell.queue.clone()).filter(|_| in_cell) {
+        link.reverse.queue = shared;
+    }
+    let byte_queue_limits = host.byte_queue_limits && !in_cell;
+    let mut host = Host { uplink, byte_queue_limits, ..host };
+    if let Some((bands, classifier)) = sorts {
+        link.forward.queue = Queue::Discipline(bands);
+        host.classifier = Some(control(classifier));
+    }
+    scenario.hosts = vec![host];
+}
+
+/// An application's data goes both ways: every queue takes a packet.
+fn make_room(scenario: &mut Scenario) {
+    let packets = scenario.flows.iter().map(|group| group.packet.max(group.largest_packet()).0);
+    let largest = packets.max().unwrap_or(0).max(LARGEST_ACK);
+    let roomy = |queue: &mut Queue| {
+        if let Queue::Droptail { limit: Some(Limit::Bytes(limit)), .. } = queue {
+            limit.0 = limit.0.max(largest);
+        }
+        *queue = acceptable(queue.clone(), largest);
+    };
+    scenario.links.iter_mut().flat_map(|link| [&mut link.forward.queue, &mut link.reverse.queue]).for_each(roomy);
+    scenario.wifi.iter_mut().flat_map(|cell| &mut cell.queue).for_each(roomy);
+}
