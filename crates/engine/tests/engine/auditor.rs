@@ -159,8 +159,9 @@ impl Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(SMALLEST)));
         let forward = || group.path.iter().map(|link| &scenario.links[*link].forward);
         let reverse = || group.reverse_path.iter().map(|link| &scenario.links[*link].reverse);
-        // In a mesh a packet may find another way than the one before.
-        let keeps_order = group.origin.is_none();
+        // In a mesh a packet may find another way than the one before, and a classifier may put it into another band.
+        let is_sorted = group.host.is_some_and(|host| scenario.hosts[host].classifier.is_some());
+        let keeps_order = group.origin.is_none() && !is_sorted;
         let forward = (least_time(forward()), keeps_order && keep_order(forward()));
         let reverse = (least_time(reverse()), keeps_order && keep_order(reverse()));
         let ((there, ordered), (back, acks_ordered)) =

@@ -33,3 +33,5 @@ mod wifi;
 mod windows;
 mod workloads;
 mod world;
+#[allow(dead_code, reason = "the tool writes files")]
+mod written;
