@@ -75,6 +75,7 @@ LONGEST = (
     "test_vm_classifiers.py",
     "test_workloads.py",
     "test_kernel_receivers.py",
+    "test_figures_legible.py",
     "test_figures_sweeps.py",
     "test_cache.py",
 )

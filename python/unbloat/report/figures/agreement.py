@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from unbloat.report.figures.style import BARE, GREY, SHADE, Size, Style, broken, colour, columns_of, plain_logarithms
+from unbloat.report.figures.labels import BARE, broken
+from unbloat.report.figures.style import GREY, SHADE, Size, Style, colour, columns_of, plain_logarithms
 
 NAMED = 6
 """Not more of the points outside are named."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from unbloat._core import InputError
-from unbloat.report.figures.style import GREY, Size, colour, row_label
+from unbloat.report.figures.labels import row_label
+from unbloat.report.figures.style import GREY, Size, colour
 from unbloat.report.figures.values import value_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import by_cell, in_both

@@ -25,21 +25,16 @@ from unbloat.report.figures.kinds import (
     WITHIN_RUNS,
     Width,
 )
+from unbloat.report.figures.labels import BARE, break_labels, broken, fit_ticks, row_label, write_remarks
 from unbloat.report.figures.style import (
-    BARE,
     SIZES,
     Size,
-    break_labels,
-    broken,
     canvas,
     drawing,
-    fit_ticks,
     format_of,
     make_room_for_names,
     one_legend,
-    row_label,
     size_named,
-    write_remarks,
 )
 from unbloat.report.figures.units import suit
 from unbloat.report.figures.values import groups_of, groups_of_all, metrics_named, quantity, repeated, values_of

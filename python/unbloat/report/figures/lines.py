@@ -11,20 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from unbloat.report.figures.style import (
-    AT_TOP,
-    GREY,
-    HALO,
-    Box,
-    Size,
-    Style,
-    at_top,
-    colour,
-    columns_of,
-    dashes,
-    lines_at_top,
-    remark,
-)
+from unbloat.report.figures.labels import AT_TOP, at_top, lines_at_top, remark
+from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, columns_of, dashes
 from unbloat.report.figures.units import unit_for
 from unbloat.results.metrics import MANY
 

@@ -15,6 +15,7 @@ from matplotlib.ticker import NullLocator
 
 from unbloat._core import InputError
 from unbloat.report.figures import names
+from unbloat.report.figures.labels import turn_long_labels
 from unbloat.report.figures.looks import Looks, ordered, short_name
 from unbloat.report.figures.style import (
     COLOURS,
@@ -30,7 +31,6 @@ from unbloat.report.figures.style import (
     plain_logarithms,
     small,
     span,
-    turn_long_labels,
 )
 from unbloat.report.figures.units import unit_for
 from unbloat.report.figures.values import axes_of, groups_of, means_of, points, quantity, reach, spans_decades
