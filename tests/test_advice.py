@@ -10,10 +10,12 @@ import unbloat as ub
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up_runs import CC, flow, in_turn, run
+from unbloat.report import run_table
 from unbloat.report.advice import advice_of, amount
 from unbloat.report.figures.values import points, quantity
 from unbloat.report.parts import Facts, Fold, Heading, Table
 from unbloat.report.report import Report
+from unbloat.report.results_page import page_of
 from unbloat.report.sweep_table import columns_of
 from unbloat.report.verdicts import Verdict, experiments_of
 from unbloat.results.bottleneck import Bottlenecks, add_up
@@ -406,6 +408,21 @@ def test_a_family_s_evening_is_told_from_its_worst_side() -> None:
     found = {v.measure.title: v for v in verdicts(results.records) if v.setting == ("off",)}
     for title in ("R of call", "page load mean of web", "response mean of game", "queueing delay at line"):
         assert labels(found[title].behind) == ["fifo"], title
+
+
+def test_what_is_swept_is_not_told_as_one_value() -> None:
+    results = ub.run(MODEM, {"sweep.duration": ["3s", "4s"], "sweep.link.modem.delay": ["5ms", "50ms"]})
+    head, path = run_table.headline(results).split("\n")
+    assert "4 runs of 3.00 to 4.00 s" in head and path == "modem: 5 Mbit/s"
+    asked = Report(page_of(results).asked).text()
+    assert "delay varied (5ms, 50ms)" in asked and "3.00 to 4.00 s each" in asked
+
+
+@pytest.mark.parametrize(("cells", "is_open"), [(30, True), (31, False)])
+def test_tables_of_cells_are_open_up_to_thirty_rows(cells: int, is_open: bool) -> None:
+    results = Results([run({LIMIT: f"{n + 1}p"}, 5.0, flow(0, "cubic", 9.0)) for n in range(cells)])
+    (numbers,) = [section for section in page_of(results).sections if section.title == "Numbers"]
+    assert isinstance(numbers.parts[0], Table if is_open else Fold)
 
 
 # ---------------------------------------------------------------- What never happens

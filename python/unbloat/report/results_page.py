@@ -122,11 +122,9 @@ def _runs(results: Results) -> str:
     each = " to ".join("one" if size == 1 else str(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
     parts = [str(total) if len(results.cells) == 1 else f"{total}, {each} of each cell"]
     if results.records:
-        times = sorted({record.run["duration_s"] for record in results.records})
-        ends = " to ".join(f"{time:g}" for time in dict.fromkeys((times[0], times[-1])))
         places = dict.fromkeys((record.run["on"], record.run.get("kernel")) for record in results.records)
         where = (" ".join(filter(None, (_where(on), kernel))) for on, kernel in places)
-        parts += [f"{ends} s each", " and ".join(where)]
+        parts += [f"{sweep_table.duration(results)} each", " and ".join(where)]
     return ", ".join(parts)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from unbloat.report import sweep_table
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
-from unbloat.report.table import Column, fits, render, show
+from unbloat.report.table import Column, fits, render
 from unbloat.results.bottleneck import RATES, directions
 from unbloat.results.metrics import (
     AHEAD,
@@ -112,12 +112,12 @@ def headline(results: Results) -> str:
     run = results.records[0].run
     seeds = sorted({record.run["seed"] for record in results.records})
     parts = [
-        run["scenario"],
-        f"{count_of(len(results), 'run')} of {show(run['duration_s'])} s"
+        sweep_table.common(results, lambda run: str(run["scenario"])),
+        f"{count_of(len(results), 'run')} of {sweep_table.duration(results)}"
         if results.axes
-        else f"{show(run['duration_s'])} s",
+        else sweep_table.duration(results),
         f"seed {', '.join(map(str, seeds))}",
-        where_ran(run),
+        sweep_table.common(results, where_ran),
     ]
     if not results.axes and len(run["flows"]) > 1 and run["jain_index"] is not None:
         parts.append(f"Jain index {run['jain_index']:.3f}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
-from unbloat.report.table import Column, render, with_interval
+from unbloat.report.table import Column, render, show, with_interval
 from unbloat.results.bottleneck import RATES, Bottlenecks, directions
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
 from unbloat.results.record import SEED, Record, where_ran, why_unsound
@@ -45,11 +45,22 @@ def headline(sweep: Results) -> str:
     number = count_of(len(cells), "cell")
     parts = [f"{number}, {repeats} runs each" if repeats > 1 else f"{number}, one run each"]
     if sweep.records:
-        run = sweep.records[0].run
-        parts = [run["scenario"], *parts, where_ran(run)]
+        scenario, where = (common(sweep, take) for take in (lambda run: str(run["scenario"]), where_ran))
+        parts = [scenario, *parts, where]
     if repeats > 1:
         parts.append("mean ± half of the 95 % confidence interval")
     return "\n".join(filter(None, [" · ".join(parts), path_of(sweep.records)]))
+
+
+def common(results: Results, take: Callable[[Mapping[str, Any]], str]) -> str:
+    """List what the runs have, such as their scenario: that of the first may not be that of all."""
+    return ", ".join(dict.fromkeys(take(record.run) for record in results.records))
+
+
+def duration(results: Results) -> str:
+    """Write how long the runs are; from the shortest to the longest where that is swept."""
+    times = sorted({float(record.run["duration_s"]) for record in results.records})
+    return f"{' to '.join(dict.fromkeys((show(times[0]), show(times[-1]))))} s"
 
 
 @dataclass(frozen=True)
