@@ -413,7 +413,7 @@ def test_a_family_s_evening_is_told_from_its_worst_side() -> None:
 def test_what_is_swept_is_not_told_as_one_value() -> None:
     results = ub.run(MODEM, {"sweep.duration": ["3s", "4s"], "sweep.link.modem.delay": ["5ms", "50ms"]})
     head, path = run_table.headline(results).split("\n")
-    assert "4 runs of 3.00 to 4.00 s" in head and path == "modem: 5 Mbit/s"
+    assert "4 runs of 3.00 to 4.00 s" in head and path == "modem: 5 Mbit/s, buffer 256 KB · RTT swept"
     asked = Report(page_of(results).asked).text()
     assert "delay varied (5ms, 50ms)" in asked and "3.00 to 4.00 s each" in asked
 
