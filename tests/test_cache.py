@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import unbloat as ub
+from conftest import Cli
 from leftovers import is_alive, wait_until
-from unbloat.runs.store import Store
-from unbloat.system.paths import ALGORITHMS
+from unbloat.runs.store import Store, sealed, unsealed
+from unbloat.system.paths import ALGORITHMS, cache_folder
 
 
 def records(cache: Path) -> dict[str, int]:
@@ -165,13 +167,95 @@ def test_any_damaged_byte_is_seen_or_does_no_harm(small: Path, cache: Path, suff
                 assert all(np.array_equal(series[name][column], table[column], equal_nan=True) for column in table)
 
 
-def test_a_folder_in_the_place_of_a_record_is_a_sentence(small: Path, cache: Path) -> None:
-    ub.run(small)
-    (file,) = (cache / "runs").rglob("*.json")
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_what_stands_in_the_place_of_a_file_goes(small: Path, cache: Path, suffix: str, kind: str) -> None:
+    """A pipe would be read for ever."""
+    before = ub.run(small, series="100ms")
+    (file,) = (cache / "runs").rglob(f"*{suffix}")
+    content = file.read_bytes()
     file.unlink()
-    file.mkdir()
-    with pytest.raises(ub.RunError, match=r"the result cannot be kept: .*Is a directory"):
-        ub.run(small)
+    match kind:
+        case "folder":
+            file.mkdir()
+            (file / "within").touch()
+        case "pipe":
+            os.mkfifo(file)
+        case _:
+            file.symlink_to("/dev/zero")
+    after = ub.run(small, series="100ms")
+    assert after.as_dict() == before.as_dict() and after.series().equals(before.series())
+    assert file.is_file() and not file.is_symlink() and file.stat().st_size == len(content)
+
+
+def test_a_record_that_others_may_write_counts_as_absent(small: Path, cache: Path) -> None:
+    before = ub.run(small)
+    (file,) = (cache / "runs").rglob("*.json")
+    forged = unsealed(file.read_bytes()).replace(b'"goodput_mbps":', b'"goodput_mbps":9')
+    file.write_bytes(sealed(forged))
+    assert ub.run(small).as_dict() != before.as_dict(), "which is ours"
+    file.chmod(0o666)
+    assert ub.run(small).as_dict() == before.as_dict()
+    if os.geteuid() == 0:
+        file.write_bytes(sealed(forged))
+        os.chown(file, 12345, -1)
+        assert ub.run(small).as_dict() == before.as_dict()
+
+
+@pytest.mark.parametrize("kind", ["runs", "guests", "kernels"])
+def test_a_folder_within_that_others_may_write_is_refused(small: Path, cache: Path, kind: str) -> None:
+    """What is in `mechanisms` is not read by Python."""
+    shutil.rmtree(cache / kind, ignore_errors=True) if not (cache / kind).is_symlink() else (cache / kind).unlink()
+    (cache / kind).mkdir(mode=0o700)
+    assert cache_folder(kind) == cache / kind
+    (cache / kind).chmod(0o777)
+    with pytest.raises(ub.InputError, match=f"others may write to the cache folder {cache / kind}"):
+        ub.run(small) if kind == "runs" else cache_folder(kind)
+    if os.geteuid() == 0:
+        (cache / kind).chmod(0o700)
+        os.chown(cache / kind, 12345, -1)
+        with pytest.raises(ub.InputError, match=rf"{cache / kind} belongs to another user \(uid 12345\)"):
+            ub.run(small) if kind == "runs" else cache_folder(kind)
+
+
+def test_what_a_run_keeps_is_its_users_alone(small: Path, cache: Path) -> None:
+    before = os.umask(0)
+    try:
+        ub.run(small, series=True)
+    finally:
+        os.umask(before)
+    kept = [*(cache / "runs").rglob("*"), cache / "runs"]
+    assert len(kept) == 4 and not any(path.stat().st_mode & 0o077 for path in kept)
+
+
+@pytest.mark.parametrize(("command", "how"), [("run", "full"), ("sweep", "read-only")])
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a disk")
+def test_a_cache_that_takes_nothing_is_told_once_and_the_result_printed(
+    cli: Cli, sweep: Path, tmp_path: Path, command: str, how: str
+) -> None:
+    mine = tmp_path / "mine.bpf.c"
+    mine.write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
+    words = [command, str(sweep), "--set", f"sweep.flows.0.cc=['{mine}', 'reno']"]
+    printed = cli(*words)
+    assert printed.returncode == 0
+    prepare = {
+        "read-only": "mount -t tmpfs -o ro,mode=700 none full",
+        "full": "mount -t tmpfs -o size=64k,mode=700 none full; head -c 60k /dev/zero >full/most",
+    }[how]
+    (tmp_path / "full").mkdir()
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "unbloat", *words, *more]
+        shell = ["unshare", "-m", "sh", "-c", f'{prepare}; exec "$@"', "sh", *program]
+        environment = {**os.environ, "UNBLOAT_CACHE": str(tmp_path / "full")}
+        return subprocess.run(shell, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    done = run()
+    assert (done.returncode, done.stdout) == (0, printed.stdout)
+    assert done.stderr.count("UNBLOAT_CACHE names another folder") == 1
+    assert f"the cache {tmp_path / 'full'} cannot be written to, or its disk is full" in done.stderr
+    without = run("--no-cache")
+    assert (without.returncode, without.stdout) == (0, printed.stdout) and "UNBLOAT_CACHE" not in without.stderr
 
 
 def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

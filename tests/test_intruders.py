@@ -2,10 +2,13 @@
 
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import warnings
+import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
@@ -137,6 +140,57 @@ def test_a_path_cannot_add_a_line_to_a_unit(name: str) -> None:
         systemd.prepare(name)
     with pytest.raises(ub.InputError, match="has a control character in it"):
         systemd.command_line(["unbloat", "load", name])
+
+
+HOSTILE = r"""
+name = "a\u001b[31mRED\u001b]0;pwned\u0007 \u202e \u009b31m \uffff 漢字"
+duration = "300ms"
+[link.bottleneck]
+rate = "10mbit"
+delay = "5ms"
+queue = { limit = "50p" }
+[[flows]]
+name = "f\u001b[2J"
+cc = "reno"
+[[flows]]
+name = "<script>alert(1)</script>"
+cc = "reno"
+[sweep]
+a = [{ label = "x\u001b[5mblink\nnewline", seed = 2 }, { label = "<img src=x onerror=alert(2)>", seed = 3 }]
+"""
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\uffff]")
+
+
+@pytest.mark.parametrize("kinds", [["queue", "cwnd", "rtt_cdf"], ["bars"]])
+def test_names_do_not_get_into_pictures_as_they_are(tmp_path: Path, kinds: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        results = ub.run(HOSTILE, series="10ms")
+        for suffix in ("svg", "png", "pdf"):
+            save(results.plot(*kinds), tmp_path / f"x.{suffix}")
+    text = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert not STEERING.search(text) and xml.etree.ElementTree.fromstring(text) is not None
+    assert r"x\x1b[5mblink" in text and "&lt;img src=x" in text
+
+
+def test_names_do_not_get_into_pages_and_tables_as_they_are(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(HOSTILE, encoding="utf-8")
+    ran = cli("run", "x.toml", "-o", "out", "--figure", "x.svg")
+    assert ran.returncode == 0 and ran.stderr == "unbloat: wrote out\nunbloat: wrote x.svg\n"
+    assert cli("report", "out", "-o", "x.html").returncode == 0
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    for text in (ran.stdout, page, cli("export", "out", "--latex").stdout):
+        assert not STEERING.search(text)
+    assert "<script>alert" not in page and "<img src=x" not in page
+    assert "\n" + r"x\x1b[5mblink\nnewline        0 " in ran.stdout
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\x9b", "\u202e"])
+def test_messages_are_safe_where_nobody_escapes_them(character: str) -> None:
+    """In a notebook, such as those of the core."""
+    with pytest.raises(ub.InputError) as refusal:
+        ub.run("home-dsl", {"link.bottleneck.rate": f"1{character}mbit"})
+    assert character not in str(refusal.value) and ascii(character)[1:-1] in str(refusal.value)
 
 
 @pytest.mark.parametrize("title", [r"$\frac{$", "$$", "$x$ and $y", r"\$"])

@@ -33,8 +33,8 @@ pub use library::{Library, MechanismKind};
 /// Removes what compilations that were killed left in the user's cache.
 ///
 /// # Errors
-/// If there is no cache, or it cannot be written.
+/// If it cannot be written.
 pub fn sweep_cache() -> Result<(), Error> {
-    let folder = build::cache::folder()?;
+    let Some(folder) = build::cache::folder()? else { return Ok(()) };
     build::cache::sweep(&folder).map_err(|error| error::unwritable(&folder, &error))
 }

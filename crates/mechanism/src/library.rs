@@ -356,7 +356,11 @@ impl Library {
         match source {
             CcSource::File(path) => {
                 let (file, wanted) = split_choice(path);
-                if file.is_file() { Ok((file, wanted)) } else { Err(no_file(&file)) }
+                match file.is_file() {
+                    true if file.extension().is_some_and(|ending| ending == "c") => Ok((file, wanted)),
+                    true => Err(Error::new(format!("{} is not a .bpf.c file", file.display()))),
+                    false => Err(no_file(&file)),
+                }
             }
             CcSource::Builtin(name) => {
                 let path = self.folder.join(kind.folder()).join(format!("{name}.bpf.c"));

@@ -1,6 +1,6 @@
 //! The backends: each runs a scenario and gives records.
 
-use crate::errors::{RunError, fault, input_error, interrupted};
+use crate::errors::{fault, input_error, interrupted, run_error};
 use mechanism::Library;
 use pyo3::prelude::*;
 use scenario::Cell;
@@ -88,7 +88,7 @@ fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progres
         engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
         engine::Error::Pcap(why) => {
             let file = options.pcap.as_deref().unwrap_or(Path::new("")).display();
-            RunError::new_err(format!("the packet trace {file} cannot be written: {why}"))
+            run_error(format!("the packet trace {file} cannot be written: {why}"))
         }
         engine::Error::Interrupted => interrupted(),
     })
@@ -122,7 +122,7 @@ pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
         testbed::Error::Scenario { key, why } => refused(cell, key, why),
         testbed::Error::Interrupted => interrupted(),
         testbed::Error::Step { .. } => input_error(error),
-        _ => RunError::new_err(error.to_string()),
+        _ => run_error(error),
     }
 }
 
@@ -148,7 +148,7 @@ pub fn wrong_classifier(cell: &Cell, host: &str, error: &mechanism::Error) -> Py
 
 fn wrong_mechanism(cell: &Cell, section: &str, name: &str, params: &str, error: &mechanism::Error) -> PyErr {
     if !error.is_input {
-        return RunError::new_err(error.to_string());
+        return run_error(error);
     }
     let key = error.parameter.as_ref().map_or(name.to_string(), |parameter| format!("{params}.{parameter}"));
     refused(cell, &format!("{section}.{key}"), error)

@@ -15,7 +15,26 @@ pyo3::create_exception!(unbloat._core, RunError, Unbloat, "The input is right, b
 
 /// What the user can mend in the input.
 pub fn input_error(sentence: impl Display) -> PyErr {
-    InputError::new_err(sentence.to_string())
+    InputError::new_err(plain(&sentence.to_string()))
+}
+
+/// Why a run failed, or something on this machine.
+pub fn run_error(sentence: impl Display) -> PyErr {
+    RunError::new_err(plain(&sentence.to_string()))
+}
+
+/// A sentence in which what a file has put there controls no terminal: escapes as Python's `legible` writes them.
+fn plain(sentence: &str) -> String {
+    let mut shown = String::with_capacity(sentence.len());
+    for letter in sentence.chars() {
+        match letter {
+            '\n' | '\t' => shown.push(letter),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => shown += &format!("\\u{:04x}", u32::from(letter)),
+            _ if letter.is_control() => shown += &format!("\\x{:02x}", u32::from(letter)),
+            _ => shown.push(letter),
+        }
+    }
+    shown
 }
 
 /// Somebody asked to stop.
@@ -25,5 +44,5 @@ pub fn interrupted() -> PyErr {
 
 /// A broken assertion inside a backend; where it broke stands on stderr.
 pub fn fault() -> PyErr {
-    RunError::new_err("unbloat stopped at a fault of its own; please report it with the scenario and the line above")
+    run_error("unbloat stopped at a fault of its own; please report it with the scenario and the line above")
 }

@@ -1,6 +1,6 @@
 //! Congestion controls, window controllers and classifiers in the running kernel.
 
-use crate::errors::{InputError, RunError, input_error};
+use crate::errors::{input_error, run_error};
 use mechanism::{ControlName, Library};
 use pyo3::prelude::*;
 use scenario::model::{CcSource, Compile, CongestionControl, ParamValue};
@@ -167,7 +167,7 @@ fn answer<T: Serialize + Send>(
 
 /// The exception, with the verifier's log as its `log`.
 fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
-    let exception = if error.is_input { InputError::new_err(error.message) } else { RunError::new_err(error.message) };
+    let exception = if error.is_input { input_error(error.message) } else { run_error(error.message) };
     match exception.value(py).setattr("log", error.log) {
         Ok(()) => exception,
         Err(failure) => failure,

@@ -1,13 +1,13 @@
 //! What a process that does runs owes to the one that started it: word of a control that ends it, and its own end.
 
-use crate::errors::RunError;
+use crate::errors::run_error;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
 /// Has this process write an answer to `fd` before a congestion control's fault ends it.
 #[pyfunction]
 pub fn watch_controls(fd: i32) -> PyResult<()> {
-    mechanism::watchdog::report_to(fd).map_err(|error| RunError::new_err(format!("no watch over controls: {error}")))
+    mechanism::watchdog::report_to(fd).map_err(|error| run_error(format!("no watch over controls: {error}")))
 }
 
 /// Ends this process and all of its group with the process `parent`, and on SIGTERM and SIGHUP. For the first of its
@@ -46,5 +46,5 @@ pub fn take_warnings() -> Vec<(PathBuf, String)> {
 /// Removes what killed compilers left in the cache.
 #[pyfunction]
 pub fn sweep_compilations() -> PyResult<()> {
-    mechanism::sweep_cache().map_err(|error| RunError::new_err(error.to_string()))
+    mechanism::sweep_cache().map_err(|error| run_error(error))
 }

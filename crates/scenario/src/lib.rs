@@ -23,6 +23,7 @@ mod read_mesh;
 mod read_queue;
 mod read_wifi;
 pub mod records;
+pub mod regular_file;
 mod resolved;
 mod rng;
 pub mod schema;

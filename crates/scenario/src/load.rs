@@ -7,8 +7,12 @@ use crate::read_mechanism::cc_name;
 use crate::sweep;
 use crate::tree::{self, Node, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Bytes that are read of a scenario's file.
+const MOST_BYTES: u64 = 1 << 26;
 
 /// What an experiment file comes to.
 #[derive(Clone, Debug)]
@@ -81,8 +85,10 @@ fn written_name<'a>(section: &'a Node, chooser: &str) -> Option<&'a str> {
 /// them; they win over the file and over its sweep: an axis over nothing but overridden keys disappears.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|why| Error::one(Location::File(name.as_str().into()), "", format!("cannot be read: {why}")))?;
+    let mut text = String::new();
+    // A pipe is one that the user names.
+    let read = std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    read.map_err(|why| Error::one(Location::File(name.as_str().into()), "", format!("cannot be read: {why}")))?;
     load_text(&text, &name, path.parent().unwrap_or(Path::new("")), overrides)
 }
 

@@ -1,12 +1,17 @@
 //! Recorded delivery opportunities: the file format, and what of it goes into a scenario's hash.
 
 use crate::model::Trace;
+use crate::regular_file;
 use crate::units::Nanos;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::path::Path;
 
 /// As long as the longest run.
 const LONGEST_MS: u64 = 1_000_000_000;
+/// Bytes of the largest file that is read.
+const MOST_BYTES: u64 = 1 << 28;
+/// Characters that are shown of a line that is wrong: it may be somebody's secret, in a file that is no trace.
+const SHOWN: usize = 6;
 
 impl Trace {
     /// Reads a trace: one whole number of milliseconds a line, not decreasing; equal lines are several opportunities of
@@ -14,7 +19,9 @@ impl Trace {
     ///
     /// The error names the file and the line.
     pub fn read(path: &Path) -> Result<Trace, String> {
-        let text = std::fs::read_to_string(path).map_err(|why| format!("cannot read {}: {why}", path.display()))?;
+        let unreadable = |why| format!("cannot read {}: {why}", path.display());
+        let bytes = regular_file::read(path, MOST_BYTES).map_err(|why| unreadable(why.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text".into()))?;
         Trace::parse(path, &text)
     }
 
@@ -26,7 +33,11 @@ impl Trace {
             let wrong = |what: String| format!("{}:{}: {what}", path.display(), number + 1);
             let milliseconds = line.trim().parse().ok().filter(|ms| *ms <= LONGEST_MS);
             let Some(at) = milliseconds.map(Nanos::from_millis) else {
-                return Err(wrong(format!("{line:?} is not a whole number of milliseconds from 0 to {LONGEST_MS}")));
+                let shown: String = line.chars().take(SHOWN).collect();
+                let rest = if shown.len() < line.len() { " ..." } else { "" };
+                return Err(wrong(format!(
+                    "{shown:?}{rest} is not a whole number of milliseconds from 0 to {LONGEST_MS}"
+                )));
             };
             if at < last {
                 return Err(wrong(format!(

@@ -13,25 +13,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
+from unbloat.system.legible import plain
 from unbloat.system.screen import screen_width
 
 PROGRAM = "unbloat"
-SHOWN = "\n\t"
-TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Characters that change the direction of writing, so that a text looks like another one."""
-ESCAPES = {
-    **{code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in SHOWN},
-    **{code: f"\\u{code:04x}" for code in TURNING},
-}
 WIPE = "\r\033[K"
 """Clears the line of a terminal, on which a progress bar may stand."""
 LONGEST = 4000
 """The longest line of an error, in characters; longer ones quote somebody's file."""
-
-
-def plain(text: str) -> str:
-    """Write control characters as escapes."""
-    return text.translate(ESCAPES)
 
 
 def say(text: str) -> None:

@@ -88,7 +88,7 @@ def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
     """
     qemu.require_qemu()
     kernel = kernel_named(wanted)
-    guests = cache_folder() / "guests"
+    guests = cache_folder("guests")
     guest = Guest(guests / identity(kernel))
     if not guest.is_whole():
         remove_from(guests, guest.folder.name)  # A damaged one would not come up, or worse, would.

@@ -77,7 +77,7 @@ def choose(wanted: str | None) -> Kernel | str:
 
 def unpacked() -> Path:
     """Where packages are unpacked."""
-    return cache_folder() / "kernels"
+    return cache_folder("kernels")
 
 
 def kernels_here() -> list[Kernel]:

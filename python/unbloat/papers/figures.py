@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
@@ -22,7 +21,7 @@ from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Figure, Panel
 from unbloat.papers.quantities import MeasuredRun, quantity_named
-from unbloat.report.figures.style import COLOURS, DASHES, LOOK
+from unbloat.report.figures.style import COLOURS, DASHES, legible, look
 from unbloat.report.figures.units import suit, suit_together
 from unbloat.results.statistics import Estimate, estimate
 from unbloat.system.output import room_within, whole
@@ -44,13 +43,13 @@ def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: 
     """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; list the files."""
     room_within(folder)
     figures = drawn(judged, measurements)
-    with mpl.rc_context(LOOK):
+    with look():
         return [_saved(figure.canvas, folder / figure.name) for figure in figures]
 
 
 def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list[Drawn]:
     """Draw them: first the picture of all numbers, where there are any, then the figures."""
-    with mpl.rc_context(LOOK):
+    with look():
         ratios = ratios_of.draw(judged)
         first = [Drawn(ratios_of.file_of(judged.paper), ratios_of.TITLE, ratios)] if ratios else []
         hues = hues_of([names_in(figure, measurements) for figure in judged.paper.figures])
@@ -90,7 +89,7 @@ def hues_of(figures: Sequence[Sequence[str]]) -> list[Hues]:
 def _saved(canvas: Canvas, file: Path) -> Path:
     """Write a figure; without the date, and the name of what drew it, the same numbers make the same bytes."""
     with whole(file) as draft:
-        canvas.savefig(draft, format=file.suffix[1:], metadata={"Date": None, "Creator": None})
+        legible(canvas).savefig(draft, format=file.suffix[1:], metadata={"Date": None, "Creator": None})
     return file
 
 

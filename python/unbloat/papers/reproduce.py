@@ -238,7 +238,7 @@ def reproduce_on_kernel(
     log.info(forecast.of_plan(chosen, plan, on, jobs))
     # Runs in guests need no such mark: a kept one is as good as a new one.
     identity = [chosen.name, str(plan), str(chosen.changed), code_hash(), platform.release()]
-    checkpoint = Checkpoint(cache_folder() / "runs", identity) if on == "kernel" else None
+    checkpoint = Checkpoint(cache_folder("runs"), identity) if on == "kernel" else None
 
     def run(selection: Selection) -> Simulate:
         at_a_time = jobs or (selection.side_by_side if on == "kernel" else None)

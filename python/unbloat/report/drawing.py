@@ -6,10 +6,9 @@ import io
 import re
 from html import escape
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from unbloat.report.figures.style import COLOURS, GREY, GRID, LOOK, METADATA, PALE, SHADE
+from unbloat.report.figures.style import COLOURS, GREY, GRID, METADATA, PALE, SHADE, legible, look
 
 OF_THE_PAGE = {
     "#FFFFFF": "var(--paper)",
@@ -26,8 +25,8 @@ OF_THE_PAGE = {
 def inline(figure: Figure, alt: str, number: int) -> str:
     """Draw a figure as an SVG element; `number` keeps its ids apart from those of the page's other figures."""
     buffer = io.StringIO()
-    with mpl.rc_context(LOOK):
-        figure.savefig(buffer, format="svg", metadata=METADATA["svg"])
+    with look():
+        legible(figure).savefig(buffer, format="svg", metadata=METADATA["svg"])
     return element(buffer.getvalue(), alt, number)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
+from unbloat.system.legible import in_a_line
+
 if TYPE_CHECKING:
     from rich.live import Live
 
@@ -120,8 +122,8 @@ class View:
 
     def __init__(self, title: str, names: Sequence[str], duration_s: float | None = None, pace: float = 1.0) -> None:
         """Start empty; `names` are the flows', and `pace` is how many seconds of the run pass in one of real time."""
-        self._title = plain(title)
-        self._names = [plain(name) for name in names]
+        self._title = in_a_line(title)
+        self._names = [in_a_line(name) for name in names]
         self._duration_s = duration_s
         self._column_s = COLUMN_S * pace
         self._line_s = LINE_S * pace
@@ -135,7 +137,7 @@ class View:
         step_s, self._time_s = step["time_s"] - self._time_s, step["time_s"]
         column = self._column
         for row in step["links"]:
-            self._links.setdefault(plain(row["link"]), LinkTrack()).add(column, step_s, row)
+            self._links.setdefault(in_a_line(row["link"]), LinkTrack()).add(column, step_s, row)
         for row in step["flows"]:
             number = row["flow"]
             if number not in self._flows:
@@ -247,11 +249,6 @@ def short(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 1e-3 else "0"
-
-
-def plain(text: str) -> str:
-    """Write what cannot be printed, and might steer a terminal, as escapes."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def cells(text: str, width: int) -> str:

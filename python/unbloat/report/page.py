@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from unbloat.report import html
 from unbloat.report.parts import Part
+from unbloat.system.legible import plain
 from unbloat.system.output import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -54,7 +55,7 @@ class Page:
         sections = [each for each in self.sections if each.parts]
         asked = Markup(html.of(self.asked))
         answer = Markup(html.of(self.answer))
-        return _template().render(page=self, style=style, asked=asked, answer=answer, sections=sections)
+        return plain(_template().render(page=self, style=style, asked=asked, answer=answer, sections=sections))
 
     def write(self, file: Path) -> None:
         """Write it to a file, in a folder that is made if it is missing."""

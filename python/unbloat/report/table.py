@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from unbloat.results.repeats import ALIKE
+from unbloat.system.legible import in_a_line
 from unbloat.system.screen import screen_width
 
 GAP = "  "
@@ -66,8 +67,9 @@ def fits(columns: Sequence[Column]) -> bool:
 
 
 def filled(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that have a value."""
-    return [column for column in columns if any(cell not in (None, "", "-") for cell in column.cells)]
+    """Return the columns that have a value, with heads that can be shown."""
+    kept = [column for column in columns if any(cell not in (None, "", "-") for cell in column.cells)]
+    return [replace(column, head=in_a_line(column.head)) for column in kept]
 
 
 def _width(column: Column) -> int:
@@ -156,7 +158,7 @@ def show(value: object) -> str:
     if value is None or value != value:
         return "-"
     if not isinstance(value, float):
-        return str(value)
+        return in_a_line(str(value))
     if value == 0 or math.isinf(value):
         return "0" if value == 0 else f"{'-' * (value < 0)}∞"
     if abs(value) < SMALLEST:

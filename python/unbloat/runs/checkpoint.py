@@ -8,7 +8,9 @@ its beginning until all of its runs are there the grid is marked as begun, and r
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -21,11 +23,15 @@ class Checkpoint:
 
     def begin(self) -> int:
         """Mark the grid as begun, unless it is; return since when, in ns of the file system's clock."""
-        self._mark.parent.mkdir(parents=True, exist_ok=True)
-        if not self._mark.exists():
-            self._mark.touch()
-        return self._mark.stat().st_mtime_ns
+        try:
+            self._mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._mark.exists():
+                self._mark.touch()
+            return self._mark.stat().st_mtime_ns
+        except OSError:  # A cache that cannot be written to goes on with nothing.
+            return time.time_ns()
 
     def finish(self) -> None:
         """Forget it: the next time all runs are made anew."""
-        self._mark.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._mark.unlink()

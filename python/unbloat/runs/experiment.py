@@ -22,6 +22,7 @@ from unbloat.results.about import About
 from unbloat.results.axes import Only, picked
 from unbloat.results.record import Outcome, Record, flows_by_group
 from unbloat.results.results import Results, Series, of_runs
+from unbloat.runs import costs
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import Progress, Stage, StagedProgress
@@ -331,7 +332,7 @@ class Experiment:
         Raises `InputError` if it picks none.
         """
         self.manner = manner
-        self.store = Store(None if manner.cache is False else cache_folder() / "runs")
+        self.store = Store(None) if manner.cache is False else Store.of_cache(cache_folder("runs"))
         self.runs: list[Planned] = []
         self._source = source
         self._repeats = repeats
@@ -429,7 +430,9 @@ class Experiment:
 
             step = (lambda task, rows: watching.step(place[task], rows)) if watching else None
             processes = min(self.manner.processes(), len(tasks))
-            run_all(self.store.folder, cells, processes, update, guest, failed, step)
+            if self.manner.on == "simulator":
+                costs.tell((costs.of(cell, task.recording.series_ns) for task, cell in cells.items()), processes)
+            run_all(self.store.folder, cells, processes, update, guest, failed, step, self.store.spare)
 
     def records(self) -> list[Outcome]:
         """Read the records of all runs."""

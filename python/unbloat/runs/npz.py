@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from pathlib import Path
 from typing import IO
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
@@ -35,13 +34,12 @@ def damage_is_an_error() -> Iterator[None]:
         raise ValueError("the arrays are damaged") from error
 
 
-def check(path: Path) -> None:
-    """Read a file to the end; raises `ValueError` if it is damaged."""
-    data = path.read_bytes()
+def check(data: bytes) -> None:
+    """Read a file's bytes to the end; raises `ValueError` if they are damaged."""
     with damage_is_an_error(), ZipFile(BytesIO(data)) as archive:
         *_, entries, _, _, _ = END.unpack(data[-END.size :])
         if archive.testzip() or entries != len(archive.infolist()) or not data.startswith(BEGINNING):
-            raise BadZipFile(path)
+            raise BadZipFile
 
 
 def header(dtype: str, size: int) -> bytes:

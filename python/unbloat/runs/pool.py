@@ -32,8 +32,9 @@ def run_all(
     guest: Path | None = None,
     failed: Failed | None = None,
     step: Step | None = None,
+    spare: Path | None = None,
 ) -> None:
-    """Do every task; each result is in the store of `folder` as soon as it is finished.
+    """Do every task; each result is in the store of `folder`, or of `spare`, as soon as it is finished.
 
     Runs on "vm" start from what the folder `guest` holds.
 
@@ -41,7 +42,7 @@ def run_all(
     told what tasks with a pace tell.
     """
     with interrupts.orderly_end(), Pool(tasks, watch, failed, step) as pool:
-        pool.work(Worker(folder, guest) for _ in range(processes))
+        pool.work(Worker(folder, guest, spare) for _ in range(processes))
 
 
 JOIN_S = 0.1
@@ -137,10 +138,11 @@ class Worker:
     task: Task
     """What it does, or did last."""
 
-    def __init__(self, folder: Path, guest: Path | None = None) -> None:
-        """Start it; results go into the store of `folder`."""
+    def __init__(self, folder: Path, guest: Path | None = None, spare: Path | None = None) -> None:
+        """Start it; results go into the store of `folder`, or if they cannot be written there into that of `spare`."""
         self._opening = {
             "folder": str(folder),
+            "spare": str(spare) if spare else None,
             "guest": str(guest) if guest else None,
             "parent": os.getpid(),
         }

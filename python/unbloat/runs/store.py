@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
+import shutil
 from collections.abc import Callable, Sequence
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,9 +21,13 @@ from unbloat import _core
 from unbloat.scenario.identity import code_hash, hash_files
 from unbloat.scenario.recording import Columns
 from unbloat.system.paths import ALGORITHMS
+from unbloat.system.regular import read_own
+from unbloat.system.removal import remove_from
 
 if TYPE_CHECKING:
     import numpy as np
+
+log = logging.getLogger(__name__)
 
 Tables = dict[str, dict[str, "np.ndarray[Any, Any]"]]
 """A run's series as they are read: by table and column an array."""
@@ -41,31 +49,46 @@ class Store:
     because a disk or a person has damaged it, counts as absent and is run again.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        """Use `folder`, or without one a temporary folder that goes away with this object."""
-        if folder is None:
-            from unbloat.system.scratch import Scratch
+    def __init__(self, folder: Path | None, spare: Path | None = None) -> None:
+        """Use `folder`, or without one a temporary folder that goes away with this object.
 
-            self._scratch = Scratch()
-            folder = self._scratch.folder
+        What cannot be written to it goes to `spare`.
+        """
+        if folder is None:
+            folder = self._temporary()
         self.folder = folder
+        self.spare = spare
+
+    @classmethod
+    def of_cache(cls, folder: Path) -> Store:
+        """Use a folder of the cache; while that takes no files, or few, a temporary folder takes them besides."""
+        store = cls(folder)
+        if not has_room(folder):
+            store.spare = store._temporary()
+        return store
+
+    def _temporary(self) -> Path:
+        from unbloat.system.scratch import Scratch
+
+        self._scratch = Scratch()
+        return self._scratch.folder
 
     def has(self, key: str, series_ns: int | None, since_ns: int = 0) -> bool:
         """Return whether the run is here, kept after `since_ns`, and its series at that step if one is named."""
         try:
-            kept_ns = self._record(key).stat().st_mtime_ns
-            unsealed(self._record(key).read_bytes())
+            kept_ns = self._place(record_of(key)).stat().st_mtime_ns
+            unsealed(read_own(self._place(record_of(key))))
             if series_ns is not None:
                 from unbloat.runs import npz
 
-                npz.check(self._series(key, series_ns))
+                npz.check(read_own(self._place(series_of(key, series_ns))))
         except UNREADABLE:
             return False
         return kept_ns > since_ns
 
     def record(self, key: str) -> dict[str, Any]:
         """Read the records of a run."""
-        record: dict[str, Any] = json.loads(unsealed(self._record(key).read_bytes()))
+        record: dict[str, Any] = json.loads(unsealed(read_own(self._place(record_of(key)))))
         return record
 
     def series(self, key: str, series_ns: int) -> Tables:
@@ -75,7 +98,8 @@ class Store:
         from unbloat.runs import npz
 
         tables: Tables = {}
-        with npz.damage_is_an_error(), np.load(self._series(key, series_ns)) as columns:
+        data = BytesIO(read_own(self._place(series_of(key, series_ns))))
+        with npz.damage_is_an_error(), np.load(data) as columns:
             for name in columns.files:
                 table, column = name.split(".")
                 tables.setdefault(table, {})[column] = columns[name]
@@ -83,24 +107,66 @@ class Store:
 
     def put(self, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:
         """Keep a run; the record comes last, since it is what makes a run count as finished."""
+        try:
+            self._put(self.folder, key, record, series_ns, columns)
+        except OSError:
+            if self.spare is None:
+                raise
+            self._put(self.spare, key, record, series_ns, columns)
+
+    def _put(self, folder: Path, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:
         if series_ns is not None and columns is not None:
             from unbloat.runs import npz
 
             arrays = [(f"{t}.{c}", *column) for t, table in columns.items() for c, column in table.items()]
-            write_whole(self._series(key, series_ns), lambda file: npz.write(file, arrays))
-        write_whole(self._record(key), lambda file: file.write(sealed(record.encode())))
+            write_whole(folder / series_of(key, series_ns), lambda file: npz.write(file, arrays))
+        write_whole(folder / record_of(key), lambda file: file.write(sealed(record.encode())))
 
     def take_out(self, key: str) -> str:
         """Return the record of a run as it was stored, and forget the run."""
-        record = unsealed(self._record(key).read_bytes()).decode()
-        self._record(key).unlink()
+        record = unsealed(read_own(self._place(record_of(key)))).decode()
+        self._place(record_of(key)).unlink()
         return record
 
-    def _record(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
+    def _place(self, name: str) -> Path:
+        """Return where a file is: what was kept in the spare folder could not be kept in the other."""
+        if self.spare is None or not (self.spare / name).exists():
+            return self.folder / name
+        tell_once(self.folder)
+        return self.spare / name
 
-    def _series(self, key: str, series_ns: int) -> Path:
-        return self.folder / key[:2] / f"{key}.{series_ns}.npz"
+
+def record_of(key: str) -> str:
+    """Name the file of a run's record in the folder of a store."""
+    return f"{key[:2]}/{key}.json"
+
+
+def series_of(key: str, series_ns: int) -> str:
+    """Name the file of a run's series."""
+    return f"{key[:2]}/{key}.{series_ns}.npz"
+
+
+LITTLE = 1 << 30
+"""Bytes that are free on a disk that may soon be full."""
+
+
+def has_room(folder: Path) -> bool:
+    """Return whether a folder takes files, and its disk will not soon be full."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.access(folder, os.W_OK) and shutil.disk_usage(folder).free >= LITTLE
+    except OSError:
+        return False
+
+
+@cache
+def tell_once(folder: Path) -> None:
+    """Say that a cache keeps nothing."""
+    log.warning(
+        "the cache %s cannot be written to, or its disk is full: results are not kept; "
+        "UNBLOAT_CACHE names another folder",
+        folder.parent,
+    )
 
 
 UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, RuntimeError)
@@ -124,14 +190,17 @@ def unsealed(data: bytes) -> bytes:
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file beside `path` and rename it there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file beside `path` and rename it there; a folder in its place goes."""
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.parent / f".new-{os.urandom(8).hex()}"
     try:
         with open(new, "xb", opener=for_this_user) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())  # Or else a power cut may leave the new name with nothing in it.
+        if path.is_dir():
+            remove_from(path.parent, path.name)
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from unbloat._core import Error, InputError
 from unbloat.results.axes import Only
 from unbloat.results.record import Failure
 from unbloat.results.results import Results
+from unbloat.runs import costs
 from unbloat.runs.experiment import Control, Experiment, Manner, Planned, Time, chosen_source, refuse
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import SweepProgress
@@ -129,6 +130,8 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
         return errors
     guest = manner.guest()
     log.info("%d runs to do, %d are kept", len(tasks), kept)
+    if manner.on == "simulator" and not dask:
+        costs.tell((costs.of(run.cell) for run in tasks.values()), manner.processes())
     durations = [run.cell.duration_s for run in tasks.values()]
     place = {task: i for i, task in enumerate(tasks)}
     with closing(SweepProgress(durations, manner.progress, on=manner.on)) as bar:
@@ -149,7 +152,8 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
             dask_cluster.run_all(dask, store, tasks, manner.processes(), watch, failed)
         else:
             cells = {task: run.cell for task, run in tasks.items()}
-            run_all(store.folder, cells, min(manner.processes(), len(tasks)), watch, guest, failed)
+            processes = min(manner.processes(), len(tasks))
+            run_all(store.folder, cells, processes, watch, guest, failed, spare=store.spare)
         said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}"
     log.info(said)
     return errors

@@ -36,7 +36,8 @@ def main() -> None:
     answers = take_stdout()
     opening = json.loads(sys.stdin.readline())
     _core.end_with(opening["parent"])
-    store = Store(Path(opening["folder"]))
+    spare = opening.get("spare")
+    store = Store(Path(opening["folder"]), Path(spare) if spare else None)
     if opening["guest"]:
         run = in_guest(Path(opening["guest"]))
     else:
@@ -100,7 +101,9 @@ def attempt(
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
     except OSError as error:
-        return {"error": f"the result cannot be kept: {error}", "wrong_input": False}
+        why = (error.strerror or str(error)).lower()
+        way_out = "UNBLOAT_CACHE names another folder for it, and --no-cache keeps nothing"
+        return {"error": f"the result cannot be kept in {store.folder}: {why}; {way_out}", "wrong_input": False}
     return {"finished": True}
 
 

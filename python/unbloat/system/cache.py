@@ -50,7 +50,7 @@ class Thing:
 
 def things(kind: Kind) -> list[Thing]:
     """List what there is of a kind."""
-    folder = cache_folder() / kind.folder
+    folder = cache_folder(kind.folder)
     return [thing for path in folder.glob(kind.pattern) if path.name not in LOCKS for thing in _thing(path)]
 
 

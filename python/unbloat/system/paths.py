@@ -15,16 +15,18 @@ PAPERS = DATA / "papers"
 SCENARIOS = DATA / "scenarios"
 
 
-def cache_folder() -> Path:
+def cache_folder(kind: str = "") -> Path:
     """Where finished runs are kept: `$UNBLOAT_CACHE`, or `unbloat` in the user's cache folder; made if it is missing.
 
-    Raises `InputError` if others may write there: what stands there is run as this user.
+    `kind` is a folder in it, which whoever writes there makes. Raises `InputError` if others may write to either: what
+    stands there is taken as this user's, and run.
     """
     folder = _cache_path()
     with suppress(OSError):  # Whoever writes there will say why that cannot be.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _refuse_of_others(folder)
-    return folder
+        _refuse_of_others(folder / kind)
+    return folder / kind
 
 
 def _cache_path() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from errno import EPERM
 from pathlib import Path
 from typing import IO
 
@@ -36,3 +37,14 @@ def open_regular(file: Path) -> IO[bytes]:
         os.close(opened)
         raise InputError(f"{file}: is {KINDS.get(kind, 'something else')}, and not a file")
     return os.fdopen(opened, "rb")
+
+
+def read_own(file: Path) -> bytes:
+    """Read a regular file that nobody but this user and root can have written; raises `OSError` for any other."""
+    opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(opened, "rb") as content:
+        state = os.fstat(opened)
+        is_own = state.st_uid in (0, os.geteuid()) and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not (is_own and stat.S_ISREG(state.st_mode)):
+            raise PermissionError(EPERM, "others may have written it", str(file))
+        return content.read()

@@ -2,11 +2,11 @@
 
 use crate::error::{Error, unwritable};
 use sha2::{Digest, Sha256};
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What compiling a file gave.
@@ -35,33 +35,57 @@ impl Compiled {
     }
 }
 
-/// What the cache has under `name`; made by `compile` if that is nothing, or damaged.
+/// What the cache has under `name`; made by `compile` if that is nothing, or damaged. Without a cache, or one that can be
+/// written, it is made in a temporary folder, every time.
 pub(crate) fn cached(
-    cache: &Path,
+    cache: Option<&Path>,
     name: &str,
-    compile: impl FnOnce(&Path) -> Result<Compiled, Error>,
+    compile: impl Fn(&Path) -> Result<Compiled, Error>,
 ) -> Result<Compiled, Error> {
+    let Some(cache) = cache else { return compile(Workplace::temporary()?.path()) };
     let target = cache.join(name);
-    let found = std::fs::read(&target).ok().and_then(|bytes| Compiled::from_bytes(&bytes));
-    if let Some(found) = found {
+    if let Some(found) = own(&target).and_then(|bytes| Compiled::from_bytes(&bytes)) {
         return Ok(found);
     }
-    let work = Workplace::below(cache)?;
-    let compiled = compile(work.path())?;
-    keep(&work.path().join("whole"), &target, &compiled.to_bytes()).map_err(|error| unwritable(&target, &error))?;
-    Ok(compiled)
+    let Ok(work) = Workplace::below(cache) else { return compile(Workplace::temporary()?.path()) };
+    match compile(work.path()) {
+        Ok(compiled) => {
+            // What cannot be kept is made again.
+            let _ = keep(&work.path().join("whole"), &target, &compiled.to_bytes());
+            Ok(compiled)
+        }
+        // The disk of the cache may be full.
+        Err(error) if !error.is_input => compile(Workplace::temporary()?.path()),
+        Err(error) => Err(error),
+    }
 }
 
-/// Writes a file that appears whole, even if the power fails.
+/// The bytes of a file that nobody but this user or root has written; nothing of what is no file.
+fn own(path: &Path) -> Option<Vec<u8>> {
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+    let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let state = file.metadata().ok()?;
+    let is_own = state.is_file() && is_ours(&state) && state.mode() & (libc::S_IWGRP | libc::S_IWOTH) == 0;
+    let mut bytes = Vec::new();
+    is_own.then(|| file.read_to_end(&mut bytes).ok())??;
+    Some(bytes)
+}
+
+/// Writes a file that appears whole, even if the power fails. A folder in its place goes.
 fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(draft)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
     file.write_all(bytes)?;
     file.sync_all()?;
+    if target.symlink_metadata().is_ok_and(|state| state.is_dir()) {
+        std::fs::remove_dir_all(target)?;
+    }
     std::fs::rename(draft, target)
 }
 
 const PREFIX: &str = "build-";
 const LOCK: &str = ".lock";
+/// How temporary folders begin; Python's `Scratch` removes those that nobody holds.
+const TEMPORARY: &str = "unbloat-run-";
 
 /// A folder for one compilation, which goes when it is dropped. It holds a lock while its process lives, so that those
 /// of processes that were killed can be told from it and are removed by the next.
@@ -84,6 +108,16 @@ impl Workplace {
             Ok(Workplace { folder, _lock: lock.expect("nobody else knows the folder") })
         };
         made().map_err(|error: io::Error| unwritable(cache, &error))
+    }
+
+    /// One in the system's folder for temporary files.
+    fn temporary() -> Result<Workplace, Error> {
+        let made = || {
+            let folder = tempfile::Builder::new().prefix(TEMPORARY).tempdir()?;
+            let lock = lock(File::open(folder.path())?, true)?;
+            Ok(Workplace { folder, _lock: lock.expect("it was waited for") })
+        };
+        made().map_err(|error: io::Error| unwritable(&std::env::temp_dir(), &error))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -120,7 +154,10 @@ fn remove_abandoned(cache: &Path) -> io::Result<()> {
 
 /// Locks a file; none if another process has, and nobody is to wait.
 fn locked(path: &Path, wait: bool) -> io::Result<Option<File>> {
-    let file = OpenOptions::new().create(true).append(true).open(path)?;
+    lock(OpenOptions::new().create(true).append(true).open(path)?, wait)
+}
+
+fn lock(file: File, wait: bool) -> io::Result<Option<File>> {
     let how = if wait { libc::LOCK_EX } else { libc::LOCK_EX | libc::LOCK_NB };
     // SAFETY: the descriptor is open.
     match unsafe { libc::flock(file.as_raw_fd(), how) } {
@@ -132,28 +169,33 @@ fn locked(path: &Path, wait: bool) -> io::Result<Option<File>> {
     }
 }
 
-/// The folder for objects in `$UNBLOAT_CACHE`, or in the user's cache folder; the same as Python's.
+/// The folder for objects in `$UNBLOAT_CACHE`, or in the user's cache folder; the same as Python's. None of a user
+/// without a home.
 ///
 /// # Errors
-/// If this user has no home, or if others may write there: what stands there is run as this user.
-pub(crate) fn folder() -> Result<PathBuf, Error> {
+/// If others may write there: what stands there is run as this user.
+pub(crate) fn folder() -> Result<Option<PathBuf>, Error> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("UNBLOAT_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|base| base.join("unbloat")))
-        .or_else(|| set("HOME").or_else(home).map(|home| home.join(".cache/unbloat")))
-        .ok_or_else(|| Error::new("this user has no home folder to keep objects in: set UNBLOAT_CACHE to a folder"))?;
+        .or_else(|| set("HOME").or_else(home).map(|home| home.join(".cache/unbloat")));
+    let Some(cache) = cache else { return Ok(None) };
     let objects = cache.join("mechanisms");
     refuse_of_others(&cache)?;
     refuse_of_others(&objects)?;
-    Ok(objects)
+    Ok(Some(objects))
+}
+
+fn is_ours(state: &Metadata) -> bool {
+    // SAFETY: it only gives a number.
+    [0, unsafe { libc::geteuid() }].contains(&state.uid())
 }
 
 /// Refuses a folder that anyone but this user and root may put files into. One that is not there will be this user's.
 fn refuse_of_others(folder: &Path) -> Result<(), Error> {
     let Ok(state) = folder.metadata() else { return Ok(()) };
     let shown = folder.display();
-    // SAFETY: it only gives a number.
-    if ![0, unsafe { libc::geteuid() }].contains(&state.uid()) {
+    if !is_ours(&state) {
         return Err(Error::new(format!(
             "the cache folder {shown} belongs to another user (uid {}), who could have you run what stands there: \
              set UNBLOAT_CACHE to a folder of your own",
@@ -210,12 +252,50 @@ mod tests {
     #[test]
     fn a_damaged_file_is_made_again() {
         let folder = tempfile::tempdir().expect("a folder");
-        let make = || cached(folder.path(), "x.object", |_| Ok(compiled())).expect("an object");
+        let make = || cached(Some(folder.path()), "x.object", |_| Ok(compiled())).expect("an object");
         make();
         std::fs::write(folder.path().join("x.object"), b"").expect("a file");
         assert_eq!(make(), compiled());
-        let again = cached(folder.path(), "x.object", |_| panic!("it is there"));
+        let again = cached(Some(folder.path()), "x.object", |_| panic!("it is there"));
         assert_eq!(again.expect("an object"), compiled());
+    }
+
+    #[test]
+    fn what_stands_in_the_place_of_a_file_goes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("x.object");
+        let make = || cached(Some(folder.path()), "x.object", |_| Ok(compiled())).expect("an object");
+        std::fs::create_dir(&place).expect("a folder");
+        assert_eq!(make(), compiled());
+        assert!(place.is_file());
+        std::fs::remove_file(&place).expect("it is there");
+        let name = std::ffi::CString::new(place.as_os_str().as_encoded_bytes()).expect("no zeros");
+        // SAFETY: the name ends with a zero.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        assert_eq!(make(), compiled());
+        assert!(place.is_file());
+    }
+
+    #[test]
+    fn a_file_of_others_is_not_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("x.object");
+        let other = Compiled { image: b"another".to_vec(), ..compiled() };
+        std::fs::write(&place, other.to_bytes()).expect("a file");
+        std::fs::set_permissions(&place, PermissionsExt::from_mode(0o666)).expect("ours");
+        assert_eq!(cached(Some(folder.path()), "x.object", |_| Ok(compiled())).expect("an object"), compiled());
+        assert_eq!(place.metadata().expect("it is there").mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn without_a_cache_it_is_made_in_a_temporary_folder() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let make = |work: &Path| {
+            assert!(work.starts_with(std::env::temp_dir()) && work.is_dir());
+            Ok(compiled())
+        };
+        assert_eq!(cached(None, "x.object", make).expect("an object"), compiled());
+        assert_eq!(cached(Some(file.path()), "x.object", make).expect("an object"), compiled());
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(crate) fn build(
     let cache = cache::folder()?;
     let make = |types: Types, key: &str| {
         let name = format!("{}.bpf.o", toolchain::key(&format!("{with} {key}"), source));
-        cached(&cache, &name, |work| compile(&clang, folder, defines, &types, source, work))
+        cached(cache.as_deref(), &name, |work| compile(&clang, folder, defines, &types, source, work))
     };
     let error = match make(Types::Contract, "") {
         Err(error) if error.is_input && defines.is_empty() && !is_about_constants(&error.message) => error,
@@ -60,7 +60,7 @@ pub(crate) fn build(
     if source.declares("tcp_congestion_ops") {
         return make(Types::Own, "own types");
     }
-    match (kernel_types::identity(), kernel_types::header(&cache)) {
+    match (kernel_types::identity(), kernel_types::header(cache.as_deref())) {
         (Some(kernel), Some(header)) => make(Types::OfTheKernel(header), &kernel),
         _ => Err(error),
     }

@@ -30,7 +30,7 @@ pub(crate) fn identity() -> Option<String> {
 }
 
 /// The header's text, from the cache if it is there; nothing where the kernel has no types, or they cannot be read.
-pub(crate) fn header(cache: &Path) -> Option<Vec<u8>> {
+pub(crate) fn header(cache: Option<&Path>) -> Option<Vec<u8>> {
     let path = override_path().map_or(PathBuf::from(OF_THE_KERNEL), PathBuf::from);
     let name = format!("types-{VERSION}-{}.h", identity()?);
     let made = cached(cache, &name, |_| {

@@ -64,7 +64,7 @@ pub(crate) struct Compiler {
     /// `algorithms`.
     folder: PathBuf,
     include: PathBuf,
-    cache: PathBuf,
+    cache: Option<PathBuf>,
     /// Macros of every compilation.
     defines: Vec<String>,
     /// Over the compiler, the flags and everything in `algorithms`.
@@ -112,7 +112,7 @@ impl Compiler {
     /// The shared object of `source`, from the cache if it is there.
     pub(crate) fn build(&self, source: &TranslationUnit) -> Result<Compiled, Error> {
         let name = format!("{}.so", toolchain::key(&self.fingerprint, source));
-        cached(&self.cache, &name, |work| self.compile(source, work))
+        cached(self.cache.as_deref(), &name, |work| self.compile(source, work))
     }
 
     fn compile(&self, source: &TranslationUnit, work: &Path) -> Result<Compiled, Error> {
@@ -302,7 +302,7 @@ impl Compiler {
 
     /// The object of the contract, compiled once.
     fn runtime(&self) -> Result<Vec<u8>, Error> {
-        let made = cached(&self.cache, &format!("contract-{}.o", self.fingerprint), |work| {
+        let made = cached(self.cache.as_deref(), &format!("contract-{}.o", self.fingerprint), |work| {
             let wrong = |message: String| toolchain::does_not_compile(&self.include.join("unbloat"), &message);
             let mut parts = Vec::new();
             for (n, file) in RUNTIME.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, unreadable};
 use scenario::model::Compile;
+use scenario::regular_file;
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,9 @@ const YIELDING: &[&str] = &[
     "tcp_slow_start",
     "tcp_cong_avoid_ai",
 ];
+
+/// Bytes of the largest file that is read; the types of a whole kernel take 5 MB.
+const MOST_BYTES: u64 = 1 << 26;
 
 /// Headers that the contract puts its own in place of, whatever lies beside a file.
 const REPLACED: &[&str] = &["vmlinux.h", "bpf_tcp_helpers.h", "bpf_trace_helpers.h", "bpf_tracing_net.h"];
@@ -78,7 +82,10 @@ impl TranslationUnit {
             if self.files.iter().any(|(known, _)| is_same(known, &next)) {
                 continue;
             }
-            let bytes = std::fs::read(&next).map_err(|e| unreadable(&next, &e))?;
+            let bytes = regular_file::read(&next, MOST_BYTES).map_err(|e| unreadable(&next, &e))?;
+            if bytes.contains(&0) {
+                return Err(Error::new(format!("{} is not C: there are zero bytes in it", next.display())));
+            }
             let text = String::from_utf8_lossy(&bytes);
             let folder = next.parent().unwrap_or(Path::new("."));
             open.extend(

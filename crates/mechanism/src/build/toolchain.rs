@@ -5,6 +5,7 @@ use crate::build::source::TranslationUnit;
 use crate::error::Error;
 use scenario::model::Compile;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -107,7 +108,28 @@ pub(crate) fn does_not_compile(source: &Path, message: &str) -> Error {
     let complaint = |words: &str| message.lines().find(|line| line.contains(words));
     let summary = complaint("error").or_else(|| complaint("terminated")).or_else(|| complaint("out of memory"));
     let summary = summary.unwrap_or("the compiler gave no reason").trim();
-    Error::new(format!("{} does not compile: {summary}\n{}", source.display(), message.trim_end()))
+    Error::new(format!("{} does not compile: {}\n{}", source.display(), cut(summary), beginning(message.trim_end())))
+}
+
+/// Lines, and bytes of a line, that are shown of what a compiler says.
+const MOST_LINES: usize = 30;
+const LONGEST_LINE: usize = 300;
+
+/// The first lines of what a compiler says: the first mistake is what to mend.
+fn beginning(message: &str) -> String {
+    let mut lines: Vec<_> = message.lines().take(MOST_LINES).map(cut).collect();
+    let more = message.lines().count() - lines.len();
+    if more > 0 {
+        lines.push(format!("... and {more} more lines").into());
+    }
+    lines.join("\n")
+}
+
+fn cut(line: &str) -> Cow<'_, str> {
+    match line.len() {
+        ..=LONGEST_LINE => line.into(),
+        _ => format!("{} ...", &line[..line.floor_char_boundary(LONGEST_LINE)]).into(),
+    }
 }
 
 /// A hash over what is compiled and `fingerprint`, over how.

@@ -32,6 +32,7 @@ from unbloat.report.figures.style import (
     canvas,
     drawing,
     format_of,
+    legible,
     make_room_for_names,
     one_legend,
     size_named,
@@ -143,6 +144,7 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
             _say_once(axes)
         _share_time(axes, [panel for _, panel in drawn], across)
         one_legend(figure, axes, size)
+        legible(figure)
         make_room_for_names(figure, axes, size)
         write_remarks(figure, axes, size)
         break_labels(figure, axes, size)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,11 +19,13 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpecBase
 from matplotlib.legend import Legend
-from matplotlib.text import Annotation
+from matplotlib.text import Annotation, Text
+from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import offset_copy
 
 from unbloat.report.figures.kinds import Width
 from unbloat.scenario.checks import one_of
+from unbloat.system.legible import plain
 from unbloat.system.output import whole
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
@@ -171,8 +174,39 @@ def drawing(size: Size) -> Iterator[None]:
     ticks = {f"{axis}tick.labelsize": size.small for axis in "xy"}
     legend = {"legend.fontsize": size.small, "legend.frameon": False}
     own = {"font.size": size.font, "axes.labelsize": size.font, "lines.linewidth": size.line, **ticks, **legend}
-    with mpl.rc_context(LOOK | own):
+    with look(own):
         yield
+
+
+@contextmanager
+def look(own: Any = None) -> Iterator[None]:
+    """Apply the looks of all figures, and `own`, within the context; what matplotlib warns of there nobody can mend."""
+    with mpl.rc_context(LOOK | (own or {})), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Of characters that a font lacks, and of panels without room.
+        yield
+
+
+def legible(figure: Figure) -> Figure:
+    """Write the control characters in all texts of a figure as escapes, and return it: SVG takes none."""
+    for text in figure.findobj(Text):
+        text.set_text(plain(text.get_text()))
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            for formatter in (axis.get_major_formatter(), axis.get_minor_formatter()):
+                # What `set_ticks` is given as labels ends up in one.
+                if isinstance(formatter, FuncFormatter) and not isinstance(formatter.func, _Legible):
+                    formatter.func = _Legible(formatter.func)
+    return figure
+
+
+@dataclass(frozen=True)
+class _Legible:
+    """Writes the ticks of an axis with escapes."""
+
+    write: Callable[[float, int | None], str]
+
+    def __call__(self, value: float, position: int | None = None) -> str:
+        return plain(self.write(value, position))
 
 
 def canvas(
@@ -331,5 +365,5 @@ def format_of(path: Path) -> str:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format that its name's ending says; the same figure gives the same bytes."""
     kind = format_of(path)
-    with mpl.rc_context(LOOK), whole(path) as draft:
-        figure.savefig(draft, format=kind, metadata=METADATA[kind])
+    with look(), whole(path) as draft:
+        legible(figure).savefig(draft, format=kind, metadata=METADATA[kind])

@@ -1,0 +1,62 @@
+//! Files that a scenario names are read whole, and only those that have an end: no device, no pipe, nothing of `/proc`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Reads a file of at most `most` bytes.
+///
+/// # Errors
+/// If it cannot be read, is larger, or is no regular file of a disk.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    // Without waiting for the other end of a pipe.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let kind = file.metadata()?.file_type();
+    let what = match kind {
+        _ if kind.is_dir() => "it is a folder",
+        _ if kind.is_fifo() => "it is a pipe",
+        _ if kind.is_char_device() || kind.is_block_device() => "it is a device",
+        _ if !kind.is_file() => "it is not a file",
+        _ if is_of_kernel(&file)? => "the kernel makes it up",
+        _ if file.metadata()?.len() > most => "it is too large",
+        _ => {
+            let mut bytes = Vec::new();
+            file.take(most).read_to_end(&mut bytes)?;
+            return Ok(bytes);
+        }
+    };
+    Err(io::Error::other(what))
+}
+
+/// Is it of `/proc` or `/sys`? What stands there is about this machine and its user.
+fn is_of_kernel(file: &File) -> io::Result<bool> {
+    // SAFETY: zero is a value of each member.
+    let mut about: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open, and the kernel writes no more than the struct.
+    if unsafe { libc::fstatfs(file.as_raw_fd(), &mut about) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok([libc::PROC_SUPER_MAGIC, libc::SYSFS_MAGIC].contains(&about.f_type))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_refused() {
+        for (path, why) in [
+            ("/dev/zero", "it is a device"),
+            ("/proc/self/environ", "the kernel makes it up"),
+            ("/sys/kernel/uevent_seqnum", "the kernel makes it up"),
+            ("/", "it is a folder"),
+        ] {
+            assert_eq!(read(Path::new(path), 100).expect_err(path).to_string(), why);
+        }
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        assert!(read(&own, 1 << 20).expect("it is there").starts_with(b"[package]"));
+        assert_eq!(read(&own, 10).expect_err("larger").to_string(), "it is too large");
+    }
+}
