@@ -21,6 +21,11 @@ impl<T: Tap> Monitor<T> {
         Monitor { tap, lost: vec![0; flows], departed: vec![] }
     }
 
+    /// The host of a flow has no memory for a packet, which counts as sent and as lost if `counts`.
+    pub fn refused(&mut self, flow: u32, counts: bool) {
+        self.lost[flow as usize] += u64::from(counts);
+    }
+
     /// Data packets of a flow that were sent in the measuring interval and were dropped or lost.
     pub fn lost(&self, flow: u32) -> u64 {
         self.lost[flow as usize]

@@ -20,6 +20,9 @@ use std::rc::Rc;
 
 /// IPv4 and UDP headers, or those of an ICMP echo, bytes.
 const IP_AND_UDP: u64 = 28;
+/// Packets under way, beyond which a host has no memory for a datagram: some 400 MB. Linux bounds the memory of a socket
+/// (`sk_sndbuf`, in sock_alloc_send_pskb), and a program that does not wait for it loses what it sends (EAGAIN).
+const MOST_UNDER_WAY: usize = 1 << 22;
 /// Events at the hosts between two calls of `progress`.
 const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 
@@ -389,6 +392,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let Some(App::Datagrams(datagrams)) = &group.app else { return };
         let bytes = datagrams.packet.0 as u16;
         let counts = !is_reply && self.senders[flow as usize].meter.sent(now, false);
+        if self.network.packets.is_full(MOST_UNDER_WAY) {
+            return self.monitor.refused(flow, counts);
+        }
         let kind = if datagrams.kind == DatagramKind::Ping { PacketKind::Other } else { PacketKind::Udp };
         let from_host = group.host.filter(|_| group.reverse == is_reply);
         let classifier = from_host.and_then(|host| self.classifiers[host].as_ref());

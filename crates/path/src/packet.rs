@@ -112,6 +112,11 @@ impl<P: Packet> Pool<P> {
         PacketId(self.slots.len() as u32 - 1)
     }
 
+    /// Whether another packet would be more than so many.
+    pub fn is_full(&self, most: usize) -> bool {
+        self.free == PacketId::NONE && self.slots.len() >= most
+    }
+
     /// A packet of the pool.
     #[inline]
     pub fn get(&self, id: PacketId) -> &P {

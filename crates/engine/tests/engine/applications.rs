@@ -41,6 +41,15 @@ fn near(measured: Option<f64>, expected: f64, within: f64) {
     assert!((measured - expected).abs() <= within, "{measured} for {expected}");
 }
 
+/// A billion datagrams a second into a queue without a limit: four million are under way, the others find no memory.
+#[test]
+fn datagrams_are_bounded_by_memory() {
+    let mut s = path(vec![datagrams(DatagramKind::Udp, Nanos(1), 1000)]);
+    s.duration = ms(6);
+    let flow = &flows(&s)[0];
+    assert_eq!((flow.sent_packets, flow.lost_packets), (6_000_000, 6_000_000 - (1 << 22)));
+}
+
 /// 1000 bytes take 0.8 ms at 10 Mbit/s, there and back.
 #[test]
 fn a_ping_takes_its_round_trip() {

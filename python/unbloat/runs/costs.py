@@ -1,0 +1,90 @@
+"""What runs of the simulator will take of time and memory, as far as their scenarios tell, before they begin."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unbloat import _core
+from unbloat.runs.progress import clock, count
+from unbloat.system import memory
+
+log = logging.getLogger(__name__)
+
+PACKETS_PER_S = 2e6
+"""What a process simulates, about; flows with few packets take longer."""
+LONG_S = 600.0
+"""Nobody is told of less."""
+FLOW_BYTES, PACKET_BYTES, SAMPLE_BYTES = 4500, 110, 100
+"""What a flow takes, a packet under way, and a sample of a flow or a link."""
+MOST_UNDER_WAY = 1 << 22
+"""Packets under way, beyond which the simulator's hosts refuse datagrams."""
+BITS = 8 * 1500
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run takes."""
+
+    packets: float
+    memory: float
+    """Bytes."""
+
+
+def of(cell: _core.Cell, series_ns: int | None = None) -> Cost:
+    """Estimate a run: links are full, and what datagrams bring beyond that waits if its queue has no limit."""
+    scenario = json.loads(cell.json())
+    duration_s = cell.duration_s
+    rates = [_rate(link["forward"]) for link in scenario["links"]]
+    offered: dict[int, float] = {}
+    full, flows = set(), float(cell.steady_flows)
+    for group in scenario["flows"]:
+        place = min(group["path"], key=lambda link: rates[link], default=0)
+        if every := _every(group):
+            offered[place] = offered.get(place, 0) + group["count"] * duration_s * 1e9 / every
+        else:
+            full.add(place)
+    carried = {place: rates[place] / BITS * duration_s for place in full | offered.keys()}
+    packets = sum(max(carried[place] if place in full else 0, offered.get(place, 0)) for place in carried)
+    waiting = sum(
+        max(0, number - carried[place])
+        for place, number in offered.items()
+        if scenario["links"][place]["forward"]["queue"].get("limit", 0) is None
+    )
+    samples = duration_s * 1e9 / series_ns * (flows + cell.sampled_links) if series_ns else 0
+    under_way = min(waiting, MOST_UNDER_WAY)
+    return Cost(packets, flows * FLOW_BYTES + under_way * PACKET_BYTES + samples * SAMPLE_BYTES)
+
+
+def _rate(link: Mapping[str, Any]) -> float:
+    """Return a link's rate, bit/s; 0 of one whose rate varies, which is left out."""
+    service = link["service"]
+    return float(service["Rate"]) if isinstance(service, dict) and "Rate" in service else 0.0
+
+
+def _every(group: Mapping[str, Any]) -> int | None:
+    """Return the time between a flow's datagrams, ns."""
+    app = group.get("app")
+    datagrams = app.get("Datagrams") if isinstance(app, dict) else None
+    return max(1, datagrams["every"]) if datagrams else None
+
+
+def tell(costs: Iterable[Cost], processes: int) -> None:
+    """Log what runs will take if it is long, or if it is much of this machine's memory."""
+    runs = sorted(costs, key=lambda cost: cost.memory, reverse=True)
+    packets = sum(cost.packets for cost in runs)
+    seconds = packets / PACKETS_PER_S / max(1, min(processes, len(runs)))
+    if seconds > LONG_S:
+        log.warning("some %s packets are to be simulated, which takes about %s here", count(packets), clock(seconds))
+    needed = sum(cost.memory for cost in runs[:processes])
+    if needed > memory.bound():
+        fewer = "; --jobs 1 does one run at a time" if processes > 1 and len(runs) > 1 else ""
+        log.warning(
+            "about %s of memory will be needed, and %s are free%s",
+            memory.words(needed),
+            memory.words(memory.free()),
+            fewer,
+        )
