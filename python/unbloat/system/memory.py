@@ -26,11 +26,11 @@ def bound() -> int:
 
 
 def words(size: float) -> str:
-    """Write a number of bytes: 1.6 GB."""
+    """Write a number of bytes: 1.64 GB."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if size >= unit:
-            return f"{size / unit:.2g} {name}"
-    return f"{size / 1e3:.2g} kB"
+            return f"{size / unit:.3g} {name}"
+    return f"{size / 1e3:.3g} kB"
 
 
 def _text(file: Path) -> str:
