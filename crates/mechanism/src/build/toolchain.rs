@@ -111,7 +111,7 @@ pub(crate) fn does_not_compile(source: &Path, message: &str) -> Error {
     Error::new(format!("{} does not compile: {}\n{}", source.display(), cut(summary), beginning(message.trim_end())))
 }
 
-/// Lines, and bytes of a line, that are shown of what a compiler says.
+/// Lines, and characters of a line, that are shown of what a compiler says.
 const MOST_LINES: usize = 30;
 const LONGEST_LINE: usize = 300;
 
@@ -126,9 +126,9 @@ fn beginning(message: &str) -> String {
 }
 
 fn cut(line: &str) -> Cow<'_, str> {
-    match line.len() {
-        ..=LONGEST_LINE => line.into(),
-        _ => format!("{} ...", &line[..line.floor_char_boundary(LONGEST_LINE)]).into(),
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{} ...", &line[..end]).into(),
+        None => line.into(),
     }
 }
 
