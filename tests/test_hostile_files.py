@@ -126,6 +126,11 @@ def test_a_table_of_other_columns_is_named(cli: Cli, saved: Path) -> None:
         assert done.returncode == 2 and done.stderr.startswith(f"unbloat: out/{name}.parquet: is not a file that ")
 
 
+def test_a_pipe_among_results_is_passed_over(saved: Path) -> None:
+    os.mkfifo(saved / "x.json")
+    assert len(ub.read(saved)) == 1
+
+
 def test_memory_is_told_in_words() -> None:
     assert [memory.words(size) for size in (2e3, 5.5e6, 1.64e9, 3e12)] == ["2 kB", "5.5 MB", "1.64 GB", "3 TB"]
     assert 0 < memory.bound() <= memory.free()

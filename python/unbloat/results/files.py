@@ -16,6 +16,7 @@ from unbloat.results.about import About
 from unbloat.results.axes import column_of, is_of_axis
 from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
+from unbloat.system.regular import open_regular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,8 +130,9 @@ def _first(found: Sequence[Saved]) -> About:
 def _holds_runs(file: Path) -> bool:
     """Return whether this is a file that `--json` printed, and not one of another program."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
+        with open_regular(file) as content:
+            data = json.load(content)
+    except (ValueError, RecursionError, InputError):
         return False
     runs = data.get("runs") if isinstance(data, dict) else None
     return isinstance(runs, list) and all(
