@@ -46,5 +46,5 @@ pub fn take_warnings() -> Vec<(PathBuf, String)> {
 /// Removes what killed compilers left in the cache.
 #[pyfunction]
 pub fn sweep_compilations() -> PyResult<()> {
-    mechanism::sweep_cache().map_err(|error| run_error(error))
+    mechanism::sweep_cache().map_err(run_error)
 }
