@@ -42,5 +42,5 @@ def test_what_is_long_or_large_is_told(monkeypatch: pytest.MonkeyPatch, caplog: 
         costs.tell([cost(FLOOD)] * 4, 2)
     assert caplog.messages == [
         "some 8 billion packets are to be simulated, which takes about 33:20 here",
-        "about 923 MB of memory will be needed, and 1 GB are free; --jobs 1 does one run at a time",
+        "about 1.68 GB of memory will be needed, and 1 GB are free; --jobs 1 does one run at a time",
     ]

@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 /// IPv4 and UDP headers, or those of an ICMP echo, bytes.
 const IP_AND_UDP: u64 = 28;
-/// Packets under way, beyond which a host has no memory for a datagram: some 400 MB. Linux bounds the memory of a socket
+/// Packets under way, beyond which a host has no memory for a datagram: some 800 MB. Linux bounds the memory of a socket
 /// (`sk_sndbuf`, in sock_alloc_send_pskb), and a program that does not wait for it loses what it sends (EAGAIN).
 const MOST_UNDER_WAY: usize = 1 << 22;
 /// Events at the hosts between two calls of `progress`.

@@ -18,8 +18,8 @@ PACKETS_PER_S = 2e6
 """What a process simulates, about; flows with few packets take longer."""
 LONG_S = 600.0
 """Nobody is told of less."""
-FLOW_BYTES, PACKET_BYTES, SAMPLE_BYTES = 4500, 110, 100
-"""What a flow takes, a packet under way, and a sample of a flow or a link."""
+FLOW_BYTES, PACKET_BYTES, SAMPLE_BYTES = 4500, 200, 100
+"""What a flow takes, a packet under way while the table of packets grows, and a sample of a flow or a link."""
 MOST_UNDER_WAY = 1 << 22
 """Packets under way, beyond which the simulator's hosts refuse datagrams."""
 BITS = 8 * 1500
