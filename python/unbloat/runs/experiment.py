@@ -38,6 +38,7 @@ from unbloat.scenario.recording import Recording
 from unbloat.scenario.rtt import cases
 from unbloat.scenario.source import Source, as_toml, source_of
 from unbloat.system import compiler_warnings, processors
+from unbloat.system.legible import in_a_line
 from unbloat.system.output import Drafts, room_for, writing
 from unbloat.system.paths import ALGORITHMS, cache_folder
 
@@ -315,7 +316,7 @@ def check(cell: _core.Cell, on: str) -> None:
     try:
         cell.check(on)
     except InputError as error:
-        axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
+        axes = ", ".join(f"{axis}={in_a_line(label)}" for axis, label in cell.axes)
         raise InputError(f"{error} (in the cell {axes})" if axes else str(error)) from None
 
 
@@ -540,7 +541,7 @@ def command() -> str:
 def in_cell(cell: _core.Cell, error: Error) -> Error:
     """Add to an error's sentence in which cell of a grid it happened."""
     sentence, *rest = str(error).split("\n")
-    axes = ", ".join(f"{axis}={label}" for axis, label in cell.axes)
+    axes = ", ".join(f"{axis}={in_a_line(label)}" for axis, label in cell.axes)
     where = f" (in the cell {axes})" if axes else ""
     return type(error)("\n".join([sentence + where, *rest]))
 
