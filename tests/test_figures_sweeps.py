@@ -79,6 +79,7 @@ def test_a_heat_map_has_the_means_in_its_fields(grid: ub.Results) -> None:
     assert not panel.yaxis_inverted(), "numbers rise"
     panel = grid.plot("heatmap", metrics=["queue_bytes"], x="limit").axes[0]
     assert panel.yaxis_inverted(), "words stand in their order, as in the table"
+    assert len(panel.texts) == 4
     assert all(len(text.get_text()) >= 4 and text.get_text().isdigit() for text in panel.texts), "no powers of ten"
 
 

@@ -2,6 +2,7 @@
 
 use mechanism::Fault;
 use scenario::model::OnlyInTheKernel;
+use std::fmt;
 
 /// Why a run gave no records.
 #[derive(Debug)]
@@ -36,3 +37,19 @@ pub enum Error {
     /// `progress` asked to stop.
     Interrupted,
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Error::Mechanism { error, .. } | Error::Receiver { error, .. } | Error::Classifier { error, .. } => {
+                error.fmt(f)
+            }
+            Error::Fault(fault) => fault.fmt(f),
+            Error::OnlyInTheKernel(why) => why.fmt(f),
+            Error::Pcap(why) => write!(f, "the packet trace cannot be written: {why}"),
+            Error::Interrupted => f.write_str("the run was interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

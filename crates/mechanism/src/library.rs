@@ -72,11 +72,11 @@ impl MechanismKind {
     }
 
     /// The function by which a program at a device asks it, and what a file without it is told.
-    fn entry(self) -> &'static Function {
+    fn entry(self) -> Result<&'static Function, Error> {
         match self {
-            MechanismKind::CongestionControl => panic!("is registered, and stands at no device"),
-            MechanismKind::WindowController => &window::WINDOW,
-            MechanismKind::Classifier => &classifier::CLASSIFY,
+            MechanismKind::CongestionControl => Err(Error::new("a congestion control stands at no device")),
+            MechanismKind::WindowController => Ok(&window::WINDOW),
+            MechanismKind::Classifier => Ok(&classifier::CLASSIFY),
         }
     }
 }
@@ -244,7 +244,7 @@ impl Library {
         let settings = settings(&built, mechanism)?;
         let path = path.display().to_string();
         let name = called(&mechanism.source);
-        Opened::open_function(&path, name, &built.image, &built.object, &settings, seed, kind.entry())
+        Opened::open_function(&path, name, &built.image, &built.object, &settings, seed, kind.entry()?)
             .map_err(|reason| Error::new(format!("{path} {reason}")))
     }
 
@@ -337,13 +337,15 @@ impl Library {
     /// Builds a window controller or a classifier for the running kernel.
     ///
     /// # Errors
-    /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang.
+    /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang, and for the kind that the
+    /// kernel registers in place of asking it at a device.
     pub fn device_object(&self, kind: MechanismKind, mechanism: &CongestionControl) -> Result<DeviceObject, Error> {
+        let entry = kind.entry()?;
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
         let settings = settings(&built, mechanism)?;
         let parameters = parameter::values(&built.parameters, &settings);
-        DeviceObject::new(&built.image, &built.object, kind.entry(), &settings, called(&mechanism.source), parameters)
+        DeviceObject::new(&built.image, &built.object, entry, &settings, called(&mechanism.source), parameters)
             .map_err(|reason| Error::new(format!("{} {reason}", path.display())))
     }
 

@@ -396,3 +396,6 @@ impl Readable for String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

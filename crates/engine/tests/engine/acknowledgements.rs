@@ -50,7 +50,7 @@ fn each_segment_is_acknowledged_while_the_window_widens() {
     assert_eq!(singles, widening + 16);
     // The first segments that were written are pushed while half of the first window lies between them.
     let rest: Vec<_> = acks[singles + 2..acks.len() - 1].iter().filter(|(_, ack)| ack.next > 400).collect();
-    assert!(rest.windows(2).all(|pair| pair[1].1.next - pair[0].1.next == 2));
+    assert!(rest.len() > 100 && rest.windows(2).all(|pair| pair[1].1.next - pair[0].1.next == 2));
 }
 
 /// The first duplicate widens the window by what it will take itself, and is acknowledged for that. Then three at once,
@@ -112,7 +112,8 @@ fn a_window_of_two_segments_is_offered_anew_after_each() {
         let acks = acknowledgements(&s, |_, _| false);
         acks[10..acks.len() - 1].windows(2).map(|pair| pair[1].1.next - pair[0].1.next).collect::<Vec<_>>()
     };
-    assert!(steps(2).iter().all(|step| *step == 1));
+    let steps_of_two = steps(2);
+    assert!(steps_of_two.len() > 20 && steps_of_two.iter().all(|step| *step == 1));
     assert!(steps(4).contains(&2));
 }
 
@@ -261,6 +262,7 @@ fn the_window_is_what_the_buffer_has_left() {
     let acks = acknowledgements(&s, losing([(1000, 1)]));
     let windows = |next: std::ops::Range<u32>| acks.iter().filter(move |(_, ack)| next.contains(&ack.next));
     assert_eq!(acks[0].1.window, 65_535);
+    assert!(windows(500..990).count() > 50 && windows(1000..1001).count() > 0);
     assert!(windows(500..990).all(|(_, ack)| ack.window == LARGEST_WINDOW));
     assert!(windows(1000..1001).all(|(_, ack)| ack.window >= LARGEST_WINDOW), "the right edge stays");
     let filled = windows(1001..2000).next().unwrap().1;

@@ -1,32 +1,17 @@
-//! The Linux tree's own example congestion controls, unmodified, from a scenario to its records. `UNBLOAT_LINUX_SOURCE`
-//! names kernel trees, and `make test` sets it (tools/linux-examples); which of the files the kernel and we refuse is
-//! tested in `mechanism`.
+//! The Linux tree's own example congestion controls, unmodified, from a scenario to its records.
 
+use crate::linux_examples::{controls, refused, trees};
 use engine::{Error, Options};
 use mechanism::Library;
 use scenario::records::ProgressUpdate;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Example controls that do nothing on an acknowledgement: their window stays where it began.
 const FIXED_WINDOW: [&str; 2] = ["tcp_ca_update.c", "tcp_ca_write_sk_pacing.c"];
 /// It lets BBR, DCTCP and CUBIC write one private state in turns, to call every kernel function: what it fills means
 /// nothing.
 const NO_CONTROL: &str = "tcp_ca_kfunc.c";
-
-fn examples() -> Vec<PathBuf> {
-    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
-    let folders = trees.iter().map(|tree| tree.join("tools/testing/selftests/bpf/progs"));
-    let mut files: Vec<PathBuf> = folders
-        .flat_map(|folder| {
-            std::fs::read_dir(folder).expect("a kernel tree").map(|entry| entry.expect("an entry").path())
-        })
-        .filter(|path| path.extension().is_some_and(|e| e == "c"))
-        .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| text.contains("struct tcp_congestion_ops")))
-        .collect();
-    files.sort();
-    files
-}
 
 /// Two flows of this control on 20 Mbit/s with 20 ms and a buffer of one bandwidth-delay product that marks.
 fn share_of_the_link(file: &Path) -> Result<f64, Error> {
@@ -64,16 +49,18 @@ fn bounds(name: &str) -> (f64, f64) {
 
 #[test]
 fn the_kernels_examples_simulate_as_they_are() {
-    for file in examples() {
+    for file in trees().iter().flat_map(|tree| controls(tree)) {
         let name = file.file_name().expect("a file").to_string_lossy().into_owned();
-        match share_of_the_link(&file) {
-            Ok(share) => {
+        match (refused(&file), share_of_the_link(&file)) {
+            (None, Ok(share)) => {
                 println!("{name}: {:.1} % of the link", 100.0 * share);
                 let (least, most) = bounds(&name);
                 assert!(share > least && share < most, "{name} fills {share} of the link");
             }
-            Err(Error::Mechanism { error: refused, .. }) => println!("{name}: {refused}"),
-            Err(other) => panic!("{name}: {other:?}"),
+            (Some(reason), Err(Error::Mechanism { error, .. })) => {
+                assert!(error.to_string().contains(reason), "{name}: {error}");
+            }
+            (_, outcome) => panic!("{name}: {outcome:?}"),
         }
     }
 }

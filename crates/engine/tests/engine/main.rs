@@ -8,6 +8,7 @@ mod both_ways;
 mod closed_forms;
 mod departures;
 mod ecn;
+mod errors;
 mod fingerprints;
 mod hosts;
 mod hosts_in_cells;
@@ -15,6 +16,8 @@ mod impairments;
 mod inhabited;
 mod invariants;
 mod kernel_examples;
+#[path = "../../../mechanism/tests/linux_examples/mod.rs"]
+mod linux_examples;
 mod mesh;
 mod networks;
 mod overtaken;

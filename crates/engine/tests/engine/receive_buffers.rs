@@ -59,7 +59,7 @@ fn a_buffer_that_may_not_grow_limits_the_rate() {
     let goodput = outcome.run.flows[0].goodput_mbps;
     let expected = 55.0 * 1448.0 * 8.0 / 0.05 / 1e6;
     assert!((goodput / expected - 1.0).abs() < 0.02, "{goodput} of {expected} Mbit/s");
-    assert!(acks.iter().all(|(_, ack)| ack.window <= 81_920));
+    assert!(acks.len() > 50 && acks.iter().all(|(_, ack)| ack.window <= 81_920));
 }
 
 /// In slow start the sender is not held back for long: the window grows faster than twofold a round trip.
@@ -125,6 +125,7 @@ fn a_window_that_stays_closed_is_probed() {
 fn the_window_of_the_handshake_is_not_rounded() {
     let (_, _, acks) = watched(&long_path(TcpRmem { default: Bytes(100_000), ..TUNED }));
     assert_eq!(acks[0].1.window, 34 * 1448);
+    assert!(acks.len() > 50);
     assert!(acks[1..].iter().all(|(_, ack)| ack.window.is_multiple_of(128)));
 }
 

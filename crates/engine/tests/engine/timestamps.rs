@@ -69,6 +69,7 @@ fn microseconds_are_counted_at_both_ends() {
         // The host that was idle read its clock up to 3 us late.
         assert!((0..4).contains(&(data.tsval as u64 - BOOT_US - at.as_micros())), "{at:?} {data:?}");
     }
+    assert!(sent.len() > 50 && acks.len() > 50);
     assert!(acks.iter().all(|(at, ack)| ack.tsval as u64 == BOOT_US + at.as_micros()));
     assert!(acks.iter().all(|(_, ack)| sent.iter().any(|(_, data)| data.tsval == ack.tsecr)));
 }
@@ -116,6 +117,7 @@ fn told(clock: Clock, stack: TcpProfile) -> (Vec<u32>, Vec<u32>) {
     let mut s = scenario(4, clock, stack);
     s.flows[0].cc = seen();
     let series = run_with_series(&s, Nanos::from_millis(100)).1.flows;
+    assert!(series.cwnd_packets.len() > 20);
     (series.cwnd_packets, series.ssthresh_packets.into_iter().map(|seen| seen.expect("finite") - 1).collect())
 }
 

@@ -1,17 +1,19 @@
-//! The Linux tree's own example congestion controls. They are not kept here: `UNBLOAT_LINUX_SOURCE` names kernel trees,
-//! and `make test` fetches the distribution's oldest and newest (tools/linux-examples). The tests of testbed include
-//! this file.
+//! The Linux tree's own example congestion controls, from the distribution's oldest and newest kernel source. They are
+//! not part of this repository: tools/linux-examples unpacks them, and `make test` calls it. The tests of engine and
+//! testbed include this file.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::path::{Path, PathBuf};
 
-/// The trees that `UNBLOAT_LINUX_SOURCE` names, with colons between them.
+const FETCHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../build/linux-examples");
+
+/// The kernel trees whose examples were unpacked. Without any, no test of the examples passes.
 pub fn trees() -> Vec<PathBuf> {
-    let trees: Vec<_> = std::env::var_os("UNBLOAT_LINUX_SOURCE").iter().flat_map(std::env::split_paths).collect();
-    if trees.is_empty() {
-        println!("UNBLOAT_LINUX_SOURCE names no kernel tree: nothing to check");
-    }
+    let entries = std::fs::read_dir(FETCHED).into_iter().flatten();
+    let mut trees: Vec<_> = entries.map(|entry| entry.expect("a folder entry").path()).collect();
+    assert!(!trees.is_empty(), "there are no examples in {FETCHED}: make build/stamps/linux-examples fetches them");
+    trees.sort();
     trees
 }
 

@@ -2,7 +2,7 @@
 //! section. What the library makes of them for the kernel's loader; that the kernel takes it stands in crates/testbed.
 
 use crate::harness::{UserFiles, library};
-use mechanism::{Error, KernelObject, Library};
+use mechanism::{Error, KernelObject, Library, MechanismKind};
 use object::{Object, ObjectSection};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use std::path::Path;
@@ -204,4 +204,11 @@ fn built_ins_need_no_compiler_and_users_files_do() {
     let control = CongestionControl { source: CcSource::Builtin("reno".into()), params: Default::default() };
     let edited = Library::open(&copy).kernel_object(&control, None).expect("clang compiles the edited file");
     assert_ne!(edited.bytes, builtin("reno").bytes);
+}
+
+#[test]
+fn a_congestion_control_is_refused_at_a_device() {
+    let control = CongestionControl { source: CcSource::Builtin("reno".into()), params: Default::default() };
+    let refused = library().device_object(MechanismKind::CongestionControl, &control);
+    assert_eq!(refused.err().expect("it has no entry").to_string(), "a congestion control stands at no device");
 }

@@ -2,6 +2,8 @@
 //!
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
 
+#[cfg(test)]
+mod as_in_c;
 mod cgroup;
 mod classifier;
 mod clean;

@@ -5,7 +5,7 @@
 mod layout;
 mod pairs;
 mod snapshot;
-mod types;
+pub(crate) mod types;
 mod windows;
 
 use crate::controls::{self, GroupControl};

@@ -7,7 +7,7 @@ use libbpf_rs::btf::{Btf, BtfType, TypeId};
 
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     /// A number of so many bytes.
     Number { bytes: usize, signed: bool },
     /// So many of one type.
@@ -20,24 +20,24 @@ pub(super) enum Type {
 
 /// A member of a structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BtfMember {
+pub(crate) struct BtfMember {
     /// Empty if the structure embeds another's members.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Where it begins.
-    pub(super) bit: usize,
+    pub(crate) bit: usize,
     /// Its width if it is a bit-field.
-    pub(super) bits: Option<usize>,
-    pub(super) ty: Type,
+    pub(crate) bits: Option<usize>,
+    pub(crate) ty: Type,
 }
 
 impl Type {
     /// The structure of that name.
-    pub(super) fn structure(name: &str, btf: &Btf) -> Option<Type> {
+    pub(crate) fn structure(name: &str, btf: &Btf) -> Option<Type> {
         btf.type_by_name::<Composite>(name).map(|composite| read_composite(btf, composite))
     }
 
     /// Bytes that it takes where it was described; none for pointers.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match self {
             Type::Number { bytes, .. } | Type::Structure { bytes, .. } => *bytes,
             Type::Array { element, count } => element.bytes() * count,

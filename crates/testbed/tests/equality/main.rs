@@ -155,9 +155,6 @@ fn files_written_for_the_kernel() {
     let folders = linux_examples::trees().into_iter().map(|tree| linux_examples::folder(&tree));
     let files: Vec<_> =
         folders.flat_map(|folder| ["bpf_cubic.c", "bpf_dctcp.c"].map(|file| folder.join(file))).collect();
-    if files.is_empty() {
-        return;
-    }
     every_control_agrees(&scenarios::files(&files), |story| story.reductions > 0 && story.marked);
 }
 

@@ -82,6 +82,7 @@ fn windows_are_those_that_the_receivers_offer() {
         let second: Vec<_> = packets.iter().filter(|packet| packet.flow() == 1).collect();
         let scales: Vec<_> = second.iter().flat_map(|packet| packet.options()).filter_map(scale_of).collect();
         assert_eq!(scales, [scale, scale], "SYN and SYN-ACK, with {window}");
+        assert!(second.iter().filter(|packet| packet.is_ack()).count() > 10);
         for packet in second.iter().filter(|packet| packet.is_ack()) {
             assert_eq!((packet.tcp.window_size as u32) << scale, offered);
         }

@@ -1,10 +1,10 @@
 //! The connections that a classifier's program knows, and what each band has had, as their maps have them.
 
-use crate::kernel::window::monotonic_us;
-use crate::kernel::window::{Ends, value_of};
+use crate::kernel::window::{Ends, monotonic_us};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use serde::Serialize;
 use std::net::SocketAddr;
+use zerocopy::FromBytes;
 
 /// The map of what each band has had.
 pub(super) const BAND_COUNTS: &str = "unbloat_bands";
@@ -13,7 +13,7 @@ const STATE_WORDS: usize = 4;
 
 /// `struct classified_flow` (`include/classify_program.h`).
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(FromBytes)]
 struct Classified {
     own: [u64; STATE_WORDS],
     seen_ns: u64,
@@ -25,7 +25,7 @@ struct Classified {
 
 /// `struct classified_band`.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(FromBytes)]
 struct Counted {
     packets: u64,
     bytes: u64,
@@ -78,7 +78,8 @@ pub(super) fn flows(maps: &[u32]) -> Vec<ClassifiedFlow> {
     let now_ns = monotonic_us() * 1000;
     let read = |key: Vec<u8>| {
         let value = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
-        Some(ClassifiedFlow::new(&value_of::<Ends>(&key)?, &value_of(&value)?, now_ns))
+        let (ends, flow) = (Ends::read_from_bytes(&key).ok()?, Classified::read_from_bytes(&value).ok()?);
+        Some(ClassifiedFlow::new(&ends, &flow, now_ns))
     };
     let mut all: Vec<_> = map.keys().filter_map(read).collect();
     all.sort_by(|one, other| one.idle_s.total_cmp(&other.idle_s));
@@ -94,7 +95,7 @@ pub(super) fn counts(maps: &[u32], bands: u32) -> Vec<BandCount> {
 pub(super) fn counts_in(map: &impl MapCore, bands: u32) -> Vec<BandCount> {
     let count = |band: u32| {
         let each = map.lookup_percpu(&band.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();
-        let each: Vec<_> = each.iter().filter_map(|bytes| value_of::<Counted>(bytes)).collect();
+        let each: Vec<_> = each.iter().filter_map(|bytes| Counted::read_from_bytes(bytes).ok()).collect();
         let sum = |of: fn(&Counted) -> u64| each.iter().map(of).sum::<u64>();
         let (timed, longest_ns) = (sum(|one| one.timed), each.iter().map(|one| one.longest_ns).max());
         let ms = |ns: f64| (timed > 0).then_some(ns / 1e6);
@@ -133,9 +134,15 @@ impl ClassifiedFlow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::as_in_c::{mirrored, places};
+    use mechanism::MechanismKind;
 
     #[test]
-    fn sizes_are_those_of_the_header() {
-        assert_eq!((size_of::<Classified>(), size_of::<Counted>()), (56, 48));
+    fn members_stand_where_the_header_puts_them() {
+        let in_c = |structure| places(MechanismKind::Classifier, "single", structure);
+        let classified = mirrored!(Classified: own = "flow.own", seen_ns, wmem_queued, sndbuf, band, unused);
+        assert_eq!(classified, in_c("classified_flow"));
+        let counted = mirrored!(Counted: packets, bytes, dropped, timed, waited_ns, longest_ns);
+        assert_eq!(counted, in_c("classified_band"));
     }
 }

@@ -4,6 +4,7 @@ use super::programs::FLOWS;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use serde::Serialize;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use zerocopy::FromBytes;
 
 /// Words of a controller's own state (`WINDOW_STATE_WORDS`), and timestamps that a flow remembers (`SENT_TIMESTAMPS`).
 const STATE_WORDS: usize = 16;
@@ -11,7 +12,7 @@ const SENT: usize = 32;
 
 /// `struct tcp_ends`.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(FromBytes)]
 pub(in crate::kernel) struct Ends {
     from: [u8; 16],
     to: [u8; 16],
@@ -21,7 +22,7 @@ pub(in crate::kernel) struct Ends {
 
 /// `struct shown_flow` (`include/window_program.h`).
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(FromBytes)]
 struct Shown {
     mss: u32,
     own: [u64; STATE_WORDS],
@@ -38,7 +39,10 @@ struct Shown {
     read_to: u32,
     latest_rtt_us: u32,
     last_tsecr: u32,
-    flags: [u8; 4],
+    scale: u8,
+    has_scale: u8,
+    has_edge: u8,
+    has_read_to: u8,
     sent: [[u32; 2]; SENT],
 }
 
@@ -69,7 +73,8 @@ pub(super) fn flows(map: u32) -> Vec<ShownFlow> {
     let now_us = monotonic_us();
     let read = |key: Vec<u8>| {
         let value = map.lookup(&key, MapFlags::ANY).ok().flatten()?;
-        Some(ShownFlow::new(&value_of(&key)?, &value_of(&value)?, now_us))
+        let (ends, shown) = (Ends::read_from_bytes(&key).ok()?, Shown::read_from_bytes(&value).ok()?);
+        Some(ShownFlow::new(&ends, &shown, now_us))
     };
     let mut all: Vec<_> = map.keys().filter_map(read).filter(|flow| flow.window_bytes > 0).collect();
     all.sort_by(|one, other| one.idle_s.total_cmp(&other.idle_s));
@@ -112,12 +117,6 @@ fn address(bytes: [u8; 16], port: [u8; 2]) -> SocketAddr {
     SocketAddr::new(address, u16::from_be_bytes(port))
 }
 
-/// A structure of numbers only. None if there are not as many bytes.
-pub(in crate::kernel) fn value_of<T: Copy>(bytes: &[u8]) -> Option<T> {
-    // SAFETY: there are as many bytes, and both types that are read so hold integers only.
-    (bytes.len() == size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
-}
-
 /// The clock of `bpf_ktime_get_ns`.
 pub(in crate::kernel) fn monotonic_us() -> u64 {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("every kernel has it");
@@ -127,9 +126,19 @@ pub(in crate::kernel) fn monotonic_us() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::as_in_c::{mirrored, places};
+    use mechanism::MechanismKind;
 
     #[test]
-    fn sizes_are_those_of_the_header() {
-        assert_eq!((size_of::<Ends>(), size_of::<Shown>()), (36, 464));
+    fn members_stand_where_the_header_puts_them() {
+        let in_c = |structure| places(MechanismKind::WindowController, "static", structure);
+        assert_eq!(mirrored!(Ends: from, to, from_port, to_port), in_c("tcp_ends"));
+        let shown = mirrored!(
+            Shown: mss = "flow.mss", own = "flow.own", began_us = "round.began_us", rtt_us = "round.rtt_us",
+            rtt_min_us = "round.rtt_min_us", copied = "round.copied", copied_before = "round.copied_before",
+            had_hole = "round.had_hole", seen_us, offered, shown, right_edge, read_to, latest_rtt_us = "rtt_us",
+            last_tsecr, scale, has_scale, has_edge, has_read_to, sent
+        );
+        assert_eq!(shown, in_c("shown_flow"));
     }
 }

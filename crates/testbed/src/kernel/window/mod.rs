@@ -9,7 +9,7 @@ mod programs;
 mod status;
 
 pub use flows::ShownFlow;
-pub(in crate::kernel) use flows::{Ends, monotonic_us, value_of};
+pub(in crate::kernel) use flows::{Ends, monotonic_us};
 pub use notes::{Target, WindowNote, load_window, unload_window};
 pub use programs::WindowPrograms;
 pub use status::{WindowStatus, window_status};
