@@ -60,11 +60,31 @@ pub(crate) fn build(
     if source.declares("tcp_congestion_ops") {
         return make(Types::Own, "own types");
     }
+    if !MISSING.iter().any(|words| error.message.contains(words)) {
+        return Err(error);
+    }
     match (kernel_types::identity(), kernel_types::header(cache.as_deref())) {
-        (Some(kernel), Some(header)) => make(Types::OfTheKernel(header), &kernel),
+        (Some(kernel), Some(header)) => match make(Types::OfTheKernel(header), &kernel) {
+            // It has types of its own under names of the kernel's: what it lacks is told without those.
+            Err(second) if second.message.contains(TYPES) => Err(error),
+            made => made,
+        },
         _ => Err(error),
     }
 }
+
+/// The file that the compiler reads all types of the kernel from.
+const TYPES: &str = "unbloat_kernel_types.h";
+
+/// How clang says that a type, a member or a constant is not there.
+const MISSING: &[&str] = &[
+    "no member named",
+    "unknown type name",
+    "incomplete",
+    "undeclared identifier",
+    "undeclared function",
+    "without type",
+];
 
 /// Where a file has the kernel's types from.
 enum Types {
@@ -95,7 +115,7 @@ fn compile(
     match types {
         Types::Contract => {}
         Types::OfTheKernel(header) => {
-            let file = work.join("types.h");
+            let file = work.join(TYPES);
             std::fs::write(&file, header).map_err(|e| unwritable(&file, &e))?;
             command.arg(format!("-DUNBLOAT_ALL_TYPES=\"{}\"", file.display()));
         }

@@ -75,6 +75,20 @@ fn helpers_that_nobody_has_are_refused_with_their_line() {
     assert!(error.contains(&format!("bpf_get_numa_node_id at {}:17", path.display())), "{error}");
 }
 
+/// Kernels have types of these names too: what is told of the file is about the file.
+#[test]
+fn errors_are_not_those_of_the_kernels_types() {
+    let files = UserFiles::new("names");
+    let text = std::fs::read_to_string(stranger("coarse_clock")).expect("a file");
+    let own = "struct state { __u64 a; };\nSEC(\"struct_ops\")\nvoid";
+    for (wrong, said) in [("r = r * 0.01;", "is not supported"), ("r = tp->no_such;", "no member named 'no_such'")] {
+        let text = text.replacen("SEC(\"struct_ops\")\nvoid", own, 1);
+        let path = files.write("names.bpf.c", &text.replacen("if (r == 77)", &format!("{wrong} if (r == 77)"), 1));
+        let error = library().object_file(&control(path)).expect_err("it is wrong").message;
+        assert!(error.lines().next().is_some_and(|line| line.contains(said)), "{error}");
+    }
+}
+
 #[test]
 fn folders_and_macros_are_the_compilers() {
     let folder = source("strangers/own_headers/include");
