@@ -313,3 +313,33 @@ fn a_fast_sender_keeps_a_millisecond_in_its_host() {
     close(own.queue_delay_ms_max.unwrap(), (in_host - 1.0) * DATA_MS[2], 0.02, "wait");
     assert!(own.queue_delay_ms_max.unwrap() < 1.5, "{own:?}");
 }
+
+/// Where a window follows from nothing else, and packets are not so large that their memory counts for more than they.
+fn may_compare(group: &FlowGroup) -> bool {
+    !group.receiver_may_limit() && group.stack.window_scaling && group.packet <= Bytes(1500)
+}
+
+/// The default window never holds a sender up, whatever else waits on the way back: with ten times as much everything
+/// happens as before. Checked where the writer's rules, which follow from whether a window is given, stay the same.
+#[test]
+fn a_window_that_nothing_is_said_of_limits_nobody() {
+    let (mut compared, mut with_waits) = (0, 0);
+    for number in 1_000_000..1_000_300 {
+        let scenario = invariants::numbered(number).current();
+        let mut ample = scenario.clone();
+        for group in ample.flows.iter_mut().filter(|group| may_compare(group)) {
+            let window = Bytes(scenario.ample_window(group).0.saturating_mul(10).min(1 << 30));
+            let larger = FlowGroup { receive_window: Some(window), ..group.clone() };
+            if scenario.written_ahead(&larger) == scenario.written_ahead(group) {
+                *group = larger;
+                compared += 1;
+                with_waits += u32::from(scenario.flows.iter().any(|other| other.reverse || other.app.is_some()));
+            }
+        }
+        if ample != scenario {
+            let [events, others] = [&scenario, &ample].map(|scenario| fingerprint(scenario, &Options::default()).1);
+            assert_eq!(events, others, "scenario {number}:\n{}", crate::written::text(&scenario));
+        }
+    }
+    assert!(compared > 40 && with_waits > 30, "{compared} groups, {with_waits} with others against them");
+}

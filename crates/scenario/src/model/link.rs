@@ -161,6 +161,14 @@ impl Service {
             _ => self.bits_per_second(),
         }
     }
+
+    /// The least that it carries at any time, in the mean over its delivery opportunities.
+    pub fn least_bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rates(rates) => rates.extremes().0.0 as f64,
+            _ => self.bits_per_second(),
+        }
+    }
 }
 
 /// What a hop of a mesh carries if nobody else transmits, of packets that fill a frame.

@@ -1,5 +1,6 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
+mod ample_window;
 mod compile;
 mod flow;
 mod flow_arrivals;
@@ -288,30 +289,6 @@ impl Scenario {
         let mss = group.mss();
         let is_cut = group.app.is_none() && group.stack.quick_ack;
         if is_cut { Bytes(self.receive_buffer(group).segment(mss.0 as u32).into()) } else { mss }
-    }
-
-    /// Room that a receiver of `group` comes to offer if nothing says how much: four times what the path holds, so that
-    /// it is never what limits a flow. With a queue that never drops, at least what Linux 6.18 lets a receiver have
-    /// (`tcp_rmem`).
-    pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
-        const LEAST: u64 = 128 << 10;
-        const LINUX_MAX: u64 = 32 << 20;
-        let path = self.data_path(group);
-        let rate = self.bottleneck_of(group).service.most_bits_per_second();
-        let in_flight = (rate * self.propagation_rtt(group).as_secs_f64() / 8.0) as u64;
-        let room = |link: &&Link| match &link.queue {
-            // These keep their queues far shorter than their limits, which are for what does not heed them.
-            Queue::Discipline(_) => None,
-            queue => queue.limit(),
-        };
-        let queued = path.iter().try_fold(0u64, |sum, link| match room(link)? {
-            Limit::Bytes(queue) => Some(sum.saturating_add(queue.0)),
-            Limit::Packets(queue) => Some(sum.saturating_add(queue.saturating_mul(group.packet.0))),
-        });
-        match queued {
-            Some(queued) => Bytes(in_flight.saturating_add(queued).saturating_mul(4).max(LEAST)),
-            None => Bytes(in_flight.saturating_mul(4).max(LINUX_MAX)),
-        }
     }
 }
 
