@@ -434,7 +434,7 @@ def test_a_sweep_shows_the_metrics_that_are_asked_for(cli: Cli, sweep: Path) -> 
     assert "RTT p95" in heads and "loss" not in heads
     done = cli("sweep", sweep, "-m", "godput")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "godput is no metric (did you mean goodput?)" in done.stderr and "runs to do" not in done.stderr
+    assert "unknown metric godput (did you mean goodput?)" in done.stderr and "runs to do" not in done.stderr
 
 
 def test_what_was_written_is_said(cli: Cli, small: Path) -> None:

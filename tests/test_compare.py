@@ -349,7 +349,7 @@ def test_tolerances_are_an_argument(tmp_path: Path) -> None:
         ({"losses": "0.5x"}, "must be"),
         ({"losses": "nan%"}, "must be"),
         ({"goodput": ""}, "must be"),
-        ({"velocity": "5%"}, "velocity is no metric; there are goodput, throughput"),
+        ({"velocity": "5%"}, "unknown metric velocity; the metrics are "),
     ],
 )
 def test_wrong_tolerances_are_a_sentence(tmp_path: Path, tolerance: dict[str, str], words: str) -> None:

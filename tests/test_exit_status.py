@@ -1,6 +1,9 @@
 """What scripts go by: `compare --check` and `reproduce --check`, and one object of JSON from every command."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -145,3 +148,18 @@ def test_what_a_kernel_lacks_is_wrong_input(scenario: Write, cli: Cli) -> None:
         f"unbloat: {file}:3: host.pc.ring: is 0 on a kernel, where the emulated device takes a packet when the link "
         "has room for it: leave it out, or simulate\n"
     )
+
+
+def test_a_terminal_that_is_not_utf8_shows_the_table(small: Path) -> None:
+    ascii_only = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "unbloat", "run", small]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ascii_only)
+    assert done.returncode == 0, done.stderr
+    assert "goodput" in done.stdout and "-----" in done.stdout and done.stdout.isascii()
+
+
+@pytest.mark.parametrize(("name", "words"), [("cake", " bandwidth 19mbit; set bandwidth to 95 %"), ("fq_codel", ". ")])
+def test_a_queue_discipline_is_for_tc(cli: Cli, name: str, words: str) -> None:
+    done = cli("load", name, "--dev", "wan0")
+    assert done.returncode == 2
+    assert f"sudo tc qdisc replace dev wan0 root {name}{words}" in done.stderr

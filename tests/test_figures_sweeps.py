@@ -254,7 +254,7 @@ def test_boxes_and_distributions_of_a_metric(grid: ub.Results) -> None:
 @pytest.mark.parametrize(
     ("kinds", "how", "sentence"),
     [
-        (["lines"], {"metrics": ["speed"]}, "speed is no metric"),
+        (["lines"], {"metrics": ["speed"]}, "unknown metric speed"),
         (["lines"], {"x": "rate"}, "no axis of the sweep is called rate; it has"),
         (["comparison"], {}, "comparison: draws two sets"),
     ],
@@ -366,7 +366,7 @@ def test_saved_results_are_drawn(cli: Cli, small: Path, tmp_path: Path) -> None:
         (["pie", "-o", "x.svg"], "plot: pie is none of cwnd, rtt"),
         (["cwnd", "-o", "x.gif"], "x.gif: the ending: gif is none of svg, png, pdf"),
         (["cwnd", "-o", "x.svg", "--width", "wall"], "'wall' is not one of"),
-        (["lines", "-o", "x.svg", "--metric", "speed"], "speed is no metric"),
+        (["lines", "-o", "x.svg", "--metric", "speed"], "unknown metric speed"),
         (["agreement", "-o", "x.svg"], "name the other with --against"),
     ],
 )

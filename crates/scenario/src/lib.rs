@@ -8,6 +8,7 @@ pub mod impairments;
 mod load;
 pub mod lte;
 pub mod mesh;
+mod misspelled;
 pub mod model;
 mod profile;
 pub mod quantity;

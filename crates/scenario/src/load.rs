@@ -1,6 +1,7 @@
 //! Loading an experiment: file or text, overrides, sweep, cells.
 
 use crate::error::{Error, Location, Problems, did_you_mean};
+use crate::misspelled;
 use crate::model::Scenario;
 use crate::read::Reader;
 use crate::read_mechanism::cc_name;
@@ -97,6 +98,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     let file: Arc<str> = file.into();
     let mut tree = tree::parse(text, &file)?;
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.as_str(), tree::parse_override(value))).collect();
+    misspelled::refuse(&tree, &overrides)?;
     for (key, node) in &overrides {
         sweep::make_room(&mut tree, key);
         sweep::set(&mut tree, key, node)?;

@@ -212,11 +212,30 @@ impl Scale {
     }
 
     fn no_unit(&self, text: &str, unit: &str) -> QuantityError {
-        let hint = crate::error::did_you_mean(unit, self.units.iter().map(|(name, _)| *name));
+        let hint = match self.meant(text) {
+            Some(meant) => format!(" (did you mean {meant}?)"),
+            None => crate::error::did_you_mean(unit, self.units.iter().map(|(name, _)| *name)),
+        };
         QuantityError(match unit {
             "" => format!("\"{text}\" lacks its unit; units of {} are {}", self.what, self.choice),
             _ => format!("\"{text}\" is not {}; its unit must be one of {}{hint}", self.what, self.choice),
         })
+    }
+
+    /// What a text means that has a blank before its unit, a decimal comma, or minutes or hours, which tc(8) lacks.
+    fn meant(&self, text: &str) -> Option<String> {
+        let plain = text.replace(',', ".").replace(char::is_whitespace, "");
+        if plain != text && self.parse_amount(&plain, &plain).is_ok() {
+            return Some(plain);
+        }
+        let (number, unit) = split(&plain);
+        let seconds = match unit {
+            "m" | "min" | "mins" | "minute" | "minutes" => 60,
+            "h" | "hour" | "hours" => 3600,
+            _ => return None,
+        };
+        let count: u64 = number.parse().ok().filter(|_| self.what == TIME.what)?;
+        count.checked_mul(seconds).map(|seconds| format!("{seconds}s"))
     }
 
     /// The shortest text without a fraction that `parse` reads as `steps`.

@@ -37,6 +37,11 @@ impl Table {
         self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
+    /// The keys, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.0.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
     }
@@ -63,9 +68,17 @@ pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
     let source = SourceMap { ends: line_ends(text), place: &|line| Location::Line(file.clone(), line) };
     let document = DeTable::parse(text).map_err(|why| {
         let place = why.span().map_or(Location::File(file.clone()), |span| source.at(span.start));
-        Error::one(place, "", format!("not valid TOML: {}", why.message().replace('\n', ", ")))
+        let is_second_group = why.span().is_some_and(|span| line_at(text, span.start).trim() == "[flows]");
+        let hint = if is_second_group { "; write [[flows]] above each group of flows" } else { "" };
+        Error::one(place, "", format!("not valid TOML: {}{hint}", why.message().replace('\n', ", ")))
     })?;
     Ok(source.table(document.get_ref()))
+}
+
+/// The line that a byte of the text is in.
+fn line_at(text: &str, offset: usize) -> &str {
+    let start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
+    text[start..].lines().next().unwrap_or_default()
 }
 
 /// Reads the value of a `--set KEY=VALUE`: a TOML value, or else a string that lacks its quotes.

@@ -102,6 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status. An error is a sentence on stderr."""
     if COMPLETING in os.environ:
         app(prog_name=terminal.PROGRAM)
+    terminal.show_what_can_be_shown()
     terminal.show_messages()
     try:
         return invoke(meant(sys.argv[1:] if argv is None else list(argv))) or DONE

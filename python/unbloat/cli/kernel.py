@@ -16,7 +16,7 @@ from unbloat._core import Error, InputError
 from unbloat.cli import classifiers, windows
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, tell, wrapped
-from unbloat.scenario.controls import known_control
+from unbloat.scenario.controls import known_control, refuse_discipline
 from unbloat.system.output import write_text
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ def load_command(
         raise InputError(
             "--persist: a copy of the file is loaded at boot, without -I and -D: put the headers beside it"
         )
+    refuse_discipline(control, dev)
     if classifiers.is_classifier(control):
         refuse_at_devices(name, default)
         when_it_comes = at_every_boot(control, dev, target) if persist else None

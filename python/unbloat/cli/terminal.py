@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import logging
 import os
 import re
@@ -21,6 +23,39 @@ WIPE = "\r\033[K"
 """Clears the line of a terminal, on which a progress bar may stand."""
 LONGEST = 4000
 """The longest line of an error, in characters; longer ones quote somebody's file."""
+
+
+def show_what_can_be_shown() -> None:
+    """Let a terminal that is not UTF-8 show what it can: lines as hyphens, other characters as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and (stream.encoding or "").lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors=IN_ASCII)
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wrong = error.object[error.start : error.end]
+    shown = (ASCII.get(character, ascii(character)[1:-1]) for character in wrong)
+    return "".join(shown), error.end
+
+
+IN_ASCII = "unbloat.ascii"
+codecs.register_error(IN_ASCII, _in_ascii)
+ASCII = {
+    "─": "-",
+    "±": "+-",
+    "·": "|",
+    "…": "...",
+    "\N{EN DASH}": "-",
+    "“": '"',
+    "”": '"',
+    "\N{MULTIPLICATION SIGN}": "x",
+    "µ": "u",
+    "≤": "<=",
+    "≥": ">=",
+}
+"""What stands for characters of tables and sentences."""
 
 
 def say(text: str) -> None:

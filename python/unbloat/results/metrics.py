@@ -5,6 +5,7 @@ Tables on the screen, sweeps, comparisons, the claims of papers and the referenc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -408,9 +409,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
 
 def metric_named(name: str) -> Metric:
     """Return a metric by its short name or its column; raises `InputError` that lists what there is."""
-    metric = BY_KEY.get(name) or METRICS.get(name)
+    by_heading = {re.sub(r"\W+", "_", metric.heading.lower()): key for key, metric in BY_KEY.items()}
+    metric = BY_KEY.get(name) or METRICS.get(name) or BY_KEY.get(by_heading.get(name.lower(), ""))
     if metric is None:
-        raise InputError(f"{name} is no metric{did_you_mean(name, BY_KEY)}; there are {', '.join(BY_KEY)}")
+        hint = did_you_mean(name, BY_KEY)
+        raise InputError(f"unknown metric {name}{hint}; the metrics are {', '.join(sorted(BY_KEY))}")
     return metric
 
 

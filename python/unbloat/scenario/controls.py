@@ -61,6 +61,22 @@ def short_labels(axis: str, labels: Sequence[str]) -> dict[str, str]:
     return {label: name if count[name] == 1 else label for label, name in names.items()}
 
 
+OF_TC = ("cake", "codel", "fq", "fq_codel", "fq_pie", "pfifo_fast", "pie", "prio", "red", "sfq", "tbf")
+"""Linux's queue disciplines that a user may take for something that `unbloat load` loads."""
+
+
+def refuse_discipline(name: str, device: str | None) -> None:
+    """Raise `InputError` for a queue discipline, with the command that sets it."""
+    if name in OF_TC:
+        shaped = " bandwidth 19mbit" if name == "cake" else ""
+        command = f"tc qdisc replace dev {device or 'eth0'} root {name}{shaped}"
+        rate = "; set bandwidth to 95 % of the line's rate, so that the queue is here" if shaped else ""
+        raise InputError(
+            f"{name} is a queue discipline, which Linux has itself and tc sets: sudo {command}{rate}. "
+            "unbloat load takes congestion controls, receivers and classifiers"
+        )
+
+
 def known_control(name: str) -> str:
     """Return the name of a control if there may be one; raises `InputError` for one that is spelled like another."""
     names = sorted(file.name.removesuffix(SUFFIX) for file in ALGORITHMS.glob(f"congestion/*{SUFFIX}"))

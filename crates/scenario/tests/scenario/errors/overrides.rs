@@ -11,6 +11,9 @@ const OVERRIDES: &[Case] = &[
      "link.bottleneck.rat: no such key; here may stand rate, trace, wifi, signal, phy_rate, frame_errors, lte, \
          snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, \
          reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
+    ("link.botleneck.rate", "1mbit",
+     "link.botleneck.rate: there is no link botleneck (did you mean bottleneck?); a new one needs \
+         link.botleneck.delay and link.botleneck.queue"),
     ("a", "1",
      "a: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, lte, host, mesh, \
          flows, sweep"),

@@ -12,6 +12,8 @@ const SYNTAX: &[Case] = &[
      "base.toml:8: not valid TOML: key with no value, expected `=`"),
     ("seed = 1", "seed = 1\nseed = 2",
      "base.toml:5: not valid TOML: duplicate key"),
+    ("[[flows]]", "[flows]\ncc = \"reno\"\n[flows]",
+     "base.toml:15: not valid TOML: duplicate key; write [[flows]] above each group of flows"),
     ("[link.bottleneck]", "[link.bottleneck",
      "base.toml:7: not valid TOML: unclosed table, expected `]`"),
 ];

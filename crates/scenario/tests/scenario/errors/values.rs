@@ -28,10 +28,17 @@ const VALUES: &[Case] = &[
      "base.toml:9: link.bottleneck.delay: must be a time such as \"10ms\", not 10"),
     ("10ms", "10 ms",
      "base.toml:9: link.bottleneck.delay: \"10 ms\" is not a time; its unit must be one of ns, us, ms, s (did you mean \
-         ms?)"),
+         10ms?)"),
+    ("10ms", "10m",
+     "base.toml:9: link.bottleneck.delay: \"10m\" is not a time; its unit must be one of ns, us, ms, s (did you mean \
+         600s?)"),
+    ("20mbit", "1,5 Mbit",
+     "base.toml:8: link.bottleneck.rate: \"1,5 Mbit\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, \
+         tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean \
+         1.5Mbit?)"),
     ("10ms", "2h",
      "base.toml:9: link.bottleneck.delay: \"2h\" is not a time; its unit must be one of ns, us, ms, s (did you mean \
-         s?)"),
+         7200s?)"),
     ("10ms", "0.5ns",
      "base.toml:9: link.bottleneck.delay: \"0.5ns\" is no whole number of nanoseconds"),
     ("10ms", "2000000s",

@@ -1,0 +1,32 @@
+//! Names of the user's own, such as those of links, that an override spells slightly otherwise than the file.
+
+use crate::error::{Error, Location, did_you_mean};
+use crate::schema::{self, Absence};
+use crate::tree::{Node, Table, Value};
+
+/// The tables whose keys are names of the user's own.
+const NAMED: [&str; 5] = ["link", "wifi", "lte", "host", "mesh"];
+
+/// Refuses an override below a name that the file lacks and that is spelled nearly like one that it has, such as
+/// `link.botleneck.rate`. A new name is welcome if the overrides set all that it needs.
+pub(crate) fn refuse(file: &Table, overrides: &[(&str, Node)]) -> Result<(), Error> {
+    for (key, _) in overrides {
+        let mut parts = key.split('.');
+        let (Some(section), Some(name), Some(_)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let Some(Value::Table(known)) = file.get(section).map(|node| &node.value) else { continue };
+        if !NAMED.contains(&section) || known.get(name).is_some() {
+            continue;
+        }
+        let hint = did_you_mean(name, known.names());
+        let missing: Vec<_> = schema::keys_of(&format!("{section}.NAME"))
+            .filter(|needed| needed.absence == Absence::Required)
+            .map(|needed| format!("{section}.{name}.{}", needed.name))
+            .filter(|needed| !overrides.iter().any(|(key, _)| key.starts_with(needed.as_str())))
+            .collect();
+        if !hint.is_empty() && !missing.is_empty() {
+            let message = format!("there is no {section} {name}{hint}; a new one needs {}", missing.join(" and "));
+            return Err(Error::one(Location::Override, *key, message));
+        }
+    }
+    Ok(())
+}
