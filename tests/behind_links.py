@@ -16,6 +16,6 @@ MARK = "link"
 if __name__ == "__main__":
     for task in json.loads(Path(sys.argv[1]).read_text()):
         print(MARK, flush=True)
-        status = _core.resolved(task.pop("cell")).shell(**task, on="vm", objects={})
+        status, _ = _core.resolved(task.pop("cell")).shell(**task, on="vm", objects={})
         if status:
             sys.exit(status)

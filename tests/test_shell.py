@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -103,6 +104,22 @@ def test_a_shell_says_where_it_is(cli: Cli, small: Path, monkeypatch: pytest.Mon
     said = "unbloat: this shell is the receiver behind the link of small, and can reach the sender only; exit leaves it"
     assert done.stderr.startswith(f"{said}\n")
     assert cli("shell", small, "--", "true").stderr == ""
+
+
+def test_a_link_that_stood_still_is_unsound(small: Path) -> None:
+    """The emulator is stopped for a second while the program sends."""
+    send = "import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\nprint('ready', flush=True)\n"
+    send += "for _ in range(200):\n    s.sendto(bytes(500), ('receiver', 9))\n    time.sleep(0.01)\n"
+    command = [sys.executable, "-m", "unbloat", "shell", str(small), "--", sys.executable, "-c", send]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate()
+    assert process.returncode == 0
+    assert errors.startswith("unbloat: warning: unsound: ") and errors.count("\n") == 1, errors
 
 
 def test_a_program_that_is_not_there_is_a_sentence(cli: Cli, small: Path) -> None:

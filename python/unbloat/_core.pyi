@@ -138,11 +138,12 @@ class Cell:
         series_ns: int | None = None,
         steps: Callable[[str], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
-    ) -> int:
+    ) -> tuple[int, str | None]:
         """Run a program at one end of the link, `sender` or `receiver`, and maybe one at the far end meanwhile.
 
         `on`, `steps` and `objects` are as `run` has them; steps are taken every `series_ns`, and have no flows.
-        Give the program's status, 128 and the signal's number if one ended it, once it has ended.
+        Give the program's status, 128 and the signal's number if one ended it, once it has ended; and why the link was
+        not the scenario's, or None if it was.
         """
 
 def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:

@@ -260,7 +260,8 @@ impl Cell {
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 
-    /// Runs programs behind its link, where time passes as on that backend; gives the near one's exit status.
+    /// Runs programs behind its link, where time passes as on that backend; gives the near one's exit status, and why the
+    /// link was not the scenario's if the machine could not keep up.
     #[pyo3(signature = (algorithms, *, at, program, far=None, on="kernel", series_ns=None, steps=None, objects=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn shell(
@@ -274,7 +275,7 @@ impl Cell {
         series_ns: Option<u64>,
         steps: Option<Py<PyAny>>,
         objects: Option<HashMap<String, Vec<u8>>>,
-    ) -> PyResult<i32> {
+    ) -> PyResult<(i32, Option<String>)> {
         let at = if at == "receiver" { testbed::End::Receiver } else { testbed::End::Sender };
         let time = Backend::named(on)?.time();
         let programs = testbed::Programs { at, near: program, far, time };
@@ -286,7 +287,8 @@ impl Cell {
             testbed::shell(&self.0.scenario, &library, &programs, watch)
         });
         watcher.raised.map_or(Ok(()), Err)?;
-        status.map_err(|error| testbed_error(&self.0, &error))
+        let ended = status.map_err(|error| testbed_error(&self.0, &error))?;
+        Ok((ended.status, ended.unsound_because))
     }
 }
 

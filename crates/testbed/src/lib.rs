@@ -26,5 +26,5 @@ pub use host::End;
 pub use kernel::{ANY_VERSION, running_version};
 pub use run::LEAST_STEP;
 pub use run::{check, run, run_with};
-pub use shell::{Programs, check_shell, shell};
+pub use shell::{Ended, Programs, check_shell, shell};
 pub use timing::clock::Time;

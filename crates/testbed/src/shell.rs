@@ -12,7 +12,7 @@ use crate::host::stack;
 use crate::host::{End, Host, Pair};
 use crate::ip::Version;
 use crate::timing::clock::{Clock, Time};
-use crate::{controls, kernel, run};
+use crate::{controls, kernel, run, soundness};
 use measure::Sampler;
 use mechanism::Library;
 use nix::mount::{MsFlags, mount, umount};
@@ -56,6 +56,15 @@ pub struct Programs {
     pub time: Time,
 }
 
+/// How a program behind a link ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The near program's exit status; 128 and the signal's number if one ended it.
+    pub status: i32,
+    /// Why the link was not the scenario's, if the machine could not keep up with it.
+    pub unsound_because: Option<String>,
+}
+
 /// What a scenario asks of a kernel when programs run behind its link. They are the user's, and so the file's
 /// applications and their hosts are not there.
 fn without_flows(scenario: &Scenario) -> Scenario {
@@ -81,7 +90,7 @@ pub fn check_shell(scenario: &Scenario, version: (u32, u32)) -> Result<(), Error
 }
 
 /// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both
-/// ends; gives the status that the near program ended with, 128 and its number after a signal.
+/// ends, and gives how the near program ended.
 ///
 /// With `watch` the links are looked at at such steps, and somebody is told, who may end the programs.
 ///
@@ -92,7 +101,7 @@ pub fn shell(
     library: &Library,
     programs: &Programs,
     watch: Option<(Nanos, Progress)>,
-) -> Result<i32, Error> {
+) -> Result<Ended, Error> {
     let scenario = without_flows(scenario);
     run::check(&scenario, kernel::running_version())?;
     kernel::require_hosts().map_err(|error| Error::Machine(error.message))?;
@@ -115,7 +124,7 @@ pub fn shell(
     let emulator = Emulator::new(&scenario, &pairs, network, clock);
     let ended = AtomicBool::new(false);
     let keeper = Keeper::default();
-    let status = std::thread::scope(|scope| {
+    let (status, stood_still) = std::thread::scope(|scope| {
         let carrying = scope.spawn(|| {
             let result = emulator.run(ENDLESS, || ended.load(Ordering::Relaxed));
             if result.is_err() {
@@ -136,15 +145,34 @@ pub fn shell(
         }
         let status = living.join().expect("it does not panic");
         ended.store(true, Ordering::Relaxed);
-        carrying.join().expect("the emulator does not panic")?;
-        status
-    });
+        let stood_still = carrying.join().expect("the emulator does not panic").map_err(Error::machine)?;
+        Ok::<_, Error>((status.map_err(Error::machine)?, stood_still))
+    })?;
+    let scenario = Scenario { duration: clock.now(), ..scenario.clone() };
+    let network = emulator.finish();
+    let unsound_because = unsound(&scenario, &network, &pairs, stood_still, clock).map_err(Error::machine)?;
     [&pairs[0].sender, &pairs[0].receiver]
         .into_iter()
         .try_for_each(|host| host.namespace.within(stack::give_up_what_is_undelivered))
         .map_err(Error::machine)?;
-    let status = status.map_err(Error::machine)?;
-    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+    let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    Ok(Ended { status, unsound_because })
+}
+
+/// Why the link was not the scenario's. A link that carried nothing disturbed nobody.
+fn unsound(
+    scenario: &Scenario,
+    network: &Network,
+    pairs: &[Pair],
+    stood_still: Nanos,
+    clock: Clock,
+) -> io::Result<Option<String>> {
+    let lateness = &network.around.lateness;
+    if lateness.max_ms().is_none() {
+        return Ok(None);
+    }
+    let complaint = soundness::complaint(scenario, lateness, network.missed()?, pairs, &[])?;
+    Ok(complaint.or_else(|| soundness::standstill(scenario, stood_still).filter(|_| clock.is_real())))
 }
 
 /// Tells somebody of the links while the programs run.

@@ -88,9 +88,12 @@ def command(
     # An interrupt at the terminal is for the program, which would inherit SIG_IGN from us, but not a handler.
     signal.signal(signal.SIGINT, lambda *_: None)
     with closing(shell_live.Sender(cells[0].name, program)) as steps:
-        return cells[0].shell(
+        status, unsound = cells[0].shell(
             ALGORITHMS, at=at, program=program, far=beyond, series_ns=shell_live.STEP_NS, steps=steps.tell
         )
+    if unsound:
+        tell(f"warning: unsound: {unsound}. What the program measured may come from this machine, not from the link")
+    return status
 
 
 def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[str], far: Sequence[str] | None) -> int:

@@ -108,7 +108,10 @@ def behind_link(task: dict[str, Any]) -> int:
     # The program gets a process namespace of its own, in which a shell expects to control the terminal.
     program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
     objects = {name: base64.b64decode(data) for name, data in link["objects"].items()}
-    return cell.shell(link["algorithms"], on="vm", at=link["at"], program=program, far=link["far"], objects=objects)
+    status, _ = cell.shell(
+        link["algorithms"], on="vm", at=link["at"], program=program, far=link["far"], objects=objects
+    )
+    return status
 
 
 def take_terminal(is_wanted: bool, *, to_control: bool) -> None:
