@@ -12,7 +12,7 @@ use crate::kernel_qdisc::kernel_link::KernelLink;
 use crate::packet::{PacketInfo, ports};
 use crate::pcap::Pcap;
 use crate::surroundings::Surroundings;
-use crate::timing::clock::{Time, sent_by_itself};
+use crate::timing::clock::{Time, sent_by_a_fine_timer, sent_by_itself};
 use crate::timing::waiting::Waiting;
 use crate::uplink::HostQueue;
 use crate::uplink::port::UplinkPort;
@@ -25,6 +25,9 @@ use scenario::units::Nanos;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// A flow is paced that has sent so many packets of data off the ticks, and unasked.
+const PACED_AFTER: u8 = 3;
 
 /// The links at one step of the series, and the round-trip times seen last.
 #[derive(Debug)]
@@ -64,6 +67,8 @@ pub struct Network {
     kernel_ports: [Vec<PortId>; 2],
     /// By pair of hosts, what tells when packets of the near one came to its queue.
     stamps: Vec<Option<StampReader>>,
+    /// By flow, how many packets of data its pacer is known to have sent, up to [`PACED_AFTER`].
+    paced: Vec<u8>,
     /// What tells of the send buffers there, with the pair of hosts.
     send_buffers: Vec<(usize, SendBuffers)>,
     time: Time,
@@ -103,6 +108,7 @@ impl Network {
                 kernel_ports[towards(number) as usize].push(number);
             }
         }
+        let paced = vec![0; plan.flows.len()];
         let snap_length = SnapLength::new(options.pcap_headers_only);
         let pcap =
             options.pcap.as_deref().map(|path| Pcap::create(path, scenario, &interfaces, snap_length)).transpose();
@@ -117,6 +123,7 @@ impl Network {
             kernel_ports,
             plan,
             stamps: vec![],
+            paced,
             send_buffers: vec![],
             time,
             step: options.series,
@@ -151,8 +158,35 @@ impl Network {
     ) -> io::Result<()> {
         let is_virtual = self.time == Time::Virtual;
         let flow = is_virtual.then(|| self.flow_of(hosts, from, &buffer[..length])).flatten();
-        let at = flow.map_or(now, |(flow, _)| sent_by_itself(now, self.plan.flows[flow].arrival.at).max(self.clock));
+        let at =
+            flow.map_or(now, |(flow, is_data)| self.left_at(now, flow, is_data, &buffer[..length]).max(self.clock));
         self.enter(from, at, hosts, length, buffer)
+    }
+
+    /// When a packet left that a host in virtual time has sent by itself, and that was seen at `now`.
+    fn left_at(&mut self, now: Nanos, flow: usize, is_data: bool, packet: &[u8]) -> Nanos {
+        let planned = &self.plan.flows[flow];
+        let by_default = sent_by_itself(now, planned.arrival.at);
+        let Some(segment) = PacketInfo::read(packet, flow as u32, is_data).and_then(|info| info.segment) else {
+            return by_default;
+        };
+        let by_fine_timer = sent_by_a_fine_timer(now);
+        if !is_data {
+            // A compressed acknowledgement (tcp_compressed_ack_kick); those of ticks mostly find nothing missing.
+            return if segment.sack.is_some() { by_fine_timer } else { by_default };
+        }
+        let is_bulk = planned.settings.app.is_none() && planned.settings.write_rate.is_none();
+        if segment.payload == 0 || !is_bulk {
+            return by_default;
+        }
+        // Off the ticks only the pacer sends a bulk flow's data (tcp_pace_kick). Once it has, it sends nearly all that
+        // no acknowledgement does.
+        let paced = &mut self.paced[flow];
+        if *paced >= PACED_AFTER {
+            return by_fine_timer;
+        }
+        *paced += (by_default == by_fine_timer) as u8;
+        by_default
     }
 
     /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing

@@ -119,7 +119,12 @@ impl Clock {
 pub fn sent_by_itself(now: Nanos, arrival: Nanos) -> Nanos {
     let is_just_before = |at: &Nanos| *at <= now && now - *at < SENDING;
     let tick = Nanos(now.0 - now.0 % JIFFY);
-    [arrival, tick].into_iter().find(is_just_before).unwrap_or(now.since(RINGING))
+    [arrival, tick].into_iter().find(is_just_before).unwrap_or(sent_by_a_fine_timer(now))
+}
+
+/// When a packet left that a timer finer than ticks has sent, such as the pacer's, and that was seen at `now`.
+pub fn sent_by_a_fine_timer(now: Nanos) -> Nanos {
+    now.since(RINGING)
 }
 
 /// The time of day of timers (`CLOCK_MONOTONIC`).
