@@ -74,8 +74,9 @@ fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return text.into();
     }
-    let head = text.floor_char_boundary(HEAD);
-    let tail = text.ceil_char_boundary(text.len() - (LONGEST - HEAD));
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let head = (0..=HEAD).rev().find(is_boundary).unwrap_or(0);
+    let tail = (text.len() - (LONGEST - HEAD)..text.len()).find(is_boundary).unwrap_or(text.len());
     format!("{} ... {}", &text[..head], &text[tail..]).into()
 }
 

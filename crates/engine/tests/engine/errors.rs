@@ -6,7 +6,8 @@ use scenario::model::Scenario;
 use std::ops::ControlFlow;
 
 fn why_not(s: &Scenario, options: &Options, go_on: ControlFlow<()>) -> Error {
-    engine::run(s, library(), options, &mut |_| go_on).err().expect("the run is refused")
+    let Err(error) = engine::run(s, library(), options, &mut |_| go_on) else { panic!("the run is not refused") };
+    error
 }
 
 #[test]
