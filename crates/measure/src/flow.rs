@@ -27,7 +27,8 @@ pub fn flow_record(
         timeouts: sender.timeouts,
         loss_events: sender.loss_events,
         wait_ms_mean: sender.wait_ms_mean(),
-        loss_percent: if sender.sent > 0 { 100.0 * lost as f64 / sender.sent as f64 } else { 0.0 },
+        loss_percent: (sender.sent > 0).then(|| 100.0 * lost as f64 / sender.sent as f64),
+        connected: sender.connected,
         cwnd_packets_mean,
         completion_s: sender.completion.map(Nanos::as_secs_f64),
         rtt: records::RttStats {

@@ -29,6 +29,8 @@ pub struct SenderMeter {
     cwnd_ns: u128,
     /// When the flow opens its connection.
     pub opened: Nanos,
+    /// Whether its SYN was answered, in the warm-up or after it; none before there is a SYN.
+    pub connected: Option<bool>,
     /// When it stopped being active before the end of the interval.
     ended: Option<Nanos>,
     /// From the start of the flow to the last byte acknowledged.
@@ -81,6 +83,7 @@ impl SenderMeter {
             cwnd_since: interval.from.max(opened),
             cwnd_ns: 0,
             opened,
+            connected: None,
             ended: None,
             completion: None,
         }
@@ -88,6 +91,16 @@ impl SenderMeter {
 
     fn covers(&self, now: Nanos) -> bool {
         now >= self.interval.from
+    }
+
+    /// A SYN leaves, maybe not the first one.
+    pub fn connects(&mut self) {
+        self.connected.get_or_insert(false);
+    }
+
+    /// The answer to the SYN has come back.
+    pub fn is_answered(&mut self) {
+        self.connected = Some(true);
     }
 
     /// A data packet leaves, for the first time or `again`. Tells whether it is counted: only such a packet counts as

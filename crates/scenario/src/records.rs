@@ -112,8 +112,11 @@ pub struct Flow {
     /// How long its control has it wait before a window, over time; none if it never has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms_mean: Option<f64>,
-    /// `lost_packets` over `sent_packets`.
-    pub loss_percent: f64,
+    /// `lost_packets` over `sent_packets`; none when no packet was sent.
+    pub loss_percent: Option<f64>,
+    /// Whether the other end answered its SYN before the run ended; none of a flow that sent no SYN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connected: Option<bool>,
     /// Time average of the congestion window.
     pub cwnd_packets_mean: f64,
     /// From the flow's start to its last byte acknowledged; none for an endless or unfinished flow.

@@ -20,7 +20,7 @@ from unbloat.report.settings import links_of
 from unbloat.report.verdicts import experiments_of
 from unbloat.results.axes import base_values
 from unbloat.results.metrics import MANY, METRICS
-from unbloat.results.record import SEED, why_unsound
+from unbloat.results.record import SEED, place, why_unsound
 from unbloat.results.results import Results
 
 if TYPE_CHECKING:
@@ -222,11 +222,11 @@ def _doubts(results: Results, found: Advice) -> list[Part]:
     }
     parts += [Listing(head, sweep_table.shortened(said)) for head, said in lists.items() if said]
     unsound = [
-        f"{sweep_table.place(record.axes)}seed {record.run['seed']}: {why_unsound(record.run)}"
+        f"{place(record.axes)}seed {record.run['seed']}: {why_unsound(record.run)}"
         for record in results.records
         if not record.is_sound
     ]
-    failed = [f"{sweep_table.place(each.axes)}seed {each.seed}: {each.reason}" for each in results.failures]
+    failed = [f"{place(each.axes)}seed {each.seed}: {each.reason}" for each in results.failures]
     for head, sentences in (("Unsound, and not counted", unsound), ("Failed", failed)):
         if sentences:
             parts.append(Listing(head, sweep_table.shortened(sentences)))

@@ -61,6 +61,7 @@ def text_of(results: Results, metrics: Sequence[str] = ()) -> str:
         *_tables(results, [metric_named(name) for name in metrics]),
         *notes,
         *doubts,
+        *(f"warning: {sentence}" for sentence in results.unconnected()),
         *warnings(results.records),
     ]
     return "\n\n".join(part for part in parts if part)

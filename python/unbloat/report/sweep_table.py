@@ -11,7 +11,7 @@ from unbloat.report.figures.names import path_of
 from unbloat.report.table import Column, render, show, with_interval
 from unbloat.results.bottleneck import RATES, Bottlenecks, directions
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
-from unbloat.results.record import SEED, Record, where_ran, why_unsound
+from unbloat.results.record import SEED, Record, place, where_ran, why_unsound
 from unbloat.results.repeats import Repeats, estimates
 from unbloat.results.results import Results
 from unbloat.results.statistics import Difference, Estimate, estimate
@@ -237,11 +237,6 @@ def warnings(sweep: Results) -> list[str]:
     unsound = [record for record in sweep.records if not record.is_sound]
     lines = [f"{place(each.axes)}repeat {each.run['repeat']}: {why_unsound(each.run)}" for each in unsound]
     return [_listed(f"unsound, and not in the table: {count_of(len(lines), 'run')}", lines)] if lines else []
-
-
-def place(axes: dict[str, str]) -> str:
-    """Name a cell."""
-    return f"({', '.join(axes.values())}) " if axes else ""
 
 
 def _listed(head: str, lines: Sequence[str]) -> str:

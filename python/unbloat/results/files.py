@@ -269,9 +269,9 @@ def _checked(record: Record) -> Record:
 
 NAMES: dict[str, Any] = {
     **{"cc": str, "link": str, "name": str | None, "queue_kind": str | None},
-    **{"mesh": str | None, "node": str | None, "parent": str | None},
+    **{"connected": bool | None, "mesh": str | None, "node": str | None, "parent": str | None},
 }
-"""Columns of flows, links and nodes that hold words."""
+"""Columns of flows, links and nodes that hold words, or yes and no."""
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
 """Columns that every flow has."""
 

@@ -109,7 +109,7 @@ _FLOWS: Sequence[tuple[str, str, str, str, Fold, str]] = (
     ("retransmissions", "retransmitted_packets", "retransmissions", "packets", SUM,
      "Data packets sent after the warm-up that had been sent before."),
     ("timeouts", "timeouts", "timeouts", "", SUM, "Retransmission timeouts (RTO) after the warm-up."),
-    ("loss", "loss_percent", "loss", "%", LOSS, "`lost_packets` over `sent_packets`."),
+    ("loss", "loss_percent", "loss", "%", LOSS, "`lost_packets` over `sent_packets`; empty when no packet was sent."),
     ("cwnd", "cwnd_packets_mean", "cwnd", "packets", MEAN,
      "Time average of the congestion window over the flow's active time after the warm-up."),
     ("rtt", "rtt_ms_mean", "RTT mean", "ms", MEAN,
@@ -318,6 +318,11 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("flow", "Number of the flow, from 0, group by group."),
         Column("cc", "Congestion control; that of a file is called by the file's name without `.bpf.c`."),
         Column("name", "Name of its group in the scenario; absent where none has one."),
+        Column(
+            "connected",
+            "Whether the other end answered the flow's SYN before the run ended, also in the warm-up; empty for flows "
+            "that send no SYN, such as calls.",
+        ),
         Column(
             "base_rtt_ms",
             "Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells, of which the least "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -66,6 +66,40 @@ def flows_by_group(run: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
     """List the flows of each group of the scenario, in its order."""
     sizes = run["groups"]
     return [run["flows"][end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
+
+
+def never_connected(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Say which flows of a cell never connected, in a sentence; empty where none is to be named.
+
+    Of a group of flows none may have connected: one of many flows may just begin when a run ends.
+    """
+    named = [flows for flows in map(_without_connection, runs) if flows]
+    if not named:
+        return ""
+    flows = dict.fromkeys(flow for each in named for flow in each)
+    listed = ", ".join(map(str, list(flows)[:MOST_NAMED])) + (", ..." if len(flows) > MOST_NAMED else "")
+    subject, whose = (f"flow {listed}", "its") if len(flows) == 1 else (f"flows {listed}", "their")
+    often = f" in {len(named)} of {len(runs)} runs" if len(runs) > 1 else ""
+    return f"{subject} never connected{often}: the other end answered none of {whose} SYNs"
+
+
+def _without_connection(run: Mapping[str, Any]) -> list[int]:
+    groups = flows_by_group(run) if "groups" in run else [[flow] for flow in run["flows"]]
+    return [
+        flow["flow"]
+        for group in groups
+        if group and all(each.get("connected") is False for each in group)
+        for flow in group
+    ]
+
+
+MOST_NAMED = 4
+"""Numbers of flows that a sentence lists."""
+
+
+def place(axes: Mapping[str, str]) -> str:
+    """Name a cell, in brackets before what is said of it."""
+    return f"({', '.join(axes.values())}) " if axes else ""
 
 
 def why_unsound(run: Mapping[str, Any]) -> str:

@@ -17,7 +17,17 @@ from unbloat.results.about import About
 from unbloat.results.axes import Only, axis_named, columns_of, picked
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import NUMBERS
-from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record, scalars, why_unsound
+from unbloat.results.record import (
+    PARTS,
+    SEED,
+    Failure,
+    Outcome,
+    Record,
+    never_connected,
+    place,
+    scalars,
+    why_unsound,
+)
 from unbloat.results.repeats import Repeats, cells_of, stats_of, where
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
 from unbloat.scenario.checks import count_of, names_in
@@ -475,8 +485,22 @@ class Results:
     # ------------------------------------------------------------ Warnings
 
     def remarks(self) -> list[str]:
-        """List what a reader of the results should know, a sentence each: doubts, and repeats that are all the same."""
-        return [*self.doubts, *self._identical_repeats()]
+        """List what a reader of the results should know, a sentence each.
+
+        These are doubts, flows that never connected, and repeats that are all the same.
+        """
+        return [*self.doubts, *self.unconnected(), *self._identical_repeats()]
+
+    def unconnected(self) -> list[str]:
+        """Name the flows that never connected: a sentence for each cell that has some, or for all cells together."""
+        said = [
+            f"{place(cell.axes)}{sentence}"
+            for cell in self.cells
+            if (sentence := never_connected([record.run for record in cell.records]))
+        ]
+        if len(said) <= MOST_UNCONNECTED:
+            return said
+        return [f"{said[0]}; so it is in {len(said)} of {count_of(len(self.cells), 'cell')}"]
 
     def warn(self) -> Results:
         """Issue warnings where repeats are all the same."""
@@ -556,6 +580,8 @@ class Results:
             yield from ((cell, row) for row in stats_of(cell, are_sums=bottlenecks.adds_up(cell.scenario)))
 
 
+MOST_UNCONNECTED = 5
+"""Of more cells with flows that never connected only the first is named."""
 PLACE = ("scenario", "on", "kernel")
 """The columns that tell the cells of several experiments apart."""
 MEANS = ("mean", "deviation", "ci95_low", "ci95_high")

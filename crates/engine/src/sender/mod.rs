@@ -341,6 +341,7 @@ impl Sender {
     /// Sends the SYN.
     fn open<T: Tap>(&mut self, env: &mut Env<T>) {
         self.phase = Phase::SynSent;
+        self.meter.connects();
         self.send_syn(env);
     }
 
@@ -380,6 +381,7 @@ impl Sender {
 
     /// The three-way handshake is done: `tcp_finish_connect`.
     fn establish<T: Tap>(&mut self, env: &mut Env<T>, window: u32, cwnd: u32) {
+        self.meter.is_answered();
         let sk = &mut self.sk;
         self.phase = Phase::Established;
         sk.inet_conn.sk.sk_state = 1; // TCP_ESTABLISHED

@@ -38,7 +38,7 @@ fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
     assert_eq!(run.links[0].drops, 19);
     let flow = &run.flows[0];
     assert!(flow.sent_packets > 0 && flow.lost_packets == 0, "{} lost of {}", flow.lost_packets, flow.sent_packets);
-    assert_eq!(flow.loss_percent, 0.0);
+    assert_eq!(flow.loss_percent, Some(0.0));
 }
 
 // Steady state.

@@ -98,7 +98,7 @@ fn records_agree_with_events(scenario: &Scenario, outcome: &Outcome, auditor: &A
     for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
         let counted = (record.sent_packets, record.retransmitted_packets, record.lost_packets);
         assert_eq!(counted, (flow.sent, flow.retransmitted, flow.lost), "flow {}", record.flow);
-        assert!(record.loss_percent <= 100.0, "{} %", record.loss_percent);
+        assert!(record.loss_percent <= Some(100.0), "{:?} %", record.loss_percent);
         assert!(flow.delivered_bytes() <= flow.fresh_bytes, "flow {}", record.flow);
     }
     if scenario.warmup == Nanos::ZERO {

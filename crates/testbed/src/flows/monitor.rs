@@ -72,6 +72,7 @@ impl FlowMonitor {
         self.has_begun = true;
         if segment.syn {
             self.origin = Some(segment.seq.wrapping_add(1));
+            self.sender.connects();
         }
         if segment.payload == 0 {
             return false;
@@ -132,6 +133,7 @@ impl FlowMonitor {
     #[inline]
     pub fn returns(&mut self, now: Nanos, segment: &Segment) {
         let Some(ack) = self.place(segment.ack, self.acked) else { return };
+        self.sender.is_answered();
         let (mut latest, mut sent_again) = (None, false);
         while let Some(head) = self.outstanding.front().filter(|o| o.end <= ack) {
             latest = if head.not_timed { latest } else { Some(head.sent_at) };
@@ -211,6 +213,17 @@ mod tests {
         assert_eq!(monitor.sender.latest_rtt_us, Some(10_000));
         assert_eq!(monitor.completed_at, Some(ms(30)));
         assert_eq!(monitor.sender.rtt.samples(), 1);
+    }
+
+    /// What comes back before the SYN is acknowledged is no answer to it.
+    #[test]
+    fn a_flow_is_connected_once_its_syn_is_acknowledged() {
+        let mut monitor = monitor();
+        assert_eq!(monitor.sender.connected, Some(false));
+        monitor.returns(ms(10), &Segment { ack: ISN, ..ack(0) });
+        assert_eq!(monitor.sender.connected, Some(false));
+        monitor.returns(ms(11), &Segment { syn: true, ..ack(0) });
+        assert_eq!(monitor.sender.connected, Some(true));
     }
 
     /// One is refused in the warm-up, one after it.
