@@ -62,10 +62,12 @@ class Experiment:
     """Further links, behind the bottleneck."""
     top: list[str] = field(default_factory=list)
     """Lines above all tables."""
+    last_start_s: float = 0.0
+    """When the last flow may start."""
 
     def duration_s(self) -> float:
         """Give the length of the run."""
-        return duration_of(self.rate_bps, self.rtt_s, [each.size for each in self.groups])
+        return self.last_start_s + duration_of(self.rate_bps, self.rtt_s, [each.size for each in self.groups])
 
     def moment_s(self, least: float = 0.05, most: float = 0.7) -> float:
         """Draw a moment in the run."""
@@ -142,6 +144,7 @@ def plain(of: Experiment) -> None:
 def short(of: Experiment) -> None:
     """Send one to four short flows that begin at different times."""
     count = of.draw.randint(1, 4)
+    of.last_start_s = 3.0
     of.groups = [
         group(
             of.draw,

@@ -184,8 +184,8 @@ def kernel_load(
     control: str,
     parameters: Sequence[tuple[str, str]],
     *,
-    include: Sequence[str | Path] = (),
-    define: Sequence[str] = (),
+    include: Sequence[str | Path] = ...,
+    define: Sequence[str] = ...,
     name: str | None = None,
     make_default: bool = False,
 ) -> str:
@@ -202,8 +202,8 @@ def kernel_load_window(
     device: str,
     target: str,
     *,
-    include: Sequence[str | Path] = (),
-    define: Sequence[str] = (),
+    include: Sequence[str | Path] = ...,
+    define: Sequence[str] = ...,
 ) -> str:
     """Load a window controller onto a device, where it stays; return it as JSON. `target` (JSON) says whose ACKs."""
 
@@ -219,8 +219,8 @@ def kernel_load_classifier(
     parameters: list[tuple[str, str]],
     device: str,
     *,
-    include: Sequence[str | Path] = (),
-    define: Sequence[str] = (),
+    include: Sequence[str | Path] = ...,
+    define: Sequence[str] = ...,
     rate: str | None = None,
 ) -> str:
     """Load a classifier onto a device, where it stays, sending at `rate` (e.g. `20mbit`) at most; return it as JSON."""
