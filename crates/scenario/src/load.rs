@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Location, Problems, did_you_mean};
 use crate::misspelled;
-use crate::model::Scenario;
+use crate::model::{Scenario, Service};
 use crate::read::Reader;
 use crate::read_mechanism::cc_name;
 use crate::sweep;
@@ -122,6 +122,9 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
             refuse_params_for_nobody(&cells, chooser, params, &problems);
         }
     }
+    if problems.count() == 0 {
+        refuse_air_for_nobody(&cells, &problems);
+    }
     problems.unless_any(Experiment { name: experiment_name(&cells), cells })
 }
 
@@ -145,6 +148,31 @@ fn cell_trees(
         trees.push((points.iter().map(|point| point.label.clone()).collect(), tree));
     }
     Ok(trees)
+}
+
+/// A cell of Wi-Fi or LTE that no link names in any case is a misspelling.
+fn refuse_air_for_nobody(cells: &[Cell], problems: &Problems) {
+    let links =
+        || cells.iter().flat_map(|cell| cell.scenario.links.iter().map(move |link| (cell, &link.forward.service)));
+    let used: BTreeSet<(&str, &str)> = links()
+        .filter_map(|(cell, service)| match service {
+            Service::Wifi(station) => Some(("wifi", cell.scenario.wifi[station.cell].name.as_str())),
+            Service::Lte(user) => Some(("lte", cell.scenario.lte[user.cell].name.as_str())),
+            _ => None,
+        })
+        .collect();
+    for cell in cells {
+        let Scenario { wifi, lte, .. } = &cell.scenario;
+        let wifi = wifi.iter().map(|air| ("wifi", air.name.as_str()));
+        for (kind, name) in wifi.chain(lte.iter().map(|air| ("lte", air.name.as_str()))) {
+            if !used.contains(&(kind, name)) {
+                let key = format!("{kind}.{name}");
+                let place = tree::locate(&cell.tree, &key).unwrap_or_else(|| cell.place.clone());
+                let message = format!("has no user; write {kind} = \"{name}\" for a link, or leave the cell out");
+                problems.add(&place, key, message);
+            }
+        }
+    }
 }
 
 /// A table `params.NAME` whose NAME no cell runs in that group, or on that host, is a misspelling.

@@ -107,7 +107,6 @@ impl Reader {
         }
         if problems.count() == found_before {
             checks::times(&top, &groups, &scenario);
-            read_lte::check(&top, &sections, &scenario.lte);
             for (number, (reverse, forward)) in sections.iter().enumerate() {
                 checks::link(number, forward, reverse, &groups, &scenario);
             }

@@ -73,17 +73,3 @@ fn quality(link: &Section) -> Option<Cqi> {
     // The schema's range of ratios ends where the table does.
     snr.and_then(Cqi::at_snr).or(cqi.map(|cqi| Cqi(cqi as u8)))
 }
-
-/// Is a cell somebody's, and is there nothing on a link to a user that a cell does not have?
-pub(crate) fn check(top: &Section, links: &[(Section, Section)], cells: &[Cell]) {
-    let section = top.child("lte", "lte");
-    for cell in cells {
-        let is_it = |(_, forward): &(Section, Section)| {
-            forward.get("lte").and_then(|node| node.value.as_text()) == Some(&cell.name)
-        };
-        if !links.iter().any(is_it) {
-            let message = format!("has no user; write lte = \"{}\" for a link, or leave the cell out", cell.name);
-            section.complain(&cell.name, message);
-        }
-    }
-}

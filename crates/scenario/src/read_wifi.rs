@@ -128,9 +128,6 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
 pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[Section], scenario: &Scenario) {
     for (number, cell) in cells.iter().enumerate() {
         let stations: Vec<_> = scenario.links_of_cell(number).collect();
-        if stations.is_empty() {
-            cell.complain("standard", format!("no link has wifi = \"{}\", so that nobody uses it", cell.name()));
-        }
         if let Some(queue) = &scenario.wifi[number].queue {
             let largest =
                 stations.iter().map(|link| scenario.largest_packet(*link, scenario.leads_from_station(*link))).max();

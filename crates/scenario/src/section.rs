@@ -291,7 +291,10 @@ fn is_name(name: &str) -> bool {
 /// "must be KIND, not VALUE".
 fn not_the_kind(value: &Value, kind: KeyType) -> String {
     match value {
-        Value::Table(_) | Value::Array(_) => format!("must be {}, not {}", kind.words(), value.kind()),
+        Value::Table(_) => format!("must be {}, not a table", kind.words()),
+        Value::Array(_) => {
+            format!("must be {}, not a list; to compare several values, write them under [sweep]", kind.words())
+        }
         Value::Text(text) => format!("must be {}, not \"{text}\"", kind.words()),
         other => format!("must be {}, not {other}", kind.words()),
     }

@@ -223,6 +223,9 @@ fn set_in_table(table: &mut Table, parts: &[&str], node: &Node) -> Result<(), St
         for other in exclusive_with(first) {
             table.remove(other);
         }
+        if let ("wifi" | "lte", Some(Value::Table(reverse))) = (first, table.get_value_mut("reverse")) {
+            OF_A_TRANSMITTER.iter().for_each(|key| drop(reverse.remove(key)));
+        }
         table.replace(first, node.clone());
         return Ok(());
     }
@@ -266,12 +269,16 @@ fn set_in_items(items: &mut [Node], name: &str, rest: &[&str], node: &Node) -> R
     Ok(())
 }
 
+/// What a direction's own transmitter sends: the air of a Wi-Fi or LTE cell takes its place in both directions.
+const OF_A_TRANSMITTER: [&str; 3] = ["rate", "rates", "trace"];
+
 /// Keys that cannot stand beside `key`: setting it takes them out.
 fn exclusive_with(key: &str) -> &'static [&'static str] {
     match key {
-        "rate" => &["trace", "lte", "snr", "cqi"],
-        "trace" => &["rate", "lte", "snr", "cqi"],
-        "lte" => &["rate", "trace"],
+        "rate" => &["trace", "wifi", "signal", "phy_rate", "frame_errors", "lte", "snr", "cqi"],
+        "trace" => &["rate", "rates", "wifi", "signal", "phy_rate", "frame_errors", "lte", "snr", "cqi"],
+        "wifi" => &["rate", "rates", "trace", "lte", "snr", "cqi"],
+        "lte" => &["rate", "rates", "trace", "wifi", "signal", "phy_rate", "frame_errors"],
         "snr" => &["cqi"],
         "cqi" => &["snr"],
         "signal" => &["phy_rate"],

@@ -6,7 +6,7 @@ use crate::flows::plan::Planned;
 use crate::host::Pair;
 use crate::timing::lateness::Steps;
 use measure::Histogram;
-use scenario::model::{Limit, Link, Scenario};
+use scenario::model::{Limit, Link, Scenario, Service};
 use scenario::units::Nanos;
 use scenario::wifi::LONGEST_AGGREGATE;
 use std::io;
@@ -113,7 +113,10 @@ pub fn tolerated(scenario: &Scenario) -> Nanos {
 
 /// What leaves a queue at once takes so long: a packet, or an aggregate of packets, whose packets then arrive at once.
 fn transmission_time(scenario: &Scenario) -> Nanos {
-    let aggregates = scenario.wifi.iter().any(|cell| cell.standard.most_frames() > 1);
+    let aggregates = scenario
+        .links
+        .iter()
+        .any(|link| matches!(&link.forward.service, Service::Wifi(station) if station.standard.most_frames() > 1));
     let longest = if aggregates { LONGEST_AGGREGATE } else { Nanos::ZERO };
     longest.max(scenario.packet_time().unwrap_or(Nanos::ZERO))
 }

@@ -89,7 +89,6 @@ fn a_rate_of_the_one_kind_takes_the_place_of_the_other() {
 fn what_no_cell_can_be_is_refused() {
     let cases = [
         ("link.phone.wifi", "hme", "link.phone.wifi: there is no [wifi.hme]; there is home (did you mean home?)"),
-        ("link.phone.rate", "1mbit", "link.phone.rate: cannot be set together with wifi, whose air its stations share"),
         ("link.phone.reverse.rate", "1mbit", "link.phone.reverse.rate: cannot be set together with wifi"),
         ("link.core.signal", "-51dbm", "link.core.signal: is of a station; write wifi with the name of its cell"),
         ("link.phone.phy_rate", "11mbit", "link.phone.phy_rate: 11mbit is no rate of 802.11g; it has 6mbit, 9mbit"),
@@ -101,7 +100,7 @@ fn what_no_cell_can_be_is_refused() {
         ("link.phone.signal", "-51", "must be a signal strength such as \"-51dbm\", not -51"),
         ("wifi.home.queue", "{ limit = \"9p\" }", "link.phone.queue: cannot be set together with that of its cell"),
         ("wifi.home.standard", "802.11b", "wifi.home.standard: must be one of 802.11g, 802.11n"),
-        ("wifi.other.standard", "802.11n", "wifi.other.standard: no link has wifi = \"other\""),
+        ("wifi.other.standard", "802.11n", "wifi.other: has no user; write wifi = \"other\" for a link, or leave"),
         ("link.phone.queue.kind", "kernel:pfifo", "link.phone.queue.kind: kernel:pfifo cannot share the air of home"),
         ("link.phone.outages", "[{ at = \"1s\", for = \"1s\" }]", "link.phone.outages: cannot stop the air"),
         ("flows.0.packet", "9000b", "flows.0.packet: 9kb do not fit a frame of Wi-Fi, which takes 2296b"),
@@ -117,7 +116,66 @@ fn what_no_cell_can_be_is_refused() {
         error
             .contains("link.phone.signal: is missing; write signal such as \"-51dbm\", or phy_rate such as \"54mbit\"")
     );
+    let two = HOME.replace("signal = \"-51dbm\"\n", "signal = \"-51dbm\"\nrate = \"1mbit\"\n");
+    let error = load_text(&two, "test.toml", Path::new(""), &[]).expect_err("two transmitters").to_string();
+    assert!(error.contains("link.phone.rate: cannot be set together with wifi, whose air its stations share"));
     let both = HOME.replace("signal = \"-51dbm\"\n", "signal = \"-51dbm\"\nphy_rate = \"54mbit\"\n");
     let error = load_text(&both, "test.toml", Path::new(""), &[]).expect_err("two rates").to_string();
     assert!(error.contains("test.toml:12: link.phone.phy_rate: cannot be set together with signal"), "{error}");
+}
+
+const KINDS: &str = r#"
+duration = "5s"
+[wifi.home]
+standard = "802.11n"
+[lte.city]
+bandwidth = "20mhz"
+[link.path]
+rate = "10mbit"
+delay = "5ms"
+queue = { limit = "100p" }
+reverse = { rate = "1mbit" }
+[[flows]]
+cc = "cubic"
+[sweep]
+kind = [
+    { label = "fibre", "link.path.rate" = "1gbit" },
+    { label = "lte", "link.path.lte" = "city", "link.path.cqi" = 14 },
+    { label = "wifi", "link.path.wifi" = "home", "link.path.signal" = "-51dbm" },
+]
+"#;
+
+fn kinds_of(text: &str, overrides: &[(&str, &str)]) -> Result<Vec<&'static str>, String> {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let experiment = load_text(text, "test.toml", Path::new(""), &overrides).map_err(|error| error.to_string())?;
+    let kind = |service: &Service| match service {
+        Service::Rate(_) => "rate",
+        Service::Wifi(_) => "wifi",
+        Service::Lte(_) => "lte",
+        _ => "other",
+    };
+    Ok(experiment.cells.iter().map(|cell| kind(&cell.scenario.links[0].forward.service)).collect())
+}
+
+/// A cell of air that one case uses is there for the others too; each kind of path takes the place of the other ones.
+#[test]
+fn cases_may_have_paths_of_different_kinds() {
+    assert_eq!(kinds_of(KINDS, &[]).expect("it is right"), ["rate", "lte", "wifi"]);
+    let wireless = KINDS.replace("rate = \"10mbit\"", "wifi = \"home\"\nsignal = \"-51dbm\"\nframe_errors = \"1%\"");
+    let wireless = wireless.replace("reverse = { rate = \"1mbit\" }\n", "");
+    assert_eq!(kinds_of(&wireless, &[]).expect("it is right"), ["rate", "lte", "wifi"]);
+    let mobile = KINDS.replace("rate = \"10mbit\"", "lte = \"city\"\nsnr = \"20db\"");
+    let mobile = mobile.replace("reverse = { rate = \"1mbit\" }\n", "");
+    assert_eq!(kinds_of(&mobile, &[]).expect("it is right"), ["rate", "lte", "wifi"]);
+}
+
+#[test]
+fn a_cell_that_no_case_uses_is_a_misspelling() {
+    let text = KINDS
+        .replace("\"link.path.wifi\" = \"home\", \"link.path.signal\" = \"-51dbm\"", "\"link.path.rate\" = \"1mbit\"");
+    let error = kinds_of(&text, &[]).expect_err("nobody uses it");
+    assert_eq!(error, "test.toml:3: wifi.home: has no user; write wifi = \"home\" for a link, or leave the cell out");
+    let rates = [("sweep.kind", "[{ label = \"a\", \"link.path.rate\" = \"1mbit\" }]")];
+    let error = kinds_of(KINDS, &rates).expect_err("nobody uses either");
+    assert!(error.contains("wifi.home: has no user") && error.contains("lte.city: has no user"), "{error}");
 }

@@ -67,8 +67,8 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("[[flows]]", "[flows]",
      "base.toml:13: flows: must be written as [[flows]], once for each; here it is a table"),
     ("[[flows]]", "[[flow]]",
-     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, \
-         lte, host, mesh, flows, sweep (did you mean flows?)"),
+     "base.toml:13: flow: no such key; here may stand name, duration, warmup, seed, emulator, profile, compile, wifi, \
+         link, lte, host, mesh, flows, sweep (did you mean flows?)"),
     ("count = 2", "path = [\"bottlenek\"]",
      "base.toml:15: flows.0.path: there is no [link.bottlenek]; there is bottleneck (did you mean bottleneck?)"),
     ("count = 2", "path = [\"bottleneck\", \"bottleneck\"]",

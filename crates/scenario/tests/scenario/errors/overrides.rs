@@ -15,8 +15,8 @@ const OVERRIDES: &[Case] = &[
      "link.botleneck.rate: there is no link botleneck (did you mean bottleneck?); a new one needs \
          link.botleneck.delay and link.botleneck.queue"),
     ("a", "1",
-     "a: no such key; here may stand name, duration, warmup, seed, emulator, profile, wifi, link, lte, host, mesh, \
-         flows, sweep"),
+     "a: no such key; here may stand name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, \
+         mesh, flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
      "link.bottleneck.loss.p: loss is a string here, so that nothing can be set below it"),
     ("flows.3.cc", "x",
@@ -27,8 +27,8 @@ const OVERRIDES: &[Case] = &[
          reorder_by, duplicate, outages; here it is a whole number"),
     ("sweep.x", "3",
      "sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
-         profile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { label = \"a\", \
-         \"flows.0.cc\" = \"reno\" }"),
+         profile, compile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { \
+         label = \"a\", \"flows.0.cc\" = \"reno\" }"),
     ("link.bottleneck.trace", "nowhere.down",
      "link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
     (".", "3",

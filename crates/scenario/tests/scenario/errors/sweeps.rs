@@ -8,12 +8,12 @@ const SWEEP: &[Case] = &[
      "base.toml:16: sweep.flows.0.cc: is empty; an axis needs at least one value"),
     ("count = 2", "[sweep]\nflow.0.cc = [\"a\"]",
      "base.toml:16: sweep.flow: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, \
-         emulator, profile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { label = \
-         \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+         emulator, profile, compile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { \
+         label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
     ("count = 2", "[sweep]\n\"flow.0.cc\" = [\"a\"]",
      "base.toml:16: sweep.flow.0.cc: no such axis; an axis is a dotted key that begins with name, duration, warmup, \
-         seed, emulator, profile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { label \
-         = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
+         seed, emulator, profile, compile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such \
+         as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
     ("count = 2", "[sweep]\n\"flows.0.cc\" = \"a\"",
      "base.toml:16: sweep.flows.0.cc: must be a list, one cell for each value, or a range such as { from = \"1mbit\", \
          to = \"9mbit\", step = \"2mbit\" }; here it is a string"),
@@ -86,8 +86,8 @@ const RANGES: &[Case] = &[
          with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"),
     ("count = 2", "[sweep]\nsped = { from = 1, to = 3, step = 1 }",
      "base.toml:16: sweep.sped: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, \
-         emulator, profile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { label = \
-         \"a\", \"flows.0.cc\" = \"reno\" } (did you mean seed?)"),
+         emulator, profile, compile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { \
+         label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean seed?)"),
 ];
 
 #[test]
