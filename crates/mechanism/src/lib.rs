@@ -10,7 +10,6 @@ mod build;
 mod description;
 mod error;
 mod library;
-mod nearest;
 pub mod replay;
 pub mod replay_windows;
 pub mod sock;

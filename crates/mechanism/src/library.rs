@@ -19,7 +19,7 @@ use crate::build::source::TranslationUnit;
 use crate::build::warnings;
 use crate::description::{Description, prose, summary};
 use crate::error::Error;
-use crate::nearest::nearest_first;
+use scenario::did_you_mean;
 use scenario::model::{CcSource, Compile, CongestionControl};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -374,14 +374,14 @@ impl Library {
     }
 
     fn no_builtin(&self, kind: MechanismKind, name: &str) -> Error {
-        let mut names = self.names_of(kind);
+        let names = self.names_of(kind);
         let what = kind.what();
         if names.is_empty() {
             return Error::new(format!("{} holds no {what}s", self.folder.display()));
         }
-        nearest_first(name, &mut names, |name| name);
+        let hint = did_you_mean(name, names.iter().map(String::as_str));
         Error::new(format!(
-            "there is no {what} \"{name}\"; there are {}, or the path of a .bpf.c file",
+            "there is no {what} \"{name}\"{hint}; there are {}, or the path of a .bpf.c file",
             names.join(", ")
         ))
     }

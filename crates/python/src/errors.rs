@@ -4,14 +4,9 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use std::fmt::Display;
 
-pyo3::create_exception!(unbloat._core, Unbloat, PyException, "Whatever kept a run from giving records.");
-pyo3::create_exception!(
-    unbloat._core,
-    InputError,
-    Unbloat,
-    "The scenario, a congestion control or an override is wrong."
-);
-pyo3::create_exception!(unbloat._core, RunError, Unbloat, "The input is right, but the run failed.");
+pyo3::create_exception!(unbloat, Error, PyException, "Whatever kept a run from giving records.");
+pyo3::create_exception!(unbloat, InputError, Error, "The scenario, a congestion control or an override is wrong.");
+pyo3::create_exception!(unbloat, RunError, Error, "The input is right, but the run failed.");
 
 /// What the user can mend in the input.
 pub fn input_error(sentence: impl Display) -> PyErr {

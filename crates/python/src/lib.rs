@@ -9,7 +9,7 @@ mod kernel;
 mod live;
 mod process;
 
-use errors::{InputError, RunError, Unbloat, input_error};
+use errors::{InputError, RunError, input_error};
 use pyo3::prelude::*;
 use scenario::units::Nanos;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("LEAST_STEP_NS", testbed::LEAST_STEP.0)?;
         module.add("LINUX", engine::LINUX)?;
-        module.add("Error", py.get_type::<Unbloat>())?;
+        module.add("Error", py.get_type::<errors::Error>())?;
         module.add("InputError", py.get_type::<InputError>())?;
         module.add("RunError", py.get_type::<RunError>())
     }

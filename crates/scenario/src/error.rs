@@ -122,7 +122,7 @@ impl Problems {
 }
 
 /// ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise nothing.
-pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let wrong = wrong.to_lowercase();
     let close = |name: &&str| {
         let most = (name.len().max(wrong.len()) / 3).max(1);

@@ -38,7 +38,7 @@ pub mod units;
 pub mod wifi;
 pub mod workload;
 
-pub use error::{Error, Location, Problem};
+pub use error::{Error, Location, Problem, did_you_mean};
 pub use load::{Cell, Experiment, load, load_text};
 pub use read_mechanism::is_path;
 pub use rng::{Rng, normal, rng, stream, up_to};

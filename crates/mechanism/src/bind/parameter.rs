@@ -2,7 +2,7 @@
 
 use crate::build::object_file::{Object, Symbol};
 use crate::build::source::Holds;
-use crate::nearest::nearest_first;
+use scenario::did_you_mean;
 use scenario::model::{Limit, ParamValue};
 use scenario::quantity::Share;
 use scenario::units::{Bytes, Nanos};
@@ -274,8 +274,8 @@ fn unknown(known: &[Parameter], name: &str) -> String {
     if known.is_empty() {
         return format!("has no parameter {name}: it has none at all");
     }
-    let mut sorted: Vec<_> = known.iter().collect();
-    nearest_first(name, &mut sorted, |parameter| &parameter.name);
-    let list: Vec<_> = sorted.iter().map(|parameter| parameter.to_string()).collect();
-    format!("has no parameter {name}; there are {}", list.join(", "))
+    let hint = did_you_mean(name, known.iter().map(|parameter| parameter.name.as_str()));
+    let mut list: Vec<_> = known.iter().map(|parameter| parameter.to_string()).collect();
+    list.sort();
+    format!("has no parameter {name}{hint}; there are {}", list.join(", "))
 }

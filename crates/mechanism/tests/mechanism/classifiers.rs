@@ -93,8 +93,8 @@ fn what_is_no_classifier_gets_a_sentence() {
     let error = load(CcSource::Builtin("sorbc".into()), &[]).err().expect("there is none").to_string();
     assert_eq!(
         error,
-        "there is no classifier \"sorbc\"; there are sorpc, single, sorpc_fair, pfifo_fast, or the path of a \
-         .bpf.c file"
+        "there is no classifier \"sorbc\" (did you mean sorpc?); there are pfifo_fast, single, sorpc, sorpc_fair, or \
+         the path of a .bpf.c file"
     );
     let files = UserFiles::new("classifier");
     let path = files.write("none.bpf.c", "#include \"vmlinux.h\"\nchar _license[] SEC(\"license\") = \"GPL\";\n");

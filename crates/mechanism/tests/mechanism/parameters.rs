@@ -125,12 +125,15 @@ fn values_that_do_not_fit_are_refused_in_a_sentence() {
 }
 
 #[test]
-fn an_unknown_parameter_lists_those_there_are_nearest_first() {
+fn an_unknown_parameter_gets_the_one_that_was_meant_and_a_sorted_list() {
     let sentence = complaint("thresold", text("30ms"));
     assert!(
-        sentence.starts_with("cubic_plus has no parameter thresold; there are threshold (0 to 10s; 0), "),
+        sentence.starts_with("cubic_plus has no parameter thresold (did you mean threshold?); there are "),
         "{sentence}"
     );
+    let listed = sentence.split_once("there are ").expect("a list").1;
+    let names: Vec<_> = listed.split("), ").map(|each| each.split(' ').next().expect("a name")).collect();
+    assert!(names.len() > 3 && names.is_sorted(), "{names:?}");
     assert!(
         sentence.contains("theta (1% to 100%; 90%)") && sentence.contains("hystart (true or false; true)"),
         "{sentence}"

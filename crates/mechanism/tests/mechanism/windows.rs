@@ -298,8 +298,8 @@ fn what_is_none_is_a_sentence() {
     let refusal = |source, params: &[_]| load(source, params).err().expect("a refusal").message;
     assert_eq!(
         refusal(CcSource::Builtin("rtax".into()), &[]),
-        "there is no window controller \"rtax\"; there are rtac, drwa, static, rtac_auto, autotuning, or the path of a \
-         .bpf.c file"
+        "there is no window controller \"rtax\" (did you mean rtac?); there are autotuning, drwa, rtac, rtac_auto, static, \
+         or the path of a .bpf.c file"
     );
     let files = UserFiles::new("window");
     let text =
