@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
+import unbloat as ub
 from leftovers import PATIENCE_S
+from markdown import markdown
 from nbclient import NotebookClient
 from traitlets.config import Config
 from unbloat import _core
@@ -57,6 +63,19 @@ def test_every_mechanism_has_its_text_and_every_parameter_a_row(page_of, describ
         assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == names
 
 
+def test_descriptions_of_mechanisms_wrap() -> None:
+    """Their lines are longer than the space that a page has."""
+    from site_reference import controls
+
+    extensions = ["pymdownx.superfences", "pymdownx.highlight", "attr_list"]
+    shown = markdown(controls(), extensions=extensions)
+    blocks = re.findall(r'<div class="([^"]*)">\s*<pre', shown)
+    assert len(blocks) == len(json.loads(_core.mechanisms(ALGORITHMS)))
+    assert all("described" in block.split() for block in blocks)
+    rule = re.search(r"\.described pre > code \{([^}]*)\}", (ROOT / "docs/site.css").read_text())
+    assert rule and "white-space: pre-wrap" in rule[1]
+
+
 def test_links_of_the_checkout_become_those_of_the_site() -> None:
     from site_pages import LINK, turned
 
@@ -83,3 +102,24 @@ def test_the_lesson_runs_and_draws() -> None:
     for cell in notebook.cells:
         if ".plot(" in cell.source:
             assert any("image/svg+xml" in output.get("data", {}) for output in cell.outputs), cell.source
+
+
+def test_the_lesson_has_a_slider_where_there_are_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It calls what the slider is for with both ends of it."""
+    notebook = nbformat.read(LESSON, as_version=4)
+    (cell,) = (cell.source for cell in notebook.cells if "interact(" in cell.source)
+    calls: list[int] = []
+
+    def interact(called: Callable[..., object], *, buffer_kb: tuple[int, int], control: list[str]) -> None:
+        for size in buffer_kb:
+            called(buffer_kb=size, control=control[-1])
+            calls.append(size)
+
+    def slider(_: int, **ends: int) -> tuple[int, int]:
+        return ends["min"], ends["max"]
+
+    monkeypatch.setitem(sys.modules, "ipywidgets", SimpleNamespace(IntSlider=slider, interact=interact))
+    shown: list[object] = []
+    exec(compile(cell, "lesson", "exec"), {"ub": ub, "names": ["cubic", "vegas"], "display": shown.append})
+    assert calls == [4, 256] and len(shown) == 2
+    plt.close("all")

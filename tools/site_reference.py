@@ -143,7 +143,7 @@ def mechanisms(title: str, about: str, described: str) -> str:
     """Describe mechanisms of one kind, with their parameters."""
     parts = [f"# {title}", about]
     for control in json.loads(described):
-        parts += [f"## {control['name']}", f"```text\n{control['prose'].strip()}\n```"]
+        parts += [f"## {control['name']}", f"```{{ .text .described }}\n{control['prose'].strip()}\n```"]
         rows = [
             (f"`{each['name']}`", f"`{each['default']}`", bounds(each), each["about"])
             for each in control.get("parameters", [])
