@@ -534,3 +534,20 @@ def test_the_program_is_the_app() -> None:
     command = typer.main.get_command(app)
     assert isinstance(command, click.Group)
     assert command.list_commands(click.Context(command)) == NAMES
+
+
+def test_the_first_list_says_what_takes_so_long(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from unbloat.cli.listing import say_what_compiles
+    from unbloat.system.paths import ALGORITHMS
+
+    monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path))
+    say_what_compiles()
+    said = "unbloat: compiles the mechanisms that come along; this takes some seconds, once\n"
+    assert capsys.readouterr() == ("", said)
+    (tmp_path / "mechanisms").mkdir()
+    for file in ALGORITHMS.glob("*/*.bpf.c"):
+        (tmp_path / "mechanisms" / file.name).touch()
+    say_what_compiles()
+    assert capsys.readouterr() == ("", "")

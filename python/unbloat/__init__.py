@@ -16,28 +16,36 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unbloat._core import Error, InputError, RunError, __version__
     from unbloat.comparison.compare import Comparison, compare
-    from unbloat.papers.reproduce import reproduce, reproduce_on_kernel
+    from unbloat.papers.kernel import KernelResults
+    from unbloat.papers.reproduce import Reproduction, reproduce, reproduce_on_kernel
     from unbloat.results.about import About
-    from unbloat.results.record import Record
+    from unbloat.results.record import Failure, Record
     from unbloat.results.results import Results, read
     from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
+    from unbloat.runs.check import check
     from unbloat.runs.experiment import run
     from unbloat.runs.sweep import sweep
     from unbloat.scenario.catalogue import catalogue
+    from unbloat.scenario.keys import keys
 
 __all__ = [
     "About",
     "Comparison",
     "Error",
+    "Failure",
     "IdenticalRepeats",
     "InputError",
+    "KernelResults",
     "Record",
+    "Reproduction",
     "Results",
     "RunError",
     "UnsoundRun",
     "__version__",
     "catalogue",
+    "check",
     "compare",
+    "keys",
     "read",
     "reproduce",
     "reproduce_on_kernel",
@@ -47,13 +55,16 @@ __all__ = [
 
 _WHERE = {
     **dict.fromkeys(("Error", "InputError", "RunError", "__version__"), "_core"),
-    **dict.fromkeys(("reproduce", "reproduce_on_kernel"), "papers.reproduce"),
+    **dict.fromkeys(("Reproduction", "reproduce", "reproduce_on_kernel"), "papers.reproduce"),
     **dict.fromkeys(("IdenticalRepeats", "UnsoundRun"), "results.run_warnings"),
     **dict.fromkeys(("Results", "read"), "results.results"),
     **dict.fromkeys(("Comparison", "compare"), "comparison.compare"),
     "About": "results.about",
-    "Record": "results.record",
+    "KernelResults": "papers.kernel",
+    **dict.fromkeys(("Failure", "Record"), "results.record"),
     "catalogue": "scenario.catalogue",
+    "check": "runs.check",
+    "keys": "scenario.keys",
     "run": "runs.experiment",
     "sweep": "runs.sweep",
 }

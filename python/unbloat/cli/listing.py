@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,9 @@ import typer
 
 from unbloat._core import InputError
 from unbloat.cli.options import JsonOption, catalogue_names
-from unbloat.cli.terminal import say, say_json, wrapped
+from unbloat.cli.terminal import say, say_json, tell, wrapped
 from unbloat.scenario.checks import did_you_mean
+from unbloat.scenario.keys import absence_of, every_key, keys_of, kind_of
 
 if TYPE_CHECKING:
     from unbloat.scenario.catalogue import Entry
@@ -73,8 +75,20 @@ def list_command(
         return
     from unbloat.scenario.catalogue import catalogue
 
+    say_what_compiles()
     found = catalogue() if name is None else {KINDS[name]: catalogue()[KINDS[name]]}
     say_json(found) if as_json else say(screen(found))
+
+
+def say_what_compiles() -> None:
+    """Tell why it takes some seconds the first time: what mechanisms say of themselves is in their compiled files."""
+    from unbloat.system.paths import ALGORITHMS, cache_folder
+
+    kept: list[Path] = []
+    with suppress(InputError, OSError):
+        kept = list(cache_folder("mechanisms").iterdir())
+    if len(kept) < len(list(ALGORITHMS.glob("*/*.bpf.c"))):
+        tell("compiles the mechanisms that come along; this takes some seconds, once")
 
 
 def screen(found: Mapping[str, Sequence[Entry]]) -> str:
@@ -124,6 +138,7 @@ def things(name: str) -> list[Entry]:
         return [from_file(Path(name))]
     from unbloat.scenario.catalogue import catalogue
 
+    say_what_compiles()
     found = catalogue()
     named = [(kind, entry) for kind, entries in found.items() for entry in entries if entry["name"] == name]
     if not named:
@@ -240,7 +255,7 @@ def parameter_lines(parameter: Entry) -> list[str]:
 
 def sections(incomplete: str) -> list[str]:
     """List the sections of the scenario file."""
-    return [name for name in dict.fromkeys(key["section"] for key in keys()) if name.startswith(incomplete)]
+    return [name for name in dict.fromkeys(key["section"] for key in every_key()) if name.startswith(incomplete)]
 
 
 def keys_command(
@@ -256,64 +271,12 @@ def keys_command(
 
     For a section or a key, it tells values and defaults too.
     """
-    chosen = keys_of(section) if section else keys()
+    chosen = keys_of(section) if section else every_key()
     if as_json:
         say_json({"keys": chosen})
         return
     more = [] if section else ["`unbloat keys SECTION` and `unbloat keys KEY` tell values and defaults too."]
     say("\n\n".join([keys_screen(chosen, detailed=section is not None), *more]))
-
-
-def keys() -> list[Entry]:
-    """List all keys of a scenario."""
-    import json
-
-    from unbloat import _core
-
-    found: list[Entry] = json.loads(_core.scenario_keys())
-    return found
-
-
-def keys_of(name: str) -> list[Entry]:
-    """Pick a section, with those below it, or keys of this name; raises `InputError` if there are none.
-
-    A key may be written as `--set` has it, with the user's own names and numbers: `link.bottleneck.rate`.
-    """
-    every = keys()
-    inside = [key for key in every if key["section"] == name or key["section"].startswith(f"{name}.")]
-    dotted = [key for key in every if name in (f"{key['section']}.{key['name']}", key["name"])]
-    if not inside and not dotted and (place := placed(name, every)) and place != name:
-        return keys_of(place)
-    if not inside and not dotted:
-        names = dict.fromkeys([*(key["section"] for key in every if key["section"]), *(key["name"] for key in every)])
-        there = ", ".join(
-            dict.fromkeys(key["section"] for key in every if key["section"] and ":" not in key["section"])
-        )
-        hint = did_you_mean(name, list(names))
-        raise InputError(f"keys: there is no section and no key {name}{hint}; the sections are {there}")
-    return inside or dotted
-
-
-def placed(name: str, every: Iterable[Entry]) -> str | None:
-    """Find the section or the key that a dotted key such as `flows.0.access.rate` lies in; None if there is none."""
-    keys_of_section: dict[str, set[str]] = {}
-    for key in every:
-        keys_of_section.setdefault(key["section"], set()).add(key["name"])
-    section = ""
-    parts = [part for part in name.removeprefix("sweep.").split(".") if not part.isdigit() and part != "*"]
-    for number, part in enumerate(parts):
-        own = f"{section}.NAME" if section else "NAME"
-        if (is_last := number == len(parts) - 1) and part in keys_of_section[
-            own if own in keys_of_section else section
-        ]:
-            return f"{own if own in keys_of_section else section}.{part}".lstrip(".")
-        below = (f"{section}.{part}" if section else part, own, part)
-        found = next((each for each in below if each in keys_of_section), None)
-        if found is None:
-            # Parameters of a control are a table with keys of its own.
-            return f"{section}.{part}" if not is_last and part in keys_of_section[section] else None
-        section = found
-    return section or None
 
 
 def keys_screen(chosen: Iterable[Entry], *, detailed: bool) -> str:
@@ -333,21 +296,3 @@ def key_lines(key: Entry, detailed: bool) -> list[str]:
     if not detailed:
         return wrapped(f"{key['name']}: {key['meaning']}", 2, 4)
     return wrapped(f"{key['name']} ({kind_of(key)}; {absence_of(key)}): {key['meaning']}", 2, 4)
-
-
-def kind_of(key: Entry) -> str:
-    """Say what values a key takes."""
-    kind = key["kind"]
-    if isinstance(kind, dict) and "choice" in kind:
-        return f"one of {', '.join(kind['choice'])}"
-    name = kind if isinstance(kind, str) else next(iter(kind))
-    lowest, dots, highest = key["range"].partition("..")
-    return f"{name}, {lowest} to {highest}" if dots else name
-
-
-def absence_of(key: Entry) -> str:
-    """Describe what applies where a key is not set."""
-    absence = key["absence"]
-    if isinstance(absence, str):
-        return absence
-    return f"default {absence['default']}" if "default" in absence else f"without: {absence['means']}"

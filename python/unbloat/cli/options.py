@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from unbloat._core import LINUX, InputError
-from unbloat.scenario.checks import Backend
 from unbloat.system.interrupts import Ended
 
 if TYPE_CHECKING:
@@ -372,11 +371,6 @@ CacheOption = Annotated[
         rich_help_panel=WHERE,
     ),
 ]
-
-
-def backend(on: Literal[Backend, "sim"]) -> Backend:
-    """Return the backend that an option names."""
-    return "simulator" if on == "sim" else on
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from unbloat.cli.options import (
     KernelOption,
     OnOption,
     SetOption,
-    backend,
     keeping_runs,
     overrides_of,
     paper_names,
@@ -162,9 +161,9 @@ def command(
 ) -> int | None:
     """Repeat a paper: its numbers and statements beside ours."""
     from unbloat.papers.reproduce import paper_of
-    from unbloat.scenario.checks import check_kernel
+    from unbloat.scenario.checks import backend_named, check_kernel
 
-    request = Request(backend(on), kernel, full, cache, jobs, output, page, as_json)
+    request = Request(backend_named(on), kernel, full, cache, jobs, output, page, as_json)
     overrides = overrides_of(paper, assignments)
     refuse_contradictions(request, choices=choices, check=check, overrides=overrides, part=claim or table)
     chosen = paper_of(paper, overrides, table=table, claim=claim)

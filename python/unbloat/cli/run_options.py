@@ -21,7 +21,6 @@ from unbloat.cli.options import (
     RttOption,
     SeedOption,
     SetOption,
-    backend,
     compile_keys,
     overrides_of,
 )
@@ -57,7 +56,7 @@ class RunOptions:
             )
             | compile_keys(self.include, self.define),
             "seed": self.seed,
-            "on": backend(self.on),
+            "on": self.on,
             "kernel": self.kernel,
             "jobs": self.jobs,
             "cache": self.cache,

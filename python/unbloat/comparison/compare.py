@@ -37,7 +37,7 @@ Labels = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 Part = tolerance.Comparison | SweepComparison
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Results B against A, and where there are three C against B.
 
@@ -146,6 +146,13 @@ class Comparison:
         from unbloat.comparison.figures import draw  # matplotlib takes a while to load
 
         return draw(self.parts[0], width, names_in(metrics), title)
+
+    def __repr__(self) -> str:
+        first = self.parts[0]
+        sides = [*first.sides, *(part.sides[1] for part in self.parts[1:])]
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in self.counts().items())
+        how = "by intervals" if self.method == "intervals" else "within tolerances"
+        return f"<unbloat.Comparison of {' and '.join(side.name for side in sides)} {how}: {counts}>"
 
     def __str__(self) -> str:
         return self.report().text()

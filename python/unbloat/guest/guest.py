@@ -77,8 +77,14 @@ def identity(kernel: Kernel) -> str:
 
 @functools.cache
 def kernel_named(wanted: str | None) -> Kernel:
-    """Find a kernel, and remember it."""
-    return find_kernel(wanted)
+    """Find a kernel, and remember it; raises an error that names all that this machine lacks for a guest."""
+    try:
+        return find_kernel(wanted)
+    except (InputError, RunError) as error:
+        if missing := qemu.missing_programs():
+            programs = " and ".join(missing)
+            raise type(error)(f"{error}; {programs} {'is' if len(missing) == 1 else 'are'} missing too") from None
+        raise
 
 
 def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:

@@ -68,9 +68,17 @@ CONSOLE_LINES = 12
 def require_qemu() -> None:
     """Raise an error if QEMU is missing, or the program that ends it together with this process."""
     require_this_machine()
-    for program, package in PACKAGES.items():
-        if shutil.which(program) is None:
-            raise RunError(f"guests (on = vm) need {program}, which is not installed: apt-get install {package}")
+    if missing := missing_programs():
+        verb = "is" if len(missing) == 1 else "are"
+        packages = " ".join(PACKAGES[program] for program in missing)
+        raise RunError(
+            f"guests (on = vm) need {' and '.join(missing)}, which {verb} not installed: apt-get install {packages}"
+        )
+
+
+def missing_programs() -> list[str]:
+    """List the programs that guests need and this machine lacks."""
+    return [program for program in PACKAGES if shutil.which(program) is None]
 
 
 @functools.cache

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from unbloat.scenario.checks import count_of
+
 SEED = "seed"
 """The axis along which runs are repeats."""
 PARTS = ("flows", "links", "nodes")
 """What of a run has rows of its own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Record:
     """One finished run."""
 
@@ -31,6 +33,13 @@ class Record:
     def is_sound(self) -> bool:
         """Return whether its numbers can be believed."""
         return bool(self.run["sound"])
+
+    def __repr__(self) -> str:
+        labels = [f"{axis}={label}" for axis, label in self.axes.items()]
+        repeat = [f"repeat {self.run['repeat']}"] if "repeat" in self.run else []
+        parts = [count_of(len(self.run.get(part, [])), part.removesuffix("s")) for part in ("flows", "links")]
+        unsound = [] if self.is_sound else ["unsound"]
+        return f"<unbloat.Record of {self.run['scenario']!r}: {', '.join([*labels, *repeat, *parts, *unsound])}>"
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from unbloat.results.record import (
 )
 from unbloat.results.repeats import Repeats, cells_of, stats_of, where
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
-from unbloat.scenario.checks import count_of, names_in
+from unbloat.scenario.checks import count_of, names_in, one_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -188,8 +188,7 @@ class Results:
             If the runs recorded none and cannot do so any more: they are a sweep's, or were read from files without.
 
         """
-        if kind not in KINDS:
-            raise InputError(f"series: {kind} is none of {', '.join(KINDS)}")
+        one_of("series", kind, KINDS)
         if kind not in self._series:
             if self._fetch_series is None:
                 raise InputError(

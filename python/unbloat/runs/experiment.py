@@ -31,12 +31,20 @@ from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
 from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenario import identity
-from unbloat.scenario.checks import BACKENDS, Backend, check_jobs, check_kernel, count_of, names_in, one_of
-from unbloat.scenario.controls import axes_of, axis_over, known_control, own_names
+from unbloat.scenario.checks import (
+    BACKENDS,
+    On,
+    backend_named,
+    check_jobs,
+    check_kernel,
+    count_of,
+    one_of,
+)
+from unbloat.scenario.chosen import Control, Time, chosen_source
+from unbloat.scenario.controls import axes_of, own_names
 from unbloat.scenario.identity import Code
 from unbloat.scenario.recording import Recording
-from unbloat.scenario.rtt import cases
-from unbloat.scenario.source import Source, as_toml, source_of
+from unbloat.scenario.source import Source
 from unbloat.system import compiler_warnings, processors
 from unbloat.system.legible import in_a_line
 from unbloat.system.output import Drafts, room_for, writing
@@ -56,9 +64,10 @@ def run(
     source: str | Path | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
     *,
-    on: Backend = "simulator",
+    on: On = "simulator",
     kernel: str | None = None,
     cc: Control | Sequence[Control] | None = None,
+    receiver: Control | Sequence[Control] | None = None,
     rtt: Time | Sequence[Time] | None = None,
     duration: Time | None = None,
     seed: int | None = None,
@@ -82,15 +91,17 @@ def run(
     overrides : dict, optional
         Keys to set anew: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
         adds an axis.
-    on : {"simulator", "kernel", "vm"}
-        Where to run it: in the simulator; with the TCP of the running kernel over emulated links, in real time, as
-        root; or with the TCP of a stock kernel in a guest, in virtual time.
+    on : {"simulator", "sim", "kernel", "vm"}
+        Where to run it: in the simulator, "sim" for short; with the TCP of the running kernel over emulated links, in
+        real time, as root; or with the TCP of a stock kernel in a guest, in virtual time.
     kernel : str, optional
         The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default Linux 6.12, which
         the simulator models, if the distribution has it.
     cc : str or path or sequence of these, optional
         Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis, in a
         list or with commas between them.
+    receiver : str or path or sequence of these, optional
+        Receive-window controller of every flow, named like `cc`.
     rtt : str or float or sequence of these, optional
         Round-trip time of the empty path, such as "40ms" or 0.04; several make an axis.
     duration : str or float, optional
@@ -138,14 +149,9 @@ def run(
     >>> ub.run({"duration": 10, "link": {"bottleneck": link}, "flows": [{"cc": "cubic"}]}).flows
 
     """
-    manner = Manner(on, kernel, cache, progress, jobs, live=live)
-    return execute(chosen_source(source, overrides, cc, seed, rtt, duration), manner, only, series, pcap, pcap_links)
-
-
-Control = str | Path
-"""A congestion control: its name, or its file."""
-Time = str | float
-"""A time: a text with its unit, or a number of seconds."""
+    manner = Manner(backend_named(on), kernel, cache, progress, jobs, live=live)
+    chosen = chosen_source(source, overrides, cc, seed, rtt, duration, receiver)
+    return execute(chosen, manner, only, series, pcap, pcap_links)
 
 
 def execute(
@@ -165,42 +171,6 @@ def execute(
         experiment = Experiment(source, manner, only)
         experiment.run(series, pcap, pcap_links)
         return experiment.results(experiment.records(), series)
-
-
-def chosen_source(
-    source: str | Path | Mapping[str, Any],
-    overrides: Mapping[str, object] | None,
-    cc: Control | Sequence[Control] | None,
-    seed: int | None,
-    rtt: Time | Sequence[Time] | None = None,
-    duration: Time | None = None,
-) -> Source:
-    """Join the arguments of `run` that say what to run."""
-    added: dict[str, object] = {}
-    if seed is not None:
-        added["seed"] = seed
-    if duration is not None:
-        added["duration"] = as_toml(duration, "duration")
-    controls = [] if cc is None else _several(cc)
-    if len(controls) == 1:
-        added["flows.*.cc"] = _written(controls[0])
-    elif cc is not None:
-        added[axis_over("cc", source_of(source, overrides).cells()[0])] = [_written(each) for each in controls]
-    if rtt is not None:
-        times = [as_toml(time, "duration") for time in _several(rtt)]
-        added |= cases(source, {**(overrides or {}), **added}, times, "rtt")
-    return source_of(source, {**(overrides or {}), **added})
-
-
-def _several(given: Any) -> list[Any]:
-    """List what may be one value, a list, or a text with commas; the name of a file may have some too."""
-    if isinstance(given, str) and not Path(given).is_file():
-        return names_in(given)
-    return [given] if isinstance(given, str | Path | int | float) else list(given)
-
-
-def _written(cc: Control) -> str:
-    return str(cc.absolute()) if isinstance(cc, Path) else known_control(cc)
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,12 @@ from unbloat.results.axes import Only
 from unbloat.results.record import Failure
 from unbloat.results.results import Results
 from unbloat.runs import costs
-from unbloat.runs.experiment import Control, Experiment, Manner, Planned, Time, chosen_source, refuse
+from unbloat.runs.experiment import Experiment, Manner, Planned, refuse
 from unbloat.runs.pool import run_all
 from unbloat.runs.progress import SweepProgress
 from unbloat.runs.task import Task
-from unbloat.scenario.checks import Backend
+from unbloat.scenario.checks import On, backend_named, whole
+from unbloat.scenario.chosen import Control, Time, chosen_source
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +31,10 @@ def sweep(
     overrides: Mapping[str, object] | None = None,
     *,
     repeat: int = 1,
-    on: Backend = "simulator",
+    on: On = "simulator",
     kernel: str | None = None,
     cc: Control | Sequence[Control] | None = None,
+    receiver: Control | Sequence[Control] | None = None,
     rtt: Time | Sequence[Time] | None = None,
     duration: Time | None = None,
     seed: int | None = None,
@@ -49,7 +51,7 @@ def sweep(
 
     Parameters
     ----------
-    source, overrides, on, kernel, cc, rtt, duration, only, cache, progress, jobs
+    source, overrides, on, kernel, cc, receiver, rtt, duration, only, cache, progress, jobs
         As in `unbloat.run`.
     repeat : int
         How often each cell is run.
@@ -82,14 +84,14 @@ def sweep(
     >>> s.compare(between="cc")
 
     """
-    if not 1 <= repeat <= MOST_REPEATS:
-        raise InputError(f"repeat {repeat}: a cell is run at least once, and at most {MOST_REPEATS:,} times")
-    if dask and on != "simulator":
+    if not 1 <= (repeats := whole("repeat", repeat)) <= MOST_REPEATS:
+        raise InputError(f"repeat {repeats}: a cell is run at least once, and at most {MOST_REPEATS:,} times")
+    manner = Manner(backend_named(on), kernel, cache, progress, jobs)
+    if dask and manner.on != "simulator":
         raise InputError(f"dask: a cluster runs simulations; runs with on = {on} are for this machine alone")
-    manner = Manner(on, kernel, cache, progress, jobs)
-    chosen = chosen_source(source, overrides, cc, seed, rtt, duration)
+    chosen = chosen_source(source, overrides, cc, seed, rtt, duration, receiver)
     with chosen.placing_errors():
-        results = run_through(Experiment(chosen, manner, only, repeat), dask)
+        results = run_through(Experiment(chosen, manner, only, repeats), dask)
     return results.warn()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal, get_args
@@ -11,6 +12,14 @@ from unbloat._core import InputError
 Backend = Literal["simulator", "kernel", "vm"]
 """Where a scenario can run."""
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+On = Literal[Backend, "sim"]
+"""A backend as users name it; `sim` is short for `simulator`."""
+
+
+def backend_named(on: str) -> Backend:
+    """Return the backend that a user names; raises `InputError` if there is none."""
+    wanted = one_of("on", "simulator" if on == "sim" else on, BACKENDS)
+    return next(each for each in BACKENDS if each == wanted)
 
 
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
@@ -43,7 +52,15 @@ def check_kernel(kernel: str | None, on: str) -> None:
         raise InputError(f"kernel {kernel}: only guests (--on vm) have a choice of kernels, not runs --on {on}")
 
 
+def whole(what: str, value: object) -> int:
+    """Return a whole number, NumPy's too; raises `InputError` for anything else."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InputError(f"{what}: must be a whole number, not {value!r:.40}") from None
+
+
 def check_jobs(jobs: int | None) -> None:
     """Refuse a number of processes that is none."""
-    if jobs is not None and jobs < 1:
+    if jobs is not None and whole("jobs", jobs) < 1:
         raise InputError(f"jobs {jobs}: there must be at least one process; by default there is one for each core")

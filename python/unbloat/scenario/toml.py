@@ -97,7 +97,24 @@ def _number(value: float | Decimal, key: str) -> str:
     if not number.is_finite():
         raise InputError(f"{key}: {value} is not a number that a scenario can hold")
     unit = UNITS.get(kind_of(key))
+    refuse_forgotten_unit(number, key, unit)
     return f'"{_quantity(number, unit)}"' if unit else _digits(number)
+
+
+LEAST_RATE = 1000
+"""Bit/s: a smaller number without a unit was probably meant in kbit/s or Mbit/s."""
+MOST_DELAY = 10
+"""Seconds: a larger number without a unit was probably meant in milliseconds."""
+
+
+def refuse_forgotten_unit(number: Decimal, key: str, unit: str | None) -> None:
+    """Raise `InputError` for a number whose unit was probably forgotten, with what to write."""
+    last = key.rpartition(".")[2]
+    bare = _digits(number)
+    if unit == "bit" and 0 < number < LEAST_RATE:
+        raise InputError(f'{key}: {bare} without a unit is {bare} bit/s; write "{bare}mbit", or "{bare}bit" for that')
+    if unit == "s" and last in ("delay", "rtt") and number > MOST_DELAY:
+        raise InputError(f'{key}: {bare} without a unit is {bare} seconds; write "{bare}ms", or "{bare}s" for that')
 
 
 def _quantity(number: Decimal, unit: str) -> str:

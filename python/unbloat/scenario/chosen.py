@@ -1,0 +1,78 @@
+"""What the arguments of `run`, `sweep` and `check` choose: a scenario with keys set anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from unbloat._core import InputError
+from unbloat.scenario.checks import names_in, whole
+from unbloat.scenario.controls import axis_over, known_control
+from unbloat.scenario.rtt import cases
+from unbloat.scenario.source import Source, as_toml, source_of
+from unbloat.scenario.toml import refuse_forgotten_unit
+
+Control = str | Path
+"""A congestion control: its name, or its file."""
+Time = str | float
+"""A time: a text with its unit, or a number of seconds."""
+
+
+def chosen_source(
+    source: str | Path | Mapping[str, Any],
+    overrides: Mapping[str, object] | None,
+    cc: Control | Sequence[Control] | None,
+    seed: int | None,
+    rtt: Time | Sequence[Time] | None = None,
+    duration: Time | None = None,
+    receiver: Control | Sequence[Control] | None = None,
+) -> Source:
+    """Join the arguments of `run` that say what to run."""
+    refuse_lists(overrides or {})
+    added: dict[str, object] = {}
+    if seed is not None:
+        added["seed"] = whole("seed", seed)
+    if duration is not None:
+        added["duration"] = as_toml(duration, "duration")
+    for key, given in (("cc", cc), ("receiver", receiver)):
+        names = [] if given is None else [_written(key, each) for each in _several(given)]
+        if len(names) == 1:
+            added[f"flows.*.{key}"] = names[0]
+        elif given is not None:
+            added[axis_over(key, source_of(source, {**(overrides or {}), **added}).cells()[0])] = names
+    if rtt is not None:
+        times = [_rtt(time) for time in _several(rtt)]
+        added |= cases(source, {**(overrides or {}), **added}, times, "rtt")
+    return source_of(source, {**(overrides or {}), **added})
+
+
+def _several(given: Any) -> list[Any]:
+    """List what may be one value, a list, or a text with commas; the name of a file may have some too."""
+    if isinstance(given, str) and not Path(given).is_file():
+        return names_in(given)
+    return [given] if isinstance(given, str | Path | int | float) else list(given)
+
+
+def _rtt(time: Time) -> str:
+    if not isinstance(time, str):
+        refuse_forgotten_unit(Decimal(str(time)), "rtt", "s")
+    return as_toml(time, "duration")
+
+
+def _written(key: str, name: Control) -> str:
+    if isinstance(name, Path):
+        return str(name.absolute())
+    return known_control(name) if key == "cc" else name
+
+
+def refuse_lists(overrides: Mapping[str, object]) -> None:
+    """Raise `InputError` for a key of flows that gets a list in place of an axis."""
+    for key, value in overrides.items():
+        last = key.rpartition(".")[2]
+        is_several = isinstance(value, Iterable) and not isinstance(value, str | Path | Mapping)
+        if key.startswith("flows.") and last in ("cc", "receiver") and is_several:
+            raise InputError(
+                f"{key}: must be one name; to compare several, pass {last}=[...], or set sweep.{key} to the list"
+            )
