@@ -271,6 +271,13 @@ impl path::Packet for Packet {
     fn is_followed(&self) -> bool {
         matches!(self, Packet::Data(data) if data.class & FOLLOWED != 0)
     }
+    fn leave_host(&mut self) {
+        match self {
+            Packet::Data(data) => data.class = 0,
+            Packet::Ack(ack) => ack.class = 0,
+            Packet::Datagram(datagram) => datagram.class = 0,
+        }
+    }
     fn flow(&self) -> u32 {
         match self {
             Packet::Data(data) => data.flow,

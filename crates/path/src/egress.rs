@@ -46,8 +46,9 @@ impl EgressPort {
     /// Hands a packet over at `now`, which never decreases from call to call. Drops are told of by the next step, which
     /// is due at once: the sender is busy with sending.
     pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
-        let packet = packets.get(transit.id);
+        let packet = packets.get_mut(transit.id);
         let (band, is_followed) = (packet.band(), packet.is_followed());
+        packet.leave_host();
         self.card.offer_skb(now, Skb { band, is_followed, ..packets.skb(transit.id, now) }, transit, packets);
         self.note_drops(now);
     }

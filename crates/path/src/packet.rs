@@ -21,6 +21,9 @@ pub trait Packet: Copy {
     fn is_followed(&self) -> bool {
         false
     }
+    /// Its sender's host has handed it to its device. From here on `band` and `is_followed` tell nothing: a host that
+    /// only forwards the packet knows neither the first host's classes nor its buffers, which no header carries.
+    fn leave_host(&mut self) {}
     /// Number of its connection, which both directions share.
     fn flow(&self) -> u32;
     /// Whether it comes from the sender of its connection, not from the receiver.

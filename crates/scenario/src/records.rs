@@ -283,8 +283,9 @@ pub struct Link {
     /// Share of the time, or of the delivery opportunities, that was used; on a medium that it shares, its own share of
     /// the time.
     pub utilisation_percent: f64,
-    /// Time average of the queue over its limit, without what the ring of a host's device has taken; none for a queue
-    /// without a limit.
+    /// Time average of the queue over its limit, without what the ring of a host's device has taken, and without the
+    /// frames that wait for the air. Of a queue that several links share only the packets for this link count; none for
+    /// a queue without a limit.
     pub queue_percent_mean: Option<f64>,
     /// Time average of the bytes waiting.
     pub queue_bytes_mean: f64,

@@ -204,9 +204,11 @@ _LINKS: Sequence[tuple[str, str, str, str, str]] = (
      "opportunities that are used."),
     ("buffer", "queue_percent_mean", "queue", "%",
      "Time average of the queue over its limit, both as the discipline counts them: packets in the ring of a host's "
-     "device have left it. Empty for a queue without a limit."),
+     "device have left it, and so have the frames that wait for the air. Of a queue that several links share, such as "
+     "an access point's, only the packets for this link count. Empty for a queue without a limit."),
     ("queue_bytes", "queue_bytes_mean", "queue", "B",
-     "Time average of the bytes that wait in the queue, those in the ring of a host's device included."),
+     "Time average of the bytes that wait in the queue. Those in the ring of a host's device are included, and the "
+     "frames that wait for the air."),
     ("queue_delay", "queue_delay_ms_mean", "queueing delay", "ms",
      "Mean time from a packet's arrival in the queue to the start of its transmission, over the packets after the "
      "warm-up."),

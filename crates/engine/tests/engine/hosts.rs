@@ -2,6 +2,7 @@
 
 use crate::world::{control_with, droptail, flow, phone_of_2013, run, run_with_series, scenario};
 use engine::Options;
+use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{Access, FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
 use scenario::queue::{Discipline, PfifoFast, Prio};
 use scenario::records::{Flow, Run};
@@ -274,4 +275,49 @@ fn a_host_is_told_of_its_own_packets_only() {
     s.flows.push(FlowGroup { path: vec![1, 0], reverse_path: vec![0, 1], access, ..flow("cubic") });
     let run = simulate(&s);
     assert!(run.flows.iter().all(|flow| flow.goodput_mbps > 1.0), "{:?}", run.flows);
+}
+
+/// Two hosts: packets of the second pass its own link, and then the device of the first, whose link is a phone's.
+fn behind_a_phone(mut s: Scenario, group: FlowGroup) -> Scenario {
+    s.links.push(s.links[0].clone());
+    s.links[1].forward.name = "first".into();
+    s.links[1].reverse.name = "first.reverse".into();
+    s.hosts.push(Host { name: "second".into(), uplink: 1, ..s.hosts[0].clone() });
+    s.flows.push(FlowGroup { path: vec![1, 0], reverse_path: vec![0, 1], host: Some(1), ..group });
+    s
+}
+
+/// The second host gives its ping the first band there, and the phone its upload the second. No header tells the phone of
+/// the ping's band, so that the ping goes by its type of service: it waits behind the upload, whatever its host chose.
+#[test]
+fn bands_are_those_of_the_packets_own_host() {
+    let ping = || FlowGroup {
+        app: Some(App::Datagrams(Datagrams {
+            kind: DatagramKind::Ping,
+            every: Nanos::from_millis(100),
+            packet: Bytes(100),
+        })),
+        ..flow("reno")
+    };
+    let rtt = |classifier: Option<&str>| {
+        let upload = two_bands("sorpc", &[], phone(fifo(1000), 200, vec![flow("cubic")]));
+        let mut s = behind_a_phone(upload, ping());
+        s.hosts[1].classifier = classifier.map(|name| control_with(name, &[]));
+        rtt_ms(&simulate(&s).flows[1])
+    };
+    let [plain, single, sorted] = [None, Some("single"), Some("sorpc")].map(rtt);
+    assert!(plain > 150.0, "{plain} ms");
+    assert_eq!((single, sorted), (plain, plain));
+}
+
+/// Segments of a buffer come to the phone 12 ms after each other. It sends each at once, and waits for no other segment
+/// of the other host's buffer, which may be lost by then.
+#[test]
+fn a_buffer_ends_at_its_own_device() {
+    let mut s = behind_a_phone(phone(fifo(1000), 200, vec![]), flow("cubic"));
+    s.hosts.iter_mut().for_each(|host| host.gso = true);
+    s.links[1].forward.service = Service::Rate(Rate(1_000_000));
+    let run = simulate(&s);
+    assert!(run.flows[0].goodput_mbps > 0.9, "{:?}", run.flows);
+    assert_eq!(run.links[0].queue_delay.queue_delay_ms_max, Some(0.0), "{:?}", run.links[0]);
 }

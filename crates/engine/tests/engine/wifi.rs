@@ -97,3 +97,44 @@ fn a_station_behind_a_shaper_gets_its_rate_and_leaves_the_rest() {
     assert!((1.8..2.0).contains(&shaped), "{shaped}");
     assert!(free > 15.0, "{free}");
 }
+
+/// A full queue of nine packets before a bad channel, found by the search of `tools/invariants`. The frames of an
+/// aggregate that waits for the air have left the queue: in nine places are never more than nine packets.
+#[test]
+fn frames_that_wait_for_the_air_have_left_the_queue() {
+    let text = r#"
+duration = "12103501072ns"
+warmup = "6051750536ns"
+seed = 63134
+[wifi.cell]
+standard = "802.11n"
+short_slot = true
+[link.bottleneck]
+wifi = "cell"
+phy_rate = "6500000bit"
+frame_errors = "83.4216300%"
+queue = { kind = "droptail", limit = "9p" }
+outages = [{ at = "1635323494ns", for = "79089514ns", lose = true }]
+delay = "89323567ns"
+[[flows]]
+app = { kind = "udp", rate = "10000000bit", packet = "320b" }
+start = "121628961ns..590529921ns"
+"#;
+    let experiment = load_text(text, "found.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!library().names().is_empty());
+    let link = &run(&experiment.cells[0].scenario, &Options::default()).run.links[0];
+    let percent = link.queue_percent_mean.expect("it has a limit");
+    assert!(percent > 80.0 && percent <= 100.0, "{percent} %");
+    // The queueing delay ends when a frame is on the air, and so does the count of bytes.
+    assert!(link.queue_bytes_mean > percent / 100.0 * 9.0 * 320.0, "{link:?}");
+}
+
+/// Of a queue that all stations share each has what waits for it.
+#[test]
+fn shares_of_a_shared_queue_add_up_to_all_of_it() {
+    let record = downloads("802.11g", &["6mbit", "6mbit"], "{ kind = \"droptail\", limit = \"20p\" }", &[]);
+    let percents: Vec<_> = record.links.iter().filter(|link| !link.link.ends_with("reverse")).collect();
+    let shares: Vec<_> = percents[1..].iter().map(|link| link.queue_percent_mean.expect("a limit")).collect();
+    let all: f64 = shares.iter().sum();
+    assert!(shares.iter().all(|share| *share > 10.0) && all > 50.0 && all <= 100.0, "{shares:?}");
+}

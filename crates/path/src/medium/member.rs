@@ -2,6 +2,7 @@
 
 use crate::LinkStats;
 use crate::channel::{Channel, PortId};
+use crate::qdisc::Occupancy;
 use measure::LinkSample;
 use scenario::model::Link;
 use scenario::records;
@@ -42,6 +43,8 @@ pub struct Member {
     pub stats: LinkStats,
     /// Its own bytes and packets in that queue.
     pub(super) waiting: (u64, u64),
+    /// How many those are over time.
+    occupancy: Occupancy,
     /// Time of its transmissions, with what answers them, inside the measuring interval.
     air_ns: u64,
     /// Transmissions in the interval that were not the first of their packets.
@@ -62,6 +65,7 @@ impl Member {
             host: None,
             stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicate > 0.0),
             waiting: (0, 0),
+            occupancy: Occupancy::new(from, to),
             air_ns: 0,
             retries: 0,
             from,
@@ -72,6 +76,18 @@ impl Member {
     /// The same, whose sender is a host if it is told.
     pub fn on_host(self, host: Option<Rid>) -> Member {
         Member { host, ..self }
+    }
+
+    /// A packet of so many bytes comes to its queue at `now`.
+    pub(super) fn queues(&mut self, now: Nanos, bytes: u32) {
+        self.waiting = (self.waiting.0 + u64::from(bytes), self.waiting.1 + 1);
+        self.occupancy.note(now, self.waiting);
+    }
+
+    /// A packet of so many bytes leaves its queue at `now`, though it may wait for the medium still.
+    pub(super) fn unqueues(&mut self, now: Nanos, bytes: u32) {
+        self.waiting = (self.waiting.0 - u64::from(bytes), self.waiting.1 - 1);
+        self.occupancy.note(now, self.waiting);
     }
 
     /// It has the medium from `start` to `end`.
@@ -89,10 +105,12 @@ impl Member {
         100.0 * self.air_ns as f64 / (self.to - self.from).0 as f64
     }
 
-    /// Its record. A host's queue has `held` so much, each times nanoseconds, without what the device has taken.
+    /// Its record. A host's queue has `held` so much, each times nanoseconds, without what the device has taken. Of the
+    /// limit of a queue that others share goes off what waits there for this member.
     pub(super) fn record(&self, held: Option<(u128, u128)>) -> records::Link {
         let record = self.stats.record(&self.name, self.air_percent());
-        let queue_percent_mean = held.map_or(record.queue_percent_mean, |held| self.stats.percent_of_limit(held));
+        let held = held.unwrap_or_else(|| self.occupancy.whole());
+        let queue_percent_mean = self.stats.percent_of_limit(held);
         records::Link { retries: Some(self.retries), queue_percent_mean, ..record }
     }
 

@@ -109,7 +109,7 @@ impl Members {
         if self.get(member).host.is_some() {
             skb.band = packets.get(transit.id).band();
         }
-        self.count_waiting(&skb, 1);
+        self.get_mut(member).queues(now, skb.bytes);
         let queue = self.queue_of(member);
         self.queues[queue].enqueue(now, skb, &mut self.dropped);
         self.note_drops(now, queue);
@@ -173,10 +173,11 @@ impl Members {
         self.note_drops(now, queue);
         self.note_taken(now, queue);
         let skb = chosen?;
-        self.count_waiting(&skb, -1);
         let id = PacketId(skb.id);
         let Tag { member, next_hop } = self.tags[skb.id as usize];
+        self.get_mut(member).unqueues(now, skb.bytes);
         let packet = packets.get_mut(id);
+        packet.leave_host();
         if skb.ecn == Ecn::Ce && packet.ecn() != Ecn::Ce {
             packet.mark_ce();
             self.get_mut(member).stats.marked(skb.enqueued_at);
@@ -242,8 +243,8 @@ impl Members {
     fn note_drops(&mut self, now: Nanos, queue: usize) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for skb in dropped.drain(..) {
-            self.count_waiting(&skb, -1);
             let member = self.tags[skb.id as usize].member;
+            self.get_mut(member).unqueues(now, skb.bytes);
             let stats = &mut self.get_mut(member).stats;
             stats.dropped_after(skb.enqueued_at, now, skb.bytes);
             let counts = stats.covers(skb.enqueued_at);
@@ -252,13 +253,5 @@ impl Members {
         }
         // Its room serves again.
         self.dropped = dropped;
-    }
-
-    /// A packet has come to its queue, or left it.
-    fn count_waiting(&mut self, skb: &Skb, packets: i64) {
-        let member = self.tags[skb.id as usize].member;
-        let waiting = &mut self.get_mut(member).waiting;
-        waiting.0 = waiting.0.wrapping_add_signed(packets * i64::from(skb.bytes));
-        waiting.1 = waiting.1.wrapping_add_signed(packets);
     }
 }

@@ -32,6 +32,7 @@ pub use device_ring::DeviceRing;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
+pub(crate) use occupancy::Occupancy;
 pub use pie::Pie;
 pub use prio::Prio;
 pub use red::Red;

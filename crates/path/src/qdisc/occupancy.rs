@@ -1,10 +1,10 @@
-//! How full a discipline is over time.
+//! How full a queue is over time.
 
 use scenario::units::Nanos;
 
-/// The integral, over a measuring interval, of what a discipline holds as it counts that itself.
-#[derive(Debug)]
-pub(super) struct Occupancy {
+/// The integral, over a measuring interval, of what a queue holds.
+#[derive(Clone, Debug)]
+pub struct Occupancy {
     to: Nanos,
     since: Nanos,
     /// Bytes and packets since then.
