@@ -1,8 +1,10 @@
 //! TCP over a mesh of sensors, and senders that wait before their windows.
 
+use crate::invariants;
 use crate::world::{Script, is_data, library, run, watch};
 use engine::Options;
 use engine::packet::{Data, flag};
+use proptest::prelude::*;
 use scenario::load_text;
 use scenario::model::Scenario;
 use scenario::records::Run;
@@ -99,7 +101,8 @@ fn a_window_in_the_wait_and_a_round_trip() {
         let turn_s = (flow.wait_ms_mean.expect("it has waited") + flow.rtt.rtt_ms_mean.expect("samples")) / 1e3;
         let expected = flow.cwnd_packets_mean / turn_s * 600.0;
         let ratio = sent.len() as f64 / expected;
-        assert!((0.7..1.3).contains(&ratio), "gate {gate}: {} segments, not {expected}", sent.len());
+        // Mean window over mean turn, where windows and turns vary together.
+        assert!((0.9..1.1).contains(&ratio), "gate {gate}: {} segments, not {expected}", sent.len());
     }
 }
 
@@ -162,7 +165,9 @@ fn all_get_about_as_much_where_rates_are_announced() {
 fn a_slow_application_loses_what_finds_no_room() {
     let run = record(&chain(1, &[1], &[("flows.0.write_rate", "64kbit"), ("flows.0.receive_window", "128b")]));
     let flow = &run.flows[0];
-    assert!(flow.goodput_mbps < 0.06 && flow.goodput_mbps > 0.005, "{} Mbit/s", flow.goodput_mbps);
+    // A window a round trip, but for some seconds of timeouts.
+    let most = 128.0 * 8.0 / (flow.rtt.rtt_ms_mean.expect("samples") * 1e3);
+    assert!((0.97 * most..most).contains(&flow.goodput_mbps), "{} Mbit/s of {most}", flow.goodput_mbps);
     let run = record(&chain(1, &[1], &[("flows.0.write_rate", "1024bit"), ("flows.0.size", "6400b")]));
     let done = run.flows[0].completion_s.expect("a hundred readings are over after 50 s");
     assert!((49.0..52.0).contains(&done), "{done} s");
@@ -179,4 +184,50 @@ fn a_flow_outlives_a_node_that_is_down() {
     assert!((530.0..571.0).contains(&delivered_s), "{delivered_s} s of 600");
     assert!(flow.lost_packets > 0 && record.nodes[2].unacknowledged > 0, "{:?}", record.nodes);
     assert!((node.down_s - 30.0).abs() < 0.005, "{node:?}");
+}
+
+/// Any chain: its length, who sends, what and how fast, losses, and a node that is down for a while.
+fn any_chain() -> impl Strategy<Value = Scenario> {
+    let controls = prop::sample::select(vec!["reno", "cubic", "vegas", "dtpa", "dtpa_auto"]);
+    let rates = prop::sample::select(vec!["64bit", "1024bit", "64kbit"]);
+    let windows = prop::sample::select(vec!["128b", "512b", "64kb"]);
+    let down = prop::option::of((1usize..5, 1u64..40, 1u64..30));
+    let switches = any::<[bool; 4]>();
+    let senders = prop::sample::subsequence(vec![1usize, 2, 3, 4, 5], 1..4);
+    (senders, controls, prop::option::of(rates), windows, 0u32..20, down, switches, 0u64..1000).prop_map(
+        |(senders, cc, rate, window, loss, down, [reverse, gate, announces, warm], seed)| {
+            let hops = senders[senders.len() - 1];
+            let (loss, seed) = (format!("{loss}%"), seed.to_string());
+            let profile = format!("{{ base = \"lln\", gate = {gate} }}");
+            let mut changes = vec![
+                ("duration", "60s"),
+                ("seed", &*seed),
+                ("flows.0.cc", cc),
+                ("flows.0.profile", &*profile),
+                ("flows.0.receive_window", window),
+                ("link.wire.loss", &*loss),
+                ("flows.0.reverse", if reverse { "true" } else { "false" }),
+                ("link.wire.reverse.queue", "{ limit = \"15p\" }"),
+                ("mesh.m.announces_rate", if announces { "true" } else { "false" }),
+                ("warmup", if warm { "20s" } else { "0s" }),
+            ];
+            changes.extend(rate.map(|rate| ("flows.0.write_rate", rate)));
+            let outage = down.map(|(node, at, length)| {
+                let node = node.min(hops);
+                (format!("mesh.m.nodes.n{node}.down"), format!("[{{ at = \"{at}s\", for = \"{length}s\" }}]"))
+            });
+            changes.extend(outage.iter().map(|(key, value)| (&**key, &**value)));
+            chain(hops, &senders, &changes)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..Default::default() })]
+
+    /// Over a mesh no packet comes from nothing or vanishes, and nothing else is broken that holds on any network.
+    #[test]
+    fn packets_are_conserved_in_a_mesh(scenario in any_chain()) {
+        invariants::check(&scenario);
+    }
 }
