@@ -184,6 +184,7 @@ def kernel_load(
     control: str,
     parameters: Sequence[tuple[str, str]],
     *,
+    maps: Sequence[tuple[str, str, Sequence[int]]] = ...,
     include: Sequence[str | Path] = ...,
     define: Sequence[str] = ...,
     name: str | None = None,

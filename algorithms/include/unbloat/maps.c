@@ -119,6 +119,12 @@ long unbloat_map_update(struct unbloat_map map, const void *key, const void *val
 	return 0;
 }
 
+/* What user space does before a program runs. */
+long unbloat_map_fill(const struct unbloat_map *map, const void *key, const void *value)
+{
+	return unbloat_map_update(*map, key, value, BPF_ANY);
+}
+
 long unbloat_map_delete(struct unbloat_map map, const void *key)
 {
 	struct contents *held = contents_of(&map);

@@ -230,4 +230,5 @@ __attribute__((destructor)) static void free_all_stored(void)
 const struct unbloat_runtime unbloat_runtime = {
 	.instance = &unbloat_instance,
 	.storage_free = unbloat_storage_free,
+	.map_fill = unbloat_map_fill,
 };

@@ -14,7 +14,9 @@
 struct unbloat_runtime {
 	struct unbloat_instance *instance;
 	void (*storage_free)(struct tcp_sock *tp);
+	long (*map_fill)(const struct unbloat_map *map, const void *key, const void *value);
 };
+long unbloat_map_fill(const struct unbloat_map *map, const void *key, const void *value) __hidden;
 extern const struct unbloat_runtime unbloat_runtime __attribute__((visibility("default")));
 
 #endif

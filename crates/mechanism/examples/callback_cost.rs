@@ -15,7 +15,7 @@ const ACKS: u32 = 5_000_000;
 fn main() -> Result<(), mechanism::Error> {
     let library = Library::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms"));
     for name in library.names() {
-        let control = CongestionControl { source: CcSource::Builtin(name.clone()), params: Default::default() };
+        let control = CongestionControl::new(CcSource::Builtin(name.clone()), Default::default());
         let loaded = library.load(&control, 1)?;
         let start = Instant::now();
         for _ in 0..LOADS {

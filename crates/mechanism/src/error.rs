@@ -8,15 +8,34 @@ use std::{fmt, io};
 pub struct Error {
     /// The sentence; what the compiler said begins on the next line.
     pub message: String,
-    /// The parameter that it is about, so that whoever read the scenario can point to its line.
-    pub parameter: Option<String>,
+    /// The setting that it is about, so that whoever read the scenario can point to its line.
+    pub about: Option<About>,
     /// The user's input is wrong; otherwise this machine lacks something, such as room on its disk.
     pub is_input: bool,
 }
 
+/// What a scenario sets in a mechanism.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A parameter, by its name.
+    Parameter(String),
+    /// A BPF map, by its name, or an entry of one: name, dot, key.
+    Map(String),
+}
+
+impl About {
+    /// Its key in a group of flows or a host whose table `params` holds the mechanism's parameters.
+    pub fn key(&self, params: &str) -> String {
+        match self {
+            About::Parameter(name) => format!("{params}.{name}"),
+            About::Map(name) => format!("maps.{name}"),
+        }
+    }
+}
+
 impl Error {
     pub(crate) fn new(message: impl Into<String>) -> Error {
-        Error { message: message.into(), parameter: None, is_input: true }
+        Error { message: message.into(), about: None, is_input: true }
     }
 
     pub(crate) fn machine(message: impl Into<String>) -> Error {

@@ -21,12 +21,13 @@ pub use bind::control_name::ControlName;
 pub use bind::device_object::{ClassifierScope, DeviceObject, Scope, WindowScope};
 pub use bind::fault::Fault;
 pub use bind::kernel_object::KernelObject;
+pub use bind::maps::MapEntry;
 pub use bind::parameter::Parameter;
 pub use bind::watchdog;
 pub use bind::window::{WindowAck, WindowController, WindowFlow};
 pub use build::{kernel_types, warnings};
 pub use description::Description;
-pub use error::Error;
+pub use error::{About, Error};
 pub use library::{Library, MechanismKind};
 
 /// Removes what compilations that were killed left in the user's cache.

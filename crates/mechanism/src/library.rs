@@ -5,6 +5,7 @@ use crate::bind::control::Control;
 use crate::bind::control_name::ControlName;
 use crate::bind::device_object::DeviceObject;
 use crate::bind::kernel_object::{self, KernelObject};
+use crate::bind::maps::{self, MapEntry};
 use crate::bind::opened::{Function, Opened};
 use crate::bind::operations;
 use crate::bind::ops::Callback;
@@ -13,12 +14,13 @@ use crate::bind::window::{self, WindowController};
 use crate::build::cache::Compiled;
 use crate::build::foreign;
 use crate::build::kernel;
+use crate::build::map_shapes::{MapShape, map_shapes};
 use crate::build::native::Compiler;
 use crate::build::object_file::Object;
-use crate::build::source::TranslationUnit;
+use crate::build::source::{MAPS, TranslationUnit};
 use crate::build::warnings;
 use crate::description::{Description, prose, summary};
-use crate::error::Error;
+use crate::error::{About, Error};
 use scenario::did_you_mean;
 use scenario::model::{CcSource, Compile, CongestionControl};
 use std::collections::{BTreeMap, HashMap};
@@ -96,6 +98,7 @@ struct Built {
     image: Vec<u8>,
     object: Object,
     parameters: Vec<Parameter>,
+    maps: Vec<MapShape>,
     /// Its `struct tcp_congestion_ops`, in its order.
     declared: Vec<String>,
 }
@@ -265,10 +268,12 @@ impl Library {
         let operations =
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let settings = settings(&built, control)?;
+        let entries = map_entries(&built, control)?;
         let path = path.display().to_string();
         let is_users = matches!(control.source, CcSource::File(_));
         let control =
             Control::open(&path, is_users, &built.image, &built.object, &operations, &settings, seed).map_err(about)?;
+        control.fill_maps(&built.object, &entries).map_err(about)?;
         Ok((control, built))
     }
 
@@ -297,6 +302,7 @@ impl Library {
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
         // They are set where it is loaded; what is wrong with them can be said here already.
         settings(&built, mechanism)?;
+        map_entries(&built, mechanism)?;
         Ok((object_name(&mechanism.source, &path), built.image.clone()))
     }
 
@@ -319,6 +325,7 @@ impl Library {
         };
         let name = ControlName::new(&name).map_err(Error::new)?;
         let settings = settings(&built, control)?;
+        let maps = map_entries(&built, control)?;
         let mut bytes = built.image.clone();
         kernel_object::patch(&mut bytes, &built.object, &operations, name.as_str(), &settings);
         Ok(KernelObject {
@@ -327,6 +334,7 @@ impl Library {
             variable: operations.clone(),
             source: called(&control.source),
             parameters: parameter::values(&built.parameters, &settings),
+            maps,
             needs_ecn: kernel_object::needs_ecn(&built.image, &built.object, &operations),
             flags: kernel_object::place_of_flags(&built.object, &operations),
             has_ack: kernel_object::place_of_has_ack(&built.object),
@@ -445,7 +453,9 @@ impl Library {
         }
         let parameters = parameters(&object, &image, &source.plain_parameters());
         let declared = source.operations();
-        let built = Arc::new(Built { source, image, object, parameters, declared });
+        let names: Vec<_> = object.data_in(|section| section == MAPS).into_iter().map(|(name, _)| name).collect();
+        let maps = map_shapes(&image, &names);
+        let built = Arc::new(Built { source, image, object, parameters, maps, declared });
         self.built.lock().expect("nothing panics with the lock").insert(key, built.clone());
         Ok(built)
     }
@@ -473,19 +483,27 @@ impl Library {
     }
 }
 
+/// What the control's maps are to hold.
+fn map_entries(built: &Built, control: &CongestionControl) -> Result<Vec<MapEntry>, Error> {
+    maps::entries(&built.maps, &control.maps).map_err(|misfit| Error {
+        about: Some(About::Map(misfit.place)),
+        ..Error::new(format!("{} {}", called(&control.source), misfit.reason))
+    })
+}
+
 /// What is to be stored for the scenario's settings.
 fn settings<'a>(built: &'a Built, control: &CongestionControl) -> Result<Vec<Setting<'a>>, Error> {
     let set = |(name, value): (&String, _)| {
         parameter::setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
-            parameter: Some(name.clone()),
+            about: Some(About::Parameter(name.clone())),
             ..Error::new(format!("{} {reason}", called(&control.source)))
         })
     };
     let settings = control.params.iter().map(set).collect::<Result<_, _>>()?;
     match &built.object.needs {
         Some(needs) if needs.names.iter().all(|name| !control.params.contains_key(name)) => {
-            let parameter = needs.names.first().cloned();
-            Err(Error { parameter, ..Error::new(format!("{} {needs}", called(&control.source))) })
+            let about = needs.names.first().cloned().map(About::Parameter);
+            Err(Error { about, ..Error::new(format!("{} {needs}", called(&control.source))) })
         }
         _ => Ok(settings),
     }

@@ -105,17 +105,15 @@ fn mechanism_keys(cell: &Cell) -> Vec<String> {
 pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
     match error {
         testbed::Error::Mechanism { group, error } if error.is_input => {
-            let key = error.parameter.as_ref().map_or("cc".to_string(), |parameter| format!("params.{parameter}"));
+            let key = error.about.as_ref().map_or("cc".to_string(), |about| about.key("params"));
             refused(cell, &format!("flows.{group}.{key}"), error)
         }
         testbed::Error::Receiver { group, error } if error.is_input => {
-            let key = error.parameter.as_ref();
-            let key = key.map_or("receiver".to_string(), |parameter| format!("receiver_params.{parameter}"));
+            let key = error.about.as_ref().map_or("receiver".to_string(), |about| about.key("receiver_params"));
             refused(cell, &format!("flows.{group}.{key}"), error)
         }
         testbed::Error::Classifier { host, error } if error.is_input => {
-            let key = error.parameter.as_ref();
-            let key = key.map_or("classifier".to_string(), |parameter| format!("classifier_params.{parameter}"));
+            let key = error.about.as_ref().map_or("classifier".to_string(), |about| about.key("classifier_params"));
             refused(cell, &format!("host.{host}.{key}"), error)
         }
         testbed::Error::Unswitchable { group, .. } => refused(cell, &format!("flows.{group}.profile"), error),
@@ -150,6 +148,6 @@ fn wrong_mechanism(cell: &Cell, section: &str, name: &str, params: &str, error: 
     if !error.is_input {
         return run_error(error);
     }
-    let key = error.parameter.as_ref().map_or(name.to_string(), |parameter| format!("{params}.{parameter}"));
+    let key = error.about.as_ref().map_or(name.to_string(), |about| about.key(params));
     refused(cell, &format!("{section}.{key}"), error)
 }

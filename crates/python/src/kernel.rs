@@ -3,9 +3,10 @@
 use crate::errors::{input_error, run_error};
 use mechanism::{ControlName, Library};
 use pyo3::prelude::*;
-use scenario::model::{CcSource, Compile, CongestionControl, ParamValue};
+use scenario::model::{CcSource, Compile, CongestionControl, MapContents, ParamValue};
 use scenario::units::Rate;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use testbed::kernel::{self, Group, Target};
@@ -16,22 +17,26 @@ pub fn control_name(name: &str) -> PyResult<String> {
     ControlName::new(name).map(String::from).map_err(input_error)
 }
 
-/// Loads a congestion control to stay; gives what was loaded as JSON.
+/// Loads a congestion control to stay; gives what was loaded as JSON. `maps` has the contents of its BPF maps: name, key
+/// and the numbers of the value.
 #[pyfunction]
-#[pyo3(signature = (algorithms, control, parameters, *, include=vec![], define=vec![], name=None, make_default=false))]
+#[pyo3(signature = (
+    algorithms, control, parameters, *, maps=vec![], include=vec![], define=vec![], name=None, make_default=false
+))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn kernel_load(
     py: Python<'_>,
     algorithms: PathBuf,
     control: &str,
     parameters: Vec<(String, String)>,
+    maps: Vec<(String, String, Vec<i128>)>,
     include: Vec<PathBuf>,
     define: Vec<String>,
     name: Option<&str>,
     make_default: bool,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
-    let control = CongestionControl { source: source(control), params };
+    let control = CongestionControl { maps: by_map(maps), ..CongestionControl::new(source(control), params) };
     let library = Library::open(algorithms).with_options(&Compile { include, define });
     answer(py, || kernel::load_pinned(&library, &control, name, make_default))
 }
@@ -58,7 +63,7 @@ pub fn kernel_load_window(
     define: Vec<String>,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
-    let receiver = CongestionControl { source: source(receiver), params };
+    let receiver = CongestionControl::new(source(receiver), params);
     let target: Target = serde_json::from_str(target).map_err(input_error)?;
     let library = Library::open(algorithms).with_options(&Compile { include, define });
     answer(py, || kernel::load_window(&library, &receiver, device, &target))
@@ -92,7 +97,7 @@ pub fn kernel_load_classifier(
     rate: Option<&str>,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
-    let classifier = CongestionControl { source: source(classifier), params };
+    let classifier = CongestionControl::new(source(classifier), params);
     let rate = rate.map(str::parse::<Rate>).transpose().map_err(|why| input_error(format!("--rate: {why}")))?;
     if let Some(rate) = rate.filter(|rate| *rate < kernel::LEAST_RATE) {
         let least = kernel::LEAST_RATE;
@@ -177,6 +182,15 @@ fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
 /// A path, or the name of a built-in.
 fn source(text: &str) -> CcSource {
     if scenario::is_path(text) { CcSource::File(text.into()) } else { CcSource::Builtin(text.into()) }
+}
+
+/// Entries in their maps; the last of a key counts.
+fn by_map(entries: Vec<(String, String, Vec<i128>)>) -> BTreeMap<String, MapContents> {
+    let mut maps: BTreeMap<String, MapContents> = BTreeMap::new();
+    for (map, key, numbers) in entries {
+        maps.entry(map).or_default().insert(key, numbers);
+    }
+    maps
 }
 
 /// As a scenario would have it: a number, `true` or `false`, or a text with a unit.

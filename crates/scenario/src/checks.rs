@@ -2,7 +2,7 @@
 
 use crate::impairments::Impairments;
 use crate::model::{
-    CcSource, Emulator, FlowGroup, LARGEST_ACK, Limit, Link, ParamValue, Queue, Scenario, Service, TcpRmem,
+    CcSource, Emulator, FlowGroup, LARGEST_ACK, Limit, Link, MapContents, ParamValue, Queue, Scenario, Service, TcpRmem,
 };
 use crate::queue::Discipline;
 use crate::read_app;
@@ -218,8 +218,13 @@ fn netem(section: &Section, impairments: &Impairments) {
     }
 }
 
-/// Is `name` one that a kernel could list, and are there no parameters, which nobody could set in it?
-pub(crate) fn kernel_control(group: &Section, name: &str, params: &BTreeMap<String, ParamValue>) {
+/// Is `name` one that a kernel could list, and are there no parameters and maps, which nobody could set in it?
+pub(crate) fn kernel_control(
+    group: &Section,
+    name: &str,
+    params: &BTreeMap<String, ParamValue>,
+    maps: &BTreeMap<String, MapContents>,
+) {
     if name.is_empty() || name.len() > LONGEST_KERNEL_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         let message =
             format!("kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, not \"{name}\"");
@@ -228,6 +233,9 @@ pub(crate) fn kernel_control(group: &Section, name: &str, params: &BTreeMap<Stri
     if let Some(param) = params.keys().next() {
         let message = format!("kernel:{name} is the running kernel's own, and {param} cannot be set in it");
         group.complain("params", message);
+    }
+    if let Some(map) = maps.keys().next() {
+        group.complain("maps", format!("kernel:{name} is the running kernel's own, and has no map {map}"));
     }
 }
 

@@ -19,6 +19,7 @@ mod read_app;
 mod read_discipline;
 mod read_host;
 mod read_lte;
+mod read_maps;
 mod read_mechanism;
 mod read_mesh;
 mod read_queue;

@@ -4,6 +4,7 @@ use crate::error::{Error, Location, Problems, did_you_mean};
 use crate::misspelled;
 use crate::model::{Scenario, Service};
 use crate::read::Reader;
+use crate::read_maps;
 use crate::read_mechanism::cc_name;
 use crate::sweep;
 use crate::tree::{self, Node, Table, Value};
@@ -44,9 +45,10 @@ impl Cell {
 
     /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find; the key
     /// alone if it was set anew. The line of what surrounds the key if it is not written. A parameter
-    /// `flows.0.params.NAME` may stand in the table of the group's control, and is found there.
+    /// `flows.0.params.NAME` may stand in the table of the group's control, and is found there, as is a map.
     pub fn locate(&self, key: &str) -> String {
-        let key = self.param_of_this_control(key).unwrap_or_else(|| key.to_string());
+        let of_this_control = self.param_of_this_control(key).or_else(|| self.map_of_this_control(key));
+        let key = of_this_control.unwrap_or_else(|| key.to_string());
         tree::locate(&self.tree, &key).unwrap_or_else(|| self.place.clone()).of(&key)
     }
 
@@ -60,6 +62,19 @@ impl Cell {
         let name = written_name(section, chooser)?;
         params.get(name)?.value.as_table()?.get(param)?;
         Some(format!("{path}.{table}.{name}.{param}"))
+    }
+
+    /// `flows.0.maps.NAME.KEY` as it is written if that is in `flows.0.maps.CONTROL`.
+    fn map_of_this_control(&self, key: &str) -> Option<String> {
+        let (path, map) = key.split_once(&format!(".{}.", read_maps::KEY))?;
+        let (_, section) = users(&self.tree).into_iter().find(|(user, _)| user == path)?;
+        let name = written_name(section, "cc")?;
+        let maps = section.value.as_table()?.get(read_maps::KEY)?.value.as_table()?;
+        let mut node = maps.get(name).filter(|node| read_maps::is_for_one_control(node))?;
+        for part in map.split('.') {
+            node = node.value.as_table()?.get(part)?;
+        }
+        Some(format!("{path}.{}.{name}.{map}", read_maps::KEY))
     }
 }
 
@@ -117,7 +132,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
         let scenario = reader.scenario(&tree, &problems);
         cells.push(Cell { axes, scenario, tree, place: place.clone() });
     }
-    for (chooser, params) in MECHANISMS {
+    for (chooser, params) in MECHANISMS.into_iter().chain([("cc", read_maps::KEY)]) {
         if !overrides.iter().any(|(key, _)| key.ends_with(&format!(".{chooser}"))) {
             refuse_params_for_nobody(&cells, chooser, params, &problems);
         }
@@ -175,7 +190,7 @@ fn refuse_air_for_nobody(cells: &[Cell], problems: &Problems) {
     }
 }
 
-/// A table `params.NAME` whose NAME no cell runs in that group, or on that host, is a misspelling.
+/// A table `params.NAME` or `maps.NAME` whose NAME no cell runs in that group, or on that host, is a misspelling.
 fn refuse_params_for_nobody(cells: &[Cell], chooser: &str, table: &str, problems: &Problems) {
     let mut all: BTreeMap<String, Vec<&Node>> = BTreeMap::new();
     for (path, section) in cells.iter().flat_map(|cell| users(&cell.tree)) {
@@ -193,7 +208,9 @@ fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, key: &str, problems: 
     let table = key.rsplit('.').next().unwrap_or(key);
     let params = flow.value.as_table().and_then(|flow| flow.get(table)?.value.as_table());
     for (name, node) in params.into_iter().flat_map(|params| &params.0) {
-        if node.value.as_table().is_some() && !run.contains(name.as_str()) {
+        let is_for_one =
+            if table == read_maps::KEY { read_maps::is_for_one_control(node) } else { node.value.as_table().is_some() };
+        if is_for_one && !run.contains(name.as_str()) {
             let hint = did_you_mean(name, run.iter().copied());
             let names: Vec<_> = run.iter().copied().collect();
             let who = if key.starts_with("host.") { "host" } else { "group" };

@@ -3,6 +3,7 @@
 use crate::checks;
 use crate::error::Location;
 use crate::model::{CcSource, Compile, CongestionControl, ParamValue};
+use crate::read_maps;
 use crate::schema::OF_THE_KERNEL;
 use crate::section::{Names, Section};
 use crate::tree::Value;
@@ -25,14 +26,15 @@ impl Folder {
     pub(crate) fn congestion_control(&self, group: &Section) -> CongestionControl {
         let text: String = group.need("cc");
         let params = params(group, "params", cc_name(&text));
+        let maps = read_maps::maps(group, cc_name(&text));
         let source = match text.strip_prefix(OF_THE_KERNEL) {
             Some(name) => {
-                checks::kernel_control(group, name, &params);
+                checks::kernel_control(group, name, &params, &maps);
                 CcSource::Kernel(name.to_string())
             }
             None => self.source(group, "cc", text),
         };
-        CongestionControl { source, params }
+        CongestionControl { maps, ..CongestionControl::new(source, params) }
     }
 
     /// A mechanism that kernels do not have, such as the receiver's, which may be absent; its parameters stand under
@@ -48,7 +50,7 @@ impl Folder {
             section.complain(key, format!("kernels have no such mechanism of their own; leave {key} out"));
         }
         let params = params(section, params_key, cc_name(&text));
-        Some(CongestionControl { source: self.source(section, key, text), params })
+        Some(CongestionControl::new(self.source(section, key, text), params))
     }
 
     /// What the compiler of users' own mechanisms is given.

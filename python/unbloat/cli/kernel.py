@@ -13,7 +13,7 @@ import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.cli import classifiers, windows
+from unbloat.cli import classifiers, maps, windows
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, tell, wrapped
 from unbloat.scenario.controls import known_control, refuse_discipline
@@ -112,6 +112,7 @@ VerboseOption = Annotated[
 def load_command(
     control: ControlArgument,
     param: ParamOption = None,
+    contents: maps.MapOption = None,
     name: AsOption = None,
     default: DefaultOption = False,
     persist: PersistOption = False,
@@ -139,7 +140,7 @@ def load_command(
         )
     refuse_discipline(control, dev)
     if classifiers.is_classifier(control):
-        refuse_at_devices(name, default)
+        refuse_at_devices(name, default, contents)
         when_it_comes = at_every_boot(control, dev, target) if persist else None
         with verifier_log(log, verbose), compiler_warnings_shown():
             at_device = classifiers.load(control, parameters, dev, rate, target, given)
@@ -152,7 +153,7 @@ def load_command(
     if rate is not None:
         raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
     if dev is not None or any(target.values()) or windows.is_window(control):
-        refuse_at_devices(name, default)
+        refuse_at_devices(name, default, contents)
         when_it_comes = at_every_boot(control, dev, target) if persist else None
         with verifier_log(log, verbose), compiler_warnings_shown():
             at_device = windows.load(control, parameters, dev, target, given)
@@ -162,13 +163,13 @@ def load_command(
         return
     known_control(control)
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
-    if at_boot and not parameters and not default and (there := loaded_already(control, name)):
+    if at_boot and not parameters and not contents and not default and (there := loaded_already(control, name)):
         kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
         say_json({**there, "unit": str(kept.path)}) if as_json else say(f"the kernel has it already\n{kept.sentence}")
         return
     with verifier_log(log, verbose):
-        loaded = loaded_now(control, parameters, name, default, given)
-    unit = systemd.install(at_boot, loaded["name"], parameters, default) if at_boot else None
+        loaded = loaded_now(control, parameters, contents, name, default, given)
+    unit = systemd.install(at_boot, loaded["name"], parameters, default, contents or []) if at_boot else None
     say_loaded(loaded, unit, "\n".join(load_sentences(control, loaded)), as_json)
 
 
@@ -194,6 +195,7 @@ def at_every_boot(control: str, device: str | None, target: dict[str, Any]) -> A
 def loaded_now(
     control: str,
     parameters: list[tuple[str, str]],
+    contents: list[str] | None,
     name: str | None,
     default: bool,
     given: dict[str, list[str]],
@@ -203,14 +205,22 @@ def loaded_now(
 
     with compiler_warnings_shown():
         loaded: dict[str, Any] = json.loads(
-            _core.kernel_load(ALGORITHMS, control, parameters, name=name, make_default=default, **given)
+            _core.kernel_load(
+                ALGORITHMS,
+                control,
+                parameters,
+                maps=maps.entries(contents),
+                name=name,
+                make_default=default,
+                **given,
+            )
         )
     return {**loaded, "parameters": dict(loaded["parameters"])}
 
 
-def refuse_at_devices(name: str | None, default: bool) -> None:
+def refuse_at_devices(name: str | None, default: bool, contents: list[str] | None) -> None:
     """Refuse the options that mean a congestion control."""
-    given = [("--as", name is not None), ("--default", default)]
+    given = [("--as", name is not None), ("--default", default), ("--map", bool(contents))]
     if wrong := next((option for option, is_given in given if is_given), None):
         raise InputError(
             f"{wrong} is for congestion controls; what stands at a device stays there until `unbloat unload`"

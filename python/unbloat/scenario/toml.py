@@ -135,7 +135,7 @@ def _digits(number: Decimal) -> str:
 def kind_of(key: str) -> str:
     """Return the type of value that a dotted key takes, from the schema; empty for an unknown key."""
     *parents, name = key.split(".")
-    if "params" in parents:
+    if "params" in parents or "maps" in parents:
         return ""  # A congestion control's own.
     kinds = {section.rpartition(".")[2]: kind for section, kind in _kinds().get(name, {}).items()}
     return kinds.get(parents[-1] if parents else "", next(iter(kinds.values()), ""))

@@ -133,12 +133,20 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
     return AtBoot((sys.executable, "-m", "unbloat"), control, sources)
 
 
-def install(at_boot: AtBoot, name: str, parameters: Sequence[tuple[str, str]], default: bool) -> Unit:
+def install(
+    at_boot: AtBoot,
+    name: str,
+    parameters: Sequence[tuple[str, str]],
+    default: bool,
+    contents: Sequence[str] = (),
+) -> Unit:
     """Write the unit that loads a control as `name`, and enable it if systemd runs."""
     unit = UnitName.of_control(name)
     start = [*at_boot.program, "load", keep_sources(at_boot, unit), "--as", name]
     for key, value in parameters:
         start += ["--param", f"{key}={value}"]
+    for entry in contents:
+        start += ["--map", entry]
     start += ["--default"] if default else []
     stop = [*at_boot.program, "unload", name, "--drain", "--keep-unit"]
     return written(unit.path, TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 fn paced_window(packets: i64, rate: i64) -> CongestionControl {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/paced_window.bpf.c"));
     let params = [("window", packets), ("rate", rate)].map(|(name, n)| (name.to_string(), ParamValue::Integer(n)));
-    CongestionControl { source: CcSource::File(path), params: params.into() }
+    CongestionControl::new(CcSource::File(path), params.into())
 }
 
 /// The pacing rate counts payload, as in Linux: headers come on top.

@@ -60,7 +60,7 @@ fn an_answer_to_a_syn_comes_again_until_its_sender_is_heard_of() {
 fn events_seen(window: i64, what: i64) -> CongestionControl {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/events_seen.bpf.c"));
     let params = [("window", window), ("what", what)].map(|(name, n)| (name.to_string(), ParamValue::Integer(n)));
-    CongestionControl { source: CcSource::File(path), params: params.into() }
+    CongestionControl::new(CcSource::File(path), params.into())
 }
 
 /// The first flight starts, and so does each timeout's retransmission: `tcp_event_data_sent` sees nothing in flight.

@@ -109,7 +109,7 @@ fn no_real_loss_is_taken_for_a_spurious_one() {
 
 fn seen() -> CongestionControl {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/timestamps_seen.bpf.c"));
-    CongestionControl { source: CcSource::File(path), params: Default::default() }
+    CongestionControl::new(CcSource::File(path), Default::default())
 }
 
 /// What the control saw last at equal steps: windows, and ticks from TSecr to TSval.

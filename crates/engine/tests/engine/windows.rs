@@ -69,7 +69,7 @@ fn timers_wait_for_the_pacer() {
     let params = [("window", 1), ("rate", 1448)];
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(value))).into();
     let mut s = transfer(20, TcpProfile::LINUX);
-    s.flows[0].cc = CongestionControl { source: CcSource::File(path.into()), params };
+    s.flows[0].cc = CongestionControl::new(CcSource::File(path.into()), params);
     let (_, script) = watch(&s, &Options::default(), Script::new(losing([(15, 1)])));
     let sent = script.sent.iter().find(|(_, data)| is_data(data) && data.segment == 15).expect("it was sent").0;
     let again = script.retransmissions();

@@ -40,7 +40,7 @@ pub fn droptail(limit: Limit) -> Queue {
 
 /// A built-in control.
 pub fn control(name: &str) -> CongestionControl {
-    CongestionControl { source: CcSource::Builtin(name.into()), params: Default::default() }
+    CongestionControl::new(CcSource::Builtin(name.into()), Default::default())
 }
 
 /// A built-in control with parameters.
@@ -53,7 +53,7 @@ pub fn control_with(name: &str, params: &[(&str, ParamValue)]) -> CongestionCont
 pub fn fixed_window(packets: i64) -> CongestionControl {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/fixed_window.bpf.c"));
     let params = [("window".to_string(), ParamValue::Integer(packets))];
-    CongestionControl { source: CcSource::File(path), params: params.into() }
+    CongestionControl::new(CcSource::File(path), params.into())
 }
 
 /// A window of so many packets that shows one more than a member of its socket, as ssthresh.
@@ -61,7 +61,7 @@ pub fn socket_seen(window: i64, what: Seen) -> CongestionControl {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/socket_seen.bpf.c"));
     let params = [("window", window), ("what", what as i64)];
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(value)));
-    CongestionControl { source: CcSource::File(path), params: params.into() }
+    CongestionControl::new(CcSource::File(path), params.into())
 }
 
 /// What [`socket_seen`] shows.

@@ -1,5 +1,6 @@
 //! A congestion control, compiled, opened and bound: what the engine calls.
 
+use crate::bind::maps::MapEntry;
 use crate::bind::opened::{HelperResults, Opened};
 use crate::bind::ops::{Callback, CongestionOps, ReturnsNothing, ReturnsU32};
 use crate::bind::parameter::Setting;
@@ -47,6 +48,12 @@ impl Control {
         let takes_ack = |program: ReturnsNothing| opened.arguments(object, program as usize) == CONG_CONTROL_ARGUMENTS;
         let cong_control_takes_ack = ops.cong_control.is_none_or(takes_ack);
         Ok(Control { opened, ops, ssthresh, undo_cwnd, cong_control_takes_ack, is_users })
+    }
+
+    /// Puts these entries in its maps, before any callback runs; `object` describes its file. The error continues a
+    /// sentence that begins with the file's path.
+    pub(crate) fn fill_maps(&self, object: &Object, entries: &[MapEntry]) -> Result<(), String> {
+        entries.iter().try_for_each(|entry| self.opened.fill(object, entry))
     }
 
     /// The name that it registers under, as the kernel would list it.

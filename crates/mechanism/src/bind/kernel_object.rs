@@ -1,6 +1,7 @@
 //! A congestion control as the running kernel takes it: an eBPF object with its name and its parameters set.
 
 use crate::bind::control_name::ControlName;
+use crate::bind::maps::MapEntry;
 use crate::bind::ops::{CongestionOps, NAME_LENGTH};
 use crate::bind::parameter::Setting;
 use crate::build::object_file::Object;
@@ -27,6 +28,8 @@ pub struct KernelObject {
     pub source: String,
     /// Each parameter with the value that it has, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
+    /// What its maps hold when it is registered.
+    pub maps: Vec<MapEntry>,
     /// It works on connections with ECN only (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
     /// Where the flags of the operations are.

@@ -6,6 +6,7 @@ pub(crate) mod control_name;
 pub(crate) mod device_object;
 pub(crate) mod fault;
 pub(crate) mod kernel_object;
+pub(crate) mod maps;
 pub(crate) mod opened;
 pub(crate) mod operations;
 pub(crate) mod ops;

@@ -1,6 +1,7 @@
 //! A shared object, opened with its settings: what every mechanism has, whatever it offers to be called.
 
 use crate::bind::fault::Fault;
+use crate::bind::maps::MapEntry;
 use crate::bind::ops::Callback;
 use crate::bind::parameter::Setting;
 use crate::bind::watchdog;
@@ -8,7 +9,7 @@ use crate::build::object_file::Object;
 use crate::sock::TcpSock;
 use scenario::units::Nanos;
 use std::cell::Cell;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_long};
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
@@ -55,6 +56,17 @@ struct Identity {
 struct Runtime {
     instance: *mut Instance,
     storage_free: unsafe extern "C" fn(*mut TcpSock),
+    map_fill: unsafe extern "C" fn(*const Map, *const u8, *const u8) -> c_long,
+}
+
+/// `struct unbloat_map`.
+#[repr(C)]
+struct Map {
+    identity: usize,
+    key_size: usize,
+    value_size: usize,
+    max_entries: u32,
+    is_array: bool,
 }
 
 /// A mechanism that is one function: a window controller, a classifier.
@@ -73,6 +85,7 @@ pub(crate) struct Opened {
     /// Where the shared object begins.
     pub(crate) base: usize,
     pub(crate) storage_free: unsafe extern "C" fn(*mut TcpSock),
+    map_fill: unsafe extern "C" fn(*const Map, *const u8, *const u8) -> c_long,
     identity: Box<Identity>,
     // Below what points into them: dropped last. The descriptor stays open because the loader tells libraries apart by
     // path.
@@ -115,8 +128,8 @@ impl Opened {
             (*runtime.instance).shift_fault = shift_fault;
             (*runtime.instance).identity = &*identity;
         }
-        let (instance, storage_free) = (runtime.instance, runtime.storage_free);
-        Ok(Opened { instance, base, storage_free, identity, watched: None, _library: library, _image: file })
+        let Runtime { instance, storage_free, map_fill } = *runtime;
+        Ok(Opened { instance, base, storage_free, map_fill, identity, watched: None, _library: library, _image: file })
     }
 
     /// The same of a file whose mechanism is one function, and which the scenario calls `name`; gives its address too.
@@ -157,6 +170,21 @@ impl Opened {
             Callback::ALL.map(|callback| self.identity.said_of(callback)),
         ));
         self
+    }
+
+    /// Puts an entry in one of its maps, before any callback runs. The error continues a sentence that begins with the
+    /// file's path.
+    pub(crate) fn fill(&self, object: &Object, entry: &MapEntry) -> Result<(), String> {
+        let map = Map {
+            identity: self.address(object, &entry.map),
+            key_size: entry.key.len(),
+            value_size: entry.value.len(),
+            max_entries: entry.max_entries,
+            is_array: entry.is_array,
+        };
+        // SAFETY: the runtime has this function, and copies as many bytes as the sizes say.
+        let failed = unsafe { (self.map_fill)(&map, entry.key.as_ptr(), entry.value.as_ptr()) };
+        if failed == 0 { Ok(()) } else { Err(format!("cannot be set up: no room for its map {}", entry.map)) }
     }
 
     /// Where a symbol lies now.

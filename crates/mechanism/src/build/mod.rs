@@ -6,6 +6,7 @@ pub(crate) mod foreign;
 pub(crate) mod kernel;
 mod kernel_flags;
 pub mod kernel_types;
+pub(crate) mod map_shapes;
 pub(crate) mod native;
 pub(crate) mod object_file;
 pub(crate) mod source;

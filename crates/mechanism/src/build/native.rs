@@ -41,6 +41,8 @@ const PROGRAM_FLAGS: &[&str] = &[
     #[cfg(target_arch = "x86_64")]
     "-mno-red-zone",
 ];
+/// Flags of a user's file with BPF maps besides: what tells their keys and values.
+const FLAGS_WITH_MAPS: &[&str] = &["-g", "-gz=none"];
 /// Linked into every shared object.
 const RUNTIME: &[&str] = &[
     "unbloat/runtime.c",
@@ -84,7 +86,7 @@ impl Compiler {
     pub(crate) fn new(folder: &Path, defines: &[String]) -> Result<Compiler, Error> {
         let command = find_compiler()?;
         let include = toolchain::include_folder(folder)?;
-        let flags = [FLAGS, PROGRAM_FLAGS, WARNINGS].concat();
+        let flags = [FLAGS, PROGRAM_FLAGS, FLAGS_WITH_MAPS, WARNINGS].concat();
         let how = format!("{flags:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", toolchain::identity(&command));
         let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
         Ok(Compiler {
@@ -177,7 +179,7 @@ impl Compiler {
             write(&whole, &format!("{text}\n{asking}"))?;
             let object = work.join("program.o");
             let mut command = self.translation(&[]);
-            command.args(PROGRAM_FLAGS).args(WARNINGS).arg("-c").arg(&whole).arg("-o").arg(&object);
+            command.args(program_flags(source)).args(WARNINGS).arg("-c").arg(&whole).arg("-o").arg(&object);
             let said = run(&mut command, work);
             Ok(said.map(|warnings| Translated { object, text: Some(whole.clone()), warnings }))
         };
@@ -193,7 +195,7 @@ impl Compiler {
         let asking = asking_for_sizes(source, work).map_err(|e| e.to_string())?;
         let object = work.join("program.o");
         let mut arguments = toolchain::program_arguments(&self.folder, source);
-        arguments.extend([PROGRAM_FLAGS, WARNINGS].concat().iter().map(OsString::from));
+        arguments.extend([&program_flags(source), WARNINGS].concat().iter().map(OsString::from));
         if let Some((file, folder)) = asking {
             let mut command = self.translation(&arguments);
             command.arg("-iquote").arg(folder).arg("-c").arg(&file).arg("-o").arg(&object);
@@ -325,6 +327,12 @@ impl Compiler {
         command.args(toolchain::definitions(&self.defines)).args(arguments);
         command
     }
+}
+
+/// What the compiler of this file is given besides what every one is.
+fn program_flags(source: &TranslationUnit) -> Vec<&'static str> {
+    let with_maps = if source.has_maps() { FLAGS_WITH_MAPS } else { &[] };
+    [PROGRAM_FLAGS, with_maps].concat()
 }
 
 const FLOATS: &str = "floating-point numbers, which the kernel does not have: use integers, such as x * 85 / 100";

@@ -7,6 +7,9 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+/// The section of BPF maps.
+pub(crate) const MAPS: &str = ".maps";
+
 /// Functions and macros of the contract's headers that a file may define itself (`UNBLOAT_OWN_name`).
 const YIELDING: &[&str] = &[
     "inet_csk",
@@ -154,6 +157,11 @@ impl TranslationUnit {
         let code = without_comments(&self.text());
         let words = Words::of(&code);
         words.after("tcp_congestion_ops").map(|at| words.0[at].to_string()).collect()
+    }
+
+    /// Does it declare BPF maps?
+    pub(crate) fn has_maps(&self) -> bool {
+        self.code().any(|code| code.contains(MAPS))
     }
 
     /// Its `const volatile` globals: name and what they hold.

@@ -7,7 +7,7 @@ use scenario::units::Nanos;
 
 fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<Classifier, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().load_classifier(&CongestionControl { source, params }, 1)
+    library().load_classifier(&CongestionControl::new(source, params), 1)
 }
 
 fn builtin(name: &str, params: &[(&str, ParamValue)]) -> Classifier {

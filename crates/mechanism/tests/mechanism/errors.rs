@@ -145,7 +145,7 @@ fn what_is_not_there() {
     let files = UserFiles::new("empty-library");
     let path = files.write("mine.bpf.c", &with_operations(&format!("{COMPLETE}, .name = \"mine\"")));
     let folder = path.parent().expect("a folder");
-    let control = CongestionControl { source: CcSource::File(path.clone()), params: Default::default() };
+    let control = CongestionControl::new(CcSource::File(path.clone()), Default::default());
     let error = Library::open(folder).load(&control, 1).err().expect("an error").to_string();
     assert_eq!(error, format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display()));
 }

@@ -2,7 +2,7 @@
 //! section. What the library makes of them for the kernel's loader; that the kernel takes it stands in crates/testbed.
 
 use crate::harness::{UserFiles, library};
-use mechanism::{Error, KernelObject, Library, MechanismKind};
+use mechanism::{About, Error, KernelObject, Library, MechanismKind};
 use object::{Object, ObjectSection};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use std::path::Path;
@@ -44,7 +44,7 @@ fn compile(source: &Path, algorithms: &Path, target: &Path, defines: &[&str]) {
 
 fn kernel_object(source: CcSource, params: &[(&str, ParamValue)], name: Option<&str>) -> Result<KernelObject, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().kernel_object(&CongestionControl { source, params }, name)
+    library().kernel_object(&CongestionControl::new(source, params), name)
 }
 
 fn builtin(name: &str) -> KernelObject {
@@ -86,19 +86,19 @@ fn what_no_kernel_can_tell_is_not_loaded() {
     let why = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send";
     let source = || CcSource::Builtin(SIMULATED_ONLY.into());
     assert_eq!(kernel_object(source(), &[], None).unwrap_err().message, why);
-    let error = library().object_file(&CongestionControl { source: source(), params: Default::default() }).unwrap_err();
+    let error = library().object_file(&CongestionControl::new(source(), Default::default())).unwrap_err();
     assert_eq!((error.message.as_str(), error.is_input), (why, true));
 }
 
 /// Whoever compiles for another machine hears it here, not there.
 #[test]
 fn an_object_file_is_not_given_for_parameters_that_it_does_not_have() {
-    let reno = |params| CongestionControl { source: CcSource::Builtin("reno".into()), params };
+    let reno = |params| CongestionControl::new(CcSource::Builtin("reno".into()), params);
     let library = library();
     let (_, bytes) = library.object_file(&reno(Default::default())).expect("an object").expect("is no kernel's own");
     assert!(bytes.starts_with(b"\x7fELF"));
     let error = library.object_file(&reno([("bta".to_string(), ParamValue::Integer(1))].into())).unwrap_err();
-    assert_eq!((error.parameter.as_deref(), error.is_input), (Some("bta"), true));
+    assert_eq!((error.about, error.is_input), (Some(About::Parameter("bta".into())), true));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn parameters_are_those_of_the_simulator() {
     let changed = (0..bytes.len()).filter(|at| bytes[*at] != set.bytes[*at]).count();
     assert!((1..=4).contains(&changed), "one number, not {changed} bytes");
     let error = kernel_object(source(), &[("treshold", ParamValue::Integer(1))], None).unwrap_err();
-    assert_eq!(error.parameter.as_deref(), Some("treshold"));
+    assert_eq!(error.about, Some(About::Parameter("treshold".into())));
     let start = "cubic_plus has no parameter treshold (did you mean threshold?); there are ";
     assert!(error.message.starts_with(start), "{error}");
 }
@@ -180,7 +180,7 @@ fn built_ins_need_no_compiler_and_users_files_do() {
         let error = kernel_object(CcSource::File(path.clone()), &[], None).unwrap_err();
         assert_eq!(error.message, no_clang(&path));
         // A copy of the sources is as good as they are, until one is edited.
-        let control = CongestionControl { source: CcSource::Builtin("reno".into()), params: Default::default() };
+        let control = CongestionControl::new(CcSource::Builtin("reno".into()), Default::default());
         let copied = Library::open(&copy).kernel_object(&control, None).expect("an object");
         assert_eq!(copied.bytes, builtin("reno").bytes);
         let path = Path::new(&copy).join("congestion/reno.bpf.c");
@@ -202,14 +202,14 @@ fn built_ins_need_no_compiler_and_users_files_do() {
         .expect("a process");
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
-    let control = CongestionControl { source: CcSource::Builtin("reno".into()), params: Default::default() };
+    let control = CongestionControl::new(CcSource::Builtin("reno".into()), Default::default());
     let edited = Library::open(&copy).kernel_object(&control, None).expect("clang compiles the edited file");
     assert_ne!(edited.bytes, builtin("reno").bytes);
 }
 
 #[test]
 fn a_congestion_control_is_refused_at_a_device() {
-    let control = CongestionControl { source: CcSource::Builtin("reno".into()), params: Default::default() };
+    let control = CongestionControl::new(CcSource::Builtin("reno".into()), Default::default());
     let refused = library().device_object(MechanismKind::CongestionControl, &control);
     let refused = refused.map(drop).expect_err("it has no entry");
     assert_eq!(refused.to_string(), "a congestion control stands at no device");

@@ -21,6 +21,7 @@ mod layout;
 mod ledbat;
 #[path = "../linux_examples/mod.rs"]
 mod linux_examples;
+mod maps;
 mod numbers;
 mod parameters;
 mod reno;

@@ -1,7 +1,7 @@
 //! Parameters: how they describe themselves, and what a scenario may write.
 
 use crate::harness::{UserFiles, library, load, socket, with_params};
-use mechanism::Description;
+use mechanism::{About, Description};
 use scenario::model::{CcSource, ParamValue};
 
 fn text(text: &str) -> ParamValue {
@@ -78,7 +78,7 @@ fn a_value_reaches_the_mechanism() {
 /// What loading says of a value that does not fit.
 fn complaint(name: &str, value: ParamValue) -> String {
     let error = load(CcSource::Builtin("cubic_plus".into()), &[(name, value)]).err().expect("an error");
-    assert_eq!(error.parameter.as_deref(), Some(name));
+    assert_eq!(error.about, Some(About::Parameter(name.to_string())));
     error.to_string()
 }
 

@@ -63,7 +63,7 @@ fn recording() -> Recording {
 }
 
 fn replay(recording: &Recording) -> Result<(), Difference> {
-    let control = CongestionControl { source: CcSource::Builtin("cubic".into()), params: Default::default() };
+    let control = CongestionControl::new(CcSource::Builtin("cubic".into()), Default::default());
     let mut replay = Replay::open(library().folder(), &control, recording.jiffies_per_second).expect("cubic builds");
     assert_eq!(replay.callback("cong_avoid"), Some(Callback::CongAvoid));
     assert_eq!(replay.callback("cubic_update"), None);

@@ -11,7 +11,7 @@ fn stranger(name: &str) -> PathBuf {
 }
 
 fn control(path: PathBuf) -> CongestionControl {
-    CongestionControl { source: CcSource::File(path), params: Default::default() }
+    CongestionControl::new(CcSource::File(path), Default::default())
 }
 
 /// Opens it in the simulator, and compiles it for kernels.

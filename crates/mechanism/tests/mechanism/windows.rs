@@ -1,7 +1,7 @@
 //! Window controllers of receivers: the cards' formulae by number, and the compiled ones driven by hand.
 
 use crate::harness::{UserFiles, compile_text, library};
-use mechanism::{Error, MechanismKind, WindowAck, WindowController, WindowFlow};
+use mechanism::{About, Error, MechanismKind, WindowAck, WindowController, WindowFlow};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 
 const MSS: u32 = 1448;
@@ -73,7 +73,7 @@ fn the_cards_windows_of_drwa() {
 
 fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<WindowController, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().load_window(&CongestionControl { source, params }, 1)
+    library().load_window(&CongestionControl::new(source, params), 1)
 }
 
 /// RTAC must be given a path, which `params` may set otherwise.
@@ -318,14 +318,14 @@ fn what_is_none_is_a_sentence() {
 fn rtac_asks_for_the_path() {
     let refused = |params: &[(&str, ParamValue)]| {
         let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        let rtac = CongestionControl { source: CcSource::Builtin("rtac".into()), params };
+        let rtac = CongestionControl::new(CcSource::Builtin("rtac".into()), params);
         let loaded = library().load_window(&rtac, 0).map(drop);
         let for_kernel = library().device_object(MechanismKind::WindowController, &rtac).map(drop);
         assert_eq!(loaded, for_kernel, "simulator and kernel");
         loaded.err()
     };
     let error = refused(&[("theta", ParamValue::Text("138%".into()))]).expect("no path");
-    assert_eq!(error.parameter.as_deref(), Some("bdp"));
+    assert_eq!(error.about, Some(About::Parameter("bdp".into())));
     assert_eq!(
         error.to_string(),
         "rtac needs bdp or inverse_k: set bdp to the path's bandwidth-delay product in packets, or use rtac_auto, \

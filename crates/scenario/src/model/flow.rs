@@ -159,12 +159,23 @@ pub struct CongestionControl {
     pub source: CcSource,
     /// Globals of the file to set, by name. A duration stands in the unit that the parameter declares.
     pub params: BTreeMap<String, ParamValue>,
+    /// What its BPF maps hold when the run begins, by name.
+    pub maps: BTreeMap<String, MapContents>,
 }
 
+/// What a BPF map holds, by key: the whole numbers that make up each value. A key of several numbers has commas between
+/// them.
+pub type MapContents = BTreeMap<String, Vec<i128>>;
+
 impl CongestionControl {
+    /// One whose maps begin as its file has them.
+    pub fn new(source: CcSource, params: BTreeMap<String, ParamValue>) -> CongestionControl {
+        CongestionControl { source, params, maps: BTreeMap::new() }
+    }
+
     /// What datagrams have.
     pub(crate) fn none() -> CongestionControl {
-        CongestionControl { source: CcSource::None, params: BTreeMap::new() }
+        CongestionControl::new(CcSource::None, BTreeMap::new())
     }
 }
 

@@ -14,7 +14,7 @@ mod wifi;
 pub use crate::queue::{KernelQueue, ParameterValue, Queue};
 pub use crate::units::Limit;
 pub use compile::Compile;
-pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, ParamValue, TcpRmem};
+pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, MapContents, ParamValue, TcpRmem};
 pub use host::{Host, SendBuffer, SendTuning};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};

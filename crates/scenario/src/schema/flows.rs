@@ -19,6 +19,10 @@ pub(super) const SECTIONS: &[&[Key]] = &[
             several), or kernel:NAME for the running kernel's own";
         "params" = Table, Means("the control's own defaults") =>
             "parameters of the control; a table params.NAME holds for the control NAME only";
+        "maps" = Table, Means("as the control's file has them, empty or zero") =>
+            "what BPF maps of the control hold when the run begins, such as rates = { 0 = 1250000 }: by map and key the \
+            value, a whole number or a list of them for a struct's members; a table maps.CC holds for the control CC \
+            only";
         "count" = Integer, Default("1"), "1..1000000" => "number of flows in the group";
         "arrivals" = Table, Means("as count and stagger say") =>
             "flows that come by a random process in place of count and stagger, from start until stop";

@@ -8,6 +8,7 @@ use scenario::queue::Discipline;
 use scenario::schema;
 use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
 use scenario::{Cell, Experiment, load_text};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The sample of the design, without its sweep.
@@ -273,6 +274,31 @@ fn params_of_a_name_go_to_that_control_only() {
     assert_eq!(of("cubic_plus"), [period("1s"), ("theta".into(), ParamValue::Text("0.9".into()))].into());
     assert_eq!(of("./b/x.bpf.c"), [period("100ms"), ("y".into(), ParamValue::Integer(2))].into());
     assert_eq!(of("./b/z.bpf.c#x"), of("./b/x.bpf.c"));
+}
+
+#[test]
+fn contents_of_maps_are_read_overridden_and_kept_to_their_control() {
+    let maps = "maps = { rates = { 0 = 10, 0x1 = [1, -2] }, x = { rates = { 0 = 20 }, flags = { 7 = 1 } } }\n";
+    let text = SAMPLE.replace("params = {", &format!("{maps}params = {{"));
+    let of = |overrides: &[(&str, &str)]| only(&text, overrides).flows[0].cc.maps.clone();
+    let of_all: BTreeMap<_, _> = [("0".to_string(), vec![10]), ("0x1".to_string(), vec![1, -2])].into();
+    let reno = ("flows.*.cc", "reno");
+    assert_eq!(of(&[reno]), [("rates".to_string(), of_all)].into());
+    let of_x: BTreeMap<_, _> = [("0".to_string(), vec![20]), ("0x1".to_string(), vec![1, -2])].into();
+    let flags: BTreeMap<_, _> = [("7".to_string(), vec![1])].into();
+    let x = ("flows.*.cc", "./b/x.bpf.c");
+    assert_eq!(of(&[x]), [("rates".to_string(), of_x), ("flags".to_string(), flags)].into());
+    let most = "18446744073709551615";
+    assert_eq!(of(&[reno, ("flows.0.maps.rates.0", most)])["rates"]["0"], [u64::MAX as i128]);
+
+    let swept = format!("{text}[sweep]\n\"flows.0.maps.rates.0\" = [1, 2]\n");
+    let cells = experiment(&swept, &[reno]).cells;
+    let rates: Vec<_> = cells.iter().map(|cell| cell.scenario.flows[0].cc.maps["rates"]["0"][0]).collect();
+    assert_eq!(rates, [1, 2]);
+
+    let cell = &experiment(&text, &[x]).cells[0];
+    assert!(cell.locate("flows.0.maps.flags.7").ends_with(": flows.0.maps.x.flags.7"));
+    assert!(cell.locate("flows.0.maps.rates.0x1").ends_with(": flows.0.maps.rates.0x1"));
 }
 
 const SWEEP: &str = r#"

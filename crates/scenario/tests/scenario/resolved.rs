@@ -31,6 +31,7 @@ const EVERYTHING: &str = r#"
     [[flows]]
     cc = "/elsewhere/mine.bpf.c#second"
     params = { gain = 7, gentle = true }
+    maps = { rates = { 0 = 18446744073709551615, 1 = [-9223372036854775808, 2] } }
 "#;
 
 fn read() -> Scenario {

@@ -12,7 +12,7 @@ pub(super) type Place = (String, usize, usize);
 pub(super) fn places(kind: MechanismKind, mechanism: &str, structure: &str) -> (usize, Vec<Place>) {
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     let source = CcSource::Builtin(mechanism.into());
-    let mechanism = CongestionControl { source, params: Default::default() };
+    let mechanism = CongestionControl::new(source, Default::default());
     let (_, image) = library.device_object_file(kind, &mechanism).expect("it builds");
     let btf = Btf::from_raw("object", &image).expect("an object").expect("types");
     let Some(Type::Structure { bytes, members }) = Type::structure(structure, &btf) else {

@@ -1,5 +1,6 @@
 //! Why something about the running kernel failed.
 
+use mechanism::About;
 use std::fmt;
 
 /// Why a congestion control cannot be loaded, or something else asked of the kernel failed: one sentence.
@@ -9,8 +10,8 @@ pub struct Error {
     pub message: String,
     /// Somebody wrote something wrong, which can be mended there; else the machine fails to do what is right.
     pub is_input: bool,
-    /// The parameter that it is about, if it is about one.
-    pub parameter: Option<String>,
+    /// The setting that it is about, if it is about one.
+    pub about: Option<About>,
     /// All that the kernel's verifier said.
     pub log: Option<String>,
 }
@@ -18,7 +19,7 @@ pub struct Error {
 impl Error {
     /// What was asked for is wrong.
     pub(crate) fn input(message: impl Into<String>) -> Error {
-        Error { message: message.into(), is_input: true, parameter: None, log: None }
+        Error { message: message.into(), is_input: true, about: None, log: None }
     }
 
     /// The machine does not do it.
@@ -37,6 +38,6 @@ impl std::error::Error for Error {}
 
 impl From<mechanism::Error> for Error {
     fn from(error: mechanism::Error) -> Error {
-        Error { parameter: error.parameter, is_input: error.is_input, ..Error::input(error.message) }
+        Error { about: error.about, is_input: error.is_input, ..Error::input(error.message) }
     }
 }

@@ -6,9 +6,9 @@ use super::private_name::PrivateName;
 use super::rights;
 use super::types::Types;
 use super::version::running_version;
-use libbpf_rs::{AsRawLibbpf, Link, MapCore, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use mechanism::kernel_types::override_path;
-use mechanism::{ControlName, KernelObject, Library};
+use mechanism::{About, ControlName, KernelObject, Library, MapEntry};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use scenario::model::CongestionControl;
 use std::ffi::{CString, OsString};
@@ -85,6 +85,7 @@ fn register(mut object: KernelObject) -> Result<Loaded, Error> {
     refuse_taken(object.name.as_str())?;
     let (loaded, said) = listening(|| open(&object, &types).and_then(|open| open.load()));
     let mut loaded = loaded.map_err(|error| explained(&object.source, &error, said))?;
+    fill_maps(&loaded, &object)?;
     let link = attach(&mut loaded, &object)?;
     Ok(Loaded {
         kernel_name: object.name,
@@ -161,6 +162,18 @@ fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
         }
     }
     Ok(open)
+}
+
+/// Gives its maps what they hold before any connection uses it.
+fn fill_maps(loaded: &Object, object: &KernelObject) -> Result<(), Error> {
+    for MapEntry { map: name, key, value, .. } in &object.maps {
+        let map = loaded.maps().find(|map| map.name() == name.as_str()).expect("the object declares it");
+        map.update(key, value, MapFlags::ANY).map_err(|error| Error {
+            about: Some(About::Map(name.clone())),
+            ..Error::input(format!("{}: the kernel takes no contents for map {name}: {error}", object.source))
+        })?;
+    }
+    Ok(())
 }
 
 fn attach(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {

@@ -108,7 +108,7 @@ impl HostQueue {
 /// The host's classifier. Without one the type of service chooses: told by a program, it does so also where a kernel
 /// has no discipline with bands, but a shaper with classes.
 fn classifier_of(host: &model::Host) -> CongestionControl {
-    let by_service = || CongestionControl { source: CcSource::Builtin(BY_SERVICE.into()), params: BTreeMap::new() };
+    let by_service = || CongestionControl::new(CcSource::Builtin(BY_SERVICE.into()), BTreeMap::new());
     host.classifier.clone().unwrap_or_else(by_service)
 }
 

@@ -24,12 +24,12 @@ pub fn name_of(what: &str) -> String {
 
 /// A control without parameters.
 pub fn control(source: CcSource) -> CongestionControl {
-    CongestionControl { source, params: Default::default() }
+    CongestionControl::new(source, Default::default())
 }
 
 /// A control with one parameter.
 pub fn with_param(source: CcSource, name: &str, value: ParamValue) -> CongestionControl {
-    CongestionControl { source, params: [(name.to_string(), value)].into_iter().collect() }
+    CongestionControl::new(source, [(name.to_string(), value)].into_iter().collect())
 }
 
 /// Loads what has to be loadable.

@@ -170,7 +170,7 @@ pub fn receiver(name: &str, params: &[(&str, i64)]) -> CongestionControl {
     let of_the_path = (name == "rtac").then_some(("bdp", 68));
     let params = of_the_path.iter().chain(params);
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(*value))).collect();
-    CongestionControl { source: CcSource::Builtin(name.into()), params }
+    CongestionControl::new(CcSource::Builtin(name.into()), params)
 }
 
 /// Its programs as a router has them at an Ethernet device: a segment of a test has no socket.

@@ -32,7 +32,7 @@ pub fn with_params(name: &str, params: &[(&str, ParamValue)]) -> Control {
 /// Any mechanism.
 pub fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<Control, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().load(&CongestionControl { source, params }, 1)
+    library().load(&CongestionControl::new(source, params), 1)
 }
 
 /// A socket whose window is in use.
@@ -190,7 +190,7 @@ fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
         .arg("-I")
         .arg(algorithms.join("window"))
         .arg(path)
-        .args(["unbloat/runtime.c", "unbloat/kernel_functions.c"].map(|file| include.join(file)))
+        .args(["unbloat/runtime.c", "unbloat/maps.c", "unbloat/kernel_functions.c"].map(|file| include.join(file)))
         .arg("-o")
         .arg(&object)
         .output()

@@ -44,6 +44,25 @@ const KEYS_AND_SECTIONS: &[Case] = &[
      "base.toml:15: flows.0.params: must be a table of parameters such as { period = \"100ms\" }, not a whole number"),
     ("count = 2", "params = { cubc = { beta = 3 } }",
      "base.toml:15: flows.0.params.cubc: this group never runs cubc, only cubic (did you mean cubic?)"),
+    ("\"cubic\"", "\"kernel:cubic\"\nmaps = { rates = { 0 = 1 } }",
+     "base.toml:15: flows.0.maps: kernel:cubic is the running kernel's own, and has no map rates"),
+    ("count = 2", "maps = 3",
+     "base.toml:15: flows.0.maps: must be a table of maps such as { rates = { 0 = 1250000, 1 = 2500000 } }, not a \
+      whole number"),
+    ("count = 2", "maps = { rates = 3 }",
+     "base.toml:15: flows.0.maps.rates: must be a table of keys and values such as { rates = { 0 = 1250000, 1 = \
+      2500000 } }, not a whole number"),
+    ("count = 2", "maps = { rates = { 0 = \"10mbit\" } }",
+     "base.toml:15: flows.0.maps.rates.0: must be a whole number, or a list of them for a struct's members, not a \
+      string"),
+    ("count = 2", "maps = { rates = { 0 = [1, [2]] } }",
+     "base.toml:15: flows.0.maps.rates.0: must be a whole number, or a list of them for a struct's members, not a \
+      list"),
+    ("count = 2", "maps = { rates = { 0 = 18446744073709551616 } }",
+     "base.toml:15: flows.0.maps.rates.0: 18446744073709551616 is out of range: no number in a map has more than 64 \
+      bits"),
+    ("count = 2", "maps = { cubc = { rates = { 0 = 1 } } }",
+     "base.toml:15: flows.0.maps.cubc: this group never runs cubc, only cubic (did you mean cubic?)"),
     ("count = 2", "receiver_params = { bdp = 30 }",
      "base.toml:15: flows.0.receiver_params: needs a receiver, whose parameters these are"),
     ("count = 2", "receiver = \"kernel:rtac\"",
