@@ -265,14 +265,15 @@ def misfit(arrivals: list[Arrival], opportunities: list[float]) -> float:
 @pytest.mark.parametrize("to", ["receiver", "sender"])
 @pytest.mark.parametrize("queue", ["{}", '{ kind = "kernel:pfifo" }'], ids=["ours", "the kernel's"])
 def test_on_the_running_kernel(tmp_path: Path, program: Path, to: str, queue: str) -> None:
-    """All come through, and none earlier than it can; needs root."""
+    """All come through, and none earlier than it can; needs root. A busy machine is told of, and may be late."""
     sent = Train(one_way(to, f'rate = "2mbit"\ndelay = "20ms"\nqueue = {queue}'), 25, to=to)
     file = tmp_path / "link.toml"
     file.write_text(sent.scenario())
     near, far = sent.programs(program, tmp_path / "ready")
     shell = ["-m", "unbloat", "shell", "--on", "kernel", str(file), "--at", to, "--far", far, "--", *near]
     done = subprocess.run([sys.executable, *shell], capture_output=True, text=True, timeout=PATIENCE_S)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith("unbloat: warning: unsound: ") for line in done.stderr.splitlines()), done.stderr
     arrivals = read(done.stdout)
     check_conservation(arrivals, sent.count, sent.size)
     assert len(arrivals) == sent.count

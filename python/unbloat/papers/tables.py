@@ -204,7 +204,7 @@ def counts_line(judged: JudgedPaper) -> str:
     unsound = len(judged.unsound())
     more = f" {unsound} more come from unsound runs and are not judged." if unsound else ""
     total = sum(counts.values())
-    if not total:
+    if not total and not unsound:
         return "This part has no published number or statement: it is a figure."
     things = "number or statement" if total == 1 else "numbers and statements"
     return f"{total} published {things}: {_words(counts)}.{more}{_without_contradicted(judged)}"
