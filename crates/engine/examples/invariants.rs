@@ -141,22 +141,21 @@ impl Search {
 
     /// Checks one scenario after the other.
     fn work(&self, worker: usize) {
-        let folder = PathBuf::from(FOLDER).join(format!("worker-{}-{worker}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder for traces");
+        std::fs::create_dir_all(FOLDER).expect("a folder");
+        let folder = tempfile::tempdir_in(FOLDER).expect("a folder for traces");
         while !self.is_over() {
             let number = self.next.fetch_add(1, Relaxed);
             self.at[worker].store(number.min(self.end), Relaxed);
             if number >= self.end {
                 break;
             }
-            if let Some(one) = find(number, &folder) {
+            if let Some(one) = find(number, folder.path()) {
                 self.stop.store(true, Relaxed);
                 self.found.lock().expect("no worker panics").push(one);
             }
             self.done.fetch_add(1, Relaxed);
             self.at[worker].store(number + 1, Relaxed);
         }
-        let _ = std::fs::remove_dir_all(folder);
     }
 
     /// The lowest number that may not be checked yet: where a search that is killed goes on.

@@ -7,7 +7,7 @@ use scenario::model::Scenario;
 use scenario::units::Nanos;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use testbed::{End, Programs, Time};
 
@@ -71,8 +71,8 @@ fn simulated(scenario: &Scenario) -> Vec<u32> {
 
 /// Of a train of as many UDP packets, those that come through.
 fn emulated(scenario: &Scenario) -> Vec<u32> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("burst-loss-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let folder = temporary.path();
     let program = folder.join("train");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/train.c");
     let compiled = Command::new("clang").args(["-O2", "-o"]).arg(&program).arg(source).status();
@@ -85,7 +85,6 @@ fn emulated(scenario: &Scenario) -> Vec<u32> {
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     assert_eq!(testbed::shell(scenario, &library, &programs, None).expect("a link").status, 0);
     let lines = std::fs::read_to_string(arrivals).expect("the receiver's lines");
-    std::fs::remove_dir_all(folder).expect("it is ours");
     let number = |line: &str| line.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
     lines.lines().map(number).collect()
 }

@@ -77,6 +77,10 @@ fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     if target.symlink_metadata().is_ok_and(|state| state.is_dir()) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the target is a file of the cache, in whose place this folder is"
+        )]
         std::fs::remove_dir_all(target)?;
     }
     std::fs::rename(draft, target)
@@ -117,6 +121,7 @@ impl Workplace {
             let lock = lock(File::open(folder.path())?, true)?;
             Ok(Workplace { folder, _lock: lock.expect("it was waited for") })
         };
+        #[expect(clippy::disallowed_methods, reason = "the message names the folder")]
         made().map_err(|error: io::Error| unwritable(&std::env::temp_dir(), &error))
     }
 
@@ -140,7 +145,7 @@ fn remove_abandoned(cache: &Path) -> io::Result<()> {
         let path = entry?.path();
         let is_workplace = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
         let remove = || match locked(&path.join(LOCK), false)? {
-            Some(_lock) => std::fs::remove_dir_all(&path),
+            Some(_lock) => remove_workplace(&path),
             None => Ok(()),
         };
         // Its own process may be removing it at the same time.
@@ -150,6 +155,12 @@ fn remove_abandoned(cache: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A folder that was found below the cache, which is not followed where it is a link.
+#[expect(clippy::disallowed_methods, reason = "its process is gone, and the folder's name was found, not given")]
+fn remove_workplace(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path)
 }
 
 /// Locks a file; none if another process has, and nobody is to wait.
@@ -288,6 +299,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the folder is only compared")]
     fn without_a_cache_it_is_made_in_a_temporary_folder() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let make = |work: &Path| {

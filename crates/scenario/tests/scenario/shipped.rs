@@ -39,11 +39,11 @@ fn the_generator_makes_the_shipped_trace() {
 
 #[test]
 fn the_mobile_scenario_takes_any_trace() {
-    let file = std::env::temp_dir().join(format!("unbloat-trace-{}.down", std::process::id()));
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("trace.down");
     std::fs::write(&file, "0\n3\n3\n10\n").unwrap();
     let overrides = [("link.bottleneck.trace".to_string(), file.display().to_string())];
     let experiment = load(&folder().join("mobile-lte.toml"), &overrides);
-    std::fs::remove_file(&file).unwrap();
     let Service::Trace(trace) = &experiment.unwrap().cells[0].scenario.links[0].forward.service else {
         panic!("the link has a rate");
     };

@@ -59,15 +59,13 @@ fn unmarked(bytes: &[u8]) -> Vec<u8> {
 /// At its far end each link shows what passed it, in order, with the headers that it had at its host.
 #[test]
 fn every_link_is_an_interface_where_packets_are_seen() {
-    let folder = std::env::temp_dir().join(format!("unbloat-pcap-links-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let path = folder.join("links.pcapng");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("links.pcapng");
     let experiment = scenario::load_text(LINKS, "links.toml", Path::new(""), &[]).expect("a scenario");
     let scenario = &experiment.cells[0].scenario;
     let options = Options { pcap: Some(path.clone()), pcap_links: true, ..Default::default() };
     let outcome = run(scenario, &options).expect("a run");
     let (names, packets) = read_interfaces(&path);
-    std::fs::remove_dir_all(&folder).expect("ours");
     let links = ["home.reverse", "home", "core.reverse", "core", "flows.0.access"];
     assert_eq!(names, [&["senders"], &links[..]].concat());
     assert!(packets.is_sorted_by_key(|(_, at, _)| *at), "in the order of time");
@@ -103,11 +101,10 @@ fn every_link_is_an_interface_where_packets_are_seen() {
 /// Whoever does not ask for links gets the file as it is without them; who does finds its packets at the senders.
 #[test]
 fn the_senders_see_the_same_with_links_and_without() {
-    let folder = std::env::temp_dir().join(format!("unbloat-pcap-same-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = tempfile::tempdir().expect("a folder");
     let experiment = scenario::load_text(LINKS, "links.toml", Path::new(""), &[]).expect("a scenario");
     let senders = [false, true].map(|pcap_links| {
-        let path = folder.join(format!("{pcap_links}.pcapng"));
+        let path = folder.path().join(format!("{pcap_links}.pcapng"));
         let options = Options { pcap: Some(path.clone()), pcap_links, ..Default::default() };
         run(&experiment.cells[0].scenario, &options).expect("a run");
         let (names, packets) = read_interfaces(&path);
@@ -123,6 +120,5 @@ fn the_senders_see_the_same_with_links_and_without() {
         };
         seen.map(|(_, at, bytes)| (at, plain(bytes))).collect::<Vec<_>>()
     });
-    std::fs::remove_dir_all(&folder).expect("ours");
     assert_eq!(senders[0], senders[1]);
 }

@@ -7,7 +7,6 @@ use mechanism::{Control, Error, Library};
 use scenario::model::{CcSource, CongestionControl, ParamValue};
 use scenario::units::Nanos;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The library of this repository.
 pub fn library() -> Library {
@@ -170,12 +169,12 @@ pub fn lose(control: &Control, sk: &mut TcpSock, state: u8) {
 /// Compiles a C text against the contract and opens it: for functions that no congestion control exports.
 pub fn compile_text(name: &str, text: &str) -> libloading::os::unix::Library {
     let files = UserFiles::new(name);
-    compile(&files.write("text.c", text), &files.0)
+    compile(&files.write("text.c", text), files.0.path())
 }
 
 /// Compiles a C file of `tests/sources` likewise.
 pub fn compile_source(name: &str) -> libloading::os::unix::Library {
-    compile(&source(name), &UserFiles::new(name).0)
+    compile(&source(name), UserFiles::new(name).0.path())
 }
 
 fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
@@ -201,27 +200,17 @@ fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
 }
 
 /// A folder with files of a user, which goes when it is dropped.
-pub struct UserFiles(PathBuf);
+pub struct UserFiles(tempfile::TempDir);
 
 impl UserFiles {
     /// An empty folder, another each time: tests that run side by side may use the same name.
     pub fn new(name: &str) -> UserFiles {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let (process, number) = (std::process::id(), MADE.fetch_add(1, Relaxed));
-        let folder = std::env::temp_dir().join(format!("unbloat-user-{process}-{number}-{name}"));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        UserFiles(folder)
+        UserFiles(tempfile::Builder::new().prefix(&format!("unbloat-user-{name}-")).tempdir().expect("a folder"))
     }
     /// Writes a file and returns its path.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
+        let path = self.0.path().join(name);
         std::fs::write(&path, text).expect("a file");
         path
-    }
-}
-
-impl Drop for UserFiles {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).expect("our folder");
     }
 }
