@@ -142,7 +142,7 @@ impl Data {
     }
 }
 
-/// So many ticks a timestamp may be older than the newest that was taken (`TCP_PAWS_WINDOW`).
+/// How many ticks a timestamp may be older than the newest that was taken (`TCP_PAWS_WINDOW`).
 pub(crate) const PAWS_WINDOW: i32 = 1;
 
 /// How many ticks `tsval` is older than `newest`; negative if it is newer.

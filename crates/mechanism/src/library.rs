@@ -136,7 +136,7 @@ impl Library {
         Library { objects, ..self }
     }
 
-    /// The same, where the compiler is given these options for files of users' own.
+    /// Gives the compiler these options for files of users' own.
     pub fn with_options(self, options: &Compile) -> Library {
         Library { options: options.clone(), ..self }
     }

@@ -128,7 +128,7 @@ impl LinkStats {
         self.percent_of_limit((self.byte_ns, self.packet_ns))
     }
 
-    /// The same of bytes and packets, each times the nanoseconds of the measuring interval in which they were there.
+    /// Share of the limit that bytes and packets took, each times the nanoseconds for which they waited, in percent.
     pub(crate) fn percent_of_limit(&self, (byte_ns, packet_ns): (u128, u128)) -> Option<f64> {
         let (held, limit) = match self.limit? {
             Limit::Bytes(limit) => (byte_ns, limit.0),

@@ -129,7 +129,7 @@ start = "121628961ns..590529921ns"
     assert!(link.queue_bytes_mean > percent / 100.0 * 9.0 * 320.0, "{link:?}");
 }
 
-/// Of a queue that all stations share each has what waits for it.
+/// Stations that share a queue each count what waits for them.
 #[test]
 fn shares_of_a_shared_queue_add_up_to_all_of_it() {
     let record = downloads("802.11g", &["6mbit", "6mbit"], "{ kind = \"droptail\", limit = \"20p\" }", &[]);

@@ -9,13 +9,13 @@ use std::path::Path;
 /// A program of another kind than the callbacks of a control, such as `SEC("cgroup/setsockopt")`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Companion {
-    /// Its section.
+    /// Section of the object file that the program goes into.
     pub(crate) section: String,
-    /// Its name.
+    /// Name of the program.
     pub(crate) name: String,
     /// The line of its section, from 1.
     pub(crate) line: usize,
-    /// Its body, braces included.
+    /// Body of the program, braces included.
     body: Range<usize>,
 }
 

@@ -12,7 +12,7 @@ type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 /// A map as its file declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MapShape {
-    /// Its variable.
+    /// Variable that declares the map.
     pub(crate) name: String,
     /// `enum bpf_map_type`.
     pub(crate) kind: u64,

@@ -59,7 +59,7 @@ impl DeviceRing {
         DeviceRing { batches, ..self }
     }
 
-    /// The same, which measures from `from` to `to` how much the discipline holds.
+    /// Measures from `from` to `to` how much the discipline holds.
     pub fn measuring(self, from: Nanos, to: Nanos) -> DeviceRing {
         DeviceRing { occupancy: Some(Occupancy::new(from, to)), ..self }
     }

@@ -14,7 +14,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Of an empty one, measured from `from` to `to`.
+    /// Starts with an empty discipline, measured from `from` to `to`.
     pub fn new(from: Nanos, to: Nanos) -> Occupancy {
         Occupancy { to, since: from, held: (0, 0), byte_ns: 0, packet_ns: 0 }
     }

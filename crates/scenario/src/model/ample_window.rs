@@ -12,7 +12,7 @@ const LEAST: u64 = 128 << 10;
 const LINUX_MAX: u64 = 32 << 20;
 /// A window is so many times what the path and its queues hold: what waits in a cell or behind outages is not in that.
 const MARGIN: u64 = 4;
-/// The same where acknowledgements wait for as long as their queues let them, which few do all the time.
+/// Margin where acknowledgements wait for as long as their queues let them, which few do all the time.
 const MARGIN_WITH_WAITS: u64 = 2;
 
 impl Scenario {
