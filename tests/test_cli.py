@@ -42,7 +42,7 @@ def test_the_table_says_over_which_path_and_what_flows_are_called(cli: Cli, smal
     assert lines[3].split()[:3] == ["cc", "flow", "goodput"]
     assert [line.split()[:3] for line in lines[6:8]] == [["reno", "0", "backup"], ["cubic", "0", "backup"]]
     changed = cli("run", small, "--set", "sweep.link.bottleneck.queue.limit=['15kb', '60kb']").stdout.splitlines()
-    assert changed[1] == "4 Mbit/s · RTT 20 ms", "what differs is left out"
+    assert changed[1] == "4 Mbit/s · RTT 20 ms · buffer swept"
 
 
 def test_json_has_the_names_that_scripts_rely_on(cli: Cli, small: Path) -> None:

@@ -96,8 +96,8 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
     make = tempfile.mkdtemp
     swept: list[list[Path]] = []
 
-    def made(prefix: str) -> str:
-        folder = make(prefix=prefix)
+    def made(prefix: str, dir: Path | None) -> str:  # noqa: A002
+        folder = make(prefix=prefix, dir=dir)
         if not swept:
             swept.append(scratch.sweep())
         return folder

@@ -97,7 +97,7 @@ def test_a_sweep_of_which_nothing_can_run(small: Path) -> None:
 def test_a_sweep_goes_on_with_the_rest(small: Path, boots: None, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[object] = []
 
-    def run_all(folder: Path, cells: Mapping[object, Any], *_: object) -> Never:
+    def run_all(folder: Path, cells: Mapping[object, Any], *_: object, **_more: object) -> Never:
         left.extend(cell.axes for cell in cells.values())
         raise BootedError
 

@@ -138,7 +138,6 @@ def load_command(
         raise InputError(
             "--persist: a copy of the file is loaded at boot, without -I and -D: put the headers beside it"
         )
-    refuse_discipline(control, dev)
     if classifiers.is_classifier(control):
         refuse_at_devices(name, default, contents)
         when_it_comes = at_every_boot(control, dev, target) if persist else None
@@ -150,6 +149,7 @@ def load_command(
         kept_there = systemd.install_at_device(when_it_comes, "classifier", device, options) if when_it_comes else None
         say_loaded(at_device, kept_there, classifiers.load_sentence(at_device), as_json)
         return
+    refuse_discipline(control, dev)
     if rate is not None:
         raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
     if dev is not None or any(target.values()) or windows.is_window(control):

@@ -61,7 +61,7 @@ def short_labels(axis: str, labels: Sequence[str]) -> dict[str, str]:
     return {label: name if count[name] == 1 else label for label, name in names.items()}
 
 
-OF_TC = ("cake", "codel", "fq", "fq_codel", "fq_pie", "pfifo_fast", "pie", "prio", "red", "sfq", "tbf")
+OF_TC = ("cake", "codel", "fq", "fq_codel", "fq_pie", "pie", "prio", "red", "sfq", "tbf")
 """Linux's queue disciplines that a user may take for something that `unbloat load` loads."""
 
 
