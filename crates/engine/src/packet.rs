@@ -151,7 +151,7 @@ pub(crate) fn age(newest: u32, tsval: u32) -> i32 {
     newest.wrapping_sub(tsval) as i32
 }
 
-/// Are so many ticks few enough for the round trips of a sender with this timeout, in jiffies (`tcp_tsval_replay`)?
+/// Whether a timestamp's age in ticks fits a sender with this timeout, in jiffies (`tcp_tsval_replay`).
 pub(crate) fn is_replay(age: i32, timeout: u32, in_microseconds: bool) -> bool {
     let ticks_a_second = if in_microseconds { 1_000_000 } else { 1200 };
     age as i64 <= timeout as i64 * ticks_a_second / HZ as i64

@@ -24,7 +24,7 @@ pub enum About {
 }
 
 impl About {
-    /// Its key in a group of flows or a host whose table `params` holds the mechanism's parameters.
+    /// The scenario's key in the group or host whose table `params` holds the mechanism's parameters.
     pub fn key(&self, params: &str) -> String {
         match self {
             About::Parameter(name) => format!("{params}.{name}"),

@@ -8,8 +8,8 @@ use mechanism::sock::{HZ, Minmax, MinmaxSample, TcpSock};
 pub const RTO_MAX: u32 = 120 * HZ as u32;
 /// `TCP_TIMEOUT_INIT`.
 pub const TIMEOUT_INIT: u32 = HZ as u32;
-/// From here on an RTT is no sample: the 32 bits in which the kernel and its controls keep microseconds have a sign
-/// (`AckSample::rtt_us`), and a timestamp tells nothing either (`tcp_rtt_tsopt_us`).
+/// The longest RTT that gives a sample: the kernel keeps microseconds in 32 bits with a sign (`AckSample::rtt_us`), and
+/// takes no longer ones from timestamps either (`tcp_rtt_tsopt_us`).
 const LONGEST_SAMPLE_US: u64 = i32::MAX as u64;
 /// The minimum RTT is that of the last 300 s (`tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW_JIFFIES: u32 = 300 * HZ as u32;

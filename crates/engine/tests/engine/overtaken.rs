@@ -1,4 +1,4 @@
-//! Acknowledgements that come late, or behind others, and what a control is told meanwhile.
+//! The sender handles late and overtaken acknowledgements as Linux does, and calls its control as Linux does.
 
 use crate::transfers::*;
 use crate::world::*;

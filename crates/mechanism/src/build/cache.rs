@@ -60,7 +60,7 @@ pub(crate) fn cached(
     }
 }
 
-/// The bytes of a file that nobody but this user or root has written; nothing of what is no file.
+/// Reads a regular file that only this user or root can have written; returns None for anything else.
 fn own(path: &Path) -> Option<Vec<u8>> {
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
     let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;

@@ -52,7 +52,7 @@ impl Token<'_> {
     }
 }
 
-/// Words, numbers, strings and single marks; comments are none of them. A directive is one token, from its `#` on.
+/// Splits C into words, numbers, strings and single marks, without comments. A directive is one token.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -117,7 +117,7 @@ fn behind_braces(tokens: &[Token], open: usize) -> Option<usize> {
     None
 }
 
-/// The programs in a file's text that are no callbacks.
+/// Finds the programs in a file's text that are not callbacks of a control.
 pub(crate) fn companions(text: &str) -> Vec<Companion> {
     let tokens = tokens(text);
     let words = |at: usize| -> [&str; 4] { std::array::from_fn(|i| tokens.get(at + i).map_or("", |token| token.text)) };

@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// A function that nobody declares is none that a kernel has.
+/// Refuses undeclared functions, which no kernel provides.
 const ERRORS: &[&str] = &["-Werror=implicit-function-declaration"];
 
 /// How clang calls what it has no instruction for.
@@ -65,7 +65,7 @@ pub(crate) fn build(
     }
     match (kernel_types::identity(), kernel_types::header(cache.as_deref())) {
         (Some(kernel), Some(header)) => match make(Types::OfTheKernel(header), &kernel) {
-            // It has types of its own under names of the kernel's: what it lacks is told without those.
+            // The file's own types clash with the kernel's, so the first error names what the file lacks.
             Err(second) if second.message.contains(TYPES) => Err(error),
             made => made,
         },
