@@ -28,6 +28,13 @@ from unbloat.system.paths import ALGORITHMS
 LOSSY = {"link.bottleneck.loss": "1%"}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the tests' own clusters out of Dask's default folder, whose name anybody can take first."""
+    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("scratch"))}):
+        yield
+
+
 @contextmanager
 def two_workers() -> Iterator[distributed.Client]:
     """Two worker processes behind a scheduler, and a look at them."""
