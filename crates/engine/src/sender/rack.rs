@@ -5,7 +5,7 @@ use crate::clock::after;
 use crate::scoreboard::state;
 use crate::sender::rate::sent_after;
 use mechanism::sock::ca_state;
-use scenario::model::Rack;
+use scenario::model::{Rack, Reduction};
 
 /// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a
 /// walk.
@@ -185,7 +185,8 @@ impl Sender {
         }
     }
 
-    /// Without SACK: the head is lost at the third duplicate, and at every partial acknowledgement (RFC 6582).
+    /// Marks the head lost at the third duplicate and at every partial acknowledgement (RFC 6582), without SACK.
+    /// RFC 6582 sends it whatever the window holds; Linux leaves that to PRR (`tcp_newreno_mark_lost`).
     fn newreno_mark_lost(&mut self, advanced: bool) {
         let recovering = self.ca_state() == ca_state::RECOVERY;
         let third_duplicate = self.ca_state() < ca_state::RECOVERY && self.sk.sacked_out >= self.sk.reordering;
@@ -196,7 +197,7 @@ impl Sender {
         let head = self.board.una;
         if self.board.get(head).state & state::LOST == 0 {
             self.mark_lost(head);
-            self.free_retransmission = true;
+            self.free_retransmission = self.stack.reduction() == Reduction::AtOnce;
         }
     }
 

@@ -294,3 +294,23 @@ fn what_a_timeout_sent_again_is_not_given_up_for_its_first_loss() {
     let twice = (0..10).filter(|n| segments(&again).iter().filter(|s| *s == n).count() > 1).count();
     assert_eq!(twice, 1, "{:?}", segments(&again));
 }
+
+/// RFC 6582 repairs the next hole at every partial acknowledgement. Linux leaves that to PRR: it waits while more is in
+/// flight than `ssthresh` allows (`tcp_newreno_mark_lost`, `tcp_cwnd_reduction`). Five of the first ten segments fit
+/// into this queue and onto its link.
+#[test]
+fn without_sack_linux_repairs_within_the_window() {
+    let wait_for_second_repair = |stack| {
+        let mut s = transfer(40, stack);
+        s.links[0].forward = link("bottleneck", 1.137, Nanos::from_micros(3871));
+        s.links[0].forward.queue = droptail(Limit::Packets(4));
+        let (_, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+        let repairs_of = |n| script.sent.iter().filter(move |(_, data)| is_data(data) && data.segment == n).skip(1);
+        let first = (0..40).find(|n| repairs_of(*n).next().is_some()).expect("a repair");
+        let partial = script.returned.iter().find(|(_, ack)| ack.next == first + 1).expect("a partial one");
+        let (repaired, _) = repairs_of(first + 1).next().expect("a second repair");
+        *repaired - partial.0
+    };
+    assert_eq!(wait_for_second_repair(TcpProfile::NEWRENO), Nanos::ZERO);
+    assert!(wait_for_second_repair(TcpProfile { sack: false, ..TcpProfile::LINUX }) > Nanos::from_millis(1));
+}
