@@ -173,7 +173,7 @@ def test_a_mistake_in_a_scenario_has_its_line(cli: Cli, small: Path) -> None:
 def test_warnings_of_both_compilers_are_shown(cli: Cli, mine: Path) -> None:
     mine.write_text(mine.read_text().replace("state->acked = 0;", "int *odd = 5; state->acked = 0;", 1))
     found = checks(cli, "mine.bpf.c", "--kernel", "9.9")
-    for compiler in ("mine.bpf.c compiles for the simulator, and runs there", "mine.bpf.c compiles for kernels"):
+    for compiler in ("mine.bpf.c compiles for the simulator, and runs there", "mine.bpf.c compiles to BPF"):
         assert found[compiler]["answer"] == "yes"
         assert "mine.bpf.c:39" in found[compiler]["why"] and "warning: " in found[compiler]["why"]
     (verifier,) = [check for what, check in found.items() if " takes " in what]
@@ -184,8 +184,8 @@ def test_warnings_of_both_compilers_are_shown(cli: Cli, mine: Path) -> None:
 def test_what_only_a_kernel_refuses_is_found_before_it_is_loaded(cli: Cli, mine: Path) -> None:
     mine.write_text(mine.read_text().replace("beta / 100, 2U", "beta * 0.01, 2.0"))
     found = checks(cli, "./mine.bpf.c")
-    assert found["./mine.bpf.c compiles for kernels"]["answer"] == "no"
-    assert "is not supported" in found["./mine.bpf.c compiles for kernels"]["why"]
+    assert found["./mine.bpf.c compiles to BPF"]["answer"] == "no"
+    assert "is not supported" in found["./mine.bpf.c compiles to BPF"]["why"]
     assert not [what for what in found if " takes " in what], "there is nothing to show to a verifier"
 
 

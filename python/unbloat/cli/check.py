@@ -171,7 +171,7 @@ def compiled(control: str, keys: dict[str, object]) -> Iterator[Finding]:
 
     (cell,) = trial(control, keys)
     yield asked(f"{control} compiles for the simulator, and runs there", lambda: run_apart(control, keys))
-    yield asked(f"{control} compiles for kernels", lambda: cell.objects(ALGORITHMS))
+    yield asked(f"{control} compiles to BPF", lambda: cell.objects(ALGORITHMS))
 
 
 def run_apart(control: str, keys: dict[str, object], on: Backend = "simulator") -> None:
