@@ -38,6 +38,9 @@ pytest.register_assert_rewrite("kernel_sandbox")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# Unbuffered output hides errors that come when a buffer is flushed at the end.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # What the tests' modules and their libraries are made of stays; to look for garbage among it takes longer than most
 # tests.
 gc.disable()

@@ -105,7 +105,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     terminal.show_what_can_be_shown()
     terminal.show_messages()
     try:
-        return invoke(meant(sys.argv[1:] if argv is None else list(argv))) or DONE
+        status = invoke(meant(sys.argv[1:] if argv is None else list(argv))) or DONE
+        sys.stdout.flush()  # Errors that wait in its buffer are errors of the command.
+        return status
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return WRONG_INPUT
@@ -118,8 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UnicodeEncodeError as error:
         return complain(f"{error.object!r} is no text: its bytes are not UTF-8", WRONG_INPUT)
     except BrokenPipeError:
-        sys.stderr.close()  # Whoever read our output has had enough; the interpreter need not say so again.
-        return DONE
+        return DONE  # Whoever read the output has had enough.
     except OSError as error:
         return complain(said_by_system(error), FAILED)
     except KeyboardInterrupt as error:
@@ -127,6 +128,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except interrupts.Ended as ended:
         complain(with_notes(f"ended by {ended.name}", ended), FAILED)
         raise
+    finally:
+        drop_unwritable_output()
+
+
+def drop_unwritable_output() -> None:
+    """Send buffered output to /dev/null if stdout takes none; the interpreter would flush it again and fail."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def meant(words: list[str]) -> list[str]:
