@@ -3,6 +3,7 @@
 pub mod app;
 mod bdp;
 mod checks;
+mod declare;
 mod error;
 pub mod impairments;
 mod load;
@@ -39,6 +40,7 @@ pub mod units;
 pub mod wifi;
 pub mod workload;
 
+pub use declare::{Written, table};
 pub use error::{Error, Location, Problem, did_you_mean};
 pub use load::{Cell, Experiment, load, load_text};
 pub use read_mechanism::is_path;

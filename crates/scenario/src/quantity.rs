@@ -28,6 +28,8 @@ pub(crate) struct FinePercentage(pub u64);
 
 /// Decimal places of a percentage that still count.
 const PERCENT_PLACES: usize = 12;
+/// Decimal places of a percentage that a share may be written with.
+const MOST_PERCENT_PLACES: usize = 18;
 /// Those of a frequency.
 const FREQUENCY_PLACES: usize = 6;
 /// Those of a ratio.
@@ -404,6 +406,15 @@ impl FromStr for FinePercentage {
     }
 }
 
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.from == self.until {
+            true => self.from.fmt(f),
+            false => write!(f, "{}..{}", self.from, self.until),
+        }
+    }
+}
+
 impl fmt::Display for FinePercentage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_parts(self.0, PERCENT_PLACES, "%", f)
@@ -477,7 +488,34 @@ impl FromStr for Share {
 }
 
 impl fmt::Display for Share {
+    /// With as many places as it takes to be read as the same share.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", self.0 * 100.0)
+        let with = |places: usize| format!("{:.places$}%", self.0 * 100.0);
+        let is_same = |text: &String| text.parse() == Ok(*self);
+        f.write_str(&(0..MOST_PERCENT_PLACES).map(with).find(is_same).unwrap_or_else(|| with(MOST_PERCENT_PLACES)))
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> f64 {
+        share.0
+    }
+}
+
+impl From<f64> for Share {
+    fn from(share: f64) -> Share {
+        Share(share)
+    }
+}
+
+impl From<Number> for f64 {
+    fn from(number: Number) -> f64 {
+        number.0
+    }
+}
+
+impl From<f64> for Number {
+    fn from(number: f64) -> Number {
+        Number(number)
     }
 }

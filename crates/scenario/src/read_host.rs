@@ -1,7 +1,8 @@
 //! Hosts, and the flow groups on them.
 
+use crate::declare::Declared;
 use crate::error::did_you_mean;
-use crate::model::{Host, LARGEST_ACK, Queue, Scenario, SendBuffer, SendTuning, Service};
+use crate::model::{Host, LARGEST_ACK, Queue, Scenario, SendBuffer, Service};
 use crate::queue::Discipline;
 use crate::read_mechanism::Folder;
 use crate::section::Section;
@@ -17,24 +18,9 @@ pub(crate) fn hosts(sections: &[Section], folder: &Folder) -> Vec<Host> {
         name: section.name().into(),
         uplink: NO_LINK,
         classifier: folder.mechanism(section, "classifier", "classifier_params"),
-        small_queues: section.need("small_queues"),
-        gso: section.need("gso"),
-        pacing_shift: section.read::<u64>("pacing_shift").map(|shift| shift as u8),
-        ring: section.need::<u64>("ring") as u32,
-        byte_queue_limits: section.need("byte_queue_limits"),
-        send_buffer: send_buffer(&section.child("tcp_wmem", "tcp_wmem")),
+        ..Host::read(section)
     };
     sections.iter().map(host).collect()
-}
-
-fn send_buffer(section: &Section) -> SendBuffer {
-    let twice_cwnd = section.need::<String>("tuning") == "twice_cwnd";
-    SendBuffer {
-        default: section.need("default"),
-        max: section.need("max"),
-        tuning: if twice_cwnd { SendTuning::TwiceCwnd } else { SendTuning::Linux },
-        notsent_lowat: section.read("notsent_lowat"),
-    }
 }
 
 /// The host that a group names.

@@ -176,14 +176,8 @@ impl<'a> Section<'a> {
     }
 
     fn read_default<T: Readable>(&self, key: &Key) -> Option<T> {
-        match key.absence {
-            Absence::Default(text) => Some(T::from_text(text).expect("the schema's defaults are valid")),
-            Absence::Required => {
-                self.refuse_absence(key.name);
-                None
-            }
-            Absence::Means(_) => None,
-        }
+        self.refuse_absence(key.name);
+        key.default()
     }
 
     /// Puts a mistake down at the line of `name`, or at the section's if it is absent.
@@ -257,6 +251,19 @@ impl Readable for Names {
             false => Ok(Names(items.iter().map(name).collect::<Result<_, _>>()?)),
         }
     }
+    fn written(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+impl Key {
+    /// The value that holds when the key is absent, if the schema says one.
+    pub(crate) fn default<T: Readable>(&self) -> Option<T> {
+        match self.absence {
+            Absence::Default(text) => Some(T::from_text(text).expect("the schema's defaults are valid")),
+            Absence::Required | Absence::Means(_) => None,
+        }
+    }
 }
 
 /// A type that values of the file can have.
@@ -267,6 +274,8 @@ pub(crate) trait Readable: Sized + PartialOrd {
     fn from_text(text: &str) -> Result<Self, String>;
     /// From a value of the file.
     fn from_value(value: &Value, kind: KeyType) -> Result<Self, String>;
+    /// As a file has it.
+    fn written(&self) -> String;
 }
 
 /// `value` if it lies in the schema's range; `written` is how it stands in the file.
@@ -315,6 +324,9 @@ macro_rules! readable_quantity {
                     other => Err(not_the_kind(other, kind)),
                 }
             }
+            fn written(&self) -> String {
+                format!("\"{self}\"")
+            }
         }
     };
 }
@@ -344,6 +356,9 @@ impl Readable for Number {
             other => Err(not_the_kind(other, kind)),
         }
     }
+    fn written(&self) -> String {
+        format!("{:?}", self.0)
+    }
 }
 
 impl Readable for u64 {
@@ -360,6 +375,9 @@ impl Readable for u64 {
             other => Err(not_the_kind(other, kind)),
         }
     }
+    fn written(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Readable for bool {
@@ -374,6 +392,9 @@ impl Readable for bool {
             Value::Flag(flag) => Ok(*flag),
             other => Err(not_the_kind(other, kind)),
         }
+    }
+    fn written(&self) -> String {
+        self.to_string()
     }
 }
 
@@ -397,6 +418,9 @@ impl Readable for String {
             true => Ok(text.to_string()),
             false => Err(format!("{}{}", not_the_kind(value, kind), did_you_mean(text, names.iter().copied()))),
         }
+    }
+    fn written(&self) -> String {
+        format!("{self:?}")
     }
 }
 

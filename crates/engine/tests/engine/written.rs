@@ -1,5 +1,6 @@
 //! A scenario as the file that says it: for people who want to repeat what a random one showed.
 
+use scenario::Written;
 use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use scenario::impairments::{Distribution, Impairments, Outage};
 use scenario::model::{
@@ -65,11 +66,9 @@ pub fn text(scenario: &Scenario) -> String {
 }
 
 fn host(host: &Host) -> String {
-    let mut lines: Vec<_> =
-        leaves("host.NAME", &in_json(host)).into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    lines.extend(host.classifier.iter().map(|classifier| format!("classifier = {}", control(classifier))));
-    lines.push(format!("tcp_wmem = {}", table(leaves("tcp_wmem", &in_json(&host.send_buffer)))));
-    lines.join("\n")
+    let keys = host.written().into_iter().map(|(name, value)| format!("{name} = {value}"));
+    let classifier = host.classifier.iter().map(|classifier| format!("classifier = {}", control(classifier)));
+    keys.chain(classifier).collect::<Vec<_>>().join("\n")
 }
 
 fn app(app: &App) -> String {
