@@ -17,9 +17,8 @@ export PATH := $(CURDIR)/tools/indexed:$(PATH):$(HOME)/.cargo/bin
 unexport PYTHONDONTWRITEBYTECODE
 # Idle threads of OpenBLAS would keep processors busy that tests need.
 export OPENBLAS_NUM_THREADS := 1
-# What compilers and mypy keep for the next time costs them something the first time, which may be the only one.
+# What mypy keeps for the next time costs it something the first time, which may be the only one.
 ifeq ($(wildcard $(STAMPS)/tests),)
-export CARGO_INCREMENTAL := 0
 export MYPY_CACHE_DIR := /dev/null
 endif
 
@@ -27,13 +26,9 @@ endif
 MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-# With this profile (Cargo.toml) the tests use the libraries that the package is built with.
-RUST_TESTS := --profile bench --workspace
-# For each of Cargo's commands: without it, Cargo would compile the tests again.
-CLIPPY := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/tools/clippy-and-rustc
 C_FILES := $(shell find algorithms crates/testbed tests -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest check-rust check-lint check-style check-types check-python check-guest clean
+.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest check-rust check-lint check-clippy check-style check-types check-python check-guest clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -44,7 +39,7 @@ build: $(STAMPS)/package
 # What takes longest begins first. No test is judged by the machine's clock, so everything may run beside everything.
 # Each of the two has enough to do for a processor; with a third beside them, all took longer.
 test:
-	$(MAKE) -j2 check-python check-rust check-guest docs check-types check-style
+	$(MAKE) -j2 check-python check-rust check-guest docs check-types check-clippy check-style
 
 bench: build $(STAMPS)/qemu
 	tools/setup-debian valgrind
@@ -127,21 +122,24 @@ uninstall:
 
 # ---------------------------------------------------------------- Checking
 
-# After the package, which more waits for: Cargo builds one thing at a time.
+# After the package, which more waits for.
 build-tests: $(STAMPS)/package
-	$(CLIPPY) cargo test $(RUST_TESTS) --tests --no-run --quiet
-	$(CLIPPY) cargo build $(RUST_TESTS) --lib --examples --quiet
+	cargo test --workspace --no-run --quiet
 	@touch $(STAMPS)/tests
 
 boot-guest: build $(STAMPS)/qemu
 	UNBLOAT_CACHE=$(TEST_CACHE) $(BIN)/python tools/boot-guest
 
 check-rust: $(STAMPS)/linux-examples build-tests
-	UNBLOAT_CACHE=$(TEST_CACHE) $(CLIPPY) cargo test $(RUST_TESTS) --tests --quiet
+	UNBLOAT_CACHE=$(TEST_CACHE) cargo test --workspace --quiet
 
-check-lint: docs check-types check-style
+check-lint: docs check-types check-style check-clippy
 
-check-style: build-tests $(STAMPS)/libraries
+# Debian 12's own Rust comes without Clippy.
+check-clippy: build-tests
+	! cargo clippy --version >/dev/null 2>&1 || cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+check-style: $(STAMPS)/libraries
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet python tests tools/*.py
 	$(BIN)/ruff check --quiet python tests tools/*.py

@@ -1,9 +1,8 @@
 //! Runs whose every packet event is known, and whose records and series are: any change of behaviour, wanted or not,
 //! shows here.
 //!
-//! After a wanted change, write the new values with
-//! `REGENERATE=1 cargo test --profile bench -p unbloat-engine --test engine fingerprints` and say in
-//! the commit why they changed.
+//! After a wanted change, write the new values with `REGENERATE=1 cargo test -p unbloat-engine --test engine
+//! fingerprints` and say in the commit why they changed.
 
 use crate::random;
 use crate::world::fingerprint;
