@@ -11,8 +11,8 @@ LINUX_EXAMPLES := $(CURDIR)/build/linux-examples
 TEST_CACHE := $(CURDIR)/build/test-cache
 # Where `make install` puts the tool: sudo looks there.
 PREFIX  ?= /usr/local
-# Where the Rust installer puts its programs, before the next login knows; and before all else our apt-cache.
-export PATH := $(CURDIR)/tools/indexed:$(PATH):$(HOME)/.cargo/bin
+# Where the Rust installer puts its programs, before the next login knows.
+export PATH := $(PATH):$(HOME)/.cargo/bin
 # Each of hundreds of processes would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 # Idle threads of OpenBLAS would keep processors busy that tests need.
