@@ -115,17 +115,10 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	tp->snd_cwnd = min(ca->reno + ca->dwnd, tp->snd_cwnd_clamp);
 }
 
-/* A stack that halves its rate as ns-2's does goes down to the quarter by itself. */
-static __always_inline bool compound_ns2_stack_lowers(const struct tcp_sock *tp)
-{
-#ifdef __bpf__
-	return false;
-#else
-	return tp->sim.rate_halving;
-#endif
-}
-
-/* Elsewhere no more than that is in flight when a loss is repaired. */
+/*
+ * A stack that halves its rate as ns-2's does goes down to the quarter by itself. Elsewhere no more than that is in
+ * flight when a loss is repaired.
+ */
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
 {
@@ -135,7 +128,7 @@ void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
 
 	if (new_state != TCP_CA_Open)
 		return;
-	if ((old_state == TCP_CA_Recovery || old_state == TCP_CA_CWR) && !compound_ns2_stack_lowers(tp))
+	if ((old_state == TCP_CA_Recovery || old_state == TCP_CA_CWR) && !SIM(tp, rate_halving))
 		tp->snd_cwnd = min(tp->snd_cwnd, max(tp->snd_ssthresh / 2, 2U));
 	ca->round_end = tp->snd_nxt;
 	round_rtt_clear(&ca->rtt);

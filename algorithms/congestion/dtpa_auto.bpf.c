@@ -64,16 +64,6 @@ struct dtpa_auto {
 	__u32 acked_to; /* sequence number */
 };
 
-/* The mean rate of the flows that come up the tree, thousandths of a segment a second; 0 while it is not known. */
-static __always_inline __u32 mean_flow_rate(const struct tcp_sock *tp)
-{
-#ifdef __bpf__
-	return 0;
-#else
-	return tp->sim.mean_flow_rate;
-#endif
-}
-
 /* What is sent in a turn, segments: the receiver's window may be less than cwnd. */
 static __always_inline __u32 dtpa_auto_window(const struct tcp_sock *tp)
 {
@@ -82,7 +72,8 @@ static __always_inline __u32 dtpa_auto_window(const struct tcp_sock *tp)
 
 static __always_inline __u32 dtpa_auto_period_us(const struct tcp_sock *tp)
 {
-	__u64 rate = mean_flow_rate(tp);
+	/* of the flows that come up the tree, thousandths of a segment a second; 0 while it is not known */
+	__u64 rate = SIM(tp, mean_flow_rate);
 	__u64 c = max(rate + rate * headroom / 1024, (__u64)least);
 
 	return rate ? dtpa_window_period_us(dtpa_auto_window(tp), tp->srtt_us >> 3, min(c, (__u64)~0U)) : 0;

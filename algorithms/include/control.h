@@ -32,6 +32,18 @@ static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 }
 
 /*
+ * What a stack of the simulator tells a control (SIM) or takes from it (SET_SIM), by the member's name in struct
+ * tcp_sock's `sim`. A kernel's stack has no such member: it tells 0 and takes nothing.
+ */
+#ifdef __bpf__
+#define SIM(tp, member) ((void)(tp), 0U)
+#define SET_SIM(tp, member, value) ((void)(tp), (void)(value))
+#else
+#define SIM(tp, member) ((tp)->sim.member)
+#define SET_SIM(tp, member, value) ((tp)->sim.member = (value))
+#endif
+
+/*
  * The name to register under, at most 15 characters. This one is for mechanisms that Linux has a module of its own for:
  * there ours must be called otherwise.
  */

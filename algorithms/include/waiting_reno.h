@@ -79,9 +79,7 @@ static __always_inline void waiting_reno_pace(struct sock *sk, __u32 segments, _
 		sk->sk_pacing_rate = max((window * USEC_PER_SEC + turn_us / 2) / turn_us, (__u64)1);
 	else
 		sk->sk_pacing_rate = NO_PACING;
-#ifndef __bpf__
-	tp->sim.period_us = period_us; /* for the simulator's gate */
-#endif
+	SET_SIM(tp, period_us, period_us); /* for the simulator's gate */
 }
 
 #endif
