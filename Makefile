@@ -26,7 +26,7 @@ endif
 MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-C_FILES := $(shell find algorithms crates/testbed tests -name '*.[ch]')
+C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
 
 .PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest check-rust check-lint check-clippy check-style check-types check-python check-guest clean
 .DELETE_ON_ERROR:

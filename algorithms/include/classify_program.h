@@ -67,7 +67,7 @@ extern void *bpf_cast_to_kern_ctx(void *skb) __ksym __weak;
 
 #define UNBLOAT_FLOWS 16384
 
-/* A connection. `status` reads it too (crates/testbed/src/kernel/classifier/flows.rs). */
+/* A connection. `status` reads it too (crates/kernel/src/classifier/flows.rs). */
 struct classified_flow {
 	struct classify_flow flow;
 	__u64 seen_ns;

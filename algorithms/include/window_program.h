@@ -46,7 +46,7 @@ struct sent_timestamp {
 	__u32 at_us;
 };
 
-/* A connection. `status` reads it too (crates/testbed/src/kernel/window/flows.rs). */
+/* A connection. `status` reads it too (crates/kernel/src/window/flows.rs). */
 struct shown_flow {
 	struct window_flow flow;
 	struct receiver_round round; /* for `status` */

@@ -33,7 +33,7 @@ enum unbloat_phase {
 };
 
 /*
- * One call leaves two. The reader is crates/testbed/src/recording; sample and socket are the kernel's bytes, laid out
+ * One call leaves two. The reader is crates/agreement/src/recording; sample and socket are the kernel's bytes, laid out
  * as its BTF says.
  */
 struct unbloat_snapshot {

@@ -8,7 +8,7 @@
 
 #include "unbloat/record.h"
 
-/* One call leaves one. The reader is crates/testbed/src/recording/windows.rs. */
+/* One call leaves one. The reader is crates/agreement/src/recording/windows.rs. */
 struct unbloat_window_snapshot {
 	struct tcp_ends ends;
 	__u32 answer;

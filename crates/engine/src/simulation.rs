@@ -8,7 +8,7 @@ use crate::tap::{PacketEvent, Tap};
 use crate::{Error, Outcome};
 use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
-use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, WindowController};
+use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, Role, WindowController};
 use path::{EventQueue, EventSource, Network, PacketId, Told, Topology};
 use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{CcSource, CongestionControl, Scenario};
@@ -116,13 +116,11 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let inert = CongestionControl { source: CcSource::Builtin("reno".into()), ..group.cc.clone() };
             let cc = if group.cc.source == CcSource::None { &inert } else { &group.cc };
             let control = library.load(cc, scenario.control_seed(number));
-            let mut control = control.map_err(|error| Error::Mechanism { group: number, error })?;
+            let mut control = control.map_err(|error| error.of(Role::CongestionControl(number)))?;
             control.set_group(number);
             let load = |receiver| library.load_window(receiver, scenario.control_seed(number));
-            let mut window = match group.receiver.as_ref().map(load).transpose() {
-                Ok(window) => window,
-                Err(error) => return Err(Error::Receiver { group: number, error }),
-            };
+            let window = group.receiver.as_ref().map(load).transpose();
+            let mut window = window.map_err(|error| error.of(Role::WindowController(number)))?;
             if let Some(window) = &mut window {
                 window.set_group(number);
             }
@@ -147,7 +145,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let place = self.scenario.flows.len() + number;
             let load = |classifier| library.load_classifier(classifier, self.scenario.control_seed(place));
             let loaded = host.classifier.as_ref().map(load).transpose();
-            let mut classifier = loaded.map_err(|error| Error::Classifier { host: host.name.clone(), error })?;
+            let mut classifier = loaded.map_err(|error| error.of(Role::Classifier(host.name.clone())))?;
             if let Some(classifier) = &mut classifier {
                 classifier.set_place(place);
             }

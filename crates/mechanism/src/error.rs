@@ -1,17 +1,20 @@
 //! Why a mechanism cannot be used.
 
+use crate::role::{MechanismError, Role};
 use std::path::Path;
 use std::{fmt, io};
 
-/// Why a congestion control cannot be used: one sentence, and behind it the compiler's own message where there is one.
+/// Why a mechanism cannot be used: one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The sentence; what the compiler said begins on the next line.
+    /// The sentence; the compiler's own message begins on the next line.
     pub message: String,
     /// The setting that it is about, so that whoever read the scenario can point to its line.
     pub about: Option<About>,
     /// The user's input is wrong; otherwise this machine lacks something, such as room on its disk.
     pub is_input: bool,
+    /// The whole log of the kernel's verifier, if the kernel refused the mechanism.
+    pub log: Option<String>,
 }
 
 /// What a scenario sets in a mechanism.
@@ -23,23 +26,20 @@ pub enum About {
     Map(String),
 }
 
-impl About {
-    /// The scenario's key in the group or host whose table `params` holds the mechanism's parameters.
-    pub fn key(&self, params: &str) -> String {
-        match self {
-            About::Parameter(name) => format!("{params}.{name}"),
-            About::Map(name) => format!("maps.{name}"),
-        }
-    }
-}
-
 impl Error {
-    pub(crate) fn new(message: impl Into<String>) -> Error {
-        Error { message: message.into(), about: None, is_input: true }
+    /// Returns an error of the user's input.
+    pub fn input(message: impl Into<String>) -> Error {
+        Error { message: message.into(), about: None, is_input: true, log: None }
     }
 
-    pub(crate) fn machine(message: impl Into<String>) -> Error {
-        Error { is_input: false, ..Error::new(message) }
+    /// Returns an error of this machine, which does not do what is right.
+    pub fn machine(message: impl Into<String>) -> Error {
+        Error { is_input: false, ..Error::input(message) }
+    }
+
+    /// Names the mechanism that cannot be used.
+    pub fn of(self, role: Role) -> MechanismError {
+        MechanismError { role, error: self }
     }
 }
 
@@ -53,7 +53,7 @@ impl std::error::Error for Error {}
 
 /// A file that should be there cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::new(format!("{} cannot be read: {error}", path.display()))
+    Error::input(format!("{} cannot be read: {error}", path.display()))
 }
 
 /// Nor can a file be written where it should go.

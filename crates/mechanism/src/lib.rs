@@ -10,10 +10,8 @@ mod build;
 mod description;
 mod error;
 mod library;
-pub mod replay;
-pub mod replay_windows;
+mod role;
 pub mod sock;
-mod sock_members;
 
 pub use bind::classifier::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
 pub use bind::control::Control;
@@ -22,6 +20,8 @@ pub use bind::device_object::{ClassifierScope, DeviceObject, Scope, WindowScope}
 pub use bind::fault::Fault;
 pub use bind::kernel_object::KernelObject;
 pub use bind::maps::MapEntry;
+pub use bind::opened::HelperResults;
+pub use bind::ops::Callback;
 pub use bind::parameter::Parameter;
 pub use bind::watchdog;
 pub use bind::window::{WindowAck, WindowController, WindowFlow};
@@ -29,6 +29,7 @@ pub use build::{kernel_types, warnings};
 pub use description::Description;
 pub use error::{About, Error};
 pub use library::{Library, MechanismKind};
+pub use role::{MechanismError, Role};
 
 /// Removes what compilations that were killed left in the user's cache.
 ///

@@ -76,7 +76,7 @@ impl MechanismKind {
     /// The function by which a program at a device asks it, and what a file without it is told.
     fn entry(self) -> Result<&'static Function, Error> {
         match self {
-            MechanismKind::CongestionControl => Err(Error::new("a congestion control stands at no device")),
+            MechanismKind::CongestionControl => Err(Error::input("a congestion control stands at no device")),
             MechanismKind::WindowController => Ok(&window::WINDOW),
             MechanismKind::Classifier => Ok(&classifier::CLASSIFY),
         }
@@ -109,14 +109,14 @@ impl Library {
         Library::with_defines(folder, Vec::new())
     }
 
-    /// The same, where every program built for the kernel records its calls in a ring buffer, for `testbed::recording`.
+    /// Opens the library with programs for the kernel that record their calls in a ring buffer.
     pub fn recording(folder: impl Into<PathBuf>) -> Library {
         Library::with_defines(folder, vec!["UNBLOAT_RECORD".into()])
     }
 
-    /// The same, where what is built for the simulator answers a replay: its clock, its jiffies (so many a second) and
-    /// its random numbers are those that [`Control::set_helper_results`] sets.
-    pub(crate) fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
+    /// Opens the library with native builds for a replay: clock, jiffies (so many a second) and random numbers are those
+    /// that [`Control::set_helper_results`] sets.
+    pub fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
         Library::with_defines(folder, vec!["UNBLOAT_REPLAY".into(), format!("UNBLOAT_HZ={jiffies_per_second}UL")])
     }
 
@@ -248,11 +248,14 @@ impl Library {
         let path = path.display().to_string();
         let name = called(&mechanism.source);
         Opened::open_function(&path, name, &built.image, &built.object, &settings, seed, kind.entry()?)
-            .map_err(|reason| Error::new(format!("{path} {reason}")))
+            .map_err(|reason| Error::input(format!("{path} {reason}")))
     }
 
-    /// Likewise, with the callbacks that it has by the names of their programs.
-    pub(crate) fn load_with_programs(
+    /// Loads a control; also returns its callbacks by the names of their programs.
+    ///
+    /// # Errors
+    /// As [`Library::load`].
+    pub fn load_with_programs(
         &self,
         control: &CongestionControl,
     ) -> Result<(Control, HashMap<String, Callback>), Error> {
@@ -264,7 +267,7 @@ impl Library {
     fn load_built(&self, control: &CongestionControl, seed: u64) -> Result<(Control, Arc<Built>), Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&control.source, &path, Target::Native)?;
-        let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
+        let about = |reason: String| Error::input(format!("{} {reason}", path.display()));
         let operations =
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let settings = settings(&built, control)?;
@@ -277,33 +280,25 @@ impl Library {
         Ok((control, built))
     }
 
-    /// Builds for the kernel, and gives what that makes as it is, parameters unset, under the name that `with_objects`
-    /// knows it by. None for the running kernel's own.
+    /// Builds a mechanism for the kernel. Returns the object file, its parameters unset, with the name by which
+    /// [`Library::with_objects`] takes it; `None` for the kernel's own.
     ///
     /// # Errors
-    /// As [`Library::kernel_object`].
-    pub fn object_file(&self, control: &CongestionControl) -> Result<Option<(String, Vec<u8>)>, Error> {
-        match control.source {
-            CcSource::Kernel(_) | CcSource::None => Ok(None),
-            _ => self.device_object_file(MechanismKind::CongestionControl, control).map(Some),
-        }
-    }
-
-    /// The same for a mechanism of any kind, which is none of the kernel's own.
-    ///
-    /// # Errors
-    /// As [`Library::device_object`].
-    pub fn device_object_file(
+    /// As [`Library::kernel_object`] and [`Library::device_object`].
+    pub fn object_file(
         &self,
         kind: MechanismKind,
         mechanism: &CongestionControl,
-    ) -> Result<(String, Vec<u8>), Error> {
+    ) -> Result<Option<(String, Vec<u8>)>, Error> {
+        if let CcSource::Kernel(_) | CcSource::None = mechanism.source {
+            return Ok(None);
+        }
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
         // They are set where it is loaded; what is wrong with them can be said here already.
         settings(&built, mechanism)?;
         map_entries(&built, mechanism)?;
-        Ok((object_name(&mechanism.source, &path), built.image.clone()))
+        Ok(Some((object_name(&mechanism.source, &path), built.image.clone())))
     }
 
     /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in
@@ -315,7 +310,7 @@ impl Library {
     pub fn kernel_object(&self, control: &CongestionControl, name: Option<&str>) -> Result<KernelObject, Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&control.source, &path, Target::Kernel)?;
-        let about = |reason: String| Error::new(format!("{} {reason}", path.display()));
+        let about = |reason: String| Error::input(format!("{} {reason}", path.display()));
         let operations =
             operations::choose(&built.image, &built.object, &built.declared, wanted.as_deref()).map_err(about)?;
         let own = built.object.symbol(&operations).map(|symbol| operations::name_of(&built.image, symbol));
@@ -323,7 +318,7 @@ impl Library {
             Some(name) => name.to_string(),
             None => own.expect("chosen among its symbols").map_err(about)?,
         };
-        let name = ControlName::new(&name).map_err(Error::new)?;
+        let name = ControlName::new(&name).map_err(Error::input)?;
         let settings = settings(&built, control)?;
         let maps = map_entries(&built, control)?;
         let mut bytes = built.image.clone();
@@ -354,7 +349,7 @@ impl Library {
         let settings = settings(&built, mechanism)?;
         let parameters = parameter::values(&built.parameters, &settings);
         DeviceObject::new(&built.image, &built.object, entry, &settings, called(&mechanism.source), parameters)
-            .map_err(|reason| Error::new(format!("{} {reason}", path.display())))
+            .map_err(|reason| Error::input(format!("{} {reason}", path.display())))
     }
 
     /// The source file, and the name after `#` that chooses among several controls in it.
@@ -368,7 +363,7 @@ impl Library {
                 let (file, wanted) = split_choice(path);
                 match file.is_file() {
                     true if file.extension().is_some_and(|ending| ending == "c") => Ok((file, wanted)),
-                    true => Err(Error::new(format!("{} is not a .bpf.c file", file.display()))),
+                    true => Err(Error::input(format!("{} is not a .bpf.c file", file.display()))),
                     false => Err(no_file(&file)),
                 }
             }
@@ -377,7 +372,7 @@ impl Library {
                 if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(kind, name)) }
             }
             CcSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
-            CcSource::None => Err(Error::new("datagrams have no congestion control")),
+            CcSource::None => Err(Error::input("datagrams have no congestion control")),
         }
     }
 
@@ -385,10 +380,10 @@ impl Library {
         let names = self.names_of(kind);
         let what = kind.what();
         if names.is_empty() {
-            return Error::new(format!("{} holds no {what}s", self.folder.display()));
+            return Error::input(format!("{} holds no {what}s", self.folder.display()));
         }
         let hint = did_you_mean(name, names.iter().map(String::as_str));
-        Error::new(format!(
+        Error::input(format!(
             "there is no {what} \"{name}\"{hint}; there are {}, or the path of a .bpf.c file",
             names.join(", ")
         ))
@@ -397,7 +392,7 @@ impl Library {
     fn only_in_the_kernel(&self, name: &str) -> Error {
         let ours =
             if self.names().iter().any(|own| own == name) { format!(", or name {name}, ours") } else { "".into() };
-        Error::new(format!("kernel:{name} is the running kernel's own: run it with --on kernel or --on vm{ours}"))
+        Error::input(format!("kernel:{name} is the running kernel's own: run it with --on kernel or --on vm{ours}"))
     }
 
     /// Reads a control's file and what it includes. A built-in includes nothing that is not in the folder.
@@ -449,7 +444,7 @@ impl Library {
         let object = Object::parse(&image)
             .map_err(|e| Error::machine(format!("{}: the compiler's output cannot be read: {e}", path.display())))?;
         if let (Target::Kernel, Some(why)) = (target, &object.simulated_only) {
-            return Err(Error::new(format!("{} runs in the simulator only: {why}", called(wanted))));
+            return Err(Error::input(format!("{} runs in the simulator only: {why}", called(wanted))));
         }
         let parameters = parameters(&object, &image, &source.plain_parameters());
         let declared = source.operations();
@@ -487,7 +482,7 @@ impl Library {
 fn map_entries(built: &Built, control: &CongestionControl) -> Result<Vec<MapEntry>, Error> {
     maps::entries(&built.maps, &control.maps).map_err(|misfit| Error {
         about: Some(About::Map(misfit.place)),
-        ..Error::new(format!("{} {}", called(&control.source), misfit.reason))
+        ..Error::input(format!("{} {}", called(&control.source), misfit.reason))
     })
 }
 
@@ -496,14 +491,14 @@ fn settings<'a>(built: &'a Built, control: &CongestionControl) -> Result<Vec<Set
     let set = |(name, value): (&String, _)| {
         parameter::setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
             about: Some(About::Parameter(name.clone())),
-            ..Error::new(format!("{} {reason}", called(&control.source)))
+            ..Error::input(format!("{} {reason}", called(&control.source)))
         })
     };
     let settings = control.params.iter().map(set).collect::<Result<_, _>>()?;
     match &built.object.needs {
         Some(needs) if needs.names.iter().all(|name| !control.params.contains_key(name)) => {
             let about = needs.names.first().cloned().map(About::Parameter);
-            Err(Error { about, ..Error::new(format!("{} {needs}", called(&control.source))) })
+            Err(Error { about, ..Error::input(format!("{} {needs}", called(&control.source))) })
         }
         _ => Ok(settings),
     }
@@ -527,7 +522,7 @@ fn object_name(source: &CcSource, path: &Path) -> String {
 }
 
 fn no_file(path: &Path) -> Error {
-    Error::new(format!("there is no file {}", path.display()))
+    Error::input(format!("there is no file {}", path.display()))
 }
 
 /// `file.bpf.c#name` names one of several controls in a file.

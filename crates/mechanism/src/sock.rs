@@ -286,8 +286,8 @@ pub struct TcpSock {
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct SimSock {
-    /// Head of the socket's local storage (owned by the native runtime; freed by `release`), or null.
-    pub(crate) storage: *mut core::ffi::c_void,
+    /// What controls keep in the socket's local storage.
+    pub storage: LocalStorage,
     /// `bpf_tcp_send_ack` was called: the engine sends an ACK with `send_ack_rcv_nxt` and clears it.
     pub send_ack_pending: u32,
     pub send_ack_rcv_nxt: u32,
@@ -303,20 +303,31 @@ pub struct SimSock {
     pub rate_halving: u32,
 }
 
-// SAFETY: the storage belongs to this socket alone and goes where it goes.
-unsafe impl Send for SimSock {}
+/// Local storage of a socket (`BPF_MAP_TYPE_SK_STORAGE`): a list of the native runtime, or null. `release` frees it.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct LocalStorage(*mut core::ffi::c_void);
+
+// SAFETY: the list belongs to one socket alone and goes where it goes.
+unsafe impl Send for LocalStorage {}
+
+impl Default for LocalStorage {
+    fn default() -> LocalStorage {
+        LocalStorage(core::ptr::null_mut())
+    }
+}
 
 impl Clone for SimSock {
     /// The storage stays with the original, which alone will free it.
     fn clone(&self) -> SimSock {
-        SimSock { storage: core::ptr::null_mut(), ..*self }
+        SimSock { storage: LocalStorage::default(), ..*self }
     }
 }
 
 impl SimSock {
     /// Does a control keep storage for this socket?
     pub fn has_storage(&self) -> bool {
-        !self.storage.is_null()
+        !self.storage.0.is_null()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The backends: each runs a scenario and gives records.
 
 use crate::errors::{fault, input_error, interrupted, run_error};
-use mechanism::Library;
+use mechanism::{Library, MechanismError, Role};
 use pyo3::prelude::*;
 use scenario::Cell;
 use scenario::records::{Options, Outcome, Progress};
@@ -48,11 +48,11 @@ impl Backend {
                 cell.scenario.only_in_the_kernel().map_or(Ok(()), |why| Err(refused(cell, &why.key, &why)))
             }
             Backend::Kernel => {
-                testbed::check(&cell.scenario, testbed::running_version()).map_err(|error| testbed_error(cell, &error))
+                testbed::check(&cell.scenario, kernel::running_version()).map_err(|error| testbed_error(cell, &error))
             }
             // What its kernel lacks besides is known there only.
             Backend::Vm => {
-                testbed::check(&cell.scenario, testbed::ANY_VERSION).map_err(|error| testbed_error(cell, &error))
+                testbed::check(&cell.scenario, kernel::ANY_VERSION).map_err(|error| testbed_error(cell, &error))
             }
         }
     }
@@ -60,8 +60,8 @@ impl Backend {
     /// The same for programs behind the link of a cell.
     pub fn check_shell(self, cell: &Cell) -> PyResult<()> {
         let version = match self {
-            Backend::Simulator | Backend::Kernel => testbed::running_version(),
-            Backend::Vm => testbed::ANY_VERSION,
+            Backend::Simulator | Backend::Kernel => kernel::running_version(),
+            Backend::Vm => kernel::ANY_VERSION,
         };
         testbed::check_shell(&cell.scenario, version).map_err(|error| testbed_error(cell, &error))
     }
@@ -81,9 +81,7 @@ fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progres
     let places: Vec<_> = mechanism_keys(cell).iter().map(|key| cell.locate(key)).collect();
     mechanism::watchdog::set_places(&places);
     engine::run(&cell.scenario, library, options, progress).map_err(|error| match error {
-        engine::Error::Mechanism { group, error } => wrong_control(cell, group, &error),
-        engine::Error::Receiver { group, error } => wrong_receiver(cell, group, &error),
-        engine::Error::Classifier { host, error } => wrong_classifier(cell, &host, &error),
+        engine::Error::Mechanism(error) => mechanism_error(cell, &error),
         engine::Error::Fault(fault) => refused(cell, &mechanism_keys(cell)[fault.group], &fault),
         engine::Error::OnlyInTheKernel(why) => refused(cell, &why.key, &why),
         engine::Error::Pcap(why) => {
@@ -96,26 +94,15 @@ fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progres
 
 /// Where what a run calls is named: the controls of the groups, then the classifiers of the hosts.
 fn mechanism_keys(cell: &Cell) -> Vec<String> {
-    let groups = (0..cell.scenario.flows.len()).map(|group| format!("flows.{group}.cc"));
-    let hosts = cell.scenario.hosts.iter().map(|host| format!("host.{}.classifier", host.name));
-    groups.chain(hosts).collect()
+    let groups = (0..cell.scenario.flows.len()).map(Role::CongestionControl);
+    let hosts = cell.scenario.hosts.iter().map(|host| Role::Classifier(host.name.clone()));
+    groups.chain(hosts).map(|role| role.key()).collect()
 }
 
 /// Why the testbed gave nothing, with the place in the file where something stands there.
 pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
     match error {
-        testbed::Error::Mechanism { group, error } if error.is_input => {
-            let key = error.about.as_ref().map_or("cc".to_string(), |about| about.key("params"));
-            refused(cell, &format!("flows.{group}.{key}"), error)
-        }
-        testbed::Error::Receiver { group, error } if error.is_input => {
-            let key = error.about.as_ref().map_or("receiver".to_string(), |about| about.key("receiver_params"));
-            refused(cell, &format!("flows.{group}.{key}"), error)
-        }
-        testbed::Error::Classifier { host, error } if error.is_input => {
-            let key = error.about.as_ref().map_or("classifier".to_string(), |about| about.key("classifier_params"));
-            refused(cell, &format!("host.{host}.{key}"), error)
-        }
+        testbed::Error::Mechanism(error) => mechanism_error(cell, error),
         testbed::Error::Unswitchable { group, .. } => refused(cell, &format!("flows.{group}.profile"), error),
         testbed::Error::Scenario { key, why } => refused(cell, key, why),
         testbed::Error::Interrupted => interrupted(),
@@ -129,25 +116,7 @@ fn refused(cell: &Cell, key: &str, why: &dyn Display) -> PyErr {
     input_error(format!("{}: {why}", cell.locate(key)))
 }
 
-/// A group's congestion control cannot be had: where in the file it stands, and why, unless the machine is to blame.
-pub fn wrong_control(cell: &Cell, group: usize, error: &mechanism::Error) -> PyErr {
-    wrong_mechanism(cell, &format!("flows.{group}"), "cc", "params", error)
-}
-
-/// The same of its receiver's window controller.
-pub fn wrong_receiver(cell: &Cell, group: usize, error: &mechanism::Error) -> PyErr {
-    wrong_mechanism(cell, &format!("flows.{group}"), "receiver", "receiver_params", error)
-}
-
-/// The same of a host's classifier.
-pub fn wrong_classifier(cell: &Cell, host: &str, error: &mechanism::Error) -> PyErr {
-    wrong_mechanism(cell, &format!("host.{host}"), "classifier", "classifier_params", error)
-}
-
-fn wrong_mechanism(cell: &Cell, section: &str, name: &str, params: &str, error: &mechanism::Error) -> PyErr {
-    if !error.is_input {
-        return run_error(error);
-    }
-    let key = error.about.as_ref().map_or(name.to_string(), |about| about.key(params));
-    refused(cell, &format!("{section}.{key}"), error)
+/// Why a mechanism cannot be used, with its place in the file unless the machine is to blame.
+pub fn mechanism_error(cell: &Cell, error: &MechanismError) -> PyErr {
+    if error.error.is_input { refused(cell, &error.key(), error) } else { run_error(error) }
 }

@@ -1,13 +1,13 @@
 //! One run of an experiment, as Python holds it.
 
-use crate::backend::{Backend, testbed_error, wrong_classifier, wrong_control, wrong_receiver};
+use crate::backend::{Backend, mechanism_error, testbed_error};
 use crate::columns;
 use crate::errors::input_error;
 use crate::live::Watcher;
-use mechanism::{Library, MechanismKind};
+use mechanism::{Library, Role};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, CongestionControl, DuplexLink, FlowGroup, Host, Link, Scenario, Service};
+use scenario::model::{CcSource, DuplexLink, FlowGroup, Link, Scenario, Service};
 use scenario::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -57,20 +57,10 @@ impl Cell {
     fn sources(&self, algorithms: PathBuf) -> PyResult<Vec<PathBuf>> {
         let library = self.library(algorithms);
         let mut files = Vec::new();
-        for (group, flows) in self.0.scenario.flows.iter().enumerate() {
-            if let CcSource::File(_) = flows.cc.source {
-                files.extend(library.files(&flows.cc.source).map_err(|error| wrong_control(&self.0, group, &error))?);
-            }
-            if let Some(CongestionControl { source: source @ CcSource::File(_), .. }) = &flows.receiver {
-                files.extend(library.files(source).map_err(|error| wrong_receiver(&self.0, group, &error))?);
-            }
-        }
-        for (host, classifier) in
-            self.0.scenario.hosts.iter().filter_map(|host| Some((host, host.classifier.as_ref()?)))
-        {
-            if let CcSource::File(_) = classifier.source {
-                let found = library.files(&classifier.source);
-                files.extend(found.map_err(|error| wrong_classifier(&self.0, &host.name, &error))?);
+        for (role, mechanism) in Role::all(&self.0.scenario) {
+            if let CcSource::File(_) = mechanism.source {
+                let found = library.files(&mechanism.source).map_err(|error| error.of(role));
+                files.extend(found.map_err(|error| mechanism_error(&self.0, &error))?);
             }
         }
         Ok(files)
@@ -113,22 +103,11 @@ impl Cell {
     fn objects(&self, py: Python<'_>, algorithms: PathBuf) -> PyResult<HashMap<String, Cow<'static, [u8]>>> {
         let compile = || {
             let library = self.library(algorithms);
-            let groups = self.0.scenario.flows.iter().enumerate();
-            let control = |(group, flows): (usize, &FlowGroup)| {
-                library.object_file(&flows.cc).map_err(|error| wrong_control(&self.0, group, &error))
+            let object = |(role, mechanism): (Role, _)| {
+                let object = library.object_file(role.kind(), mechanism).map_err(|error| error.of(role));
+                object.map_err(|error| mechanism_error(&self.0, &error)).transpose()
             };
-            let receiver = |(group, flows): (usize, &FlowGroup)| {
-                let controller = flows.receiver.as_ref();
-                let object = controller.map(|own| library.device_object_file(MechanismKind::WindowController, own));
-                object.transpose().map_err(|error| wrong_receiver(&self.0, group, &error))
-            };
-            let classifier = |host: &Host| {
-                let object =
-                    host.classifier.as_ref().map(|own| library.device_object_file(MechanismKind::Classifier, own));
-                object.transpose().map_err(|error| wrong_classifier(&self.0, &host.name, &error)).transpose()
-            };
-            let objects = groups.flat_map(|group| [control(group).transpose(), receiver(group).transpose()]);
-            objects.flatten().chain(self.0.scenario.hosts.iter().filter_map(classifier)).collect::<PyResult<Vec<_>>>()
+            Role::all(&self.0.scenario).filter_map(object).collect::<PyResult<Vec<_>>>()
         };
         Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
     }

@@ -1,6 +1,7 @@
 //! Congestion controls, window controllers and classifiers in the running kernel.
 
 use crate::errors::{input_error, run_error};
+use ::kernel::{self, Group, Target};
 use mechanism::{ControlName, Library};
 use pyo3::prelude::*;
 use scenario::model::{CcSource, Compile, CongestionControl, MapContents, ParamValue};
@@ -9,7 +10,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use testbed::kernel::{self, Group, Target};
 
 /// Gives a name back under which the kernel registers a congestion control, and which leads nowhere as part of a path.
 #[pyfunction]

@@ -5,12 +5,12 @@
 //! includes reading the clock twice, as the empty program shows: what is printed is without it. What comes before a BPF
 //! program, a few dozen instructions that build its arguments, is in neither.
 
+use kernel::{Calls, status};
 use scenario::records::Options;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
-use testbed::kernel::{Calls, status};
 use testbed::{GroupControl, Time, load_controls, run_with};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn calls_of<'a>(counted: &'a [testbed::kernel::ControlStatus], control: &GroupControl) -> &'a [Calls] {
+fn calls_of<'a>(counted: &'a [kernel::ControlStatus], control: &GroupControl) -> &'a [Calls] {
     let found = counted.iter().find(|counted| counted.name == control.name);
     found.map_or(&[], |counted| &counted.callbacks)
 }

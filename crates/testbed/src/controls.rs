@@ -2,9 +2,9 @@
 //! the kernel, gone when the run is over.
 
 use crate::error::Error;
-use crate::host::{Host, tun};
-use crate::kernel::{self, Loaded, WindowPrograms};
-use mechanism::{Library, WindowScope};
+use crate::host::Host;
+use kernel::{Loaded, WindowPrograms, tun};
+use mechanism::{Library, Role, WindowScope};
 use nix::net::if_::if_nametoindex;
 use scenario::model::{CcSource, CongestionControl, FlowGroup, Scenario};
 use std::io;
@@ -59,11 +59,11 @@ impl GroupControl {
 pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>, Error> {
     let control = |(group, flows): (usize, &FlowGroup)| {
         let control = one(&flows.cc, library, scenario.control_seed(group));
-        let mut control = control.map_err(|error| Error::Mechanism { group, error })?;
+        let mut control = control.map_err(|error| error.of(Role::CongestionControl(group)))?;
         // Its device has frames without a header of their own, and no other connections.
         let load = |receiver| WindowPrograms::load(library, receiver, &WindowScope::default(), None);
-        control.receiver =
-            flows.receiver.as_ref().map(load).transpose().map_err(|error| Error::Receiver { group, error })?;
+        let receiver = flows.receiver.as_ref().map(load).transpose();
+        control.receiver = receiver.map_err(|error| error.of(Role::WindowController(group)))?;
         Ok(control)
     };
     scenario.flows.iter().enumerate().map(control).collect()

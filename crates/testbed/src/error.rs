@@ -1,7 +1,7 @@
 //! Why a run gave no records.
 
 use crate::host::stack::Unswitchable;
-use crate::kernel;
+use mechanism::MechanismError;
 use scenario::units::Nanos;
 use std::fmt;
 use std::io;
@@ -9,27 +9,8 @@ use std::io;
 /// Why a run gave no records.
 #[derive(Debug)]
 pub enum Error {
-    /// The congestion control of this group cannot be had.
-    Mechanism {
-        /// The flow group.
-        group: usize,
-        /// Why.
-        error: kernel::Error,
-    },
-    /// The controller of this group's receiving window cannot be had.
-    Receiver {
-        /// The flow group.
-        group: usize,
-        /// Why.
-        error: kernel::Error,
-    },
-    /// The classifier of this host cannot be had.
-    Classifier {
-        /// The host's name in the file.
-        host: String,
-        /// Why.
-        error: kernel::Error,
-    },
+    /// A mechanism cannot be built or loaded.
+    Mechanism(MechanismError),
     /// The kernel's TCP cannot do what the group's profile says.
     Unswitchable {
         /// The flow group.
@@ -63,9 +44,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Error::Mechanism { error, .. } | Error::Receiver { error, .. } | Error::Classifier { error, .. } => {
-                error.fmt(f)
-            }
+            Error::Mechanism(error) => error.fmt(f),
             Error::Unswitchable { switch: Unswitchable { key, always }, .. } => {
                 write!(
                     f,
@@ -86,3 +65,9 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<MechanismError> for Error {
+    fn from(error: MechanismError) -> Error {
+        Error::Mechanism(error)
+    }
+}

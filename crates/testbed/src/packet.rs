@@ -1,8 +1,8 @@
 //! Packets as the emulator carries them: bytes in a pool, and a descriptor with what the path and the meters read.
 
-use crate::host::tun::HEADER;
 use crate::ip::{Header, LONGEST_ADDITION, Version, mark_ce};
 use etherparse::{IpNumber, TcpHeaderSlice, TcpOptionElement};
+use kernel::tun::HEADER;
 use path::{Ecn, Packet};
 use scenario::units::Nanos;
 use std::io;

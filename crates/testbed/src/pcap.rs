@@ -6,7 +6,6 @@
 //! writer stands for.
 
 use crate::ip::{Header, Version};
-use crate::kernel;
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
 use measure::{LinkInterfaces, Origin, PacketFile, SnapLength};
 use scenario::model::Scenario;

@@ -11,7 +11,6 @@ use crate::flows::plan::{Hosts, Plan, Planned};
 use crate::host::stack;
 use crate::host::{Host, Pair};
 use crate::ip::Version;
-use crate::kernel;
 use crate::series::Gathering;
 use crate::soundness::{self, Processors};
 use crate::timing::clock::{Clock, Time};

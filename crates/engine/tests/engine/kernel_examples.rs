@@ -2,7 +2,7 @@
 
 use crate::linux_examples::{controls, refused, trees};
 use engine::{Error, Options};
-use mechanism::Library;
+use mechanism::{Library, MechanismError};
 use scenario::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn the_kernels_examples_simulate_as_they_are() {
                 let (least, most) = bounds(&name);
                 assert!(share > least && share < most, "{name} fills {share} of the link");
             }
-            (Some(reason), Err(Error::Mechanism { error, .. })) => {
+            (Some(reason), Err(Error::Mechanism(MechanismError { error, .. }))) => {
                 assert!(error.to_string().contains(reason), "{name}: {error}");
             }
             (_, outcome) => panic!("{name}: {outcome:?}"),

@@ -102,7 +102,7 @@ impl Control {
     }
 
     /// What the helpers answer in the next callbacks, if it was built for a replay.
-    pub(crate) fn set_helper_results(&self, results: &HelperResults) {
+    pub fn set_helper_results(&self, results: &HelperResults) {
         self.opened.set_helper_results(results);
     }
 

@@ -18,7 +18,8 @@ const STATE_WORDS: usize = 16;
 pub struct WindowFlow {
     /// Payload of a full segment, bytes.
     pub mss: u32,
-    pub(crate) own: [u64; STATE_WORDS],
+    /// The controller's own state.
+    pub own: [u64; STATE_WORDS],
 }
 
 impl WindowFlow {

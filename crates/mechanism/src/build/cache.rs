@@ -207,14 +207,14 @@ fn refuse_of_others(folder: &Path) -> Result<(), Error> {
     let Ok(state) = folder.metadata() else { return Ok(()) };
     let shown = folder.display();
     if !is_ours(&state) {
-        return Err(Error::new(format!(
+        return Err(Error::input(format!(
             "the cache folder {shown} belongs to another user (uid {}), who could have you run what stands there: \
              set UNBLOAT_CACHE to a folder of your own",
             state.uid()
         )));
     }
     if state.mode() & (libc::S_IWGRP | libc::S_IWOTH) != 0 {
-        return Err(Error::new(format!(
+        return Err(Error::input(format!(
             "others may write to the cache folder {shown}, and could have you run what stands there: \
              chmod go-w {shown}, or set UNBLOAT_CACHE to a folder of your own"
         )));

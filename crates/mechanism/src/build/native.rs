@@ -217,10 +217,10 @@ impl Compiler {
             return toolchain::does_not_compile(&source.path, message);
         };
         if complaint.contains("SSE register") || complaint.contains("floating-point types") {
-            return Error::new(format!("{place}: {FLOATS}"));
+            return Error::input(format!("{place}: {FLOATS}"));
         }
         match self.constant_member(complaint) {
-            Some(member) => Error::new(format!(
+            Some(member) => Error::input(format!(
                 "{place}: a congestion control may not write {member}; of a socket the kernel lets it write {WRITABLE}"
             )),
             None => toolchain::does_not_compile(&source.path, message),
@@ -257,10 +257,10 @@ impl Compiler {
         let path = source.path.display();
         if let Some(function) = missing.iter().find(|name| is_of_floats(name)) {
             let place = self.place_of_call(source, translated, function, work).unwrap_or_else(|| path.to_string());
-            return Err(Error::new(format!("{place}: {FLOATS}")));
+            return Err(Error::input(format!("{place}: {FLOATS}")));
         }
         let place = self.place_of_call(source, translated, first, work).map(|place| format!(" ({first} at {place})"));
-        Err(Error::new(format!(
+        Err(Error::input(format!(
             "{path} calls {}, which the simulator does not have{}: it has the kernel functions of Reno, CUBIC, DCTCP \
              and BBR and the helpers in include/bpf/bpf_helpers.h",
             missing.join(", "),
@@ -384,7 +384,7 @@ fn refuse_large_state(source: &TranslationUnit, object: &Object, program: &Path)
         let size = object.symbol(&format!("{STATE}{number}")).and_then(size);
         if let Some(size) = size.filter(|size| *size > CA_PRIV_BYTES as u64) {
             let place = source.place_of_type(&kind).unwrap_or_else(|| source.path.display().to_string());
-            return Err(Error::new(format!(
+            return Err(Error::input(format!(
                 "{place}: {kind}, to which inet_csk_ca() leads, has {size} bytes; the kernel gives a congestion \
                     control {CA_PRIV_BYTES}"
             )));
@@ -405,7 +405,7 @@ fn refuse_large_frames(source: &TranslationUnit, object: &Object, work: &Path) -
         if bytes > STACK + SAVED_REGISTERS {
             let function = place.rsplit(':').next().unwrap_or_default();
             let place = object.place_of_program(function).unwrap_or_else(|| source.path.display().to_string());
-            return Err(Error::new(format!(
+            return Err(Error::input(format!(
                 "{place}: {function} takes {bytes} bytes of stack; the kernel gives a program {STACK}"
             )));
         }
@@ -430,7 +430,7 @@ fn find_compiler() -> Result<PathBuf, Error> {
         None => ["cc", "gcc", "clang"].map(OsStr::new).to_vec(),
     };
     toolchain::find_program(&names).ok_or_else(|| {
-        Error::new(match &wanted {
+        Error::input(match &wanted {
             Some(cc) => {
                 format!("the C compiler that the environment variable CC names, {}, is not there", cc.display())
             }

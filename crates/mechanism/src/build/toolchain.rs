@@ -46,7 +46,7 @@ pub(crate) fn include_folder(folder: &Path) -> Result<PathBuf, Error> {
     if include.join("vmlinux.h").is_file() {
         return Ok(include);
     }
-    Err(Error::new(format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display())))
+    Err(Error::input(format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display())))
 }
 
 /// A command that will compile `source` against the contract; a user's file may gate a built-in base.
@@ -108,7 +108,7 @@ pub(crate) fn does_not_compile(source: &Path, message: &str) -> Error {
     let complaint = |words: &str| message.lines().find(|line| line.contains(words));
     let summary = complaint("error").or_else(|| complaint("terminated")).or_else(|| complaint("out of memory"));
     let summary = summary.unwrap_or("the compiler gave no reason").trim();
-    Error::new(format!("{} does not compile: {}\n{}", source.display(), cut(summary), beginning(message.trim_end())))
+    Error::input(format!("{} does not compile: {}\n{}", source.display(), cut(summary), beginning(message.trim_end())))
 }
 
 /// Lines, and characters of a line, that are shown of what a compiler says.

@@ -1,5 +1,5 @@
 //! The built-in files compile for the kernel too, without a warning: `clang -target bpf`, with BTF and the operations'
-//! section. What the library makes of them for the kernel's loader; that the kernel takes it stands in crates/testbed.
+//! section. What the library makes of them for the kernel's loader; crates/kernel tests that a kernel takes it.
 
 use crate::harness::{UserFiles, library};
 use mechanism::{About, Error, KernelObject, Library, MechanismKind};
@@ -86,7 +86,9 @@ fn what_no_kernel_can_tell_is_not_loaded() {
     let why = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send";
     let source = || CcSource::Builtin(SIMULATED_ONLY.into());
     assert_eq!(kernel_object(source(), &[], None).unwrap_err().message, why);
-    let error = library().object_file(&CongestionControl::new(source(), Default::default())).unwrap_err();
+    let error = library()
+        .object_file(MechanismKind::CongestionControl, &CongestionControl::new(source(), Default::default()))
+        .unwrap_err();
     assert_eq!((error.message.as_str(), error.is_input), (why, true));
 }
 
@@ -95,9 +97,14 @@ fn what_no_kernel_can_tell_is_not_loaded() {
 fn an_object_file_is_not_given_for_parameters_that_it_does_not_have() {
     let reno = |params| CongestionControl::new(CcSource::Builtin("reno".into()), params);
     let library = library();
-    let (_, bytes) = library.object_file(&reno(Default::default())).expect("an object").expect("is no kernel's own");
+    let (_, bytes) = library
+        .object_file(MechanismKind::CongestionControl, &reno(Default::default()))
+        .expect("an object")
+        .expect("is no kernel's own");
     assert!(bytes.starts_with(b"\x7fELF"));
-    let error = library.object_file(&reno([("bta".to_string(), ParamValue::Integer(1))].into())).unwrap_err();
+    let error = library
+        .object_file(MechanismKind::CongestionControl, &reno([("bta".to_string(), ParamValue::Integer(1))].into()))
+        .unwrap_err();
     assert_eq!((error.about, error.is_input), (Some(About::Parameter("bta".into())), true));
 }
 

@@ -25,7 +25,6 @@ mod maps;
 mod numbers;
 mod parameters;
 mod reno;
-mod replay;
 mod roots;
 mod strangers;
 mod tcp_lp;

@@ -1,8 +1,8 @@
 //! Files as others publish them, handed over as they are: each compiles for the simulator and lives there, and compiles
-//! for kernels. `crates/testbed/tests/strangers.rs` loads them.
+//! for kernels. `crates/kernel/tests/strangers.rs` loads them.
 
 use crate::harness::{UserFiles, library, live, source};
-use mechanism::{Control, Error, Library};
+use mechanism::{Control, Error, Library, MechanismKind};
 use scenario::model::{CcSource, Compile, CongestionControl};
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ fn control(path: PathBuf) -> CongestionControl {
 fn both(library: &Library, path: PathBuf) -> Result<Control, Error> {
     let control = control(path);
     let opened = library.load(&control, 1)?;
-    library.object_file(&control)?;
+    library.object_file(MechanismKind::CongestionControl, &control)?;
     Ok(opened)
 }
 
@@ -68,7 +68,10 @@ fn helpers_that_nobody_has_are_refused_with_their_line() {
     let text = std::fs::read_to_string(stranger("coarse_clock")).expect("a file");
     let with = |helper: &str| files.write(&format!("{helper}.bpf.c"), &text.replace("bpf_ktime_get_coarse_ns", helper));
     let path = with("bpf_no_such_helper");
-    let error = library().object_file(&control(path.clone())).expect_err("no kernel has it").message;
+    let error = library()
+        .object_file(MechanismKind::CongestionControl, &control(path.clone()))
+        .expect_err("no kernel has it")
+        .message;
     assert!(error.contains(&format!("{}:17:", path.display())) && error.contains("bpf_no_such_helper"), "{error}");
     let path = with("bpf_get_numa_node_id");
     let error = library().load(&control(path.clone()), 1).err().expect("the simulator has none").message;
@@ -84,7 +87,8 @@ fn errors_are_not_those_of_the_kernels_types() {
     for (wrong, said) in [("r = r * 0.01;", "is not supported"), ("r = tp->no_such;", "no member named 'no_such'")] {
         let text = text.replacen("SEC(\"struct_ops\")\nvoid", own, 1);
         let path = files.write("names.bpf.c", &text.replacen("if (r == 77)", &format!("{wrong} if (r == 77)"), 1));
-        let error = library().object_file(&control(path)).expect_err("it is wrong").message;
+        let error =
+            library().object_file(MechanismKind::CongestionControl, &control(path)).expect_err("it is wrong").message;
         assert!(error.lines().next().is_some_and(|line| line.contains(said)), "{error}");
     }
 }

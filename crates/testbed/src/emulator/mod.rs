@@ -186,10 +186,10 @@ mod tests {
     use super::*;
     use crate::flows::plan::Plan;
     use crate::host::Host;
-    use crate::host::netlink::Netlink;
-    use crate::host::tun;
     use crate::ip::Version;
     use crate::timing::clock::Time;
+    use kernel::netlink::Netlink;
+    use kernel::tun;
     use scenario::records::Options;
 
     const SCENARIO: &str = r#"

@@ -4,7 +4,7 @@ use crate::flows::plan::{Listener, Planned};
 use crate::host::sockopt::{AMPLE, set_at};
 use crate::host::{End, Host};
 use crate::ip::Version;
-use crate::kernel::running_version;
+use kernel::running_version;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, SockFlag, SockType, SockaddrStorage, sockopt};
 use scenario::model::{FlowGroup, Link, Scenario};

@@ -1,15 +1,12 @@
 //! An end host: a namespace with one interface, whose other end we hold.
 
-pub mod namespace;
-pub mod netlink;
 pub mod sockopt;
 pub mod stack;
-pub mod tun;
 
-use crate::host::namespace::Namespace;
-use crate::host::netlink::Netlink;
-use crate::host::tun::Tun;
 use crate::ip::Version;
+use kernel::namespace::Namespace;
+use kernel::netlink::Netlink;
+use kernel::tun::{self, Tun};
 use netlink_packet_route::link::LinkAttribute;
 use netlink_packet_route::route::RouteMetric;
 use scenario::model::TcpProfile;

@@ -3,11 +3,11 @@
 //! What is offered goes to the device as any packet does that a program sends; what the discipline lets go comes out at
 //! the device's other end, which we hold.
 
-use crate::host::namespace::Namespace;
-use crate::host::netlink::Netlink;
 use crate::host::sockopt::{AMPLE, set_at};
 use crate::host::stack;
-use crate::host::tun::{self, Tun};
+use kernel::namespace::Namespace;
+use kernel::netlink::Netlink;
+use kernel::tun::{self, Tun};
 use netlink_packet_route::link::LinkAttribute;
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;

@@ -5,16 +5,16 @@
 //! What is left to the kernel is which packet goes next, and which is dropped or marked.
 
 use crate::error::Error;
-use crate::host::netlink::{Netlink, Qdisc};
-use crate::host::tun;
 use crate::kernel_qdisc::device::QdiscDevice;
 use crate::kernel_qdisc::kernel_draws::netem_seed;
 use crate::kernel_qdisc::shaper_lag::{self, ShaperLag};
 use crate::kernel_qdisc::tracker::{Entry, QueueTracker};
 use crate::packet::PacketInfo;
 use crate::surroundings::Surroundings;
-use crate::tc::qdisc;
 use crate::timing::clock::Time;
+use kernel::netlink::{Netlink, Qdisc};
+use kernel::tc::qdisc;
+use kernel::tun;
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
 use path::{DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};

@@ -87,8 +87,8 @@ fn identity(packet: &[u8]) -> Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::tun::HEADER;
     use crate::packet::tests::sent;
+    use kernel::tun::HEADER;
     use path::PacketId;
 
     #[test]

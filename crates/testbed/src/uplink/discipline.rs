@@ -1,12 +1,12 @@
 //! The disciplines of a host's device, as the kernel has them.
 
-use crate::host::netlink::{Netlink, Qdisc};
-use crate::host::tun;
-use crate::kernel::{BANDS_HANDLE, band_classes};
 pub use crate::kernel_qdisc::kernel_link::refused;
 use crate::kernel_qdisc::shaper_lag;
-use crate::tc::qdisc::{fifo, htb, htb_class, of_scenario, prio, sockets_fifo};
 use crate::timing::clock::Time;
+use kernel::netlink::{Netlink, Qdisc};
+use kernel::tc::qdisc::{fifo, htb, htb_class, of_scenario, prio, sockets_fifo};
+use kernel::tun;
+use kernel::{BANDS_HANDLE, band_classes};
 use netlink_packet_route::tc::TcHandle;
 use scenario::model::{KernelQueue, Limit, Link, ParameterValue, Queue, Service};
 use scenario::queue::{self, Cake, Codel, Discipline, FqCodel, PfifoFast};

@@ -9,11 +9,12 @@ mod discipline;
 pub mod port;
 
 use crate::error::Error;
-use crate::host::netlink::Netlink;
-use crate::host::{Host, tun};
-use crate::kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, SendBuffers, Stamp, StampReader};
+use crate::host::Host;
 use crate::timing::clock::Time;
-use mechanism::Library;
+use kernel::netlink::Netlink;
+use kernel::tun;
+use kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, SendBuffers, Stamp, StampReader};
+use mechanism::{Library, Role};
 use nix::net::if_::if_nametoindex;
 use scenario::model::{self, CcSource, CongestionControl, Limit, Link, Scenario};
 use scenario::units::{Bytes, Nanos};
@@ -54,7 +55,7 @@ impl Uplink {
         let model = &scenario.hosts[number];
         let link = &scenario.links[model.uplink].forward;
         let bands = discipline::bands(link);
-        let failed = |error| Error::Classifier { host: model.name.clone(), error };
+        let failed = |error: mechanism::Error| error.of(Role::Classifier(model.name.clone()));
         let place = |bands| ClassifierPlace { link_header: 0, bands, timed: None };
         let classifier = bands.map(|bands| ClassifierProgram::load(library, &classifier_of(model), place(bands)));
         let classifier = classifier.transpose().map_err(failed)?;

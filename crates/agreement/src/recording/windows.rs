@@ -1,0 +1,69 @@
+//! What window controllers were asked in a run, read from their ring buffers.
+
+use super::map_of;
+use crate::replay_windows::WindowEvent;
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, RingBufferBuilder};
+use mechanism::Library;
+use scenario::model::Scenario;
+use scenario::records::{Options, Outcome, Progress};
+use std::cell::RefCell;
+use std::path::Path;
+use testbed::{Error, GroupControl, Time, load_controls, run_with};
+
+/// Runs `scenario` as [`testbed::run`] does, its window controllers compiled from `algorithms` to record; also gives what
+/// each group's was asked, by group. The ring buffer has room for some 40 000 questions.
+///
+/// # Errors
+/// As [`testbed::run`]; also if a group has no window controller, or a recording has gaps.
+pub fn run_windows(
+    scenario: &Scenario,
+    algorithms: &Path,
+    progress: Progress,
+) -> Result<(Outcome, Vec<Vec<WindowEvent>>), Error> {
+    let library = Library::recording(algorithms);
+    let controls = load_controls(scenario, &library)?;
+    let outcome = run_with(scenario, &library, &controls, Time::Real, &Options::default(), progress)?;
+    let events = |control: &GroupControl| match control.receiver() {
+        Some(programs) => window_events(programs.object()),
+        None => Err("the group has no window controller".to_string()),
+    };
+    let events = controls.iter().map(events).collect::<Result<_, _>>().map_err(Error::Machine)?;
+    Ok((outcome, events))
+}
+
+/// What the programs of an object that records have been asked so far.
+///
+/// # Errors
+/// In a sentence: if they were not compiled for recording, or questions were lost.
+pub fn window_events(object: &Object) -> Result<Vec<WindowEvent>, String> {
+    let (ring, lost) = (map_of(object, "unbloat_recording")?, map_of(object, "unbloat_lost")?);
+    let unreadable = |e: libbpf_rs::Error| format!("the ring buffer cannot be read: {e}");
+    let events = RefCell::new(Vec::new());
+    let mut builder = RingBufferBuilder::new();
+    let take = |bytes: &[u8]| {
+        events.borrow_mut().push(event(bytes));
+        0
+    };
+    builder.add(&ring, take).map_err(unreadable)?;
+    let buffer = builder.build().map_err(unreadable)?;
+    buffer.consume().map_err(unreadable)?;
+    drop(buffer);
+    unlost(&lost)?;
+    events.into_inner().into_iter().collect()
+}
+
+/// Has everything found room?
+fn unlost(lost: &MapHandle) -> Result<(), String> {
+    match lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())? {
+        Some(count) if count.iter().all(|&byte| byte == 0) => Ok(()),
+        count => Err(format!("the recording has gaps: the ring buffer was full (counter: {count:?})")),
+    }
+}
+
+fn event(bytes: &[u8]) -> Result<WindowEvent, String> {
+    if bytes.len() != size_of::<WindowEvent>() {
+        return Err(format!("a question has {} bytes, not {}", bytes.len(), size_of::<WindowEvent>()));
+    }
+    // SAFETY: there are as many bytes, and all of them are values of integers.
+    Ok(unsafe { bytes.as_ptr().cast::<WindowEvent>().read_unaligned() })
+}

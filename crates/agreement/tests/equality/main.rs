@@ -1,0 +1,174 @@
+//! The simulator runs what the kernel runs: real TCP flows over emulated links call every congestion control of the
+//! repository; each call is recorded in the kernel and played to the native build of the same file. After every one the
+//! whole socket must be the same.
+//!
+//! Four scenarios, in each of which every control drives a flow of its own. A recording is looked at before it is
+//! believed: there must be ACKs enough, and what the scenario is for must have happened to every control.
+
+#[path = "../../../mechanism/tests/linux_examples/mod.rs"]
+mod linux_examples;
+mod scenarios;
+
+use agreement::replay::{Recording, Replay};
+use mechanism::Callback;
+use mechanism::Library;
+use mechanism::sock::{TcpSock, ca_event, ca_state};
+use scenario::model::{CcSource, CongestionControl, Scenario};
+use scenario::records::ProgressUpdate;
+use scenarios::ALGORITHMS;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Calls on acknowledgements in a recording.
+const LEAST_ACKS: usize = 50;
+
+/// Runs of a scenario until every control has shown what the scenario is for.
+const MOST_RUNS: usize = 3;
+
+/// What happened to one control, as its recording tells.
+#[derive(Debug, Default)]
+struct Story {
+    /// Calls of `cong_avoid` or `cong_control`.
+    acks: usize,
+    /// Calls of `ssthresh`: a reduction began.
+    reductions: usize,
+    /// Calls of `undo_cwnd`: a reduction had no cause.
+    undone: usize,
+    /// A retransmission timeout was told of, or some call found one being repaired.
+    timed_out: bool,
+    /// The timestamps were in microseconds.
+    microseconds: bool,
+    /// Marks arrived: echoes at the sender, or marked segments at the receiver.
+    marked: bool,
+}
+
+impl Story {
+    fn of(recording: &Recording, replay: &Replay) -> Story {
+        let mut story = Story::default();
+        for event in &recording.events {
+            let callback = replay.callback(&event.program).expect("a program of this file");
+            story.acks += usize::from(matches!(callback, Callback::CongAvoid | Callback::CongControl));
+            story.reductions += usize::from(callback == Callback::Ssthresh);
+            story.undone += usize::from(callback == Callback::UndoCwnd);
+            story.timed_out |= event.before.inet_conn.icsk_ca_state == ca_state::LOSS
+                || callback == Callback::Ssthresh && is_all_lost(&event.before);
+            story.microseconds |= event.before.tcp_usec_ts != 0;
+            let marked_segment =
+                callback == Callback::CwndEvent && event.arguments[0] == u64::from(ca_event::ECN_IS_CE);
+            story.marked |= event.before.delivered_ce > 0 || marked_segment;
+        }
+        story
+    }
+}
+
+/// A timeout gives up all that is in flight before it asks for `ssthresh` (tcp_enter_loss). Where that was one segment,
+/// its ACK ends the repair before any call can find it.
+fn is_all_lost(sock: &TcpSock) -> bool {
+    sock.packets_out > 0 && sock.lost_out + sock.sacked_out == sock.packets_out
+}
+
+/// Runs the scenario, plays each group's recording, and has `check` judge what it tells. A flow to which the others, or
+/// a machine that stood still, left next to nothing gets its chance in another run.
+fn every_control_agrees(scenario: &Scenario, check: impl Fn(&Story) -> bool) -> Vec<Story> {
+    let mut shown: Vec<Option<Story>> = scenario.flows.iter().map(|_| None).collect();
+    let mut poor = Vec::new();
+    for _ in 0..MOST_RUNS {
+        poor.clear();
+        for ((group, recording), shown) in scenario.flows.iter().zip(&recorded(scenario)).zip(&mut shown) {
+            let story = agrees(&scenario.name, &group.cc, recording);
+            if story.acks >= LEAST_ACKS && check(&story) {
+                *shown = Some(story);
+            } else if shown.is_none() {
+                poor.push((&group.cc.source, story));
+            }
+        }
+        if poor.is_empty() {
+            return shown.into_iter().flatten().collect();
+        }
+    }
+    panic!("after {MOST_RUNS} runs, recordings that do not show what they are for: {poor:?}");
+}
+
+/// One recording for each group.
+fn recorded(scenario: &Scenario) -> Vec<Recording> {
+    let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
+    let (_, recordings) =
+        agreement::recording::run(scenario, Path::new(ALGORITHMS), &mut go_on).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(recordings.len(), scenario.flows.len());
+    recordings
+}
+
+fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording) -> Story {
+    let name = format!("{:?} in {scenario:?}", control.source);
+    let mut replay = Replay::open(Path::new(ALGORITHMS), control, recording.jiffies_per_second).expect("it builds");
+    replay.play(recording).unwrap_or_else(|difference| panic!("{name}: {difference}"));
+    let story = Story::of(recording, &replay);
+    let gaps = recording.events.iter().filter(|event| event.follows_gap).count();
+    eprintln!(
+        "{name}: {} calls are equal in {} members of the socket, {gaps} follow gaps; {story:?}",
+        recording.events.len(),
+        recording.members.len()
+    );
+    assert!(20 * gaps <= recording.events.len(), "{name}: {gaps} of {} calls follow gaps", recording.events.len());
+    let private = "inet_conn.icsk_ca_priv[12]";
+    let pacing_rate = "inet_conn.icsk_inet.sk.sk_pacing_rate";
+    for member in ["snd_cwnd", "snd_ssthresh", private, pacing_rate, "rx_opt.rcv_tsval", "rx_opt.rcv_tsecr"] {
+        assert!(recording.members.iter().any(|known| known.path() == member), "{name}: {member} is not compared");
+    }
+    story
+}
+
+#[test]
+fn every_control_has_a_flow() {
+    let all = Library::open(ALGORITHMS).loadable_names().expect("all compile");
+    for scenario in [scenarios::small_buffer(), scenarios::random_losses(), scenarios::outage()] {
+        let flows: Vec<_> = scenario.flows.into_iter().map(|group| group.cc.source).collect();
+        assert_eq!(flows, all.iter().cloned().map(CcSource::Builtin).collect::<Vec<_>>(), "{}", scenario.name);
+    }
+}
+
+#[test]
+fn a_full_buffer() {
+    every_control_agrees(&scenarios::small_buffer(), |story| story.reductions > 0);
+}
+
+#[test]
+fn random_losses() {
+    let microseconds = scenarios::microseconds();
+    let check = |story: &Story| story.reductions > 0 && story.microseconds == microseconds;
+    every_control_agrees(&scenarios::random_losses(), check);
+}
+
+#[test]
+fn an_outage() {
+    let stories = every_control_agrees(&scenarios::outage(), |story| story.timed_out);
+    assert!(stories.iter().any(|story| story.undone > 0), "no timeout proved spurious");
+}
+
+#[test]
+fn marks() {
+    every_control_agrees(&scenarios::marks(), |story| story.marked);
+}
+
+/// The Linux tree's own examples, unmodified.
+#[test]
+fn files_written_for_the_kernel() {
+    let folders = linux_examples::trees().into_iter().map(|tree| linux_examples::folder(&tree));
+    let files: Vec<_> =
+        folders.flat_map(|folder| ["bpf_cubic.c", "bpf_dctcp.c"].map(|file| folder.join(file))).collect();
+    every_control_agrees(&scenarios::files(&files), |story| story.reductions > 0 && story.marked);
+}
+
+/// The comparison is no formality: a control with another parameter than the recorded one is found out.
+#[test]
+fn another_control_does_not_agree() {
+    let scenario = scenarios::only("cubic", scenarios::random_losses());
+    let recordings = recorded(&scenario);
+    let mut control = scenario.flows[0].cc.clone();
+    control.params.insert("beta".into(), scenario::model::ParamValue::Integer(600));
+    let mut replay =
+        Replay::open(Path::new(ALGORITHMS), &control, recordings[0].jiffies_per_second).expect("it builds");
+    let difference = replay.play(&recordings[0]).expect_err("the parameter shows");
+    // Who uses it: the reduction, and the window that Reno would have.
+    assert!(["ssthresh", "cong_avoid"].contains(&&*difference.program), "{difference}");
+}

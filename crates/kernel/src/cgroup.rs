@@ -1,0 +1,239 @@
+//! A congestion control for the programs of a control group: whatever they connect or accept gets it, without their
+//! knowing.
+//!
+//! The kernel asks a program of ours on every new TCP connection of the group (`BPF_PROG_TYPE_SOCK_OPS`), and that
+//! chooses. It is pinned, with a note beside it, and goes with the group.
+
+use super::loader::available;
+use super::messages::listening;
+use super::pins::mount_bpffs;
+use super::rights;
+use libbpf_rs::{Link, Object, ObjectBuilder};
+use mechanism::Error;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The pins, each named by the number of its group: the BPF file system takes no dots.
+const PINS: &str = "/sys/fs/bpf/unbloat-cgroups";
+/// The notes; like the pins they do not outlive the kernel.
+const NOTES: &str = "/run/unbloat-cgroups";
+
+/// A control group and the control that its connections get.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// What `setsockopt(TCP_CONGESTION)` calls the control.
+    pub control: String,
+    /// The group's folder.
+    pub cgroup: PathBuf,
+}
+
+/// Which control group is meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Group<'a> {
+    /// That of this process, unless it is the root.
+    Own,
+    /// A folder of the cgroup file system, or its path from the root of that, such as `system.slice/backup.service`;
+    /// not the root.
+    Named(&'a Path),
+    /// The root, which holds every process of the machine.
+    Everyone,
+}
+
+/// Gives every TCP connection that the processes of the group, and of those below it, open or accept from now on this
+/// control, in place of what it had before; where a group below has a control of its own, that one counts.
+///
+/// # Errors
+/// If the kernel offers no such control, there is no such group, or this process may not.
+pub fn attach(control: &str, group: Group) -> Result<Attachment, Error> {
+    rights::require("giving a congestion control to a control group")?;
+    let offered = available();
+    if !offered.iter().any(|name| name == control) {
+        let there = offered.join(", ");
+        return Err(Error::input(format!(
+            "the kernel offers no congestion control \"{control}\", only {there}; `unbloat load` adds one"
+        )));
+    }
+    let attachment = Attachment { control: control.to_string(), cgroup: folder_of(group)? };
+    sweep();
+    let mut link = link(&mut chooser(control)?, &attachment.cgroup)?;
+    let number = number_of(&attachment.cgroup)?;
+    remove(number);
+    pin(&mut link, number)?;
+    note(number, &attachment)?;
+    Ok(attachment)
+}
+
+/// Takes it back: connections that the group opens from now on have what a group around it has, or the kernel's
+/// default; those that are open keep what they have.
+///
+/// # Errors
+/// If the group has none from [`attach`], or this process may not.
+pub fn detach(group: Group) -> Result<Attachment, Error> {
+    rights::require("taking a congestion control from a control group")?;
+    let cgroup = folder_of(group)?;
+    match attachments().into_iter().find(|(_, attachment)| attachment.cgroup == cgroup) {
+        Some((number, attachment)) => {
+            remove(number);
+            Ok(attachment)
+        }
+        None => Err(Error::input(format!("`unbloat attach` has given {} nothing", cgroup.display()))),
+    }
+}
+
+/// The groups that have a control of [`attach`]'s, by their numbers; those that are no more are swept up.
+pub(crate) fn attached() -> Vec<Attachment> {
+    sweep();
+    attachments().into_iter().map(|(_, attachment)| attachment).collect()
+}
+
+/// Takes a control from all groups; gives their folders.
+pub(crate) fn detach_all(control: &str) -> Vec<PathBuf> {
+    let (numbers, groups): (Vec<_>, Vec<_>) = attachments()
+        .into_iter()
+        .filter(|(_, attachment)| attachment.control == control)
+        .map(|(number, attachment)| (number, attachment.cgroup))
+        .unzip();
+    numbers.into_iter().for_each(remove);
+    groups
+}
+
+// ---------------------------------------------------------------- Groups
+
+/// The folder of the group that is meant.
+pub(super) fn folder_of(group: Group) -> Result<PathBuf, Error> {
+    let root = root()?;
+    let named = match group {
+        Group::Own => own(),
+        Group::Named(path) => path.to_path_buf(),
+        Group::Everyone => return Ok(root),
+    };
+    let below = named.strip_prefix(&root).or_else(|_| named.strip_prefix("/")).unwrap_or(&named);
+    let folder = root.join(below);
+    if !folder.join("cgroup.procs").is_file() {
+        return Err(Error::input(format!(
+            "{} is no control group: name a folder under {}, or its path from there, such as \
+                system.slice/backup.service",
+            named.display(),
+            root.display()
+        )));
+    }
+    let folder = fs::canonicalize(&folder).map_err(|e| Error::machine(format!("{}: {e}", folder.display())))?;
+    if folder == root {
+        let which = if matches!(group, Group::Own) { "the group that this command runs in" } else { "this group" };
+        return Err(Error::input(format!(
+            "{which}, {}, is the root, which holds every process of the machine: name another group, or say --everyone",
+            root.display()
+        )));
+    }
+    Ok(folder)
+}
+
+/// Where the cgroup file system (version 2) is mounted.
+fn root() -> Result<PathBuf, Error> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let mut words = mounts.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let found = words.find(|words| words.get(2) == Some(&"cgroup2"));
+    let mount = found.map(|words| PathBuf::from(words[1])).ok_or_else(|| {
+        Error::machine("control groups (version 2) are not mounted; try: mount -t cgroup2 none /sys/fs/cgroup")
+    })?;
+    fs::canonicalize(&mount).map_err(|e| Error::machine(format!("{}: {e}", mount.display())))
+}
+
+/// The group of this process, from the root on.
+fn own() -> PathBuf {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").into()
+}
+
+/// What the kernel knows a group by.
+fn number_of(folder: &Path) -> Result<u64, Error> {
+    fs::metadata(folder).map(|about| about.ino()).map_err(|e| Error::machine(format!("{}: {e}", folder.display())))
+}
+
+// ---------------------------------------------------------------- The program
+
+/// The compiled `chooser.bpf.c`; empty where it was built without clang.
+const CHOOSER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/chooser.bpf.o"));
+
+/// The program that chooses `control`, in the kernel.
+fn chooser(control: &str) -> Result<Object, Error> {
+    if CHOOSER.is_empty() {
+        return Err(Error::machine(
+            "this build of unbloat has no program for control groups, because there was no clang: install clang and \
+             build it again",
+        ));
+    }
+    let (loaded, said) = listening(|| {
+        let mut object = ObjectBuilder::default().open_memory(CHOOSER)?;
+        let mut constants = object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata"));
+        let constants =
+            constants.as_mut().and_then(|map| map.initial_value_mut()).expect("its name is its only constant");
+        constants[..control.len()].copy_from_slice(control.as_bytes());
+        object.load()
+    });
+    loaded.map_err(|error| {
+        let mut error = Error::machine(format!("the kernel does not take the program that chooses {control}: {error}"));
+        error.log = Some(said);
+        error
+    })
+}
+
+/// Attaches it to a group, beside what others attached there.
+fn link(chooser: &mut Object, cgroup: &Path) -> Result<Link, Error> {
+    let folder = File::open(cgroup).map_err(|e| Error::machine(format!("{}: {e}", cgroup.display())))?;
+    let program = chooser.progs_mut().next().expect("it has one program");
+    program
+        .attach_cgroup(folder.as_raw_fd())
+        .map_err(|e| Error::machine(format!("the kernel attaches no program to {}: {e}", cgroup.display())))
+}
+
+// ---------------------------------------------------------------- Pins and notes
+
+fn pin(link: &mut Link, number: u64) -> Result<(), Error> {
+    mount_bpffs()?;
+    fs::create_dir_all(PINS).map_err(|e| Error::machine(format!("{PINS} cannot be made: {e}")))?;
+    let path = Path::new(PINS).join(number.to_string());
+    link.pin(&path).map_err(|e| Error::machine(format!("{} cannot be pinned: {e}", path.display())))
+}
+
+fn note(number: u64, attachment: &Attachment) -> Result<(), Error> {
+    let path = Path::new(NOTES).join(format!("{number}.json"));
+    let text = serde_json::to_string_pretty(attachment).expect("text only");
+    fs::create_dir_all(NOTES)
+        .and_then(|()| fs::write(&path, text))
+        .map_err(|e| Error::machine(format!("{} cannot be written: {e}", path.display())))
+}
+
+/// What [`attach`] has done and nobody undone, by the group's number.
+fn attachments() -> Vec<(u64, Attachment)> {
+    let pins = fs::read_dir(PINS).into_iter().flatten().flatten();
+    let mut all: Vec<(u64, Attachment)> = pins
+        .filter_map(|pin| {
+            let number = pin.file_name().to_str()?.parse().ok()?;
+            let text = fs::read(Path::new(NOTES).join(format!("{number}.json"))).ok()?;
+            Some((number, serde_json::from_slice(&text).ok()?))
+        })
+        .collect();
+    all.sort_by_key(|(number, _)| *number);
+    all
+}
+
+/// Removes what belongs to groups that are no more.
+fn sweep() {
+    for (number, attachment) in attachments() {
+        if number_of(&attachment.cgroup).ok() != Some(number) {
+            remove(number);
+        }
+    }
+}
+
+/// Removes pin and note, if they are there, and the folders with the last. The pin was the link's only holder.
+fn remove(number: u64) {
+    let _ = fs::remove_file(Path::new(PINS).join(number.to_string()));
+    let _ = fs::remove_file(Path::new(NOTES).join(format!("{number}.json")));
+    let _ = fs::remove_dir(PINS);
+    let _ = fs::remove_dir(NOTES);
+}

@@ -1,0 +1,134 @@
+//! The queues of a device: `prio`, or classes of `htb` where the kernel has no `prio`, or where the device is to send
+//! at a rate of its own: what waits then waits here, and not in a modem.
+
+use crate::device::{Device, netlink};
+use crate::netlink::Netlink;
+use crate::netlink::{Qdisc, RootQdisc};
+use crate::tc::qdisc::{htb, htb_class, prio};
+use mechanism::Error;
+use netlink_packet_route::tc::TcHandle;
+use scenario::units::{Nanos, Rate};
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// Our discipline, as `tc` shows it: `4247:`.
+const MAJOR: u16 = 0x4247;
+/// The number by which its classes are named, `handle:1` and so on.
+pub const HANDLE: u32 = (MAJOR as u32) << 16;
+/// Queues: as many as the kernel's own `prio` and `pfifo_fast` have.
+pub(super) const BANDS: u32 = 3;
+/// The class that holds them where they are classes of `htb`.
+const WHOLE: u16 = 0xff;
+/// What `htb` may do at once, beside a packet.
+const AHEAD: Nanos = Nanos::from_millis(1);
+const PACKET: u32 = 1600;
+/// Faster than any device, which says itself what it takes.
+const NO_RATE: Rate = Rate(1_000_000_000_000);
+/// What each queue has even if those before it have more than there is: `htb` wants a rate. No device gets less.
+pub const LEAST_RATE: Rate = Rate(8_000);
+/// Disciplines that are put back as they were: what the kernel says of their options is what it takes.
+const KNOWN: [&str; 9] = ["pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "fq", "pie", "fq_pie", "cake"];
+
+/// The discipline that a device had before; none if it was the kernel's own choice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// As `tc` calls it.
+    pub kind: String,
+    options: Option<Vec<u8>>,
+}
+
+/// What a device has that somebody has chosen.
+///
+/// # Errors
+/// If it could not be put back as it is.
+pub(super) fn before(device: &Device) -> Result<Option<Before>, Error> {
+    let root = netlink()?.root_qdisc(device.index).map_err(|error| refused(device, &error))?;
+    let Some(root) = root.filter(|root| root.handle != 0) else { return Ok(None) };
+    let (kind, name) = (root.kind, &device.name);
+    if !KNOWN.contains(&kind.as_str()) {
+        return Err(Error::machine(format!(
+            "{name} has the queue discipline {kind}, which could not be put back as it is: remove it (tc qdisc del dev \
+             {name} root)"
+        )));
+    }
+    Ok(Some(Before { kind, options: root.options }))
+}
+
+/// Does the device take every packet at once, so that none waits before it? It has `noqueue` then, the kernel's choice
+/// for Wi-Fi, bridges, tunnels and `lo`.
+///
+/// # Errors
+/// If the kernel does not tell.
+pub(super) fn takes_all(device: &Device) -> Result<bool, Error> {
+    let root = netlink()?.root_qdisc(device.index).map_err(|error| refused(device, &error))?;
+    Ok(root.is_some_and(|root| root.kind == "noqueue"))
+}
+
+/// Gives a device the queues; gives the kind of discipline that they are. With a rate no more than that leaves.
+///
+/// # Errors
+/// What the kernel says.
+pub(super) fn give(device: &Device, rate: Option<Rate>) -> Result<&'static str, Error> {
+    let netlink = netlink()?;
+    let failed = |error: io::Error| refused(device, &error);
+    if rate.is_none() {
+        match netlink.set_qdisc(&device.name, TcHandle::ROOT, TcHandle::from(HANDLE), &prio(BANDS)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            given => return given.map(|()| "prio").map_err(failed),
+        }
+    }
+    classes(&netlink, &device.name, rate.unwrap_or(NO_RATE), AHEAD, BANDS).map(|()| "htb").map_err(failed)
+}
+
+/// `htb`: the first class has all of the rate for its own, each other what those before leave. It makes up for so much
+/// idle time.
+pub fn classes(netlink: &Netlink, device: &str, rate: Rate, ahead: Nanos, bands: u32) -> io::Result<()> {
+    let class = |minor: u16| TcHandle::from(HANDLE | u32::from(minor));
+    let parameters = |own: Rate, prio: u32| htb_class(own, rate, ahead, PACKET, prio);
+    netlink.set_qdisc(device, TcHandle::ROOT, TcHandle::from(HANDLE), &htb(1))?;
+    netlink.add_class(device, class(0), class(WHOLE), &parameters(rate, 0))?;
+    netlink.add_class(device, class(WHOLE), class(1), &parameters(rate, 0))?;
+    let last = (1..).take_while(|band| *band < bands);
+    last.into_iter().try_for_each(|band| {
+        netlink.add_class(device, class(WHOLE), class(band as u16 + 1), &parameters(LEAST_RATE.min(rate), band))
+    })
+}
+
+/// Has the device our discipline?
+pub(super) fn has(device: u32) -> bool {
+    let root = netlink().ok().and_then(|netlink| netlink.root_qdisc(device).ok().flatten());
+    root.is_some_and(|root| root.handle == HANDLE)
+}
+
+/// Puts back what was there, in place of ours: in one step, so that whoever is killed has done it or not begun. If
+/// somebody has taken ours away already, what was there comes back too, unless they have chosen another.
+///
+/// # Errors
+/// What the kernel says. Then ours stays.
+pub(super) fn take(device: &Device, before: Option<&Before>) -> Result<(), Error> {
+    let netlink = netlink()?;
+    let root = netlink.root_qdisc(device.index).map_err(|error| kept(device, before, &error))?;
+    let is_chosen = |root: &RootQdisc| root.handle != 0 && root.handle != HANDLE;
+    let is_ours = root.as_ref().is_some_and(|root| root.handle == HANDLE);
+    let known = |before: &Before| KNOWN.into_iter().find(|kind| *kind == before.kind);
+    match before.and_then(|before| Some((known(before)?, before))) {
+        _ if root.as_ref().is_some_and(is_chosen) => Ok(()),
+        Some((kind, Before { options, .. })) => {
+            let qdisc = Qdisc { kind, options: options.clone() };
+            netlink.set_qdisc(&device.name, TcHandle::ROOT, TcHandle::UNSPEC, &qdisc)
+        }
+        // The kernel gives a device without a discipline one of its own choice.
+        None if is_ours => netlink.delete_root_qdisc(device.index),
+        None => Ok(()),
+    }
+    .map_err(|error| kept(device, before, &error))
+}
+
+fn kept(device: &Device, before: Option<&Before>, error: &io::Error) -> Error {
+    let (name, kind) = (&device.name, before.map_or("discipline of the kernel's choice", |before| &before.kind));
+    Error::machine(format!("{name} does not get its {kind} back and keeps the classifier: {error}"))
+}
+
+fn refused(device: &Device, error: &io::Error) -> Error {
+    Error::machine(format!("{} cannot have queues of ours: {error}", device.name))
+}

@@ -1,0 +1,105 @@
+//! What send buffers hold when segments leave them for the queue of an emulated host, as the program that stamps these
+//! segments tells (`stamp.bpf.c`).
+
+use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
+use scenario::units::Nanos;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The map by which the program tells.
+pub(super) const MAP: &str = "unbloat_buffers";
+
+/// `struct send_buffer`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    seen_ns: u64,
+    wmem_queued: u32,
+    sndbuf: u32,
+    held: u32,
+    mss: u32,
+    cwnd: u32,
+    from_port: u16,
+    to_port: u16,
+}
+
+/// A send buffer when a segment with data leaves it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SendBufferSeen {
+    /// Time by the run's clock.
+    pub at: Nanos,
+    /// The ports of the segment: the sender's, and the other.
+    pub ports: (u16, u16),
+    /// Memory in it (`sk_wmem_queued`), bytes.
+    pub queued: u32,
+    /// Memory that it may take (`sk_sndbuf`), bytes.
+    pub sndbuf: u32,
+    /// Packets in it over the congestion window.
+    pub windows: f64,
+}
+
+/// Reads the send buffers that segments left, in the order in which they left.
+pub struct SendBuffers {
+    ring: RingBuffer<'static>,
+    told: Arc<Mutex<Vec<Told>>>,
+    /// What the kernel's monotonic clock showed when the run's began.
+    origin: Nanos,
+}
+
+impl SendBuffers {
+    /// Reads the program's map, in a run at whose start the kernel's clock shows `origin`.
+    pub(super) fn new(map: &dyn MapCore, origin: Nanos) -> libbpf_rs::Result<SendBuffers> {
+        let told = Arc::<Mutex<Vec<Told>>>::default();
+        let take = {
+            let told = told.clone();
+            move |bytes: &[u8]| {
+                told.lock().unwrap_or_else(PoisonError::into_inner).extend(Told::read(bytes));
+                0
+            }
+        };
+        let mut builder = RingBufferBuilder::new();
+        builder.add(map, take)?;
+        Ok(SendBuffers { ring: builder.build()?, told, origin })
+    }
+
+    /// Returns the send buffers seen since the last call.
+    pub fn take(&self) -> Vec<SendBufferSeen> {
+        // It fails only where the callback does, which does not.
+        let _ = self.ring.consume_raw();
+        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+        told.into_iter().map(|told| told.seen(self.origin)).collect()
+    }
+}
+
+impl Told {
+    fn read(bytes: &[u8]) -> Option<Told> {
+        // SAFETY: there are as many bytes, and all of them are values of integers.
+        (bytes.len() == size_of::<Told>()).then(|| unsafe { bytes.as_ptr().cast::<Told>().read_unaligned() })
+    }
+
+    fn seen(self, origin: Nanos) -> SendBufferSeen {
+        let packets = f64::from(self.held) / f64::from(self.mss.max(1));
+        SendBufferSeen {
+            at: Nanos(self.seen_ns).since(origin),
+            ports: (self.from_port, self.to_port),
+            queued: self.wmem_queued,
+            sndbuf: self.sndbuf,
+            windows: packets / f64::from(self.cwnd.max(1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_program_tells_is_read_as_it_wrote_it() {
+        let words = [50_000u32, 87_040, 28_960, 1_448, 10].map(u32::to_ne_bytes);
+        let ports = [5202u16, 5201].map(u16::to_ne_bytes);
+        let bytes = [&4_000_000_000u64.to_ne_bytes()[..], &words.concat(), &ports.concat()].concat();
+        let seen = Told::read(&bytes).unwrap().seen(Nanos::from_secs(1));
+        assert_eq!((seen.at, seen.ports), (Nanos::from_secs(3), (5202, 5201)));
+        assert_eq!((seen.queued, seen.sndbuf, seen.windows), (50_000, 87_040, 2.0));
+        assert!(Told::read(&bytes[1..]).is_none());
+    }
+}

@@ -1,0 +1,237 @@
+//! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
+
+use crate::netlink::{Qdisc, attribute};
+use crate::tc::kernel_units::word;
+use crate::tc::{cake, red};
+use scenario::model::{Gemodel, KernelQueue, Limit, Loss, ParameterValue};
+use scenario::units::{Nanos, Rate};
+
+/// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
+const ATTRIBUTES: &[(&str, &[(&str, u16)])] = &[
+    ("codel", &[("target", 1), ("limit", 2), ("interval", 3), ("ecn", 4), ("ce_threshold", 5)]),
+    (
+        "fq_codel",
+        &[
+            ("target", 1),
+            ("limit", 2),
+            ("interval", 3),
+            ("ecn", 4),
+            ("flows", 5),
+            ("quantum", 6),
+            ("ce_threshold", 7),
+            ("drop_batch", 8),
+            ("memory_limit", 9),
+        ],
+    ),
+    (
+        "pie",
+        &[
+            ("target", 1),
+            ("limit", 2),
+            ("tupdate", 3),
+            ("alpha", 4),
+            ("beta", 5),
+            ("ecn", 6),
+            ("bytemode", 7),
+            ("dq_rate_estimator", 8),
+        ],
+    ),
+    (
+        "fq_pie",
+        &[
+            ("limit", 1),
+            ("flows", 2),
+            ("target", 3),
+            ("tupdate", 4),
+            ("alpha", 5),
+            ("beta", 6),
+            ("quantum", 7),
+            ("ecn_prob", 9),
+            ("ecn", 10),
+            ("bytemode", 11),
+            ("dq_rate_estimator", 12),
+        ],
+    ),
+];
+
+/// `prio`: the band of each of the 16 priorities, as `tc` sets it up (tc-prio(8)).
+const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+const PRIO_BANDS: u32 = 3;
+
+/// Of a FIFO that never drops, and of the kernel's counters' signed half.
+const ENDLESS: u32 = i32::MAX as u32;
+/// The clock of the rate structures ticks once in so many nanoseconds (`PSCHED_SHIFT`).
+const TICK: u64 = 64;
+
+/// The discipline of a scenario's queue, before a transmitter of this rate.
+///
+/// # Errors
+/// If the parameters contradict each other, in words.
+pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
+    let number = |name: &str| queue.parameter(name).map(word);
+    let options = match queue.discipline {
+        "pfifo" | "bfifo" => number("limit").map(|limit| limit.to_ne_bytes().to_vec()),
+        "prio" => Some([&number("bands").unwrap_or(PRIO_BANDS).to_ne_bytes()[..], &PRIOMAP].concat()),
+        "pfifo_fast" => None,
+        "red" => Some(red::options(queue, rate)?),
+        "cake" => Some(cake::options(queue)),
+        other => {
+            let (_, attributes) = ATTRIBUTES.iter().find(|(name, _)| *name == other).expect("the register's kinds");
+            let word_attribute = |(name, kind): &(&str, u16)| Some(attribute(*kind, &number(name)?.to_ne_bytes()));
+            Some(attributes.iter().filter_map(word_attribute).flatten().collect())
+        }
+    };
+    Ok(Qdisc { kind: queue.discipline, options })
+}
+
+/// The FIFO that does what our own drop-tail queue does.
+pub fn fifo(limit: Option<Limit>) -> Qdisc {
+    let (kind, limit) = match limit {
+        None => ("pfifo", ENDLESS),
+        Some(limit @ Limit::Packets(_)) => ("pfifo", word(ParameterValue::Limit(limit))),
+        Some(limit @ Limit::Bytes(_)) => ("bfifo", word(ParameterValue::Limit(limit))),
+    };
+    Qdisc { kind, options: Some(limit.to_ne_bytes().to_vec()) }
+}
+
+/// A wire that delays and loses; the draws follow `seed` from Linux 6.7 on.
+pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
+    const LATENCY64: u16 = 10;
+    const PRNG_SEED: u16 = 14;
+    let (loss, bursts) = match loss {
+        Loss::Uniform(share) => (word(ParameterValue::Share(*share)), vec![]),
+        Loss::Gemodel(model) => (0, gemodel(model)),
+    };
+    // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
+    let fixed: Vec<u8> = [0, ENDLESS, loss, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let attributes = [attribute(LATENCY64, &delay.0.to_ne_bytes()), attribute(PRNG_SEED, &seed.to_ne_bytes())];
+    Qdisc { kind: "netem", options: Some([fixed, attributes.concat(), bursts].concat()) }
+}
+
+/// A FIFO of so many packets that takes them from the sockets' accounts, as `netem` does where it delays: TCP thinks
+/// that they have left its host, and sends what the window allows. It delays them by a nanosecond.
+pub fn sockets_fifo(packets: Option<u64>) -> Qdisc {
+    const LATENCY64: u16 = 10;
+    let limit = packets.map_or(ENDLESS, |packets| word(ParameterValue::Number(packets)));
+    // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
+    let fixed: Vec<u8> = [0, limit, 0, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    Qdisc { kind: "netem", options: Some([fixed, attribute(LATENCY64, &1u64.to_ne_bytes())].concat()) }
+}
+
+/// The attribute that has `netem` lose in bursts: `loss gemodel` of tc-netem(8).
+fn gemodel(model: &Gemodel) -> Vec<u8> {
+    const LOSS: u16 = 5 | libc::NLA_F_NESTED as u16;
+    const GILBERT_ELLIOTT: u16 = 2;
+    let Gemodel { p, r, lost_while_bad, lost_while_good } = *model;
+    // struct tc_netem_gemodel: p, r, h, 1-k.
+    let shares = [p, r, 1.0 - lost_while_bad, lost_while_good];
+    let words: Vec<u8> =
+        shares.into_iter().flat_map(|share| word(ParameterValue::Share(share)).to_ne_bytes()).collect();
+    attribute(LOSS, &attribute(GILBERT_ELLIOTT, &words))
+}
+
+/// `htb`, which sends what has no class to class `class`.
+pub fn htb(class: u16) -> Qdisc {
+    const INIT: u16 = 2;
+    // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
+    let fixed: Vec<u8> = [3, 10, class as u32, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    Qdisc { kind: "htb", options: Some(attribute(INIT, &fixed)) }
+}
+
+/// A class of it: `rate` of its own, up to `ceil` as long as others leave it that, those of a lower `prio` first, of
+/// which up to `ahead` of idle time may be made up for.
+pub fn htb_class(rate: Rate, ceil: Rate, ahead: Nanos, packet: u32, prio: u32) -> Qdisc {
+    const PARAMETERS: u16 = 1;
+    const RATE64: u16 = 6;
+    const CEIL64: u16 = 7;
+    const ETHERNET: u8 = 1; // packets count as long as they are
+    let bytes_a_second = |rate: Rate| (rate.0 / 8).max(1);
+    // struct tc_ratespec.
+    let specification = |rate: Rate| {
+        let mut specification = vec![0, ETHERNET, 0, 0, 0, 0, 0, 0];
+        specification.extend((bytes_a_second(rate).min(u32::MAX as u64) as u32).to_ne_bytes());
+        specification
+    };
+    let burst = (ahead.0 / TICK) as u32;
+    // Then: buffer, cbuffer, quantum, level, prio.
+    let rest: Vec<u8> = [burst, burst, packet, 0, prio].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let fixed = [specification(rate), specification(ceil), rest].concat();
+    let number = |kind: u16, rate: Rate| attribute(kind, &bytes_a_second(rate).to_ne_bytes());
+    let options = [attribute(PARAMETERS, &fixed), number(RATE64, rate), number(CEIL64, ceil)].concat();
+    Qdisc { kind: "htb", options: Some(options) }
+}
+
+/// `prio` with so many bands; what has no class waits in the first.
+pub fn prio(bands: u32) -> Qdisc {
+    // struct tc_prio_qopt: bands, and the band of each priority.
+    const PRIORITIES: usize = 16;
+    Qdisc { kind: "prio", options: Some([bands.to_ne_bytes().to_vec(), vec![0; PRIORITIES]].concat()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(discipline: &'static str, parameters: Vec<(&'static str, ParameterValue)>) -> Option<Vec<u8>> {
+        of_scenario(&KernelQueue { discipline, parameters }, Rate(8_000_000)).unwrap().options
+    }
+
+    /// The number in an attribute of 32 bits.
+    fn word_in(options: &[u8], kind: u16) -> Option<u32> {
+        let mut attributes = options.chunks_exact(8);
+        let found = attributes.find(|bytes| bytes[..4] == [8, 0, kind as u8, 0])?;
+        Some(u32::from_ne_bytes(found[4..].try_into().unwrap()))
+    }
+
+    #[test]
+    fn only_what_is_said_is_sent_and_in_the_kernel_s_units() {
+        let said = vec![
+            ("limit", ParameterValue::Limit(Limit::Packets(77))),
+            ("target", ParameterValue::Time(Nanos::from_millis(2))),
+            ("ecn", ParameterValue::Flag(false)),
+        ];
+        let sent = options("fq_codel", said).unwrap();
+        assert_eq!([1, 2, 3, 4].map(|kind| word_in(&sent, kind)), [Some(2000), Some(77), None, Some(0)]);
+        assert_eq!(options("codel", vec![]), Some(vec![]));
+        assert_eq!(options("bfifo", vec![]), None);
+        assert_eq!(options("prio", vec![]).unwrap()[..6], [3, 0, 0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn cake_is_told_its_rate_in_64_bits_and_its_target_with_its_interval() {
+        let said = vec![
+            ("bandwidth", ParameterValue::Rate(Rate(80_000_000_000))),
+            ("flowmode", ParameterValue::Number(5)),
+            ("rtt", ParameterValue::Time(Nanos::from_millis(40))),
+            ("overhead", ParameterValue::Number(44)),
+        ];
+        let sent = options("cake", said).unwrap();
+        assert_eq!(sent[..12], [&[12, 0, 2, 0][..], &10_000_000_000u64.to_ne_bytes()].concat());
+        let sent = &sent[12..];
+        assert_eq!(
+            [3, 5, 6, 7, 8].map(|kind| word_in(sent, kind)),
+            [None, Some(5), Some(44), Some(40_000), Some(2000)]
+        );
+        assert_eq!(options("cake", vec![]), Some(vec![]));
+        assert_eq!(options("pfifo_fast", vec![]), None);
+    }
+
+    /// As `tc qdisc add ... netem limit 30 delay 1ns` sends it.
+    #[test]
+    fn a_fifo_that_takes_packets_from_their_sockets_delays_them_by_a_nanosecond() {
+        let sent = sockets_fifo(Some(30)).options.unwrap();
+        assert_eq!(sent[..24], [0, 30, 0, 0, 0, 0].map(u32::to_ne_bytes).concat());
+        assert_eq!(sent[24..], [&[12, 0, 10, 0][..], &1u64.to_ne_bytes()].concat());
+    }
+
+    /// As `tc qdisc add ... netem loss gemodel 0% 25% 75% 50%` sends it: h, the share that survives, not 1-h.
+    #[test]
+    fn netem_s_bursts_are_one_attribute_in_another() {
+        let model = Gemodel { p: 0.0, r: 0.25, lost_while_bad: 0.75, lost_while_good: 0.5 };
+        let plain = netem(Nanos::ZERO, &Loss::NONE, 1).options.unwrap();
+        let bursty = netem(Nanos::ZERO, &Loss::Gemodel(model), 1).options.unwrap();
+        assert_eq!(bursty[..plain.len()], plain);
+        let words = [0, 1 << 30, 1 << 30, 1u32 << 31].map(u32::to_ne_bytes).concat();
+        assert_eq!(bursty[plain.len()..], [&[24, 0, 5, 0x80, 20, 0, 2, 0][..], &words].concat());
+    }
+}
