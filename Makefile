@@ -71,6 +71,7 @@ $(STAMPS)/libraries: tools/libraries pyproject.toml $(STAMPS)/venv
 
 # After what updates the lists of packages too.
 $(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/chromium
+	tools/setup-debian xz
 	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
 

@@ -168,6 +168,14 @@ def test_it_puts_no_file_anywhere(small: Path, tmp_path: Path) -> None:
     assert done.stdout.split()[1:] == ["receiver"]
 
 
+def test_a_machine_without_a_file_of_hosts(small: Path, tmp_path: Path) -> None:
+    """A clean root of Debian has none; programs run nevertheless, without names for the two ends."""
+    hide = 'cp -a /etc etc; rm -f etc/hosts; mount --bind etc /etc; exec "$@"'
+    command = ["unshare", "-m", "sh", "-ec", hide, "sh", sys.executable, "-m", "unbloat", "shell", str(small)]
+    done = subprocess.run([*command, "--", "true"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 CONTROL = """
 import socket, sys
 if sys.argv[1] == "serve":

@@ -28,6 +28,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -263,16 +264,21 @@ fn start(program: &[OsString], place: &Namespace, pair: &Pair) -> io::Result<Chi
 }
 
 /// In the new process: into its host, with `/proc` and `/etc/hosts` to match, and no longer alive than the thread that
-/// started it.
+/// started it. A file of hosts that does not exist stays away: only its place could hold another.
 fn settle(network: &File, hosts: &str) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     setns(network, CloneFlags::CLONE_NEWNET)?;
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)?;
-    name_the_ends(hosts)?;
+    if Path::new(HOSTS).exists() {
+        name_the_ends(hosts)?;
+    }
     mount(Some("proc"), "/proc", Some("proc"), MsFlags::empty(), NONE)?;
     Ok(())
 }
+
+/// Names of hosts (hosts(5)).
+const HOSTS: &str = "/etc/hosts";
 
 /// Puts a file in the place of `/etc/hosts`, in which the two ends have names. It lies in a file system that only this
 /// process and its children see, and that goes with them; that stands where `/proc` will be for as long as the file is
@@ -283,7 +289,7 @@ fn name_the_ends(hosts: &str) -> io::Result<()> {
     mount(Some("none"), FOLDER, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some("mode=0755,size=64k"))?;
     std::fs::write(FILE, hosts)?;
     std::fs::set_permissions(FILE, Permissions::from_mode(0o644))?;
-    mount(Some(FILE), "/etc/hosts", NONE, MsFlags::MS_BIND, NONE)?;
+    mount(Some(FILE), HOSTS, NONE, MsFlags::MS_BIND, NONE)?;
     Ok(umount(FOLDER)?)
 }
 
