@@ -8,7 +8,7 @@
 use crate::sock_members;
 use mechanism::sock::{AckSample, RateSample, TcpSock, is_ssthresh};
 use mechanism::{Callback, Control, Error, Fault, HelperResults, Library};
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
@@ -118,7 +118,7 @@ impl Replay {
     ///
     /// # Errors
     /// As [`Library::load`].
-    pub fn open(folder: &Path, control: &CongestionControl, jiffies_per_second: u64) -> Result<Replay, Error> {
+    pub fn open(folder: &Path, control: &MechanismRef, jiffies_per_second: u64) -> Result<Replay, Error> {
         let (control, programs) = Library::replaying(folder, jiffies_per_second).load_with_programs(control)?;
         Ok(Replay { control, programs, sockets: HashMap::new() })
     }

@@ -5,7 +5,7 @@
 //! (`algorithms/include/unbloat/record_window.h`); [`crate::recording`] reads that.
 
 use mechanism::{Error, Library, WindowAck, WindowController, WindowFlow};
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl WindowReplay {
     ///
     /// # Errors
     /// As [`Library::load_window`].
-    pub fn open(folder: &Path, receiver: &CongestionControl) -> Result<WindowReplay, Error> {
+    pub fn open(folder: &Path, receiver: &MechanismRef) -> Result<WindowReplay, Error> {
         Ok(WindowReplay { controller: Library::open(folder).load_window(receiver, 0)?, flows: HashMap::new() })
     }
 

@@ -8,7 +8,7 @@ use agreement::replay::{Difference, RecordedCall, Recording, Replay, SockMember}
 use harness::{builtin, library, socket};
 use mechanism::sock::{AckSample, HZ, INFINITE_SSTHRESH, RateSample, TcpSock, ca_state, is_ssthresh};
 use mechanism::{Callback, HelperResults};
-use scenario::model::{CcSource, CongestionControl};
+use scenario::model::{MechanismRef, MechanismSource};
 use scenario::units::Nanos;
 use std::mem::offset_of;
 
@@ -67,7 +67,7 @@ fn recording() -> Recording {
 }
 
 fn replay(recording: &Recording) -> Result<(), Difference> {
-    let control = CongestionControl::new(CcSource::Builtin("cubic".into()), Default::default());
+    let control = MechanismRef::new(MechanismSource::Builtin("cubic".into()), Default::default());
     let mut replay = Replay::open(library().folder(), &control, recording.jiffies_per_second).expect("cubic builds");
     assert_eq!(replay.callback("cong_avoid"), Some(Callback::CongAvoid));
     assert_eq!(replay.callback("cubic_update"), None);

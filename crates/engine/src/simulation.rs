@@ -11,7 +11,7 @@ use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, Sen
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, Role, WindowController};
 use path::{EventQueue, EventSource, Network, PacketId, Told, Topology};
 use scenario::app::{App, DatagramKind, Datagrams};
-use scenario::model::{CcSource, CongestionControl, Scenario};
+use scenario::model::{MechanismRef, MechanismSource, Scenario};
 use scenario::records::{Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use scenario::workload::FlowArrival;
@@ -113,8 +113,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         simulation.load_classifiers(library)?;
         for (number, group) in scenario.flows.iter().enumerate() {
             // The senders of datagrams never open, and so call nothing.
-            let inert = CongestionControl { source: CcSource::Builtin("reno".into()), ..group.cc.clone() };
-            let cc = if group.cc.source == CcSource::None { &inert } else { &group.cc };
+            let inert = MechanismRef { source: MechanismSource::Builtin("reno".into()), ..group.cc.clone() };
+            let cc = if group.cc.source == MechanismSource::None { &inert } else { &group.cc };
             let control = library.load(cc, scenario.control_seed(number));
             let mut control = control.map_err(|error| error.of(Role::CongestionControl(number)))?;
             control.set_group(number);

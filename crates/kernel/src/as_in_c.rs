@@ -3,7 +3,7 @@
 use crate::btf::{BtfMember, Type};
 use libbpf_rs::btf::Btf;
 use mechanism::{Library, MechanismKind};
-use scenario::model::{CcSource, CongestionControl};
+use scenario::model::{MechanismRef, MechanismSource};
 
 /// A member's path in C, where it begins and how many bytes it has.
 pub(super) type Place = (String, usize, usize);
@@ -11,8 +11,8 @@ pub(super) type Place = (String, usize, usize);
 /// The size of a structure in a built-in's object, and all its members that are not structures.
 pub(super) fn places(kind: MechanismKind, mechanism: &str, structure: &str) -> (usize, Vec<Place>) {
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    let source = CcSource::Builtin(mechanism.into());
-    let mechanism = CongestionControl::new(source, Default::default());
+    let source = MechanismSource::Builtin(mechanism.into());
+    let mechanism = MechanismRef::new(source, Default::default());
     let (_, image) = library.object_file(kind, &mechanism).expect("it builds").expect("one of ours");
     let btf = Btf::from_raw("object", &image).expect("an object").expect("types");
     let Some(Type::Structure { bytes, members }) = Type::structure(structure, &btf) else {

@@ -10,7 +10,7 @@ use mechanism::Error;
 use mechanism::kernel_types::override_path;
 use mechanism::{About, ControlName, KernelObject, Library, MapEntry};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use std::ffi::{CString, OsString};
 use std::path::Path;
 
@@ -63,14 +63,14 @@ impl Loaded {
 /// # Errors
 /// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this
 /// process may not load; if the kernel has no types (BTF) or its verifier refuses the program.
-pub fn load(library: &Library, control: &CongestionControl, name: Option<&str>) -> Result<Loaded, Error> {
+pub fn load(library: &Library, control: &MechanismRef, name: Option<&str>) -> Result<Loaded, Error> {
     rights::require("loading a congestion control")?;
     register(library.kernel_object(control, name)?)
 }
 
 /// Registers `control` for one run, under a name that no other run has: it draws from `seed` in place of the kernel's
 /// random numbers, and the run's hosts may have it as their default.
-pub fn load_for_run(library: &Library, control: &CongestionControl, seed: u64) -> Result<Loaded, Error> {
+pub fn load_for_run(library: &Library, control: &MechanismRef, seed: u64) -> Result<Loaded, Error> {
     rights::require("loading a congestion control")?;
     let private = PrivateName::new()?;
     let mut object = library.kernel_object(control, Some(private.name.as_str()))?;

@@ -3,7 +3,7 @@
 use super::loader::{self, Loaded};
 use mechanism::Error;
 use mechanism::{ControlName, Library};
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use std::io;
@@ -39,7 +39,7 @@ pub struct Note {
 /// nothing is loaded.
 pub fn load_pinned(
     library: &Library,
-    control: &CongestionControl,
+    control: &MechanismRef,
     name: Option<&str>,
     make_default: bool,
 ) -> Result<Note, Error> {

@@ -5,7 +5,7 @@ mod harness;
 use harness::{control, goes, is_offered, library};
 use libbpf_rs::{MapCore, MapHandle, MapType, ObjectBuilder};
 use libbpf_sys::{bpf_map_create_opts, size_t};
-use scenario::model::CcSource;
+use scenario::model::MechanismSource;
 use std::mem::size_of;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,8 @@ const OF_THE_LIVING: &str = "ub.ba9876543210";
 
 /// Registers a control as kernels without links have it: it stays when its process goes.
 fn register_without_a_link(name: &str) {
-    let object = library().kernel_object(&control(CcSource::Builtin("reno".into())), Some(name)).expect("an object");
+    let object =
+        library().kernel_object(&control(MechanismSource::Builtin("reno".into())), Some(name)).expect("an object");
     let mut open = ObjectBuilder::default().open_memory(&object.bytes).expect("open");
     let maps = open.maps_mut().filter(|map| map.map_type() == MapType::StructOps);
     maps.for_each(|mut map| map.set_map_flags(0).expect("flags"));

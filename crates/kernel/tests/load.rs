@@ -3,7 +3,7 @@
 mod harness;
 
 use harness::{Connection, UserFile, control, goes, is_offered, library, loaded, name_of, refused, window, with_param};
-use scenario::model::{CcSource, ParamValue};
+use scenario::model::{MechanismSource, ParamValue};
 use std::time::{Duration, Instant};
 
 const GROW: &str = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { \
@@ -14,7 +14,7 @@ const GROWS: &str = ".cong_avoid = (void *)grow";
 fn every_built_in_loads_works_and_goes() {
     for builtin in library().loadable_names().expect("all compile") {
         let name = name_of("all");
-        let held = loaded(&control(CcSource::Builtin(builtin.clone())), &name);
+        let held = loaded(&control(MechanismSource::Builtin(builtin.clone())), &name);
         assert_eq!((held.kernel_name.as_str(), held.source.as_str()), (name.as_str(), builtin.as_str()));
         assert!(is_offered(&name));
         Connection::with(&name).finish(4_000_000);
@@ -26,7 +26,7 @@ fn every_built_in_loads_works_and_goes() {
 #[test]
 fn sockets_keep_a_control_that_has_gone() {
     let name = name_of("keep");
-    let held = loaded(&control(CcSource::Builtin("cubic_plus".into())), &name);
+    let held = loaded(&control(MechanismSource::Builtin("cubic_plus".into())), &name);
     let connection = Connection::with(&name);
     drop(held);
     assert!(goes(&name));
@@ -79,7 +79,7 @@ fn one_of_several_controls_in_a_file() {
 
 #[test]
 fn a_name_that_is_taken() {
-    let error = refused(&control(CcSource::Builtin("reno".into())), "reno");
+    let error = refused(&control(MechanismSource::Builtin("reno".into())), "reno");
     assert!(error.is_input);
     assert_eq!(
         error.message,

@@ -4,7 +4,7 @@ mod harness;
 
 use harness::{Connection, control, goes, library, loaded, name_of};
 use libbpf_rs::{MapCore, MapFlags};
-use scenario::model::{CcSource, CongestionControl};
+use scenario::model::{MechanismRef, MechanismSource};
 use std::path::Path;
 
 #[test]
@@ -30,7 +30,7 @@ fn what_others_wrote_loads_and_works() {
         "own_headers/types",
     ] {
         let name = name_of("stranger");
-        let source = CcSource::File(folder.join(format!("{file}.bpf.c")));
+        let source = MechanismSource::File(folder.join(format!("{file}.bpf.c")));
         let held = kernel::load(&library(), &control(source), Some(&name));
         let held = held.unwrap_or_else(|error| panic!("{file}: {error}"));
         Connection::with(&name).finish(1_000_000);
@@ -42,11 +42,11 @@ fn what_others_wrote_loads_and_works() {
 #[test]
 fn maps_are_filled_before_a_connection_comes() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mechanism/tests/sources/filled_maps.bpf.c");
-    let contents = |window: i128| -> CongestionControl {
+    let contents = |window: i128| -> MechanismRef {
         let rates = [("1".to_string(), vec![window])].into();
         let limits = [("80,0x7f000001".to_string(), vec![1, -3, 7, 20])].into();
         let maps = [("rates".to_string(), rates), ("limits".to_string(), limits)].into();
-        CongestionControl { maps, ..control(CcSource::File(file.clone())) }
+        MechanismRef { maps, ..control(MechanismSource::File(file.clone())) }
     };
     for window in [77, 33] {
         let name = name_of("filled");

@@ -4,7 +4,7 @@
 
 use mechanism::sock::{AckSample, TcpSock};
 use mechanism::{Control, Library};
-use scenario::model::{CcSource, CongestionControl};
+use scenario::model::{MechanismRef, MechanismSource};
 use scenario::units::Nanos;
 use std::path::Path;
 use std::time::Instant;
@@ -15,7 +15,7 @@ const ACKS: u32 = 5_000_000;
 fn main() -> Result<(), mechanism::Error> {
     let library = Library::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms"));
     for name in library.names() {
-        let control = CongestionControl::new(CcSource::Builtin(name.clone()), Default::default());
+        let control = MechanismRef::new(MechanismSource::Builtin(name.clone()), Default::default());
         let loaded = library.load(&control, 1)?;
         let start = Instant::now();
         for _ in 0..LOADS {

@@ -22,7 +22,7 @@ use crate::build::warnings;
 use crate::description::{Description, prose, summary};
 use crate::error::{About, Error};
 use scenario::did_you_mean;
-use scenario::model::{CcSource, Compile, CongestionControl};
+use scenario::model::{Compile, MechanismRef, MechanismSource};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -48,11 +48,11 @@ static READ: Mutex<BTreeMap<PathBuf, Arc<TranslationUnit>>> = Mutex::new(BTreeMa
 /// The kinds of mechanisms, each of which has a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MechanismKind {
-    /// A sender's.
+    /// Sets a sender's congestion window.
     CongestionControl,
-    /// A receiver's.
+    /// Sets a receiver's window.
     WindowController,
-    /// A host's, of its packets.
+    /// Chooses the band of a host's packets.
     Classifier,
 }
 
@@ -168,7 +168,7 @@ impl Library {
     pub fn loadable_names(&self) -> Result<Vec<String>, Error> {
         let mut names = vec![];
         for name in self.names() {
-            let source = CcSource::Builtin(name.clone());
+            let source = MechanismSource::Builtin(name.clone());
             let (path, _) = self.find(&source)?;
             if self.built(&source, &path, Target::Native)?.object.simulated_only.is_none() {
                 names.push(name);
@@ -184,15 +184,15 @@ impl Library {
 
     /// Every built-in of a kind, likewise.
     pub fn list_of(&self, kind: MechanismKind) -> Result<Vec<Description>, Error> {
-        self.names_of(kind).into_iter().map(|name| self.describe_in(kind, &CcSource::Builtin(name))).collect()
+        self.names_of(kind).into_iter().map(|name| self.describe_in(kind, &MechanismSource::Builtin(name))).collect()
     }
 
     /// What one congestion control says of itself.
-    pub fn describe(&self, source: &CcSource) -> Result<Description, Error> {
+    pub fn describe(&self, source: &MechanismSource) -> Result<Description, Error> {
         self.describe_in(MechanismKind::CongestionControl, source)
     }
 
-    fn describe_in(&self, kind: MechanismKind, source: &CcSource) -> Result<Description, Error> {
+    fn describe_in(&self, kind: MechanismKind, source: &MechanismSource) -> Result<Description, Error> {
         let (path, _) = self.find_in(kind, source)?;
         let built = self.built(source, &path, Target::Native)?;
         let prose = prose(&built.source.text());
@@ -210,7 +210,7 @@ impl Library {
     ///
     /// # Errors
     /// If there is no such mechanism, or a file cannot be read.
-    pub fn files(&self, source: &CcSource) -> Result<Vec<PathBuf>, Error> {
+    pub fn files(&self, source: &MechanismSource) -> Result<Vec<PathBuf>, Error> {
         let (path, _) = self.find(source)?;
         Ok(self.read(source, &path)?.files.iter().map(|(path, _)| path.clone()).collect())
     }
@@ -220,7 +220,7 @@ impl Library {
     /// # Errors
     /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel
     /// would refuse, or if it does not take the parameters.
-    pub fn load(&self, control: &CongestionControl, seed: u64) -> Result<Control, Error> {
+    pub fn load(&self, control: &MechanismRef, seed: u64) -> Result<Control, Error> {
         Ok(self.load_built(control, seed)?.0)
     }
 
@@ -228,7 +228,7 @@ impl Library {
     ///
     /// # Errors
     /// If there is no such mechanism, if the file does not compile or is none, or if it does not take the parameters.
-    pub fn load_window(&self, receiver: &CongestionControl, seed: u64) -> Result<WindowController, Error> {
+    pub fn load_window(&self, receiver: &MechanismRef, seed: u64) -> Result<WindowController, Error> {
         self.open_in(MechanismKind::WindowController, receiver, seed).map(WindowController::new)
     }
 
@@ -236,12 +236,12 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::load_window`].
-    pub fn load_classifier(&self, classifier: &CongestionControl, seed: u64) -> Result<Classifier, Error> {
+    pub fn load_classifier(&self, classifier: &MechanismRef, seed: u64) -> Result<Classifier, Error> {
         self.open_in(MechanismKind::Classifier, classifier, seed).map(Classifier::new)
     }
 
     /// Opens a file whose mechanism is one function; gives its address too.
-    fn open_in(&self, kind: MechanismKind, mechanism: &CongestionControl, seed: u64) -> Result<(Opened, usize), Error> {
+    fn open_in(&self, kind: MechanismKind, mechanism: &MechanismRef, seed: u64) -> Result<(Opened, usize), Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Native)?;
         let settings = settings(&built, mechanism)?;
@@ -255,16 +255,13 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::load`].
-    pub fn load_with_programs(
-        &self,
-        control: &CongestionControl,
-    ) -> Result<(Control, HashMap<String, Callback>), Error> {
+    pub fn load_with_programs(&self, control: &MechanismRef) -> Result<(Control, HashMap<String, Callback>), Error> {
         let (control, built) = self.load_built(control, 0)?;
         let programs = control.programs(&built.object);
         Ok((control, programs))
     }
 
-    fn load_built(&self, control: &CongestionControl, seed: u64) -> Result<(Control, Arc<Built>), Error> {
+    fn load_built(&self, control: &MechanismRef, seed: u64) -> Result<(Control, Arc<Built>), Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&control.source, &path, Target::Native)?;
         let about = |reason: String| Error::input(format!("{} {reason}", path.display()));
@@ -273,7 +270,7 @@ impl Library {
         let settings = settings(&built, control)?;
         let entries = map_entries(&built, control)?;
         let path = path.display().to_string();
-        let is_users = matches!(control.source, CcSource::File(_));
+        let is_users = matches!(control.source, MechanismSource::File(_));
         let control =
             Control::open(&path, is_users, &built.image, &built.object, &operations, &settings, seed).map_err(about)?;
         control.fill_maps(&built.object, &entries).map_err(about)?;
@@ -288,9 +285,9 @@ impl Library {
     pub fn object_file(
         &self,
         kind: MechanismKind,
-        mechanism: &CongestionControl,
+        mechanism: &MechanismRef,
     ) -> Result<Option<(String, Vec<u8>)>, Error> {
-        if let CcSource::Kernel(_) | CcSource::None = mechanism.source {
+        if let MechanismSource::Kernel(_) | MechanismSource::None = mechanism.source {
             return Ok(None);
         }
         let (path, _) = self.find_in(kind, &mechanism.source)?;
@@ -307,7 +304,7 @@ impl Library {
     /// # Errors
     /// As [`Library::load`]; also if a file has to be compiled and there is no clang, or the kernel would not take the
     /// name.
-    pub fn kernel_object(&self, control: &CongestionControl, name: Option<&str>) -> Result<KernelObject, Error> {
+    pub fn kernel_object(&self, control: &MechanismRef, name: Option<&str>) -> Result<KernelObject, Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&control.source, &path, Target::Kernel)?;
         let about = |reason: String| Error::input(format!("{} {reason}", path.display()));
@@ -342,7 +339,7 @@ impl Library {
     /// # Errors
     /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang, and for the kind that the
     /// kernel registers in place of asking it at a device.
-    pub fn device_object(&self, kind: MechanismKind, mechanism: &CongestionControl) -> Result<DeviceObject, Error> {
+    pub fn device_object(&self, kind: MechanismKind, mechanism: &MechanismRef) -> Result<DeviceObject, Error> {
         let entry = kind.entry()?;
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
@@ -353,13 +350,13 @@ impl Library {
     }
 
     /// The source file, and the name after `#` that chooses among several controls in it.
-    fn find(&self, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
+    fn find(&self, source: &MechanismSource) -> Result<(PathBuf, Option<String>), Error> {
         self.find_in(MechanismKind::CongestionControl, source)
     }
 
-    fn find_in(&self, kind: MechanismKind, source: &CcSource) -> Result<(PathBuf, Option<String>), Error> {
+    fn find_in(&self, kind: MechanismKind, source: &MechanismSource) -> Result<(PathBuf, Option<String>), Error> {
         match source {
-            CcSource::File(path) => {
+            MechanismSource::File(path) => {
                 let (file, wanted) = split_choice(path);
                 match file.is_file() {
                     true if file.extension().is_some_and(|ending| ending == "c") => Ok((file, wanted)),
@@ -367,12 +364,12 @@ impl Library {
                     false => Err(no_file(&file)),
                 }
             }
-            CcSource::Builtin(name) => {
+            MechanismSource::Builtin(name) => {
                 let path = self.folder.join(kind.folder()).join(format!("{name}.bpf.c"));
                 if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(kind, name)) }
             }
-            CcSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
-            CcSource::None => Err(Error::input("datagrams have no congestion control")),
+            MechanismSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
+            MechanismSource::None => Err(Error::input("datagrams have no congestion control")),
         }
     }
 
@@ -396,8 +393,8 @@ impl Library {
     }
 
     /// Reads a control's file and what it includes. A built-in includes nothing that is not in the folder.
-    fn read(&self, wanted: &CcSource, path: &Path) -> Result<Arc<TranslationUnit>, Error> {
-        if let CcSource::Builtin(_) = wanted {
+    fn read(&self, wanted: &MechanismSource, path: &Path) -> Result<Arc<TranslationUnit>, Error> {
+        if let MechanismSource::Builtin(_) = wanted {
             return TranslationUnit::read(path, &Compile::default(), |_| vec![]).map(Arc::new);
         }
         let known = READ.lock().expect("nothing panics with the lock").get(path).cloned();
@@ -413,7 +410,7 @@ impl Library {
         Ok(source)
     }
 
-    fn built(&self, wanted: &CcSource, path: &Path, target: Target) -> Result<Arc<Built>, Error> {
+    fn built(&self, wanted: &MechanismSource, path: &Path, target: Target) -> Result<Arc<Built>, Error> {
         let mut source = self.read(wanted, path)?;
         let key = (path.to_path_buf(), target);
         if let Some(built) = self.built.lock().expect("nothing panics with the lock").get(&key)
@@ -432,7 +429,7 @@ impl Library {
                 compiled => break compiled?,
             }
         };
-        if let CcSource::File(_) = wanted {
+        if let MechanismSource::File(_) = wanted {
             if !compiled.warnings.trim().is_empty() {
                 warnings::add(path, &format!("the compiler warns:\n{}", compiled.warnings));
             }
@@ -455,12 +452,12 @@ impl Library {
         Ok(built)
     }
 
-    fn image_for_the_kernel(&self, wanted: &CcSource, source: &TranslationUnit) -> Result<Compiled, Error> {
+    fn image_for_the_kernel(&self, wanted: &MechanismSource, source: &TranslationUnit) -> Result<Compiled, Error> {
         if let Some(object) = self.objects.get(&object_name(wanted, &source.path)) {
             return Ok(Compiled { image: object.clone(), warnings: String::new() });
         }
         let builtin = match wanted {
-            CcSource::Builtin(_) => source.path.strip_prefix(&self.folder).ok().and_then(|path| path.to_str()),
+            MechanismSource::Builtin(_) => source.path.strip_prefix(&self.folder).ok().and_then(|path| path.to_str()),
             _ => None,
         };
         let name = builtin.and_then(|path| path.strip_suffix(".bpf.c"));
@@ -479,7 +476,7 @@ impl Library {
 }
 
 /// What the control's maps are to hold.
-fn map_entries(built: &Built, control: &CongestionControl) -> Result<Vec<MapEntry>, Error> {
+fn map_entries(built: &Built, control: &MechanismRef) -> Result<Vec<MapEntry>, Error> {
     maps::entries(&built.maps, &control.maps).map_err(|misfit| Error {
         about: Some(About::Map(misfit.place)),
         ..Error::input(format!("{} {}", called(&control.source), misfit.reason))
@@ -487,7 +484,7 @@ fn map_entries(built: &Built, control: &CongestionControl) -> Result<Vec<MapEntr
 }
 
 /// What is to be stored for the scenario's settings.
-fn settings<'a>(built: &'a Built, control: &CongestionControl) -> Result<Vec<Setting<'a>>, Error> {
+fn settings<'a>(built: &'a Built, control: &MechanismRef) -> Result<Vec<Setting<'a>>, Error> {
     let set = |(name, value): (&String, _)| {
         parameter::setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
             about: Some(About::Parameter(name.clone())),
@@ -504,19 +501,19 @@ fn settings<'a>(built: &'a Built, control: &CongestionControl) -> Result<Vec<Set
     }
 }
 
-fn called(source: &CcSource) -> String {
+fn called(source: &MechanismSource) -> String {
     match source {
-        CcSource::Builtin(name) => name.clone(),
-        CcSource::File(path) => path.display().to_string(),
-        CcSource::Kernel(name) => format!("kernel:{name}"),
-        CcSource::None => "none".into(),
+        MechanismSource::Builtin(name) => name.clone(),
+        MechanismSource::File(path) => path.display().to_string(),
+        MechanismSource::Kernel(name) => format!("kernel:{name}"),
+        MechanismSource::None => "none".into(),
     }
 }
 
 /// What the object of a file at `path` is known by: mechanisms of two kinds may have one name.
-fn object_name(source: &CcSource, path: &Path) -> String {
+fn object_name(source: &MechanismSource, path: &Path) -> String {
     match (source, path.parent().and_then(Path::file_name)) {
-        (CcSource::Builtin(name), Some(folder)) => format!("{}/{name}", folder.to_string_lossy()),
+        (MechanismSource::Builtin(name), Some(folder)) => format!("{}/{name}", folder.to_string_lossy()),
         _ => called(source),
     }
 }

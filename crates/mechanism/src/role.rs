@@ -2,7 +2,7 @@
 
 use crate::error::{About, Error};
 use crate::library::MechanismKind;
-use scenario::model::{CongestionControl, Scenario};
+use scenario::model::{MechanismRef, Scenario};
 use std::fmt;
 
 /// The part that a mechanism plays in a scenario, which is also where the scenario names it.
@@ -18,7 +18,7 @@ pub enum Role {
 
 impl Role {
     /// Yields the mechanisms of a scenario with their roles: group by group, then host by host.
-    pub fn all(scenario: &Scenario) -> impl Iterator<Item = (Role, &CongestionControl)> {
+    pub fn all(scenario: &Scenario) -> impl Iterator<Item = (Role, &MechanismRef)> {
         let groups = scenario.flows.iter().enumerate().flat_map(|(group, flows)| {
             let receiver = flows.receiver.as_ref().map(|receiver| (Role::WindowController(group), receiver));
             [Some((Role::CongestionControl(group), &flows.cc)), receiver].into_iter().flatten()

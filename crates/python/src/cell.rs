@@ -7,7 +7,7 @@ use crate::live::Watcher;
 use mechanism::{Library, Role};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::model::{CcSource, DuplexLink, FlowGroup, Link, Scenario, Service};
+use scenario::model::{DuplexLink, FlowGroup, Link, MechanismSource, Scenario, Service};
 use scenario::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use scenario::units::Nanos;
 use serde::Serialize;
@@ -58,7 +58,7 @@ impl Cell {
         let library = self.library(algorithms);
         let mut files = Vec::new();
         for (role, mechanism) in Role::all(&self.0.scenario) {
-            if let CcSource::File(_) = mechanism.source {
+            if let MechanismSource::File(_) = mechanism.source {
                 let found = library.files(&mechanism.source).map_err(|error| error.of(role));
                 files.extend(found.map_err(|error| mechanism_error(&self.0, &error))?);
             }
@@ -82,7 +82,7 @@ impl Cell {
     #[getter]
     fn own_controls(&self) -> Vec<PathBuf> {
         let own = self.0.scenario.mechanisms().filter_map(|mechanism| match &mechanism.source {
-            CcSource::File(path) => Some(path.clone()),
+            MechanismSource::File(path) => Some(path.clone()),
             _ => None,
         });
         own.collect()
@@ -92,7 +92,7 @@ impl Cell {
     fn with_own_controls(&self, paths: HashMap<PathBuf, PathBuf>) -> Cell {
         let mut cell = self.0.clone();
         for mechanism in cell.scenario.mechanisms_mut() {
-            if let CcSource::File(path) = &mut mechanism.source {
+            if let MechanismSource::File(path) = &mut mechanism.source {
                 *path = paths.get(path).unwrap_or(path).clone();
             }
         }
@@ -116,10 +116,10 @@ impl Cell {
     #[getter]
     fn controls(&self) -> Vec<(&'static str, String)> {
         let control = |group: &FlowGroup| match &group.cc.source {
-            CcSource::Builtin(name) => ("builtin", name.clone()),
-            CcSource::File(path) => ("file", path.display().to_string()),
-            CcSource::Kernel(name) => ("kernel", name.clone()),
-            CcSource::None => ("none", "none".to_string()),
+            MechanismSource::Builtin(name) => ("builtin", name.clone()),
+            MechanismSource::File(path) => ("file", path.display().to_string()),
+            MechanismSource::Kernel(name) => ("kernel", name.clone()),
+            MechanismSource::None => ("none", "none".to_string()),
         };
         self.0.scenario.flows.iter().map(control).collect()
     }

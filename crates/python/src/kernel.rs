@@ -4,7 +4,7 @@ use crate::errors::{input_error, run_error};
 use ::kernel::{self, Group, Target};
 use mechanism::{ControlName, Library};
 use pyo3::prelude::*;
-use scenario::model::{CcSource, Compile, CongestionControl, MapContents, ParamValue};
+use scenario::model::{Compile, MapContents, MechanismRef, MechanismSource, ParamValue};
 use scenario::units::Rate;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub fn kernel_load(
     make_default: bool,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
-    let control = CongestionControl { maps: by_map(maps), ..CongestionControl::new(source(control), params) };
+    let control = MechanismRef { maps: by_map(maps), ..MechanismRef::new(source(control), params) };
     let library = Library::open(algorithms).with_options(&Compile { include, define });
     answer(py, || kernel::load_pinned(&library, &control, name, make_default))
 }
@@ -63,7 +63,7 @@ pub fn kernel_load_window(
     define: Vec<String>,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
-    let receiver = CongestionControl::new(source(receiver), params);
+    let receiver = MechanismRef::new(source(receiver), params);
     let target: Target = serde_json::from_str(target).map_err(input_error)?;
     let library = Library::open(algorithms).with_options(&Compile { include, define });
     answer(py, || kernel::load_window(&library, &receiver, device, &target))
@@ -97,7 +97,7 @@ pub fn kernel_load_classifier(
     rate: Option<&str>,
 ) -> PyResult<String> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
-    let classifier = CongestionControl::new(source(classifier), params);
+    let classifier = MechanismRef::new(source(classifier), params);
     let rate = rate.map(str::parse::<Rate>).transpose().map_err(|why| input_error(format!("--rate: {why}")))?;
     if let Some(rate) = rate.filter(|rate| *rate < kernel::LEAST_RATE) {
         let least = kernel::LEAST_RATE;
@@ -180,8 +180,8 @@ fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
 }
 
 /// A path, or the name of a built-in.
-fn source(text: &str) -> CcSource {
-    if scenario::is_path(text) { CcSource::File(text.into()) } else { CcSource::Builtin(text.into()) }
+fn source(text: &str) -> MechanismSource {
+    if scenario::is_path(text) { MechanismSource::File(text.into()) } else { MechanismSource::Builtin(text.into()) }
 }
 
 /// Entries in their maps; the last of a key counts.

@@ -2,7 +2,8 @@
 
 use crate::impairments::Impairments;
 use crate::model::{
-    CcSource, Emulator, FlowGroup, LARGEST_ACK, Limit, Link, MapContents, ParamValue, Queue, Scenario, Service, TcpRmem,
+    Emulator, FlowGroup, LARGEST_ACK, Limit, Link, MapContents, MechanismSource, ParamValue, Queue, Scenario, Service,
+    TcpRmem,
 };
 use crate::queue::Discipline;
 use crate::read_app;
@@ -270,7 +271,7 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
 
 /// Can a window controller measure what it goes by? A user's own file is told that it cannot.
 fn window_controller(section: &Section, group: &FlowGroup) {
-    let Some(CcSource::Builtin(name)) = group.receiver.as_ref().map(|receiver| &receiver.source) else { return };
+    let Some(MechanismSource::Builtin(name)) = group.receiver.as_ref().map(|receiver| &receiver.source) else { return };
     if !group.stack.timestamps && name != MEASURES_NOTHING {
         let message = format!(
             "{name} measures round-trip times by timestamps, which this profile does not have; set timestamps = true, \

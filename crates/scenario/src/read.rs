@@ -7,8 +7,8 @@ use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reord
 use crate::lte;
 use crate::mesh::Mesh;
 use crate::model::{
-    Access, Clock, CongestionControl, DuplexLink, Emulator, FlowGroup, Gemodel, Host, Link, Loss, Queue, Scenario,
-    Service, TcpRmem, Trace, WifiCell,
+    Access, Clock, DuplexLink, Emulator, FlowGroup, Gemodel, Host, Link, Loss, MechanismRef, Queue, Scenario, Service,
+    TcpRmem, Trace, WifiCell,
 };
 use crate::profile::{GroupProfile, Profile};
 use crate::quantity::{Number, Share, Start};
@@ -235,7 +235,7 @@ impl Reader {
         let mut group = FlowGroup {
             name: group.read("name"),
             cc: match &app {
-                Some(app) if app.is_datagrams() => CongestionControl::none(),
+                Some(app) if app.is_datagrams() => MechanismRef::none(),
                 _ => self.folder.congestion_control(group),
             },
             receiver: self.folder.mechanism(group, "receiver", "receiver_params"),

@@ -2,7 +2,7 @@
 
 use crate::checks;
 use crate::error::Location;
-use crate::model::{CcSource, Compile, CongestionControl, ParamValue};
+use crate::model::{Compile, MechanismRef, MechanismSource, ParamValue};
 use crate::read_maps;
 use crate::schema::OF_THE_KERNEL;
 use crate::section::{Names, Section};
@@ -23,23 +23,23 @@ impl Folder {
     }
 
     /// The congestion control of a group.
-    pub(crate) fn congestion_control(&self, group: &Section) -> CongestionControl {
+    pub(crate) fn congestion_control(&self, group: &Section) -> MechanismRef {
         let text: String = group.need("cc");
         let params = params(group, "params", cc_name(&text));
         let maps = read_maps::maps(group, cc_name(&text));
         let source = match text.strip_prefix(OF_THE_KERNEL) {
             Some(name) => {
                 checks::kernel_control(group, name, &params, &maps);
-                CcSource::Kernel(name.to_string())
+                MechanismSource::Kernel(name.to_string())
             }
             None => self.source(group, "cc", text),
         };
-        CongestionControl { maps, ..CongestionControl::new(source, params) }
+        MechanismRef { maps, ..MechanismRef::new(source, params) }
     }
 
     /// A mechanism that kernels do not have, such as the receiver's, which may be absent; its parameters stand under
     /// another key.
-    pub(crate) fn mechanism(&self, section: &Section, key: &str, params_key: &str) -> Option<CongestionControl> {
+    pub(crate) fn mechanism(&self, section: &Section, key: &str, params_key: &str) -> Option<MechanismRef> {
         let Some(text) = section.read::<String>(key) else {
             if section.get(params_key).is_some() {
                 section.complain(params_key, format!("needs a {key}, whose parameters these are"));
@@ -50,7 +50,7 @@ impl Folder {
             section.complain(key, format!("kernels have no such mechanism of their own; leave {key} out"));
         }
         let params = params(section, params_key, cc_name(&text));
-        Some(CongestionControl::new(self.source(section, key, text), params))
+        Some(MechanismRef::new(self.source(section, key, text), params))
     }
 
     /// What the compiler of users' own mechanisms is given.
@@ -69,8 +69,12 @@ impl Folder {
     }
 
     /// Our own, or a user's file.
-    fn source(&self, group: &Section, key: &str, text: String) -> CcSource {
-        if is_path(&text) { CcSource::File(self.resolve(&text, &group.place_of(key))) } else { CcSource::Builtin(text) }
+    fn source(&self, group: &Section, key: &str, text: String) -> MechanismSource {
+        if is_path(&text) {
+            MechanismSource::File(self.resolve(&text, &group.place_of(key)))
+        } else {
+            MechanismSource::Builtin(text)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::host::Host;
 use kernel::{Loaded, WindowPrograms, tun};
 use mechanism::{Library, Role, WindowScope};
 use nix::net::if_::if_nametoindex;
-use scenario::model::{CcSource, CongestionControl, FlowGroup, Scenario};
+use scenario::model::{FlowGroup, MechanismRef, MechanismSource, Scenario};
 use std::io;
 
 /// The kernel's own control that needs ECN at both ends.
@@ -69,17 +69,17 @@ pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>,
     scenario.flows.iter().enumerate().map(control).collect()
 }
 
-fn one(cc: &CongestionControl, library: &Library, seed: u64) -> Result<GroupControl, kernel::Error> {
+fn one(cc: &MechanismRef, library: &Library, seed: u64) -> Result<GroupControl, kernel::Error> {
     let listed = match &cc.source {
-        CcSource::Kernel(name) => {
+        MechanismSource::Kernel(name) => {
             kernel::require_own(name)?;
             let needs_ecn = name == DCTCP;
             let listed = format!("kernel:{name}");
             return Ok(GroupControl { name: name.clone(), listed, needs_ecn, loaded: None, receiver: None });
         }
-        CcSource::Builtin(name) => name.clone(),
-        CcSource::File(path) => path.display().to_string(),
-        CcSource::None => {
+        MechanismSource::Builtin(name) => name.clone(),
+        MechanismSource::File(path) => path.display().to_string(),
+        MechanismSource::None => {
             let (name, listed) = (String::new(), NONE.into());
             return Ok(GroupControl { name, listed, needs_ecn: false, loaded: None, receiver: None });
         }

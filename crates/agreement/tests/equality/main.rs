@@ -13,7 +13,7 @@ use agreement::replay::{Recording, Replay};
 use mechanism::Callback;
 use mechanism::Library;
 use mechanism::sock::{TcpSock, ca_event, ca_state};
-use scenario::model::{CcSource, CongestionControl, Scenario};
+use scenario::model::{MechanismRef, MechanismSource, Scenario};
 use scenario::records::ProgressUpdate;
 use scenarios::ALGORITHMS;
 use std::ops::ControlFlow;
@@ -98,7 +98,7 @@ fn recorded(scenario: &Scenario) -> Vec<Recording> {
     recordings
 }
 
-fn agrees(scenario: &str, control: &CongestionControl, recording: &Recording) -> Story {
+fn agrees(scenario: &str, control: &MechanismRef, recording: &Recording) -> Story {
     let name = format!("{:?} in {scenario:?}", control.source);
     let mut replay = Replay::open(Path::new(ALGORITHMS), control, recording.jiffies_per_second).expect("it builds");
     replay.play(recording).unwrap_or_else(|difference| panic!("{name}: {difference}"));
@@ -123,7 +123,7 @@ fn every_control_has_a_flow() {
     let all = Library::open(ALGORITHMS).loadable_names().expect("all compile");
     for scenario in [scenarios::small_buffer(), scenarios::random_losses(), scenarios::outage()] {
         let flows: Vec<_> = scenario.flows.into_iter().map(|group| group.cc.source).collect();
-        assert_eq!(flows, all.iter().cloned().map(CcSource::Builtin).collect::<Vec<_>>(), "{}", scenario.name);
+        assert_eq!(flows, all.iter().cloned().map(MechanismSource::Builtin).collect::<Vec<_>>(), "{}", scenario.name);
     }
 }
 

@@ -2,7 +2,7 @@
 //! gets its share however many there are.
 
 use mechanism::Library;
-use scenario::model::{CcSource, Scenario, Service, Trace};
+use scenario::model::{MechanismSource, Scenario, Service, Trace};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -51,7 +51,7 @@ pub fn marks() -> Scenario {
         4 * controls
     );
     let mut scenario = every_control("marks", 8, &queue, "ecn = true");
-    scenario.flows.retain(|group| group.cc.source != CcSource::Builtin("bbr".into()));
+    scenario.flows.retain(|group| group.cc.source != MechanismSource::Builtin("bbr".into()));
     scenario
 }
 

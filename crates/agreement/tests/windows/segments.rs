@@ -3,7 +3,7 @@
 use kernel::WindowPrograms;
 use libbpf_rs::Program;
 use mechanism::{Library, WindowScope};
-use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::model::{MechanismRef, MechanismSource, ParamValue};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::time::Duration;
@@ -166,24 +166,24 @@ fn scale(mut options: &[u8]) -> Option<u8> {
 pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
 /// A built-in window controller with these parameters.
-pub fn receiver(name: &str, params: &[(&str, i64)]) -> CongestionControl {
+pub fn receiver(name: &str, params: &[(&str, i64)]) -> MechanismRef {
     let of_the_path = (name == "rtac").then_some(("bdp", 68));
     let params = of_the_path.iter().chain(params);
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(*value))).collect();
-    CongestionControl::new(CcSource::Builtin(name.into()), params)
+    MechanismRef::new(MechanismSource::Builtin(name.into()), params)
 }
 
 /// Its programs as a router has them at an Ethernet device: a segment of a test has no socket.
-pub fn on_a_router(receiver: &CongestionControl) -> WindowPrograms {
+pub fn on_a_router(receiver: &MechanismRef) -> WindowPrograms {
     on_a_router_of(&Library::open(ALGORITHMS), receiver)
 }
 
 /// The same, which writes down what the controller is asked.
-pub fn recording_on_a_router(receiver: &CongestionControl) -> WindowPrograms {
+pub fn recording_on_a_router(receiver: &MechanismRef) -> WindowPrograms {
     on_a_router_of(&Library::recording(Path::new(ALGORITHMS)), receiver)
 }
 
-fn on_a_router_of(library: &Library, receiver: &CongestionControl) -> WindowPrograms {
+fn on_a_router_of(library: &Library, receiver: &MechanismRef) -> WindowPrograms {
     let scope = WindowScope { link_header: 14, forwards: true, ..WindowScope::default() };
     WindowPrograms::load(library, receiver, &scope, None).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -172,7 +172,7 @@ impl Flow {
             size: arrival.size.map(|size| size.0),
             from: scenario.warmup,
             timestamps: group.stack.timestamps,
-            own_echo: matches!(&group.cc.source, scenario::model::CcSource::Builtin(name) if name == "dctcp"),
+            own_echo: matches!(&group.cc.source, scenario::model::MechanismSource::Builtin(name) if name == "dctcp"),
             least_transit: onto_access + group.access.delay + there,
             least_return: back + group.access.delay,
             data_under_way: UnderWay::new(ordered, same_data),

@@ -2,16 +2,16 @@
 
 use crate::world::*;
 use engine::packet::{Data, flag};
-use scenario::model::{CcSource, CongestionControl, Limit, Loss, ParamValue, Scenario};
+use scenario::model::{Limit, Loss, MechanismRef, MechanismSource, ParamValue, Scenario};
 use scenario::records::{FlowSeries, Series};
 use scenario::units::{Bytes, Nanos};
 use std::path::PathBuf;
 
 /// A fixed window, paced at so many bytes of payload a second.
-fn paced_window(packets: i64, rate: i64) -> CongestionControl {
+fn paced_window(packets: i64, rate: i64) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/paced_window.bpf.c"));
     let params = [("window", packets), ("rate", rate)].map(|(name, n)| (name.to_string(), ParamValue::Integer(n)));
-    CongestionControl::new(CcSource::File(path), params.into())
+    MechanismRef::new(MechanismSource::File(path), params.into())
 }
 
 /// The pacing rate counts payload, as in Linux: headers come on top.

@@ -6,7 +6,9 @@ use crate::random::log_uniform;
 use crate::world::control;
 use proptest::prelude::*;
 use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
-use scenario::model::{Access, CcSource, FlowGroup, Host, Limit, Queue, Scenario, SendBuffer, SendTuning, Service};
+use scenario::model::{
+    Access, FlowGroup, Host, Limit, MechanismSource, Queue, Scenario, SendBuffer, SendTuning, Service,
+};
 use scenario::queue::{Discipline, Prio};
 use scenario::units::{Bytes, Frequency, Nanos, Rate};
 use scenario::workload::{Arrivals, Sizes};
@@ -122,7 +124,7 @@ impl Source {
             }
             Source::App(app) => {
                 if app.is_datagrams() {
-                    group.cc.source = CcSource::None;
+                    group.cc.source = MechanismSource::None;
                 }
                 (group.app, group.size, group.access) = (Some(app), None, Access::default());
                 (group.receiver, group.tcp_rmem, group.read_rate) = (None, None, None);

@@ -11,7 +11,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use scenario::impairments::Rates;
 use scenario::lte::Harq;
-use scenario::model::{CcSource, FlowGroup, Limit, Queue, Scenario, Service};
+use scenario::model::{FlowGroup, Limit, MechanismSource, Queue, Scenario, Service};
 use scenario::records::{ProgressUpdate, Run};
 use scenario::units::{Bytes, Nanos};
 use std::ops::ControlFlow;
@@ -158,7 +158,7 @@ fn round_trips_are_in_their_order(outcome: &Outcome) {
 }
 
 fn windows_are_never_empty(scenario: &Scenario, outcome: &Outcome) {
-    let has_window: Vec<_> = groups(scenario).map(|group| group.cc.source != CcSource::None).collect();
+    let has_window: Vec<_> = groups(scenario).map(|group| group.cc.source != MechanismSource::None).collect();
     let flows = &outcome.series.as_ref().expect("asked for").flows;
     for (row, cwnd) in flows.cwnd_packets.iter().enumerate().filter(|(row, _)| flows.rtt_ms[*row].is_some()) {
         assert!(

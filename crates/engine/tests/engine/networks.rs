@@ -5,7 +5,7 @@ use crate::world::control_with;
 use proptest::prelude::*;
 use scenario::lte::{self, Bandwidth, Cqi, Direction, Scheduling};
 use scenario::model::{
-    CcSource, CongestionControl, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation,
+    MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation,
 };
 use scenario::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
@@ -150,7 +150,7 @@ fn read_rate() -> impl Strategy<Value = Rate> {
 }
 
 /// A receiver's window controller with parameters.
-fn window_controller() -> impl Strategy<Value = CongestionControl> {
+fn window_controller() -> impl Strategy<Value = MechanismRef> {
     let number = |name, low, high| {
         random::log_uniform(low, high).prop_map(move |n| (name, ParamValue::Integer(n as i64))).boxed()
     };
@@ -211,7 +211,7 @@ pub fn network() -> impl Strategy<Value = Scenario> {
     with_receivers.prop_map(|(mut scenario, receivers)| {
         for (group, (receiver, (tcp_rmem, read_rate))) in scenario.flows.iter_mut().zip(receivers) {
             // Others than this one measure RTTs by timestamps.
-            let is_static = |receiver: &CongestionControl| receiver.source == CcSource::Builtin("static".into());
+            let is_static = |receiver: &MechanismRef| receiver.source == MechanismSource::Builtin("static".into());
             group.receiver = receiver.filter(|receiver| group.stack.timestamps || is_static(receiver));
             // A textbook's receiver has no buffer.
             if group.stack.quick_ack {

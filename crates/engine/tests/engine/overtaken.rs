@@ -5,7 +5,7 @@ use crate::world::*;
 use engine::Options;
 use engine::packet::{Ack, Data, flag};
 use scenario::impairments::{Outage, Reorder};
-use scenario::model::{CcSource, CongestionControl, ParamValue, Scenario, TcpProfile};
+use scenario::model::{MechanismRef, MechanismSource, ParamValue, Scenario, TcpProfile};
 use scenario::units::Nanos;
 use std::path::PathBuf;
 
@@ -57,10 +57,10 @@ fn an_answer_to_a_syn_comes_again_until_its_sender_is_heard_of() {
 
 // What a control is told.
 
-fn events_seen(window: i64, what: i64) -> CongestionControl {
+fn events_seen(window: i64, what: i64) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/events_seen.bpf.c"));
     let params = [("window", window), ("what", what)].map(|(name, n)| (name.to_string(), ParamValue::Integer(n)));
-    CongestionControl::new(CcSource::File(path), params.into())
+    MechanismRef::new(MechanismSource::File(path), params.into())
 }
 
 /// The first flight starts, and so does each timeout's retransmission: `tcp_event_data_sent` sees nothing in flight.

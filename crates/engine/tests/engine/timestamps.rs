@@ -4,7 +4,7 @@
 use crate::world::{self, Script, losing, run, run_with_series, watch};
 use engine::Options;
 use scenario::app::{App, DatagramKind, Datagrams};
-use scenario::model::{CcSource, Clock, CongestionControl, FlowGroup, Loss, Scenario, TcpProfile};
+use scenario::model::{Clock, FlowGroup, Loss, MechanismRef, MechanismSource, Scenario, TcpProfile};
 use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
 use std::path::PathBuf;
 
@@ -107,9 +107,9 @@ fn no_real_loss_is_taken_for_a_spurious_one() {
     }
 }
 
-fn seen() -> CongestionControl {
+fn seen() -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/timestamps_seen.bpf.c"));
-    CongestionControl::new(CcSource::File(path), Default::default())
+    MechanismRef::new(MechanismSource::File(path), Default::default())
 }
 
 /// What the control saw last at equal steps: windows, and ticks from TSecr to TSval.

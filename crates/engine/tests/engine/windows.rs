@@ -4,7 +4,7 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{CcSource, CongestionControl, FlowGroup, ParamValue, TcpProfile};
+use scenario::model::{FlowGroup, MechanismRef, MechanismSource, ParamValue, TcpProfile};
 use scenario::units::{Bytes, Nanos};
 
 /// A flow that the receiver's window holds back does not grow a window that it does not use (RFC 7661).
@@ -69,7 +69,7 @@ fn timers_wait_for_the_pacer() {
     let params = [("window", 1), ("rate", 1448)];
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(value))).into();
     let mut s = transfer(20, TcpProfile::LINUX);
-    s.flows[0].cc = CongestionControl::new(CcSource::File(path.into()), params);
+    s.flows[0].cc = MechanismRef::new(MechanismSource::File(path.into()), params);
     let (_, script) = watch(&s, &Options::default(), Script::new(losing([(15, 1)])));
     let sent = script.sent.iter().find(|(_, data)| is_data(data) && data.segment == 15).expect("it was sent").0;
     let again = script.retransmissions();

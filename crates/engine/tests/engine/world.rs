@@ -5,7 +5,7 @@ use engine::tap::{PacketEvent, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use scenario::model::{
-    Access, CcSource, Clock, CongestionControl, DuplexLink, FlowGroup, Limit, Link, Loss, ParamValue, Queue, Scenario,
+    Access, Clock, DuplexLink, FlowGroup, Limit, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario,
 };
 use scenario::model::{Emulator, Host, SendBuffer, SendTuning, Service, TcpProfile};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -39,29 +39,29 @@ pub fn droptail(limit: Limit) -> Queue {
 }
 
 /// A built-in control.
-pub fn control(name: &str) -> CongestionControl {
-    CongestionControl::new(CcSource::Builtin(name.into()), Default::default())
+pub fn control(name: &str) -> MechanismRef {
+    MechanismRef::new(MechanismSource::Builtin(name.into()), Default::default())
 }
 
 /// A built-in control with parameters.
-pub fn control_with(name: &str, params: &[(&str, ParamValue)]) -> CongestionControl {
+pub fn control_with(name: &str, params: &[(&str, ParamValue)]) -> MechanismRef {
     let params = params.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
-    CongestionControl { params, ..control(name) }
+    MechanismRef { params, ..control(name) }
 }
 
 /// A window of so many packets that nothing changes.
-pub fn fixed_window(packets: i64) -> CongestionControl {
+pub fn fixed_window(packets: i64) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/fixed_window.bpf.c"));
     let params = [("window".to_string(), ParamValue::Integer(packets))];
-    CongestionControl::new(CcSource::File(path), params.into())
+    MechanismRef::new(MechanismSource::File(path), params.into())
 }
 
 /// A window of so many packets that shows one more than a member of its socket, as ssthresh.
-pub fn socket_seen(window: i64, what: Seen) -> CongestionControl {
+pub fn socket_seen(window: i64, what: Seen) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/socket_seen.bpf.c"));
     let params = [("window", window), ("what", what as i64)];
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(value)));
-    CongestionControl::new(CcSource::File(path), params.into())
+    MechanismRef::new(MechanismSource::File(path), params.into())
 }
 
 /// What [`socket_seen`] shows.

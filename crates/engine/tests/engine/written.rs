@@ -4,7 +4,7 @@ use scenario::Written;
 use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use scenario::impairments::{Distribution, Impairments, Outage};
 use scenario::model::{
-    CcSource, CongestionControl, DuplexLink, FlowGroup, Host, Link, Loss, ParamValue, Queue, Scenario, Service,
+    DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service,
 };
 use scenario::schema::{self, KeyType};
 use scenario::units::{Bytes, Nanos, Rate};
@@ -234,7 +234,7 @@ fn queue(queue: &Queue) -> String {
 
 fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     let mut lines = vec![];
-    if group.cc.source != CcSource::None {
+    if group.cc.source != MechanismSource::None {
         lines.push(format!("cc = {}", control(&group.cc)));
     }
     lines.extend(group.host.map(|host| format!("host = {:?}", scenario.hosts[host].name)));
@@ -285,12 +285,12 @@ fn parameter(value: &ParamValue) -> String {
     }
 }
 
-fn control(cc: &CongestionControl) -> String {
+fn control(cc: &MechanismRef) -> String {
     match &cc.source {
-        CcSource::Builtin(name) => format!("{name:?}"),
-        CcSource::File(path) => format!("{path:?}"),
-        CcSource::Kernel(name) => format!("\"kernel:{name}\""),
-        CcSource::None => unreachable!("datagrams have none"),
+        MechanismSource::Builtin(name) => format!("{name:?}"),
+        MechanismSource::File(path) => format!("{path:?}"),
+        MechanismSource::Kernel(name) => format!("\"kernel:{name}\""),
+        MechanismSource::None => unreachable!("datagrams have none"),
     }
 }
 

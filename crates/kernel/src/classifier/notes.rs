@@ -10,7 +10,7 @@ use crate::rights;
 use crate::tc_program::remove_clsact;
 use mechanism::Error;
 use mechanism::Library;
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use scenario::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ fn timer_pin(at: &AtDevice) -> PathBuf {
 /// the kernel refuses. Then nothing has changed.
 pub fn load_classifier(
     library: &Library,
-    classifier: &CongestionControl,
+    classifier: &MechanismRef,
     device: &str,
     rate: Option<Rate>,
 ) -> Result<ClassifierNote, Error> {

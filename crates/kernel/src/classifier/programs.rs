@@ -8,7 +8,7 @@ use crate::tc_program::TcProgram;
 use libbpf_rs::{MapCore, MapHandle, Object, TC_EGRESS};
 use mechanism::Error;
 use mechanism::{ClassifierScope, DeviceObject, Library, MechanismKind};
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -52,7 +52,7 @@ impl ClassifierDrops {
 
 impl Loaded {
     /// Builds and loads a classifier. Where the kernel does not take the program that times packets, it does without.
-    pub fn load(library: &Library, classifier: &CongestionControl, place: Place) -> Result<Loaded, Error> {
+    pub fn load(library: &Library, classifier: &MechanismRef, place: Place) -> Result<Loaded, Error> {
         let Place { link_header, bands, timed } = place;
         let mut object = library.device_object(MechanismKind::Classifier, classifier)?;
         let (device, namespace) = timed.unwrap_or_default();

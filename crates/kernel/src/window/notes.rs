@@ -7,7 +7,7 @@ use crate::device_notes::{self, AtDevice, DeviceNote, DeviceUnloaded};
 use crate::rights;
 use mechanism::Error;
 use mechanism::{Library, WindowScope};
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::net::{IpAddr, Ipv6Addr};
@@ -63,7 +63,7 @@ impl DeviceNote for WindowNote {
 /// target does not exist. Then nothing has changed.
 pub fn load_window(
     library: &Library,
-    receiver: &CongestionControl,
+    receiver: &MechanismRef,
     device: &str,
     target: &Target,
 ) -> Result<WindowNote, Error> {

@@ -7,7 +7,7 @@ use crate::tc_program::{TcProgram, remove_clsact};
 use libbpf_rs::{MapCore, MapFlags, Object, TC_EGRESS, TC_INGRESS};
 use mechanism::Error;
 use mechanism::{DeviceObject, Library, MechanismKind, WindowScope};
-use scenario::model::CongestionControl;
+use scenario::model::MechanismRef;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -39,7 +39,7 @@ impl WindowPrograms {
     /// if the kernel has no types (BTF) or its verifier refuses a program.
     pub fn load(
         library: &Library,
-        receiver: &CongestionControl,
+        receiver: &MechanismRef,
         scope: &WindowScope,
         group: Option<&File>,
     ) -> Result<WindowPrograms, Error> {

@@ -3,7 +3,7 @@
 
 use kernel::{self, Loaded};
 use mechanism::Library;
-use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::model::{MechanismRef, MechanismSource, ParamValue};
 use std::io::{Error, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -23,23 +23,23 @@ pub fn name_of(what: &str) -> String {
 }
 
 /// A control without parameters.
-pub fn control(source: CcSource) -> CongestionControl {
-    CongestionControl::new(source, Default::default())
+pub fn control(source: MechanismSource) -> MechanismRef {
+    MechanismRef::new(source, Default::default())
 }
 
 /// A control with one parameter.
-pub fn with_param(source: CcSource, name: &str, value: ParamValue) -> CongestionControl {
-    CongestionControl::new(source, [(name.to_string(), value)].into_iter().collect())
+pub fn with_param(source: MechanismSource, name: &str, value: ParamValue) -> MechanismRef {
+    MechanismRef::new(source, [(name.to_string(), value)].into_iter().collect())
 }
 
 /// Loads what has to be loadable.
-pub fn loaded(control: &CongestionControl, name: &str) -> Loaded {
+pub fn loaded(control: &MechanismRef, name: &str) -> Loaded {
     kernel::load(&library(), control, Some(name))
         .unwrap_or_else(|error| panic!("{error}\n{}", error.log.clone().unwrap_or_default()))
 }
 
 /// The refusal of what must not be loadable.
-pub fn refused(control: &CongestionControl, name: &str) -> kernel::Error {
+pub fn refused(control: &MechanismRef, name: &str) -> kernel::Error {
     match kernel::load(&library(), control, Some(name)) {
         Ok(loaded) => panic!("{} was loaded", loaded.kernel_name),
         Err(error) => error,
@@ -153,13 +153,13 @@ impl UserFile {
     }
 
     /// It as a scenario names it.
-    pub fn source(&self) -> CcSource {
-        CcSource::File(self.0.clone())
+    pub fn source(&self) -> MechanismSource {
+        MechanismSource::File(self.0.clone())
     }
 
     /// It with the name of one of its controls.
-    pub fn choice(&self, name: &str) -> CcSource {
-        CcSource::File(format!("{}#{name}", self.0.display()).into())
+    pub fn choice(&self, name: &str) -> MechanismSource {
+        MechanismSource::File(format!("{}#{name}", self.0.display()).into())
     }
 
     /// Where it is.

@@ -2,16 +2,16 @@
 
 use crate::harness::{UserFiles, library};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Error, MechanismKind, PacketKind};
-use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::model::{MechanismRef, MechanismSource, ParamValue};
 use scenario::units::Nanos;
 
-fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<Classifier, Error> {
+fn load(source: MechanismSource, params: &[(&str, ParamValue)]) -> Result<Classifier, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().load_classifier(&CongestionControl::new(source, params), 1)
+    library().load_classifier(&MechanismRef::new(source, params), 1)
 }
 
 fn builtin(name: &str, params: &[(&str, ParamValue)]) -> Classifier {
-    load(CcSource::Builtin(name.into()), params).unwrap_or_else(|error| panic!("{error}"))
+    load(MechanismSource::Builtin(name.into()), params).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A packet of a connection whose send buffer of 100 000 bytes holds so much, half of it unsent.
@@ -90,7 +90,7 @@ fn classifiers_describe_themselves() {
 
 #[test]
 fn what_is_no_classifier_gets_a_sentence() {
-    let error = load(CcSource::Builtin("sorbc".into()), &[]).err().expect("there is none").to_string();
+    let error = load(MechanismSource::Builtin("sorbc".into()), &[]).err().expect("there is none").to_string();
     assert_eq!(
         error,
         "there is no classifier \"sorbc\" (did you mean sorpc?); there are pfifo_fast, single, sorpc, sorpc_fair, or \
@@ -98,6 +98,6 @@ fn what_is_no_classifier_gets_a_sentence() {
     );
     let files = UserFiles::new("classifier");
     let path = files.write("none.bpf.c", "#include \"vmlinux.h\"\nchar _license[] SEC(\"license\") = \"GPL\";\n");
-    let error = load(CcSource::File(path), &[]).err().expect("it is none").to_string();
+    let error = load(MechanismSource::File(path), &[]).err().expect("it is none").to_string();
     assert!(error.ends_with("is no classifier: it has no CLASSIFIER(...) (include/classify.h)"), "{error}");
 }

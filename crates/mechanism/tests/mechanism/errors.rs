@@ -2,7 +2,7 @@
 
 use crate::harness::{UserFiles, builtin, library, live, load, socket};
 use mechanism::{Fault, Library};
-use scenario::model::{CcSource, CongestionControl};
+use scenario::model::{MechanismRef, MechanismSource};
 use std::path::PathBuf;
 
 const HEAD: &str = r#"
@@ -18,7 +18,7 @@ const LICENCE: &str = "char _license[] SEC(\"license\") = \"GPL\";\n";
 fn refusal(name: &str, text: &str) -> String {
     let files = UserFiles::new(name);
     let path = files.write("mine.bpf.c", text);
-    let error = load(CcSource::File(path.clone()), &[]).err().expect("an error");
+    let error = load(MechanismSource::File(path.clone()), &[]).err().expect("an error");
     error.to_string().replace(&path.display().to_string(), "FILE")
 }
 
@@ -119,7 +119,7 @@ fn what_the_simulator_does_not_have() {
 fn choosing_among_several() {
     let files = UserFiles::new("choice");
     let path = files.write("mine.bpf.c", &with_operations(&format!("{COMPLETE}, .name = \"good_name\"")));
-    let chosen = |name: &str| load(CcSource::File(PathBuf::from(format!("{}#{name}", path.display()))), &[]);
+    let chosen = |name: &str| load(MechanismSource::File(PathBuf::from(format!("{}#{name}", path.display()))), &[]);
     assert_eq!(chosen("mine").expect("by variable").name(), "good_name");
     assert_eq!(chosen("good_name").expect("by name").name(), "good_name");
     let error = chosen("other").err().expect("an error").to_string();
@@ -128,15 +128,15 @@ fn choosing_among_several() {
 
 #[test]
 fn what_is_not_there() {
-    let error = load(CcSource::Builtin("cubic_pluss".into()), &[]).err().expect("an error").to_string();
+    let error = load(MechanismSource::Builtin("cubic_pluss".into()), &[]).err().expect("an error").to_string();
     let start = "there is no congestion control \"cubic_pluss\" (did you mean cubic_plus?); there are agile_sd, bbr, ";
     assert!(error.starts_with(start) && error.ends_with(", or the path of a .bpf.c file"), "{error}");
     let mut names = library().names();
     names.sort();
     assert!(error.contains(&names.join(", ")), "{error}");
-    let error = load(CcSource::File("nowhere/mine.bpf.c".into()), &[]).err().expect("an error").to_string();
+    let error = load(MechanismSource::File("nowhere/mine.bpf.c".into()), &[]).err().expect("an error").to_string();
     assert_eq!(error, "there is no file nowhere/mine.bpf.c");
-    let kernel = |name: &str| load(CcSource::Kernel(name.into()), &[]).err().expect("an error").to_string();
+    let kernel = |name: &str| load(MechanismSource::Kernel(name.into()), &[]).err().expect("an error").to_string();
     assert_eq!(
         kernel("cubic"),
         "kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
@@ -145,7 +145,7 @@ fn what_is_not_there() {
     let files = UserFiles::new("empty-library");
     let path = files.write("mine.bpf.c", &with_operations(&format!("{COMPLETE}, .name = \"mine\"")));
     let folder = path.parent().expect("a folder");
-    let control = CongestionControl::new(CcSource::File(path.clone()), Default::default());
+    let control = MechanismRef::new(MechanismSource::File(path.clone()), Default::default());
     let error = Library::open(folder).load(&control, 1).err().expect("an error").to_string();
     assert_eq!(error, format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display()));
 }
@@ -155,7 +155,7 @@ fn fault(name: &str, body: &str) -> String {
     let files = UserFiles::new(name);
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", body, 1);
     let path = files.write("mine.bpf.c", &text);
-    let mut control = load(CcSource::File(path.clone()), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let mut control = load(MechanismSource::File(path.clone()), &[]).unwrap_or_else(|e| panic!("{e}"));
     control.set_group(3);
     let mut sk = socket(10, 5);
     let fault = Fault::catch(|| {
@@ -199,7 +199,7 @@ fn a_window_that_is_none_ends_the_run() {
 fn a_threshold_of_nothing_is_the_kernels_affair() {
     let files = UserFiles::new("threshold");
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replace("return 2;", "return 0;");
-    let control = load(CcSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control");
+    let control = load(MechanismSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control");
     let mut sk = socket(10, 5);
     assert_eq!(control.ssthresh(&mut sk), 0);
     let undone = Fault::catch(|| control.undo_cwnd(&mut sk)).expect_err("a fault").to_string();
@@ -239,7 +239,7 @@ fn private_state_that_is_too_large_is_refused() {
                 104"
         );
         let files = UserFiles::new("state-fits");
-        assert!(load(CcSource::File(files.write("mine.bpf.c", &with(26))), &[]).is_ok(), "{name}");
+        assert!(load(MechanismSource::File(files.write("mine.bpf.c", &with(26))), &[]).is_ok(), "{name}");
     }
 }
 
@@ -266,7 +266,7 @@ fn writing_what_is_not_the_controls_is_refused() {
                    inet_csk(sk)->icsk_ack.pending = 16; }";
     let files = UserFiles::new("writes");
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", allowed, 1);
-    load(CcSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control that writes what it may");
+    load(MechanismSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control that writes what it may");
     // A constant of the user's own is no member of a socket.
     let own = refused_body("own-constant", "{ const int a = 1; a = 2; }");
     assert!(own.starts_with("FILE does not compile: FILE:5:"), "{own}");
@@ -291,7 +291,7 @@ fn floats_and_deep_stacks_are_refused() {
     assert!(said.ends_with(" bytes of stack; the kernel gives a program 512"), "{said}");
     let files = UserFiles::new("stack-fits");
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", &deep(500), 1);
-    load(CcSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control with 500 bytes of stack");
+    load(MechanismSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control with 500 bytes of stack");
 }
 
 /// A file that a compiler warns of, from the compiler and from the cache.
@@ -302,7 +302,7 @@ fn warnings_are_kept() {
         with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", "{\n if (acked = 3) return; }", 1);
     let path = files.write("mine.bpf.c", &text);
     for _ in 0..2 {
-        load(CcSource::File(path.clone()), &[]).expect("a control");
+        load(MechanismSource::File(path.clone()), &[]).expect("a control");
         let said = mechanism::warnings::take().into_iter().filter(|warnings| warnings.path == path).collect::<Vec<_>>();
         assert_eq!(said.len(), 1);
         assert!(said[0].text.starts_with(&format!("the compiler warns:\n{}", path.display())), "{}", said[0].text);
@@ -318,13 +318,13 @@ fn an_odd_name_is_no_option() {
     let folder = files.write("-o.bpf.c", &text).parent().expect("a folder").to_path_buf();
     for name in ["@x.c", "a\"b.bpf.c", "sp ace.bpf.c"] {
         files.write(name, &text);
-        load(CcSource::File(folder.join(name)), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
+        load(MechanismSource::File(folder.join(name)), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
     // Relative to the current folder, as a command line has it.
     const IN_CHILD: &str = "UNBLOAT_TEST_ODD_NAMES";
     if std::env::var_os(IN_CHILD).is_some() {
         for name in ["-o.bpf.c", "@x.c"] {
-            load(CcSource::File(name.into()), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
+            load(MechanismSource::File(name.into()), &[]).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
         return;
     }
@@ -347,7 +347,7 @@ fn whatever_the_compiler_reads_counts() {
     let path = files.write("mine.bpf.c", &text);
     let window = |header: &[u8]| {
         std::fs::write(path.with_file_name("tune.h"), header).expect("a header");
-        let control = load(CcSource::File(path.clone()), &[]).expect("a control");
+        let control = load(MechanismSource::File(path.clone()), &[]).expect("a control");
         let mut sk = socket(10, 5);
         control.cong_avoid(&mut sk, 0, 0);
         sk.snd_cwnd
@@ -357,7 +357,7 @@ fn whatever_the_compiler_reads_counts() {
     assert_eq!(window(b"#define TUNED tcp_sk(sk)->snd_cwnd = sizeof(\"\xe4\");"), 2);
     assert_eq!(window(b"#define TUNED tcp_sk(sk)->snd_cwnd = (__u8)\"\xf6\"[0];"), 0xf6);
     assert_eq!(window(b"#define TUNED tcp_sk(sk)->snd_cwnd = (__u8)\"\xe4\"[0];"), 0xe4);
-    let all = library().files(&CcSource::File(path.clone())).expect("files");
+    let all = library().files(&MechanismSource::File(path.clone())).expect("files");
     assert_eq!(all, [path.clone(), path.with_file_name("tune.h")]);
 }
 
@@ -365,7 +365,7 @@ fn whatever_the_compiler_reads_counts() {
 fn a_compiler_that_takes_everything_is_stopped() {
     let files = UserFiles::new("endless");
     let path = files.write("mine.bpf.c", "#include \"/dev/zero\"\n");
-    let error = load(CcSource::File(path.clone()), &[]).err().expect("an error").to_string();
+    let error = load(MechanismSource::File(path.clone()), &[]).err().expect("an error").to_string();
     // GCC reads it until there is no more memory, clang takes it for an empty file.
     let sentences = ["does not compile: ", "is not a congestion control: "];
     assert!(sentences.iter().any(|words| error.starts_with(&format!("{} {words}", path.display()))), "{error}");

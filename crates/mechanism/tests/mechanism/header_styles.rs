@@ -4,11 +4,11 @@
 use crate::harness::{UserFiles, at, builtin, library, live, load, socket, source};
 use mechanism::Control;
 use mechanism::sock::{RateSample, ack_pending, ca_event};
-use scenario::model::{CcSource, ParamValue};
+use scenario::model::{MechanismSource, ParamValue};
 use std::path::PathBuf;
 
 fn open(path: impl Into<PathBuf>) -> Control {
-    load(CcSource::File(path.into()), &[]).unwrap_or_else(|e| panic!("{e}"))
+    load(MechanismSource::File(path.into()), &[]).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_header_of_the_users_own_is_found_and_watched() {
 
 #[test]
 fn each_instance_has_its_own_globals_clock_and_generator() {
-    let path = || CcSource::File(source("linux_6_1.bpf.c"));
+    let path = || MechanismSource::File(source("linux_6_1.bpf.c"));
     let one = load(path(), &[("floor_cwnd", ParamValue::Integer(1000))]).expect("a control");
     let other = load(path(), &[]).expect("a control");
     let (mut a, mut b) = (socket(10, 5), socket(10, 5));

@@ -3,13 +3,13 @@
 
 use crate::harness::{builtin, live, load};
 use crate::linux_examples::{controls, folder, refused, trees};
-use scenario::model::CcSource;
+use scenario::model::MechanismSource;
 
 #[test]
 fn the_kernels_examples_compile_and_live() {
     for path in trees().iter().flat_map(|tree| controls(tree)) {
         let file = path.display().to_string();
-        match (refused(&path), load(CcSource::File(path), &[])) {
+        match (refused(&path), load(MechanismSource::File(path), &[])) {
             (None, Ok(control)) => {
                 let windows = live(&control);
                 println!("{file}: {} lives, windows {:?} ...", control.name(), &windows[..8]);
@@ -36,7 +36,7 @@ fn the_built_ins_do_as_the_kernels_examples() {
     for tree in trees() {
         let folder = folder(&tree);
         let windows =
-            |file: &str| live(&load(CcSource::File(folder.join(file)), &[]).unwrap_or_else(|e| panic!("{e}")));
+            |file: &str| live(&load(MechanismSource::File(folder.join(file)), &[]).unwrap_or_else(|e| panic!("{e}")));
         assert_eq!(windows("bpf_dctcp.c"), live(&builtin("dctcp")));
         let (theirs, ours) = (windows("bpf_cubic.c"), live(&builtin("cubic")));
         let apart = theirs.iter().zip(&ours).map(|(a, b)| a.abs_diff(*b)).max().expect("round trips");

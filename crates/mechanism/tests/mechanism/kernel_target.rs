@@ -4,7 +4,7 @@
 use crate::harness::{UserFiles, library};
 use mechanism::{About, Error, KernelObject, Library, MechanismKind};
 use object::{Object, ObjectSection};
-use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::model::{MechanismRef, MechanismSource, ParamValue};
 use std::path::Path;
 use std::process::Command;
 
@@ -42,13 +42,17 @@ fn compile(source: &Path, algorithms: &Path, target: &Path, defines: &[&str]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn kernel_object(source: CcSource, params: &[(&str, ParamValue)], name: Option<&str>) -> Result<KernelObject, Error> {
+fn kernel_object(
+    source: MechanismSource,
+    params: &[(&str, ParamValue)],
+    name: Option<&str>,
+) -> Result<KernelObject, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().kernel_object(&CongestionControl::new(source, params), name)
+    library().kernel_object(&MechanismRef::new(source, params), name)
 }
 
 fn builtin(name: &str) -> KernelObject {
-    kernel_object(CcSource::Builtin(name.into()), &[], None).unwrap_or_else(|error| panic!("{error}"))
+    kernel_object(MechanismSource::Builtin(name.into()), &[], None).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What Linux's own congestion controls are called.
@@ -84,10 +88,10 @@ fn loadable() -> Vec<String> {
 fn what_no_kernel_can_tell_is_not_loaded() {
     assert_eq!(library().loadable_names().expect("all compile"), loadable());
     let why = "dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send";
-    let source = || CcSource::Builtin(SIMULATED_ONLY.into());
+    let source = || MechanismSource::Builtin(SIMULATED_ONLY.into());
     assert_eq!(kernel_object(source(), &[], None).unwrap_err().message, why);
     let error = library()
-        .object_file(MechanismKind::CongestionControl, &CongestionControl::new(source(), Default::default()))
+        .object_file(MechanismKind::CongestionControl, &MechanismRef::new(source(), Default::default()))
         .unwrap_err();
     assert_eq!((error.message.as_str(), error.is_input), (why, true));
 }
@@ -95,7 +99,7 @@ fn what_no_kernel_can_tell_is_not_loaded() {
 /// Whoever compiles for another machine hears it here, not there.
 #[test]
 fn an_object_file_is_not_given_for_parameters_that_it_does_not_have() {
-    let reno = |params| CongestionControl::new(CcSource::Builtin("reno".into()), params);
+    let reno = |params| MechanismRef::new(MechanismSource::Builtin("reno".into()), params);
     let library = library();
     let (_, bytes) = library
         .object_file(MechanismKind::CongestionControl, &reno(Default::default()))
@@ -126,12 +130,14 @@ fn names_in_the_kernel() {
         let expected = if taken { format!("ub_{name}") } else { name.clone() };
         assert_eq!(builtin(&name).name.as_str(), expected);
     }
-    let renamed = kernel_object(CcSource::Builtin("reno".into()), &[], Some("fifteen_letters")).expect("an object");
+    let renamed =
+        kernel_object(MechanismSource::Builtin("reno".into()), &[], Some("fifteen_letters")).expect("an object");
     assert_eq!(renamed.name.as_str(), "fifteen_letters");
     let bytes = builtin("reno").bytes;
     let changed: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at] != renamed.bytes[*at]).collect();
     assert!(changed.last().expect("a change") - changed[0] < 15, "only the name's place: {changed:?}");
-    let refusal = |name: &str| kernel_object(CcSource::Builtin("reno".into()), &[], Some(name)).unwrap_err().message;
+    let refusal =
+        |name: &str| kernel_object(MechanismSource::Builtin("reno".into()), &[], Some(name)).unwrap_err().message;
     let rule = "a name has 1 to 15 characters, which are ASCII letters, digits, \"_\" and \".\", but not dots alone";
     for name in ["sixteen__letters", "", "two words", "zz-x", ".."] {
         assert_eq!(refusal(name), format!("\"{name}\" cannot name a congestion control: {rule}"));
@@ -141,11 +147,11 @@ fn names_in_the_kernel() {
 #[test]
 fn parameters_are_those_of_the_simulator() {
     for name in loadable() {
-        let described = library().describe(&CcSource::Builtin(name.clone())).expect("a description");
+        let described = library().describe(&MechanismSource::Builtin(name.clone())).expect("a description");
         let native: Vec<_> = described.parameters.iter().map(|known| (known.name.clone(), known.default())).collect();
         assert_eq!(builtin(&name).parameters, native, "{name}");
     }
-    let source = || CcSource::Builtin("cubic_plus".into());
+    let source = || MechanismSource::Builtin("cubic_plus".into());
     let set = kernel_object(source(), &[("threshold", ParamValue::Text("25ms".into()))], None).expect("an object");
     assert!(set.parameters.contains(&("threshold".into(), "25ms".into())), "{:?}", set.parameters);
     let bytes = builtin("cubic_plus").bytes;
@@ -184,10 +190,10 @@ fn built_ins_need_no_compiler_and_users_files_do() {
                 path.display()
             )
         };
-        let error = kernel_object(CcSource::File(path.clone()), &[], None).unwrap_err();
+        let error = kernel_object(MechanismSource::File(path.clone()), &[], None).unwrap_err();
         assert_eq!(error.message, no_clang(&path));
         // A copy of the sources is as good as they are, until one is edited.
-        let control = CongestionControl::new(CcSource::Builtin("reno".into()), Default::default());
+        let control = MechanismRef::new(MechanismSource::Builtin("reno".into()), Default::default());
         let copied = Library::open(&copy).kernel_object(&control, None).expect("an object");
         assert_eq!(copied.bytes, builtin("reno").bytes);
         let path = Path::new(&copy).join("congestion/reno.bpf.c");
@@ -209,14 +215,14 @@ fn built_ins_need_no_compiler_and_users_files_do() {
         .expect("a process");
     let said = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
-    let control = CongestionControl::new(CcSource::Builtin("reno".into()), Default::default());
+    let control = MechanismRef::new(MechanismSource::Builtin("reno".into()), Default::default());
     let edited = Library::open(&copy).kernel_object(&control, None).expect("clang compiles the edited file");
     assert_ne!(edited.bytes, builtin("reno").bytes);
 }
 
 #[test]
 fn a_congestion_control_is_refused_at_a_device() {
-    let control = CongestionControl::new(CcSource::Builtin("reno".into()), Default::default());
+    let control = MechanismRef::new(MechanismSource::Builtin("reno".into()), Default::default());
     let refused = library().device_object(MechanismKind::CongestionControl, &control);
     let refused = refused.map(drop).expect_err("it has no entry");
     assert_eq!(refused.to_string(), "a congestion control stands at no device");

@@ -2,19 +2,16 @@
 
 use crate::harness::{library, socket, source};
 use mechanism::{About, Control, Error};
-use scenario::model::{CcSource, CongestionControl, MapContents};
+use scenario::model::{MapContents, MechanismRef, MechanismSource};
 
 type Contents<'a> = &'a [(&'a str, &'a [(&'a str, &'a [i128])])];
 
-fn filled(maps: Contents) -> CongestionControl {
+fn filled(maps: Contents) -> MechanismRef {
     let contents = |entries: &[(&str, &[i128])]| -> MapContents {
         entries.iter().map(|(key, numbers)| (key.to_string(), numbers.to_vec())).collect()
     };
-    let control = CongestionControl::new(CcSource::File(source("filled_maps.bpf.c")), Default::default());
-    CongestionControl {
-        maps: maps.iter().map(|(map, entries)| (map.to_string(), contents(entries))).collect(),
-        ..control
-    }
+    let control = MechanismRef::new(MechanismSource::File(source("filled_maps.bpf.c")), Default::default());
+    MechanismRef { maps: maps.iter().map(|(map, entries)| (map.to_string(), contents(entries))).collect(), ..control }
 }
 
 fn load(maps: Contents) -> Result<Control, Error> {
@@ -127,8 +124,7 @@ fn what_does_not_fit_is_refused_with_map_and_key() {
 #[test]
 fn a_control_without_maps_has_none_to_fill() {
     let maps = [("rates".to_string(), MapContents::new())].into();
-    let reno =
-        CongestionControl { maps, ..CongestionControl::new(CcSource::Builtin("reno".into()), Default::default()) };
+    let reno = MechanismRef { maps, ..MechanismRef::new(MechanismSource::Builtin("reno".into()), Default::default()) };
     let error = library().load(&reno, 1).map(|_| ()).expect_err("no maps");
     assert_eq!(error.message, "reno has no map rates: it has none at all");
 }

@@ -2,7 +2,7 @@
 
 use crate::harness::{UserFiles, library, load, socket, with_params};
 use mechanism::{About, Description};
-use scenario::model::{CcSource, ParamValue};
+use scenario::model::{MechanismSource, ParamValue};
 
 fn text(text: &str) -> ParamValue {
     ParamValue::Text(text.into())
@@ -13,7 +13,7 @@ fn number(number: i64) -> ParamValue {
 }
 
 fn described(name: &str) -> Description {
-    library().describe(&CcSource::Builtin(name.into())).expect("a description")
+    library().describe(&MechanismSource::Builtin(name.into())).expect("a description")
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_value_reaches_the_mechanism() {
 
 /// What loading says of a value that does not fit.
 fn complaint(name: &str, value: ParamValue) -> String {
-    let error = load(CcSource::Builtin("cubic_plus".into()), &[(name, value)]).err().expect("an error");
+    let error = load(MechanismSource::Builtin("cubic_plus".into()), &[(name, value)]).err().expect("an error");
     assert_eq!(error.about, Some(About::Parameter(name.to_string())));
     error.to_string()
 }
@@ -138,7 +138,7 @@ fn an_unknown_parameter_gets_the_one_that_was_meant_and_a_sorted_list() {
         sentence.contains("theta (1% to 100%; 90%)") && sentence.contains("hystart (true or false; true)"),
         "{sentence}"
     );
-    let error = load(CcSource::Builtin("reno".into()), &[("alpha", number(1))]).err().expect("an error");
+    let error = load(MechanismSource::Builtin("reno".into()), &[("alpha", number(1))]).err().expect("an error");
     assert_eq!(error.to_string(), "reno has no parameter alpha: it has none at all");
 }
 
@@ -164,7 +164,7 @@ fn plain_globals_of_a_users_file_are_parameters() {
                .cong_avoid = (void *)grow, .ssthresh = (void *)keep, .undo_cwnd = (void *)keep, .name = "globals" };
            char _license[] SEC("license") = "GPL";"#,
     );
-    let description = library().describe(&CcSource::File(path.clone())).expect("a description");
+    let description = library().describe(&MechanismSource::File(path.clone())).expect("a description");
     let mut names: Vec<_> = description.parameters.iter().map(|p| format!("{p}")).collect();
     names.sort();
     assert_eq!(names[0], "below (-2147483648 to 2147483647; -3)");
@@ -175,16 +175,16 @@ fn plain_globals_of_a_users_file_are_parameters() {
     );
 
     let grown = |params: &[(&str, ParamValue)]| {
-        let control = load(CcSource::File(path.clone()), params).unwrap_or_else(|e| panic!("{e}"));
+        let control = load(MechanismSource::File(path.clone()), params).unwrap_or_else(|e| panic!("{e}"));
         let mut sk = socket(10, 5);
         control.cong_avoid(&mut sk, 0, 100);
         sk.snd_ssthresh
     };
     assert_eq!(grown(&[]), 4);
     assert_eq!(grown(&[("start", number(4_000_000_000)), ("below", number(-5))]), 3_999_999_995);
-    let too_low = load(CcSource::File(path.clone()), &[("start", number(-1))]).err().expect("an error");
+    let too_low = load(MechanismSource::File(path.clone()), &[("start", number(-1))]).err().expect("an error");
     assert!(too_low.to_string().ends_with("start must be from 0 to 4294967295, not -1"), "{too_low}");
     assert_eq!(grown(&[("twice", ParamValue::Bool(true)), ("far", number(1000))]), 1104);
-    let error = load(CcSource::File(path.clone()), &[("fixed", number(2))]).err().expect("an error");
+    let error = load(MechanismSource::File(path.clone()), &[("fixed", number(2))]).err().expect("an error");
     assert!(error.to_string().contains("has no parameter fixed; there are "), "{error}");
 }

@@ -3,15 +3,15 @@
 
 use crate::harness::{UserFiles, library, live, source};
 use mechanism::{Control, Error, Library, MechanismKind};
-use scenario::model::{CcSource, Compile, CongestionControl};
+use scenario::model::{Compile, MechanismRef, MechanismSource};
 use std::path::PathBuf;
 
 fn stranger(name: &str) -> PathBuf {
     source("strangers").join(format!("{name}.bpf.c"))
 }
 
-fn control(path: PathBuf) -> CongestionControl {
-    CongestionControl::new(CcSource::File(path), Default::default())
+fn control(path: PathBuf) -> MechanismRef {
+    MechanismRef::new(MechanismSource::File(path), Default::default())
 }
 
 /// Opens it in the simulator, and compiles it for kernels.

@@ -2,7 +2,7 @@
 
 use crate::harness::{UserFiles, compile_text, library};
 use mechanism::{About, Error, MechanismKind, WindowAck, WindowController, WindowFlow};
-use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::model::{MechanismRef, MechanismSource, ParamValue};
 
 const MSS: u32 = 1448;
 const FIRST_WINDOW: u32 = 65_535;
@@ -71,16 +71,16 @@ fn the_cards_windows_of_drwa() {
     }
 }
 
-fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<WindowController, Error> {
+fn load(source: MechanismSource, params: &[(&str, ParamValue)]) -> Result<WindowController, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().load_window(&CongestionControl::new(source, params), 1)
+    library().load_window(&MechanismRef::new(source, params), 1)
 }
 
 /// RTAC must be given a path, which `params` may set otherwise.
 fn builtin(name: &str, params: &[(&str, ParamValue)]) -> WindowController {
     let of_the_path = (name == "rtac").then_some(("bdp", ParamValue::Integer(236)));
     let params: Vec<_> = of_the_path.iter().chain(params).cloned().collect();
-    load(CcSource::Builtin(name.into()), &params).unwrap_or_else(|error| panic!("{error}"))
+    load(MechanismSource::Builtin(name.into()), &params).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A connection whose acknowledgements leave every millisecond.
@@ -297,7 +297,7 @@ fn each_describes_itself() {
 fn what_is_none_is_a_sentence() {
     let refusal = |source, params: &[_]| load(source, params).err().expect("a refusal").message;
     assert_eq!(
-        refusal(CcSource::Builtin("rtax".into()), &[]),
+        refusal(MechanismSource::Builtin("rtax".into()), &[]),
         "there is no window controller \"rtax\" (did you mean rtac?); there are autotuning, drwa, rtac, rtac_auto, static, \
          or the path of a .bpf.c file"
     );
@@ -306,10 +306,10 @@ fn what_is_none_is_a_sentence() {
         "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\nint x;\nchar _license[] SEC(\"license\") = \"GPL\";\n";
     let file = files.write("none.bpf.c", text);
     assert_eq!(
-        refusal(CcSource::File(file.clone()), &[]),
+        refusal(MechanismSource::File(file.clone()), &[]),
         format!("{} is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)", file.display())
     );
-    let unknown = refusal(CcSource::Builtin("drwa".into()), &[("lamda", ParamValue::Integer(1))]);
+    let unknown = refusal(MechanismSource::Builtin("drwa".into()), &[("lamda", ParamValue::Integer(1))]);
     assert!(unknown.contains("lamda") && unknown.contains("lambda"), "{unknown}");
 }
 
@@ -318,7 +318,7 @@ fn what_is_none_is_a_sentence() {
 fn rtac_asks_for_the_path() {
     let refused = |params: &[(&str, ParamValue)]| {
         let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        let rtac = CongestionControl::new(CcSource::Builtin("rtac".into()), params);
+        let rtac = MechanismRef::new(MechanismSource::Builtin("rtac".into()), params);
         let loaded = library().load_window(&rtac, 0).map(drop);
         let for_kernel = library().device_object(MechanismKind::WindowController, &rtac).map(drop);
         assert_eq!(loaded, for_kernel, "simulator and kernel");

@@ -18,7 +18,7 @@ pub struct FlowGroup {
     pub name: Option<String>,
     /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
     /// scenario's folder by the reader).
-    pub cc: CongestionControl,
+    pub cc: MechanismRef,
     /// What its programs do; `None` = each writes a transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<App>,
@@ -73,19 +73,19 @@ pub struct FlowGroup {
     pub write_rate: Option<Rate>,
     /// What lowers the window that the receiver shows; `None` = nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receiver: Option<CongestionControl>,
+    pub receiver: Option<MechanismRef>,
     /// How the two TCP ends behave.
     pub stack: TcpProfile,
 }
 
 impl FlowGroup {
-    /// What it runs: its congestion control, and its receiver's window controller if there is one.
-    pub fn mechanisms(&self) -> impl Iterator<Item = &CongestionControl> {
+    /// Yields the congestion control, and the receiver's window controller if the group has one.
+    pub fn mechanisms(&self) -> impl Iterator<Item = &MechanismRef> {
         std::iter::once(&self.cc).chain(&self.receiver)
     }
 
-    /// The same, to be changed.
-    pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut CongestionControl> {
+    /// Yields mutable access to the group's mechanisms.
+    pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut MechanismRef> {
         std::iter::once(&mut self.cc).chain(&mut self.receiver)
     }
 
@@ -152,11 +152,11 @@ impl FlowGroup {
     }
 }
 
-/// A congestion control, a receiver's window controller or a host's classifier, with its parameters.
+/// Names a congestion control, a receiver's window controller or a host's classifier, and sets its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CongestionControl {
+pub struct MechanismRef {
     /// Built-in name or source file.
-    pub source: CcSource,
+    pub source: MechanismSource,
     /// Globals of the file to set, by name. A duration stands in the unit that the parameter declares.
     pub params: BTreeMap<String, ParamValue>,
     /// What its BPF maps hold when the run begins, by name.
@@ -167,28 +167,28 @@ pub struct CongestionControl {
 /// them.
 pub type MapContents = BTreeMap<String, Vec<i128>>;
 
-impl CongestionControl {
-    /// One whose maps begin as its file has them.
-    pub fn new(source: CcSource, params: BTreeMap<String, ParamValue>) -> CongestionControl {
-        CongestionControl { source, params, maps: BTreeMap::new() }
+impl MechanismRef {
+    /// Refers to a mechanism whose maps begin as its file has them.
+    pub fn new(source: MechanismSource, params: BTreeMap<String, ParamValue>) -> MechanismRef {
+        MechanismRef { source, params, maps: BTreeMap::new() }
     }
 
-    /// What datagrams have.
-    pub(crate) fn none() -> CongestionControl {
-        CongestionControl::new(CcSource::None, BTreeMap::new())
+    /// Refers to nothing, as groups of datagrams do.
+    pub(crate) fn none() -> MechanismRef {
+        MechanismRef::new(MechanismSource::None, BTreeMap::new())
     }
 }
 
-/// Where such a mechanism comes from.
+/// Where a mechanism comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CcSource {
+pub enum MechanismSource {
     /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window` or `algorithms/classify`.
     Builtin(String),
     /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
     File(PathBuf),
     /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
     Kernel(String),
-    /// There is none, for the group's programs send datagrams.
+    /// Nowhere: the group's programs send datagrams.
     None,
 }
 

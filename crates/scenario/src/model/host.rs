@@ -1,6 +1,6 @@
 //! Hosts: what stands between an application that writes and the link that its packets leave by.
 
-use super::flow::CongestionControl;
+use super::flow::MechanismRef;
 use crate::declare::{choice, section};
 use crate::schema::KeyType::{Table, Text};
 use crate::units::Bytes;
@@ -16,7 +16,7 @@ section! {
         pub uplink: usize;
         /// What chooses the band of each packet, if the queue has bands; `None` = the type of service does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub classifier: Option<CongestionControl>;
+        pub classifier: Option<MechanismRef>;
         "classifier" = Text, Means("the type of service chooses the band") =>
             "what chooses the band of each packet, a built-in name or the path of a .bpf.c file; the queue must be \
             prio then";

@@ -2,7 +2,7 @@
 
 use super::only::{OnlyInTheSimulator, OnlyThere};
 use super::{
-    CcSource, CongestionControl, FlowGroup, Host, Limit, Link, ParamValue, Queue, Scenario, SendTuning, Service,
+    FlowGroup, Host, Limit, Link, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, SendTuning, Service,
 };
 use crate::queue::Discipline;
 
@@ -57,9 +57,9 @@ fn in_host(host: &Host, queue: &Queue) -> Option<OnlyInTheSimulator> {
 
 /// Where a classifier is told to go by what a connection has in the host (`in_host`), as far as that can be known from
 /// outside. A queue that takes packets from their sockets leaves nothing on their accounts.
-fn asks_what_is_in_host(classifier: &CongestionControl) -> Option<&'static str> {
+fn asks_what_is_in_host(classifier: &MechanismRef) -> Option<&'static str> {
     match classifier.params.get("no_overtake") {
-        _ if classifier.source == CcSource::Builtin("sorpc_fair".into()) => Some("classifier"),
+        _ if classifier.source == MechanismSource::Builtin("sorpc_fair".into()) => Some("classifier"),
         Some(ParamValue::Bool(true)) => Some("classifier_params.no_overtake"),
         _ => None,
     }

@@ -14,7 +14,7 @@ mod wifi;
 pub use crate::queue::{KernelQueue, ParameterValue, Queue};
 pub use crate::units::Limit;
 pub use compile::Compile;
-pub use flow::{Access, CcSource, Clock, CongestionControl, FlowGroup, MapContents, ParamValue, TcpRmem};
+pub use flow::{Access, Clock, FlowGroup, MapContents, MechanismRef, MechanismSource, ParamValue, TcpRmem};
 pub use host::{Host, SendBuffer, SendTuning};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
@@ -115,13 +115,13 @@ impl Scenario {
     }
 
     /// What it runs: the mechanisms of the groups, then those of the hosts.
-    pub fn mechanisms(&self) -> impl Iterator<Item = &CongestionControl> {
+    pub fn mechanisms(&self) -> impl Iterator<Item = &MechanismRef> {
         let of_hosts = self.hosts.iter().filter_map(|host| host.classifier.as_ref());
         self.flows.iter().flat_map(FlowGroup::mechanisms).chain(of_hosts)
     }
 
     /// The same, to be changed.
-    pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut CongestionControl> {
+    pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut MechanismRef> {
         let of_hosts = self.hosts.iter_mut().filter_map(|host| host.classifier.as_mut());
         self.flows.iter_mut().flat_map(FlowGroup::mechanisms_mut).chain(of_hosts)
     }

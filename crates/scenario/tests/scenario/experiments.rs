@@ -1,7 +1,7 @@
 //! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
 
 use scenario::model::{
-    CcSource, Clock, Gemodel, KernelQueue, Limit, Loss, ParamValue, ParameterValue, Queue, Scenario, Service,
+    Clock, Gemodel, KernelQueue, Limit, Loss, MechanismSource, ParamValue, ParameterValue, Queue, Scenario, Service,
     TcpProfile,
 };
 use scenario::queue::Discipline;
@@ -51,10 +51,10 @@ fn axes(experiment: &Experiment) -> Vec<Vec<String>> {
 
 fn cc(scenario: &Scenario, group: usize) -> &str {
     match &scenario.flows[group].cc.source {
-        CcSource::Builtin(name) => name,
-        CcSource::File(path) => path.to_str().unwrap(),
-        CcSource::Kernel(name) => panic!("kernel:{name}"),
-        CcSource::None => "none",
+        MechanismSource::Builtin(name) => name,
+        MechanismSource::File(path) => path.to_str().unwrap(),
+        MechanismSource::Kernel(name) => panic!("kernel:{name}"),
+        MechanismSource::None => "none",
     }
 }
 
@@ -259,8 +259,8 @@ fn the_kernel_s_own_controls_are_told_from_ours() {
     let text = SAMPLE.replace("params = {", "params.cubic_plus = {");
     let text = text + "[sweep]\n\"flows.0.cc\" = [\"cubic_plus\", \"kernel:cubic\"]\n";
     let cells = experiment(&text, &[]).cells;
-    assert_eq!(cells[0].scenario.flows[0].cc.source, CcSource::Builtin("cubic_plus".into()));
-    assert_eq!(cells[1].scenario.flows[0].cc.source, CcSource::Kernel("cubic".into()));
+    assert_eq!(cells[0].scenario.flows[0].cc.source, MechanismSource::Builtin("cubic_plus".into()));
+    assert_eq!(cells[1].scenario.flows[0].cc.source, MechanismSource::Kernel("cubic".into()));
     assert!(cells[1].scenario.flows[0].cc.params.is_empty());
     assert_eq!(cells[1].axes, [("flows.0.cc".to_string(), "kernel:cubic".to_string())]);
 }

@@ -16,7 +16,7 @@ use kernel::tun;
 use kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, SendBuffers, Stamp, StampReader};
 use mechanism::{Library, Role};
 use nix::net::if_::if_nametoindex;
-use scenario::model::{self, CcSource, CongestionControl, Limit, Link, Scenario};
+use scenario::model::{self, Limit, Link, MechanismRef, MechanismSource, Scenario};
 use scenario::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::io;
@@ -108,8 +108,8 @@ impl HostQueue {
 
 /// The host's classifier. Without one the type of service chooses: told by a program, it does so also where a kernel
 /// has no discipline with bands, but a shaper with classes.
-fn classifier_of(host: &model::Host) -> CongestionControl {
-    let by_service = || CongestionControl::new(CcSource::Builtin(BY_SERVICE.into()), BTreeMap::new());
+fn classifier_of(host: &model::Host) -> MechanismRef {
+    let by_service = || MechanismRef::new(MechanismSource::Builtin(BY_SERVICE.into()), BTreeMap::new());
     host.classifier.clone().unwrap_or_else(by_service)
 }
 

@@ -4,7 +4,7 @@ pub mod one_way;
 
 use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_event, ca_state};
 use mechanism::{Control, Error, Library};
-use scenario::model::{CcSource, CongestionControl, ParamValue};
+use scenario::model::{MechanismRef, MechanismSource, ParamValue};
 use scenario::units::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -25,13 +25,13 @@ pub fn builtin(name: &str) -> Control {
 
 /// A built-in mechanism with parameters.
 pub fn with_params(name: &str, params: &[(&str, ParamValue)]) -> Control {
-    load(CcSource::Builtin(name.into()), params).unwrap_or_else(|e| panic!("{e}"))
+    load(MechanismSource::Builtin(name.into()), params).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Any mechanism.
-pub fn load(source: CcSource, params: &[(&str, ParamValue)]) -> Result<Control, Error> {
+pub fn load(source: MechanismSource, params: &[(&str, ParamValue)]) -> Result<Control, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    library().load(&CongestionControl::new(source, params), 1)
+    library().load(&MechanismRef::new(source, params), 1)
 }
 
 /// A socket whose window is in use.
