@@ -10,7 +10,7 @@ use crate::read_app;
 use crate::section::Section;
 use crate::skb::truesize;
 use crate::units::{Bytes, Nanos, Rate};
-use crate::workload::{Arrivals, Sizes};
+use crate::workload::{Arrivals, Pareto, Sizes};
 use std::collections::BTreeMap;
 
 /// Flows of all groups together.
@@ -247,7 +247,7 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
             read_app::check(section, app);
         }
         access(&section.child("access", "access"), group);
-        if let (Some(Sizes::Pareto { mean, most: Some(most), .. }), Some(size)) = (group.sizes, section.sizes())
+        if let (Some(Sizes::Pareto(Pareto { mean, most: Some(most), .. })), Some(size)) = (group.sizes, section.sizes())
             && mean >= most
         {
             size.complain("most", format!("{most} must be more than the mean, {mean}"));

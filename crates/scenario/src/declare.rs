@@ -22,6 +22,8 @@ pub(crate) trait Declared: Written + Sized {
     fn read(section: &Section) -> Self;
     /// What holds where nothing is written.
     fn absent() -> Self;
+    /// Sets the fields whose keys a section has, or whose keys have defaults.
+    fn change(&mut self, section: &Section);
 }
 
 /// A type that a field with a key can have.
@@ -29,11 +31,11 @@ pub(crate) trait Field: Sized {
     /// What is written behind the key.
     const KIND: KeyType;
     /// The value in `section`, or the default; a placeholder where there is none.
-    fn read(section: &Section, name: &str) -> Self {
+    fn read(section: &Section, name: &'static str) -> Self {
         Self::find(section, name).unwrap_or_else(|| Self::absent(schema::find(section.shape, name)))
     }
     /// The value in `section`, or the default.
-    fn find(section: &Section, name: &str) -> Option<Self>;
+    fn find(section: &Section, name: &'static str) -> Option<Self>;
     /// The value where the key is not written.
     fn absent(key: &Key) -> Self;
     /// The value as a file has it; none if it is left out.
@@ -44,7 +46,7 @@ macro_rules! field {
     ($($type:ty: $kind:ident),+) => {
         $(impl Field for $type {
             const KIND: KeyType = KeyType::$kind;
-            fn find(section: &Section, name: &str) -> Option<$type> {
+            fn find(section: &Section, name: &'static str) -> Option<$type> {
                 section.read(name)
             }
             fn absent(key: &Key) -> $type {
@@ -64,7 +66,7 @@ macro_rules! narrow_field {
     ($($type:ty),+) => {
         $(impl Field for $type {
             const KIND: KeyType = KeyType::Integer;
-            fn find(section: &Section, name: &str) -> Option<$type> {
+            fn find(section: &Section, name: &'static str) -> Option<$type> {
                 section.read::<u64>(name).map(|number| number as $type)
             }
             fn absent(key: &Key) -> $type {
@@ -80,10 +82,10 @@ narrow_field!(u8, u32);
 
 impl<T: Field> Field for Option<T> {
     const KIND: KeyType = T::KIND;
-    fn read(section: &Section, name: &str) -> Option<T> {
+    fn read(section: &Section, name: &'static str) -> Option<T> {
         T::find(section, name)
     }
-    fn find(section: &Section, name: &str) -> Option<Option<T>> {
+    fn find(section: &Section, name: &'static str) -> Option<Option<T>> {
         Some(T::find(section, name))
     }
     fn absent(_: &Key) -> Option<T> {
@@ -97,10 +99,10 @@ impl<T: Field> Field for Option<T> {
 /// A table of its own keys.
 impl<T: Declared> Field for T {
     const KIND: KeyType = KeyType::Table;
-    fn read(section: &Section, name: &str) -> T {
+    fn read(section: &Section, name: &'static str) -> T {
         T::read(&section.child(name, T::SECTION))
     }
-    fn find(section: &Section, name: &str) -> Option<T> {
+    fn find(section: &Section, name: &'static str) -> Option<T> {
         let table = section.child(name, T::SECTION);
         table.is_there().then(|| T::read(&table))
     }
@@ -109,6 +111,21 @@ impl<T: Declared> Field for T {
     }
     fn written(&self) -> Option<String> {
         Some(table(&Written::written(self)))
+    }
+}
+
+/// Tables, each with its own keys.
+impl<T: Declared> Field for Vec<T> {
+    const KIND: KeyType = KeyType::Tables;
+    fn find(section: &Section, name: &'static str) -> Option<Vec<T>> {
+        Some(section.list(name).iter().map(T::read).collect())
+    }
+    fn absent(_: &Key) -> Vec<T> {
+        Vec::new()
+    }
+    fn written(&self) -> Option<String> {
+        let tables: Vec<_> = self.iter().map(|item| table(&item.written())).collect();
+        (!tables.is_empty()).then(|| format!("[{}]", tables.join(", ")))
     }
 }
 
@@ -133,18 +150,29 @@ pub(crate) const fn count(rows: &[&[Key]]) -> usize {
     count
 }
 
-/// The keys of all rows, each of which has one at most.
+/// The keys of all rows.
 pub(crate) const fn flat<const COUNT: usize>(rows: &[&[Key]]) -> [Key; COUNT] {
     const NONE: Key =
         Key { section: "", name: "", kind: KeyType::Table, absence: Absence::Required, range: "", meaning: "" };
     let mut keys = [NONE; COUNT];
     let (mut at, mut row) = (0, 0);
     while row < rows.len() {
-        if !rows[row].is_empty() {
-            keys[at] = rows[row][0];
-            at += 1;
+        let mut column = 0;
+        while column < rows[row].len() {
+            keys[at] = rows[row][column];
+            (at, column) = (at + 1, column + 1);
         }
         row += 1;
+    }
+    keys
+}
+
+/// Keys that another section has too.
+pub(crate) const fn in_section<const COUNT: usize>(section: &'static str, mut keys: [Key; COUNT]) -> [Key; COUNT] {
+    let mut at = 0;
+    while at < COUNT {
+        keys[at].section = section;
+        at += 1;
     }
     keys
 }
@@ -163,10 +191,15 @@ macro_rules! choice {
 
         impl $Name {
             /// The names, as a scenario writes them.
-            pub(crate) const NAMES: &'static [&'static str] = &[$($name),+];
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// Its name, as a scenario writes it.
+            pub fn name(self) -> &'static str {
+                $Name::NAMES[self as usize]
+            }
 
             /// The choice that has this name.
-            pub(crate) fn named(name: &str) -> Option<$Name> {
+            pub fn named(name: &str) -> Option<$Name> {
                 let all = [$($Name::$Variant),+];
                 $Name::NAMES.iter().position(|other| *other == name).map(|number| all[number])
             }
@@ -174,7 +207,7 @@ macro_rules! choice {
 
         impl $crate::declare::Field for $Name {
             const KIND: $crate::schema::KeyType = $crate::schema::KeyType::Choice($Name::NAMES);
-            fn find(section: &$crate::section::Section, name: &str) -> Option<$Name> {
+            fn find(section: &$crate::section::Section, name: &'static str) -> Option<$Name> {
                 $Name::named(&section.read::<String>(name)?)
             }
             fn absent(key: &$crate::schema::Key) -> $Name {
@@ -182,13 +215,51 @@ macro_rules! choice {
                 key.default::<String>().and_then(|name| $Name::named(&name)).unwrap_or([$($Name::$Variant),+][0])
             }
             fn written(&self) -> Option<String> {
-                Some(format!("\"{}\"", $Name::NAMES[*self as usize]))
+                Some(format!("{:?}", self.name()))
             }
         }
     };
 }
 
-/// A declaration: `/// meaning`, then `pub field: Type = absence, range;` for each key, as in tc's spelling.
+/// A table of one of several kinds: an enum, whose variants hold the sections that are called like the kinds.
+macro_rules! kinds {
+    (
+        $(#[$attr:meta])*
+        pub enum $Name:ident { $($(#[$variant_attr:meta])* $Variant:ident($Section:ty)),+ $(,)? }
+    ) => {
+        $(#[$attr])*
+        pub enum $Name {
+            $($(#[$variant_attr])* $Variant($Section)),+
+        }
+
+        impl $Name {
+            /// The names of the kinds.
+            pub(crate) const KINDS: &'static [&'static str] =
+                &[$(<$Section as $crate::declare::Declared>::SECTION),+];
+
+            /// What a section of one of the kinds says; none if it is of another.
+            pub(crate) fn read(section: &$crate::section::Section) -> Option<$Name> {
+                // It is looked at for its errors: the section has been chosen by it.
+                section.read::<String>("kind");
+                $(if section.shape == <$Section as $crate::declare::Declared>::SECTION {
+                    return Some($Name::$Variant($crate::declare::Declared::read(section)));
+                })+
+                None
+            }
+        }
+
+        impl $crate::declare::Written for $Name {
+            fn written(&self) -> Vec<(&'static str, String)> {
+                let (kind, keys) = match self {
+                    $($Name::$Variant(keys) => (<$Section as $crate::declare::Declared>::SECTION, keys.written())),+
+                };
+                [vec![("kind", format!("\"{kind}\""))], keys].concat()
+            }
+        }
+    };
+}
+
+/// A declaration: `/// meaning`, then `pub field: Type = absence, range;` for each key.
 ///
 /// `field("key")` has another name in the file, `Type [Written]` stands there as another type. `field: Type;` has no
 /// key: whoever reads the section fills it in. `"key" = kind, absence, range => "meaning";` has no field. `: Default`
@@ -250,6 +321,11 @@ macro_rules! section {
                 }
             }
 
+            fn change(&mut self, section: &$crate::section::Section) {
+                $(section!(
+                    @change self.$field, section, section!(@name $field $($name)?), $type $([$written])? $(= $absence)?
+                );)*
+            }
         }
 
         impl $crate::declare::Written for $Name {
@@ -308,6 +384,18 @@ macro_rules! section {
         <$type>::from(<$written as $crate::declare::Field>::absent($crate::schema::find($section, $name)))
     };
 
+    (@change $value:expr, $section:ident, $name:expr, $type:ty) => {};
+    (@change $value:expr, $section:ident, $name:expr, $type:ty = $absence:expr) => {
+        if let Some(value) = <$type as $crate::declare::Field>::find($section, $name) {
+            $value = value;
+        }
+    };
+    (@change $value:expr, $section:ident, $name:expr, $type:ty [$written:ty] = $absence:expr) => {
+        if let Some(value) = <$written as $crate::declare::Field>::find($section, $name) {
+            $value = value.into();
+        }
+    };
+
     (@write $value:expr, $name:expr, $type:ty) => { ($name, None) };
     (@write $value:expr, $name:expr, $type:ty = $absence:expr) => {
         ($name, $crate::declare::Field::written(&$value))
@@ -317,4 +405,4 @@ macro_rules! section {
     };
 }
 
-pub(crate) use {choice, section};
+pub(crate) use {choice, kinds, section};

@@ -1,20 +1,28 @@
 //! What a link does to packets beside delaying and losing them: jitter, reordering, duplication, outages, and changes
 //! of its rate.
 
+use crate::declare::{choice, section};
+use crate::quantity::Share;
+use crate::schema::{DELAYS, SOME_TIME, TIMES};
 use crate::units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-/// Everything of one direction of a link.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Impairments {
-    /// How far the delay varies from packet to packet.
-    pub jitter: Option<Jitter>,
-    /// Packets that leave the order.
-    pub reorder: Option<Reorder>,
-    /// Probability that a packet arrives twice, 0 to 1.
-    pub duplicate: f64,
-    /// When the link is down, in order of time and without overlap.
-    pub outages: Vec<Outage>,
+/// How long a packet may be held back.
+const SHORT_DELAYS: &str = "1ns..3600s";
+
+section! {
+    /// Everything of one direction of a link.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Impairments: Default in "link.NAME" {
+        /// How far the delay varies from packet to packet.
+        pub jitter: Option<Jitter>;
+        /// Packets that leave the order.
+        pub reorder: Option<Reorder>;
+        /// share of the packets of which the channel delivers a second copy, with a delay of its own
+        pub duplicate: f64 [Share] = Default("0%");
+        /// when this direction is down, in order of time
+        pub outages: Vec<Outage> = Means("always up");
+    }
 }
 
 impl Impairments {
@@ -42,49 +50,59 @@ impl Impairments {
     }
 }
 
-/// A delay that is drawn anew for each packet, as `delay TIME JITTER` of tc-netem(8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Jitter {
-    /// How far a delay may be from the mean; the standard deviation of a normal distribution.
-    pub spread: Nanos,
-    /// How it is drawn.
-    pub distribution: Distribution,
-    /// A packet with less delay overtakes the one before it. Without that it waits for it.
-    pub reorder: bool,
+section! {
+    /// A delay that is drawn anew for each packet, as `delay TIME JITTER` of tc-netem(8).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Jitter in "link.NAME" {
+        /// how far the delay varies from packet to packet, up to the delay itself, as in tc-netem(8)
+        pub spread("jitter"): Nanos = Default("0s"), DELAYS;
+        /// uniform: from delay - jitter to delay + jitter; normal: jitter is the standard deviation, and no delay is
+        /// below 0s
+        pub distribution("jitter_distribution"): Distribution = Default("uniform");
+        /// a packet with less delay overtakes those before it, as in tc-netem(8); by default it arrives behind them, as
+        /// on most paths
+        pub reorder("jitter_reorder"): bool = Default("false");
+    }
 }
 
-/// How delays are spread about their mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Distribution {
-    /// Any as likely as another.
-    #[default]
-    Uniform,
-    /// A bell curve; what would be less than no delay at all is none.
-    Normal,
+choice! {
+    /// How delays are spread about their mean.
+    #[derive(Default)]
+    pub enum Distribution {
+        /// Any as likely as another.
+        #[default]
+        Uniform = "uniform",
+        /// A bell curve; what would be less than no delay at all is none.
+        Normal = "normal",
+    }
 }
 
-/// Packets that leave the order, as `reorder PERCENT gap DISTANCE` of tc-netem(8).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reorder {
-    /// The probability of it, 0 to 1.
-    pub share: f64,
-    /// Behind each such packet `gap - 1` keep the order.
-    pub gap: u64,
-    /// They are held back by so much; without it they have no delay at all.
-    pub by: Option<Nanos>,
+section! {
+    /// Packets that leave the order, as `reorder PERCENT gap DISTANCE` of tc-netem(8).
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Reorder in "link.NAME" {
+        /// share of the packets that leave the order, as in tc-netem(8): they arrive without any delay, ahead of others
+        pub share("reorder"): f64 [Share] = Default("0%");
+        /// after a packet that left the order, at least gap - 1 keep it, as in tc-netem(8)
+        pub gap("reorder_gap"): u64 = Default("1"), "1..1000000";
+        /// packets that leave the order are held back by this in place of arriving ahead
+        pub by("reorder_by"): Option<Nanos> = Means("they arrive ahead"), SHORT_DELAYS;
+    }
 }
 
-/// A time in which a link is down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outage {
-    /// When it begins.
-    pub at: Nanos,
-    /// How long it lasts.
-    #[serde(rename = "for")]
-    pub lasts: Nanos,
-    /// Packets are transmitted meanwhile, and lost; otherwise they wait in the queue.
-    pub lose: bool,
+section! {
+    /// A time in which a link is down.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Outage in "outages" {
+        /// when the link goes down
+        pub at: Nanos = Required, TIMES;
+        /// how long it is down
+        #[serde(rename = "for")]
+        pub lasts("for"): Nanos = Required, SOME_TIME;
+        /// the transmitter goes on, and packets whose last bit it sends meanwhile are lost; by default nothing is sent,
+        /// and packets wait in the queue
+        pub lose: bool = Default("false");
+    }
 }
 
 impl Outage {

@@ -1,12 +1,13 @@
 //! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many
 //! words.
 
+use crate::declare::{Declared, Field};
 use crate::error::Location;
 use crate::model::TcpProfile;
 use crate::schema::PROFILES;
-use crate::section::{Readable, Section};
+use crate::section::Section;
 use crate::tree::Value;
-use crate::units::{Bytes, Nanos};
+use crate::units::Bytes;
 
 /// The name of a sensor's profile.
 const LLN: &str = "lln";
@@ -86,46 +87,28 @@ impl Profile {
             Some(base) => Profile::named(&base),
             None => self.clone(),
         };
-        let Profile { stack, asked_for_rack, asked_for_tlp, asked_for_usec, .. } = &mut profile;
-        for (name, field) in [
-            ("sack", &mut stack.sack),
-            ("timestamps", &mut stack.timestamps),
-            ("window_scaling", &mut stack.window_scaling),
-            ("prr", &mut stack.prr),
-            ("rate_halving", &mut stack.rate_halving),
-            ("frto", &mut stack.frto),
-            ("undo", &mut stack.undo),
-            ("quick_ack", &mut stack.quick_ack),
-            ("sack_compression", &mut stack.sack_compression),
-            ("limited_transmit", &mut stack.limited_transmit),
-            ("cwnd_validation", &mut stack.cwnd_validation),
-            ("gate", &mut stack.gate),
+        profile.stack.change(switches);
+        replace(&mut profile.stack.gate, switches, "gate");
+        for (name, asked) in [
+            ("rack", &mut profile.asked_for_rack),
+            ("tlp", &mut profile.asked_for_tlp),
+            ("tcp_usec_ts", &mut profile.asked_for_usec),
         ] {
-            replace(field, switches, name);
-        }
-        for (name, field, asked) in [
-            ("rack", &mut stack.rack, asked_for_rack),
-            ("tlp", &mut stack.tlp, asked_for_tlp),
-            ("tcp_usec_ts", &mut stack.tcp_usec_ts, asked_for_usec),
-        ] {
-            if replace(field, switches, name) {
-                *asked = field.then(|| (switches.place_of(name), switches.path_of(name)));
+            if let Some(&Value::Flag(is_on)) = switches.get(name).map(|node| &node.value) {
+                *asked = is_on.then(|| (switches.place_of(name), switches.path_of(name)));
             }
         }
-        profile.read_common(switches);
         profile
     }
 
-    /// The switches that may stand in a group as well as in a profile.
+    /// The switches that may stand in the group itself.
     fn read_common(&mut self, section: &Section) {
         let stack = &mut self.stack;
         replace(&mut stack.delayed_ack, section, "delayed_ack");
         replace(&mut stack.ecn, section, "ecn");
         replace(&mut stack.pacing, section, "pacing");
-        replace::<Nanos>(&mut stack.rto_min, section, "rto_min");
-        if let Some(segments) = section.read::<u64>("initial_window") {
-            stack.initial_window = segments as u32;
-        }
+        replace(&mut stack.initial_window, section, "initial_window");
+        replace(&mut stack.rto_min, section, "rto_min");
     }
 
     /// RACK and TLP read the SACK scoreboard: without it they are off, as in Linux, unless somebody insists.
@@ -145,13 +128,9 @@ impl Profile {
     }
 }
 
-/// Sets `field` if the key is there; says whether it was.
-fn replace<T: Readable>(field: &mut T, section: &Section, name: &str) -> bool {
-    match section.read(name) {
-        Some(value) => {
-            *field = value;
-            true
-        }
-        None => false,
+/// Sets `field` if the key is there.
+fn replace<T: Field>(field: &mut T, section: &Section, name: &'static str) {
+    if let Some(value) = T::find(section, name) {
+        *field = value;
     }
 }

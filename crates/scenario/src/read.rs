@@ -2,16 +2,16 @@
 
 use crate::bdp::Product;
 use crate::checks;
+use crate::declare::Declared;
 use crate::error::{Location, Problems, did_you_mean};
-use crate::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use crate::impairments::{Impairments, Jitter, Rates, Reorder};
 use crate::lte;
 use crate::mesh::Mesh;
 use crate::model::{
-    Access, Clock, DuplexLink, Emulator, FlowGroup, Gemodel, Host, Link, Loss, MechanismRef, Queue, Scenario, Service,
-    TcpRmem, Trace, WifiCell,
+    DuplexLink, FlowGroup, Gemodel, Host, Link, Loss, MechanismRef, Queue, Scenario, Service, Trace, WifiCell,
 };
 use crate::profile::{GroupProfile, Profile};
-use crate::quantity::{Number, Share, Start};
+use crate::quantity::{Share, Start};
 use crate::read_mechanism::Folder;
 use crate::section::{Names, Section};
 use crate::tree::Table;
@@ -37,9 +37,6 @@ pub(crate) struct Reader {
 /// The rate of the reverse direction of a trace: enough for acknowledgements.
 const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
 
-/// Stands where a queue is not read yet.
-const NO_QUEUE: Queue = Queue::Droptail { limit: None, ecn_threshold: None };
-
 impl Reader {
     pub fn new(folder: &Path, default_name: &str, place: Location) -> Reader {
         let folder = Folder(folder.to_path_buf());
@@ -59,7 +56,8 @@ impl Reader {
         }
         let sections: Vec<_> =
             sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
-        let duration = top.need("duration");
+        let keys = Scenario::read(&top);
+        let duration = keys.duration;
         let lte = read_lte::cells(&top);
         let mesh = top.child("mesh", "mesh").named_children("mesh.NAME");
         let meshes: Vec<_> = mesh.iter().map(read_mesh::mesh).collect();
@@ -70,14 +68,7 @@ impl Reader {
         let host_sections = top.child("host", "host").named_children("host.NAME");
         let hosts = read_host::hosts(&host_sections, &self.folder);
         let mut scenario = Scenario {
-            name: top.read("name").unwrap_or_else(|| self.default_name.clone()),
-            duration,
-            warmup: top.need("warmup"),
-            seed: top.need("seed"),
-            emulator: match top.need::<String>("emulator").as_str() {
-                "netem" => Emulator::Netem,
-                _ => Emulator::Unbloat,
-            },
+            name: if top.get("name").is_some() { keys.name } else { self.default_name.clone() },
             compile: self.folder.compile(&top.child("compile", "compile")),
             flows: groups.iter().map(|group| self.flow_group(group, &profile, &links, &hosts, &meshes)).collect(),
             wifi: cells,
@@ -85,6 +76,7 @@ impl Reader {
             lte,
             hosts,
             meshes,
+            ..keys
         };
         read_host::find_uplinks(&mut scenario, &groups);
         read_mesh::add_links(&mut scenario, &mesh);
@@ -154,7 +146,7 @@ impl Reader {
             name: section.name().into(),
             service: self.service(section, None, duration).unwrap_or(Service::Rate(Rate(1))),
             delay: section.need("delay"),
-            queue: NO_QUEUE,
+            queue: Queue::default(),
             loss: read_loss(section),
             impairments: read_impairments(section),
         }
@@ -170,7 +162,7 @@ impl Reader {
             name: format!("{}.reverse", forward.name),
             service: self.service(section, Some(as_forward), duration).unwrap_or(Service::Rate(as_forward)),
             delay: section.read("delay").unwrap_or(forward.delay),
-            queue: NO_QUEUE,
+            queue: Queue::default(),
             loss: read_loss(section),
             impairments: read_impairments(section),
         }
@@ -223,67 +215,40 @@ impl Reader {
         hosts: &[Host],
         meshes: &[Mesh],
     ) -> FlowGroup {
-        let access = group.child("access", "access");
-        let clock = group.child("clock", "clock");
-        let sizes = sizes(group);
+        let sizes = group.sizes().and_then(|section| Sizes::read(&section));
         let app = read_app::app(group);
         let start: Start = group.need("start");
         let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
         let reverse_path = path_back(group, &path, links);
         let GroupProfile { stack, packet, window } = profile.of_group(group);
+        let keys = FlowGroup::read(group);
         let origin = read_mesh::origin(group, meshes);
         let mut group = FlowGroup {
-            name: group.read("name"),
             cc: match &app {
-                Some(app) if app.is_datagrams() => MechanismRef::none(),
+                Some(app) if app.is_datagrams() => MechanismRef::default(),
                 _ => self.folder.congestion_control(group),
             },
             receiver: self.folder.mechanism(group, "receiver", "receiver_params"),
             app,
-            count: origin.as_ref().map_or_else(|| group.need::<u64>("count") as u32, |from| from.nodes.len() as u32),
+            count: origin.as_ref().map_or(keys.count, |from| from.nodes.len() as u32),
             origin,
             arrivals: arrivals(group),
             host: read_host::of_group(group, hosts),
-            reverse: group.need("reverse"),
             path,
             reverse_path,
-            access: read_access(&access),
-            clock: Clock { offset: clock.need("offset"), drift: clock.need("drift") },
             start: start.from,
             start_spread: start.until.since(start.from),
-            stagger: group.need("stagger"),
-            stop: group.read("stop"),
             size: if sizes.is_none() { group.read("size") } else { None },
             sizes,
-            packet: group.read("packet").unwrap_or(packet),
-            tos: group.need::<u64>("tos") as u8,
-            receive_window: group.read("receive_window"),
-            tcp_rmem: tcp_rmem(group),
-            read_rate: group.read("read_rate"),
-            write_rate: group.read("write_rate"),
+            packet: if group.get("packet").is_some() { keys.packet } else { packet },
             stack,
+            ..keys
         };
         if group.tcp_rmem.is_none() && group.receive_window.is_none() {
             group.receive_window = window.map(|segments| Bytes(segments * group.mss().0));
         }
         group
     }
-}
-
-/// A sender's own link, whose queue is not read yet, as those of links.
-fn read_access(section: &Section) -> Access {
-    Access {
-        rate: section.read("rate"),
-        queue: None,
-        small_queues: section.read("small_queues").unwrap_or_default(),
-        delay: section.read("delay").unwrap_or_default(),
-    }
-}
-
-/// The receiver's buffer, if it is auto-tuned.
-fn tcp_rmem(group: &Section) -> Option<TcpRmem> {
-    let section = group.child("tcp_rmem", "tcp_rmem");
-    section.is_there().then(|| TcpRmem { default: section.need("default"), max: section.need("max") })
 }
 
 /// The links that a list of names says; none without the key.
@@ -316,33 +281,11 @@ fn arrivals(group: &Section) -> Option<Arrivals> {
     section.is_there().then(|| Arrivals::Poisson { rate: section.need("rate") })
 }
 
-/// The distribution that stands in the place of a size.
-fn sizes(group: &Section) -> Option<Sizes> {
-    let section = group.sizes()?;
-    section.read::<String>("kind");
-    let mean = section.need("mean");
-    Some(match section.shape {
-        "lognormal" => Sizes::Lognormal { mean, sigma: section.need::<Number>("sigma").0 },
-        "exponential" => Sizes::Exponential { mean },
-        _ => Sizes::Pareto { mean, shape: section.need::<Number>("shape").0, most: section.read("most") },
-    })
-}
-
 fn read_impairments(link: &Section) -> Impairments {
-    let spread: Nanos = link.need("jitter");
-    let normal = link.need::<String>("jitter_distribution") == "normal";
-    let distribution = if normal { Distribution::Normal } else { Distribution::Uniform };
-    let jitter = Jitter { spread, distribution, reorder: link.need("jitter_reorder") };
-    let share = link.need::<Share>("reorder").0;
-    let reorder = Reorder { share, gap: link.need("reorder_gap"), by: link.read("reorder_by") };
-    let outages = link.list("outages");
-    let outage =
-        |outage: &Section| Outage { at: outage.need("at"), lasts: outage.need("for"), lose: outage.need("lose") };
     Impairments {
-        jitter: (spread > Nanos::ZERO).then_some(jitter),
-        reorder: (share > 0.0).then_some(reorder),
-        duplicate: link.need::<Share>("duplicate").0,
-        outages: outages.iter().map(outage).collect(),
+        jitter: Some(Jitter::read(link)).filter(|jitter| jitter.spread > Nanos::ZERO),
+        reorder: Some(Reorder::read(link)).filter(|reorder| reorder.share > 0.0),
+        ..Impairments::read(link)
     }
 }
 
@@ -354,14 +297,8 @@ fn read_loss(link: &Section) -> Loss {
 }
 
 fn read_gemodel(section: &Section) -> Gemodel {
-    let kind: String = section.need("kind");
-    // The schema refuses every other name.
-    debug_assert!(kind.is_empty() || kind == "gemodel");
-    let Share(p) = section.need("p");
-    Gemodel {
-        p,
-        r: section.read("r").map_or(1.0 - p, |Share(r)| r),
-        lost_while_bad: section.need::<Share>("1-h").0,
-        lost_while_good: section.need::<Share>("1-k").0,
-    }
+    // The schema refuses every other.
+    section.read::<String>("kind");
+    let model = Gemodel::read(section);
+    Gemodel { r: if section.get("r").is_some() { model.r } else { 1.0 - model.p }, ..model }
 }

@@ -1,20 +1,14 @@
 //! LTE cells, and the links to their users.
 
+use crate::declare::Declared;
 use crate::error::did_you_mean;
-use crate::lte::{Bandwidth, Cell, Cqi, Direction, Scheduling, User};
-use crate::quantity::Share;
+use crate::lte::{Cell, Cqi, Direction, User};
 use crate::section::Section;
 use crate::units::Decibels;
 
 /// The cells of a file, which links name.
 pub(crate) fn cells(top: &Section) -> Vec<Cell> {
-    let cell = |cell: Section| Cell {
-        name: cell.name().into(),
-        // The schema refuses every other name.
-        bandwidth: Bandwidth::named(&cell.need::<String>("bandwidth")).unwrap_or(Bandwidth::WIDEST),
-        scheduler: Scheduling::named(&cell.need::<String>("scheduler")).unwrap_or(Scheduling::ProportionalFair),
-        error_rate: cell.need::<Share>("error_rate").0,
-    };
+    let cell = |cell: Section| Cell { name: cell.name().into(), ..Cell::read(&cell) };
     top.child("lte", "lte").named_children("lte.NAME").into_iter().map(cell).collect()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::bdp::Product;
 use crate::checks;
+use crate::declare::Declared;
 use crate::error::did_you_mean;
 use crate::impairments::{Impairments, Outage};
 use crate::mesh::{Csma, DutyCycle, Energy, Hop, Mesh, Node, Origin, etx_tree, radio};
@@ -29,47 +30,28 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
     let border_router = border_router.and_then(|name| node_named(section, "border_router", &name, &names));
     let signals = signals(section, &sections, &names);
     let given = parents(&sections, &names, border_router);
-    let repair_after = repair_after(section, given.is_some());
+    let has_parents = given.is_some();
+    if has_parents && section.get("repair_after").is_some() {
+        section.complain("repair_after", "stands in a mesh whose nodes say their parents, which stay; leave it out");
+    }
     let parents = given.unwrap_or_else(|| match border_router {
         Some(root) => etx_tree(&signals, root),
         None => vec![None; names.len()],
     });
     let node = |((name, parent), section)| Node { name, parent, down: down(section) };
-    let count = |name| section.need::<u64>(name) as u32;
-    let number = |name| section.need::<Number>(name).0;
+    let keys = Mesh::read(section);
     Mesh {
         name: section.name().into(),
         nodes: names.into_iter().zip(parents).zip(&sections).map(node).collect(),
         border_router: border_router.unwrap_or_default(),
         signals,
         queue: FIFO,
-        csma: Csma {
-            min_be: count("min_be"),
-            max_be: count("max_be"),
-            max_backoffs: count("max_backoffs"),
-            max_retries: count("max_retries"),
-            retry_delay: section.need("retry_delay"),
-        },
-        energy: Energy {
-            transmit_ma: number("transmit_ma"),
-            receive_ma: number("receive_ma"),
-            sleep_ma: number("sleep_ma"),
-            volts: number("volts"),
-        },
-        duty_cycle: section
-            .read("wake_interval")
-            .map(|interval| DutyCycle { interval, listens_for: section.need("listen_for") }),
-        announces_rate: section.need("announces_rate"),
-        repair_after,
+        csma: Csma::read(section),
+        energy: Energy::read(section),
+        duty_cycle: section.get("wake_interval").map(|_| DutyCycle::read(section)),
+        repair_after: keys.repair_after.filter(|_| !has_parents),
+        ..keys
     }
-}
-
-/// After how long the tree is built anew, where the file does not give it.
-fn repair_after(mesh: &Section, is_given: bool) -> Option<Nanos> {
-    if is_given && mesh.get("repair_after").is_some() {
-        mesh.complain("repair_after", "stands in a mesh whose nodes say their parents, which stay; leave it out");
-    }
-    (!is_given).then(|| mesh.need("repair_after"))
 }
 
 /// When a node is down.

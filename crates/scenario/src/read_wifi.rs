@@ -2,13 +2,14 @@
 
 use crate::bdp::Product;
 use crate::checks;
+use crate::declare::Declared;
 use crate::error::did_you_mean;
 use crate::model::{Link, Queue, Scenario, Service, WifiCell, WifiStation};
 use crate::quantity::Share;
 use crate::read_queue;
 use crate::section::Section;
 use crate::units::{Dbm, Rate};
-use crate::wifi::{LARGEST_PACKET, Slot, Standard};
+use crate::wifi::{LARGEST_PACKET, Standard};
 
 /// The keys of a link that say how its transmitter works, of which `wifi` takes the place.
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "trace", "rates"];
@@ -17,12 +18,7 @@ const OF_A_STATION: [&str; 3] = ["signal", "phy_rate", "frame_errors"];
 
 /// A cell, whose queue is not read yet: its limit may depend on what passes it.
 pub(crate) fn cell(section: &Section) -> WifiCell {
-    let standard = match section.read::<String>("standard").as_deref() {
-        Some("802.11n") => Standard::N,
-        _ => Standard::G,
-    };
-    let slot = if section.need::<bool>("short_slot") { Slot::Short } else { Slot::Long };
-    WifiCell { name: section.name().into(), standard, slot, queue: None }
+    WifiCell { name: section.name().into(), ..WifiCell::read(section) }
 }
 
 /// The station of a link, if it is on Wi-Fi; what is wrong with its keys is put down.
@@ -88,16 +84,6 @@ fn phy_rate(section: &Section, standard: Standard) -> Option<Rate> {
                 section.complain("signal", format!("{message} \"{}\"", standard.modes()[7].rate));
             }
             None
-        }
-    }
-}
-
-impl Standard {
-    /// As the file has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Standard::G => "802.11g",
-            Standard::N => "802.11n",
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::quantity::{Bdp, Number, Share, Start};
 use crate::schema::{self, Absence, Key, KeyType};
 use crate::tree::{Node, Table, Value};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
+use crate::workload::Sizes;
 use std::str::FromStr;
 
 /// One section: a table of the file, or the absence of one.
@@ -50,8 +51,8 @@ impl<'a> Section<'a> {
     /// The table in the place of a group's size, as a section of its kind.
     pub fn sizes(&self) -> Option<Section<'a>> {
         let kind = self.get("size")?.value.as_table()?.get("kind").and_then(|kind| kind.value.as_text());
-        let shape = schema::SIZES.iter().find(|name| Some(**name) == kind);
-        Some(self.child("size", shape.unwrap_or(&schema::SIZES[0])))
+        let shape = Sizes::KINDS.iter().find(|name| Some(**name) == kind);
+        Some(self.child("size", shape.unwrap_or(&Sizes::KINDS[0])))
     }
 
     /// The queue of a link, as a section of its kind.

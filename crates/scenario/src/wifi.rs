@@ -2,19 +2,19 @@
 //!
 //! References are to IEEE Std 802.11-2016.
 
+use crate::declare::choice;
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-/// The amendment that all stations of a cell follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Standard {
-    /// ERP-OFDM (clause 18), every frame by itself, DCF.
-    #[serde(rename = "802.11g")]
-    G,
-    /// HT (clause 19), 20 MHz, one spatial stream, long guard interval, mixed format; A-MPDUs with Block Acks, EDCA
-    /// with the parameters of best effort.
-    #[serde(rename = "802.11n")]
-    N,
+choice! {
+    /// The amendment that all stations of a cell follow.
+    pub enum Standard {
+        /// ERP-OFDM (clause 18), every frame by itself, DCF.
+        G = "802.11g",
+        /// HT (clause 19), 20 MHz, one spatial stream, long guard interval, mixed format; A-MPDUs with Block Acks, EDCA
+        /// with the parameters of best effort.
+        N = "802.11n",
+    }
 }
 
 /// A rate of the physical layer.
@@ -65,6 +65,18 @@ pub enum Slot {
     Short,
     /// 20 us, which stations of 802.11b need.
     Long,
+}
+
+impl From<bool> for Slot {
+    fn from(is_short: bool) -> Slot {
+        if is_short { Slot::Short } else { Slot::Long }
+    }
+}
+
+impl From<Slot> for bool {
+    fn from(slot: Slot) -> bool {
+        slot == Slot::Short
+    }
 }
 
 impl Slot {

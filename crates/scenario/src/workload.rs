@@ -1,7 +1,10 @@
 //! By what random processes flows come, and what distributions their sizes are of. Logarithms and powers are those of
 //! `libm`, which are the same on every machine.
 
+use crate::declare::{kinds, section};
+use crate::quantity::Number;
 use crate::rng::{Rng, exponential, normal, uniform};
+use crate::schema::KeyType;
 use crate::units::{Bytes, Frequency, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -18,30 +21,56 @@ pub enum Arrivals {
     },
 }
 
-/// A distribution that the sizes of a group's flows are drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Sizes {
-    /// Many small ones and a few very large: a power law.
-    Pareto {
-        /// The mean, of the bounded distribution where there is a bound.
-        mean: Bytes,
-        /// The tail's exponent, above 1: the smaller, the heavier.
-        shape: f64,
-        /// None is larger, for the distribution ends here (bounded Pareto).
-        most: Option<Bytes>,
-    },
-    /// The logarithm is normal.
-    Lognormal {
-        /// The mean of the sizes themselves.
-        mean: Bytes,
-        /// The standard deviation of their logarithm.
-        sigma: f64,
-    },
-    /// Without a heavy tail.
-    Exponential {
-        /// The mean.
-        mean: Bytes,
-    },
+/// Sizes that a file may say.
+pub(crate) const SIZES: &str = "1b..1000000gb";
+
+kinds! {
+    /// A distribution that the sizes of a group's flows are drawn from.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub enum Sizes {
+        /// Many small ones and a few very large: a power law.
+        Pareto(Pareto),
+        /// The logarithm is normal.
+        Lognormal(Lognormal),
+        /// Without a heavy tail.
+        Exponential(Exponential),
+    }
+}
+
+section! {
+    /// The Pareto distribution, a power law.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Pareto in "pareto" {
+        "kind" = KeyType::Choice(Sizes::KINDS), Required => "pareto: many small sizes and a few very large";
+        /// the mean size, of the bounded distribution if there is a bound
+        pub mean: Bytes = Required, SIZES;
+        /// exponent of the tail: the smaller, the heavier
+        pub shape: f64 [Number] = Default("1.2"), "1.01..100";
+        /// where the distribution ends (bounded Pareto)
+        pub most: Option<Bytes> = Means("no bound"), SIZES;
+    }
+}
+
+section! {
+    /// The lognormal distribution.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Lognormal in "lognormal" {
+        "kind" = KeyType::Choice(&["lognormal"]), Required => "sizes whose logarithm is normal";
+        /// the mean size
+        pub mean: Bytes = Required, SIZES;
+        /// standard deviation of the size's natural logarithm
+        pub sigma: f64 [Number] = Default("1"), "0..10";
+    }
+}
+
+section! {
+    /// The exponential distribution.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Exponential in "exponential" {
+        "kind" = KeyType::Choice(&["exponential"]), Required => "sizes without a heavy tail";
+        /// the mean size
+        pub mean: Bytes = Required, SIZES;
+    }
 }
 
 /// One flow of a run.
@@ -57,16 +86,16 @@ impl Sizes {
     /// Draws one size after the other.
     pub(crate) fn sampler(self) -> Box<dyn FnMut(&mut Rng) -> Bytes> {
         match self {
-            Sizes::Pareto { mean, shape, most } => {
+            Sizes::Pareto(Pareto { mean, shape, most }) => {
                 let (least, cut) = pareto(mean.0 as f64, shape, most.map(|most| most.0 as f64));
                 Box::new(move |rng| whole(least * libm::pow(1.0 - uniform(rng) * cut, -1.0 / shape)))
             }
-            Sizes::Lognormal { mean, sigma } => {
+            Sizes::Lognormal(Lognormal { mean, sigma }) => {
                 // The mean of exp(mu + sigma z) is exp(mu + sigma^2 / 2).
                 let mu = libm::log(mean.0 as f64) - sigma * sigma / 2.0;
                 Box::new(move |rng| whole(libm::exp(mu + sigma * normal(rng))))
             }
-            Sizes::Exponential { mean } => Box::new(move |rng| whole(mean.0 as f64 * exponential(rng))),
+            Sizes::Exponential(Exponential { mean }) => Box::new(move |rng| whole(mean.0 as f64 * exponential(rng))),
         }
     }
 }

@@ -11,7 +11,7 @@ use scenario::model::{
 };
 use scenario::queue::{Discipline, Prio};
 use scenario::units::{Bytes, Frequency, Nanos, Rate};
-use scenario::workload::{Arrivals, Sizes};
+use scenario::workload::{Arrivals, Exponential, Lognormal, Pareto, Sizes};
 
 /// Rates of datagrams of whole bytes whose intervals are whole nanoseconds.
 const DATAGRAM_RATES: [u64; 6] = [10_000, 100_000, 500_000, 1_000_000, 2_000_000, 10_000_000];
@@ -67,13 +67,13 @@ fn source() -> impl Strategy<Value = Source> {
 
 fn arrivals() -> impl Strategy<Value = Source> {
     let sizes = prop_oneof![
-        (bytes(100.0, 3e4), 1.05f64..4.0).prop_map(|(mean, shape)| Sizes::Pareto {
+        (bytes(100.0, 3e4), 1.05f64..4.0).prop_map(|(mean, shape)| Sizes::Pareto(Pareto {
             mean,
             shape,
             most: Some(Bytes(20 * mean.0))
-        }),
-        (bytes(100.0, 3e4), 0.1f64..2.0).prop_map(|(mean, sigma)| Sizes::Lognormal { mean, sigma }),
-        bytes(100.0, 3e4).prop_map(|mean| Sizes::Exponential { mean }),
+        })),
+        (bytes(100.0, 3e4), 0.1f64..2.0).prop_map(|(mean, sigma)| Sizes::Lognormal(Lognormal { mean, sigma })),
+        bytes(100.0, 3e4).prop_map(|mean| Sizes::Exponential(Exponential { mean })),
     ];
     (log_uniform(0.3, 10.0), sizes)
         .prop_map(|(rate, sizes)| Source::Arrivals(Arrivals::Poisson { rate: Frequency((rate * 1e6) as u64) }, sizes))

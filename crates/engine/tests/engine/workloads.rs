@@ -5,13 +5,13 @@ use crate::world::*;
 use engine::Options;
 use scenario::model::{FlowGroup, Scenario};
 use scenario::units::{Bytes, Frequency, Nanos};
-use scenario::workload::{Arrivals, Sizes};
+use scenario::workload::{Arrivals, Pareto, Sizes};
 
 /// Short flows beside a long one, at 40 % of the link.
 fn short_flows() -> Scenario {
     let mut s = scenario(60);
     let arrivals = Some(Arrivals::Poisson { rate: Frequency(10_000_000) });
-    let sizes = Some(Sizes::Pareto { mean: Bytes(50_000), shape: 1.2, most: Some(Bytes(1_000_000)) });
+    let sizes = Some(Sizes::Pareto(Pareto { mean: Bytes(50_000), shape: 1.2, most: Some(Bytes(1_000_000)) }));
     s.flows = vec![flow("cubic"), FlowGroup { arrivals, sizes, ..flow("cubic") }];
     s.links[0].forward.queue = droptail(scenario::model::Limit::Packets(50));
     s

@@ -1,15 +1,15 @@
 //! A scenario as the file that says it: for people who want to repeat what a random one showed.
 
-use scenario::Written;
 use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
-use scenario::impairments::{Distribution, Impairments, Outage};
+use scenario::impairments::Impairments;
 use scenario::model::{
     DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service,
 };
+use scenario::quantity::{Share, Start};
 use scenario::schema::{self, KeyType};
 use scenario::units::{Bytes, Nanos, Rate};
-use scenario::wifi::Slot;
-use scenario::workload::{Arrivals, Sizes};
+use scenario::workload::Arrivals;
+use scenario::{Written, table};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io;
@@ -38,12 +38,9 @@ pub fn write_traces(scenario: &Scenario, folder: &Path) -> io::Result<()> {
 /// The file's text. Traces stand beside it.
 pub fn text(scenario: &Scenario) -> String {
     let mut text = String::new();
-    for (name, value) in leaves("", &in_json(scenario)) {
-        writeln!(text, "{name} = {value}").unwrap();
-    }
+    writeln!(text, "{}", lines(scenario)).unwrap();
     for cell in &scenario.wifi {
-        write!(text, "\n[wifi.{}]\nstandard = {:?}\n", cell.name, cell.standard.name()).unwrap();
-        writeln!(text, "short_slot = {}", cell.slot == Slot::Short).unwrap();
+        writeln!(text, "\n[wifi.{}]\n{}", cell.name, lines(cell)).unwrap();
         cell.queue.iter().for_each(|shared| writeln!(text, "queue = {}", queue(shared)).unwrap());
     }
     for DuplexLink { forward, reverse } in &scenario.links {
@@ -51,10 +48,7 @@ pub fn text(scenario: &Scenario) -> String {
         writeln!(text, "\n[link.{}]\n{}", reverse.name, link(scenario, reverse, true)).unwrap();
     }
     for cell in &scenario.lte {
-        writeln!(text, "\n[lte.{}]\nbandwidth = {:?}", cell.name, cell.bandwidth.name()).unwrap();
-        for (name, value) in leaves("lte.NAME", &in_json(cell)).into_iter().filter(|(name, _)| name != "bandwidth") {
-            writeln!(text, "{name} = {value}").unwrap();
-        }
+        writeln!(text, "\n[lte.{}]\n{}", cell.name, lines(cell)).unwrap();
     }
     for one in &scenario.hosts {
         writeln!(text, "\n[host.{}]\n{}", one.name, host(one)).unwrap();
@@ -65,10 +59,14 @@ pub fn text(scenario: &Scenario) -> String {
     text
 }
 
+/// The keys of a section, a line each.
+fn lines(section: &impl Written) -> String {
+    section.written().iter().map(|(name, value)| format!("{name} = {value}\n")).collect()
+}
+
 fn host(host: &Host) -> String {
-    let keys = host.written().into_iter().map(|(name, value)| format!("{name} = {value}"));
-    let classifier = host.classifier.iter().map(|classifier| format!("classifier = {}", control(classifier)));
-    keys.chain(classifier).collect::<Vec<_>>().join("\n")
+    let classifier = host.classifier.iter().map(|classifier| format!("classifier = {}\n", control(classifier)));
+    lines(host) + &classifier.collect::<String>()
 }
 
 fn app(app: &App) -> String {
@@ -116,20 +114,6 @@ fn app(app: &App) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
-/// What a group's sizes are drawn from.
-fn sizes(sizes: &Sizes) -> String {
-    match sizes {
-        Sizes::Pareto { mean, shape, most } => {
-            let most = most.map_or(String::new(), |most| format!(", most = \"{}b\"", most.0));
-            format!("{{ kind = \"pareto\", mean = \"{}b\", shape = {shape:?}{most} }}", mean.0)
-        }
-        Sizes::Lognormal { mean, sigma } => {
-            format!("{{ kind = \"lognormal\", mean = \"{}b\", sigma = {sigma:?} }}", mean.0)
-        }
-        Sizes::Exponential { mean } => format!("{{ kind = \"exponential\", mean = \"{}b\" }}", mean.0),
-    }
-}
-
 fn trace_file(link: &Link) -> String {
     format!("{}.trace", link.name)
 }
@@ -153,7 +137,7 @@ fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
             let keys = [
                 format!("wifi = {:?}", cell.name),
                 format!("phy_rate = \"{}bit\"", station.phy_rate.0),
-                format!("frame_errors = {}", percentage(station.frame_errors)),
+                format!("frame_errors = \"{}\"", Share(station.frame_errors)),
             ];
             keys.to_vec()
         }
@@ -164,20 +148,17 @@ fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
         service => transmitter(link, service),
     };
     let loss = match link.loss {
-        Loss::Uniform(share) => percentage(share),
-        Loss::Gemodel(model) => {
-            let [p, r, h, k] = [model.p, model.r, model.lost_while_bad, model.lost_while_good].map(percentage);
-            format!("{{ p = {p}, r = {r}, \"1-h\" = {h}, \"1-k\" = {k} }}")
-        }
+        Loss::Uniform(share) => format!("\"{}\"", Share(share)),
+        Loss::Gemodel(model) => table(&model.written()),
     };
-    lines.push(format!("loss = {loss}"));
+    lines.push(format!("loss = {loss}\ndelay = \"{}\"", link.delay));
     if !shares_queue(scenario, link, is_reverse) {
         lines.push(format!("queue = {}", queue(&link.queue)));
     }
-    lines.extend(impairments(&link.impairments));
-    let shown: Vec<_> = lines.iter().map(|line| line.split(' ').next().unwrap_or("").to_string()).collect();
-    let others = leaves("link.NAME", &in_json(link)).into_iter().filter(|(name, _)| !shown.contains(name));
-    lines.extend(others.map(|(name, value)| format!("{name} = {value}")));
+    let Impairments { jitter, reorder, .. } = &link.impairments;
+    let jitter = jitter.iter().flat_map(Written::written);
+    let keys = jitter.chain(reorder.iter().flat_map(Written::written)).chain(link.impairments.written());
+    lines.extend(keys.map(|(name, value)| format!("{name} = {value}")));
     lines.join("\n")
 }
 
@@ -194,39 +175,12 @@ fn transmitter(link: &Link, service: &Service) -> Vec<String> {
     }
 }
 
-fn impairments(impairments: &Impairments) -> Vec<String> {
-    let mut lines = vec![];
-    if let Some(jitter) = &impairments.jitter {
-        let distribution = match jitter.distribution {
-            Distribution::Uniform => "uniform",
-            Distribution::Normal => "normal",
-        };
-        lines.push(format!("jitter = \"{}ns\"", jitter.spread.0));
-        lines.push(format!("jitter_distribution = \"{distribution}\""));
-        lines.push(format!("jitter_reorder = {}", jitter.reorder));
-    }
-    if let Some(reorder) = &impairments.reorder {
-        lines.push(format!("reorder = {}", percentage(reorder.share)));
-        lines.push(format!("reorder_gap = {}", reorder.gap));
-        lines.extend(reorder.by.map(|by| format!("reorder_by = \"{}ns\"", by.0)));
-    }
-    lines.push(format!("duplicate = {}", percentage(impairments.duplicate)));
-    if !impairments.outages.is_empty() {
-        let outage = |Outage { at, lasts, lose }: &Outage| {
-            format!("{{ at = \"{}ns\", for = \"{}ns\", lose = {lose} }}", at.0, lasts.0)
-        };
-        let outages: Vec<_> = impairments.outages.iter().map(outage).collect();
-        lines.push(format!("outages = [{}]", outages.join(", ")));
-    }
-    lines
-}
-
 fn queue(queue: &Queue) -> String {
     match queue {
-        Queue::Droptail { .. } => table(leaves("queue", &in_json(queue))),
+        Queue::Droptail { .. } => table(&leaves("queue", &in_json(queue))),
         Queue::Discipline(discipline) => {
-            let kind = ("kind".to_string(), format!("{:?}", discipline.name()));
-            table([vec![kind], leaves(discipline.name(), &in_json(discipline))].concat())
+            let kind = ("kind", format!("{:?}", discipline.name()));
+            table(&[vec![kind], leaves(discipline.name(), &in_json(discipline))].concat())
         }
         Queue::Kernel(_) => panic!("no random scenario has a queue of the kernel's"),
     }
@@ -240,9 +194,9 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     lines.extend(group.host.map(|host| format!("host = {:?}", scenario.hosts[host].name)));
     assert!(group.cc.params.is_empty(), "no random scenario has parameters of a control");
     if let Some(receiver) = &group.receiver {
-        let params = receiver.params.iter().map(|(name, value)| (name.clone(), parameter(value)));
+        let params = receiver.params.iter().map(|(name, value)| format!("{name} = {}", parameter(value)));
         lines.push(format!("receiver = {}", control(receiver)));
-        lines.push(format!("receiver_params = {}", table(params.collect())));
+        lines.push(format!("receiver_params = {{ {} }}", params.collect::<Vec<_>>().join(", ")));
     }
     let names = |path: &[usize]| {
         let names = path.iter().map(|link| scenario.links[*link].forward.name.as_str());
@@ -250,30 +204,30 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     };
     lines.push(format!("path = {}", names(&group.path)));
     lines.push(format!("reverse_path = {}", names(&group.reverse_path)));
-    let waits = group.access.queue.iter().map(|waits| ("queue".to_string(), queue(waits)));
-    let access = leaves("access", &in_json(&group.access)).into_iter().chain(waits);
+    let is_said = |name: &str| match name {
+        "count" | "stagger" => group.arrivals.is_none(),
+        "access" => false,
+        _ => true,
+    };
+    let keys = group.written().into_iter().filter(|(name, _)| is_said(name));
+    lines.extend(keys.map(|(name, value)| format!("{name} = {value}")));
+    let waits = group.access.queue.iter().map(|waits| ("queue", queue(waits)));
     match &group.app {
         Some(of_group) => lines.push(format!("app = {}", app(of_group))),
-        None => lines.push(format!("access = {}", table(access.collect()))),
+        None => {
+            let access: Vec<_> = group.access.written().into_iter().chain(waits).collect();
+            lines.push(format!("access = {}", table(&access)));
+        }
     }
     if let Some(Arrivals::Poisson { rate }) = &group.arrivals {
-        lines.push(format!("arrivals = {{ rate = \"{:.6}/s\" }}", rate.per_second()));
+        lines.push(format!("arrivals = {{ rate = \"{rate}\" }}"));
     }
-    lines.extend(group.sizes.iter().map(|of_group| format!("size = {}", sizes(of_group))));
-    lines.push(format!("clock = {}", table(leaves("clock", &in_json(&group.clock)))));
-    if let Some(tcp_rmem) = &group.tcp_rmem {
-        lines.push(format!("tcp_rmem = {}", table(leaves("tcp_rmem", &in_json(tcp_rmem)))));
-    }
-    let switches = table(leaves("profile", &in_json(&group.stack)));
-    lines.push(format!("profile = {switches}"));
-    let (from, spread) = (group.start, group.start_spread);
-    lines.push(match spread {
-        Nanos::ZERO => format!("start = \"{}ns\"", from.0),
-        spread => format!("start = \"{}ns..{}ns\"", from.0, (from + spread).0),
-    });
-    let is_said = |(name, _): &(String, String)| group.arrivals.is_none() || (name != "count" && name != "stagger");
-    let leaves = leaves("flows", &in_json(group)).into_iter().filter(is_said);
-    lines.extend(leaves.map(|(name, value)| format!("{name} = {value}")));
+    lines.extend(group.size.iter().map(|size| format!("size = \"{size}\"")));
+    lines.extend(group.sizes.iter().map(|sizes| format!("size = {}", table(&sizes.written()))));
+    let switches = [group.stack.written(), vec![("gate", group.stack.gate.to_string())]].concat();
+    lines.push(format!("profile = {}", table(&switches)));
+    let start = Start { from: group.start, until: group.start + group.start_spread };
+    lines.push(format!("start = \"{start}\""));
     lines.join("\n") + "\n"
 }
 
@@ -294,38 +248,23 @@ fn control(cc: &MechanismRef) -> String {
     }
 }
 
-fn table(entries: Vec<(String, String)>) -> String {
-    let entries: Vec<_> = entries.into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    format!("{{ {} }}", entries.join(", "))
-}
-
-/// The keys of a section that the register can put into one value, with their values.
-fn leaves(section: &str, object: &Value) -> Vec<(String, String)> {
-    let leaf = |key: &schema::Key| Some((key.name.to_string(), written(key, object.get(key.name)?)?));
+/// The keys of a queue's section, with their values.
+fn leaves(section: &str, object: &Value) -> Vec<(&'static str, String)> {
+    let leaf = |key: &schema::Key| Some((key.name, in_units(key, object.get(key.name)?)?));
     schema::keys_of(section).filter_map(leaf).collect()
 }
 
-fn written(key: &schema::Key, value: &Value) -> Option<String> {
+fn in_units(key: &schema::Key, value: &Value) -> Option<String> {
     let units = |unit: &str| value.as_i64().map(|number| format!("\"{number}{unit}\""));
     match key.kind {
-        KeyType::Integer | KeyType::Number | KeyType::Flag => (!value.is_null()).then(|| value.to_string()),
+        KeyType::Integer | KeyType::Flag => Some(value.to_string()),
         KeyType::Rate => units("bit"),
-        KeyType::Time | KeyType::Offset => units("ns"),
-        KeyType::Signal => units("dbm"),
-        KeyType::Drift => value.as_i64().map(|billionths| format!("\"{}ppm\"", billionths as f64 / 1000.0)),
-        KeyType::Size | KeyType::Sizes => units("b"),
+        KeyType::Time => units("ns"),
+        KeyType::Size => units("b"),
         KeyType::Limit => limit(key, value),
-        KeyType::Share | KeyType::Loss => value.as_f64().map(percentage),
-        KeyType::Text | KeyType::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
-        // Whoever knows more of the section writes these.
-        KeyType::App
-        | KeyType::Frequency
-        | KeyType::Ratio
-        | KeyType::Names
-        | KeyType::Start
-        | KeyType::Profile
-        | KeyType::Table
-        | KeyType::Tables => None,
+        KeyType::Share => value.as_f64().map(|share| format!("\"{}\"", Share(share))),
+        KeyType::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
+        _ => None,
     }
 }
 
@@ -339,11 +278,6 @@ fn limit(key: &schema::Key, value: &Value) -> Option<String> {
     }
     let unit = if key.range.ends_with('p') { "p" } else { "b" };
     value.as_u64().map(|number| format!("\"{number}{unit}\""))
-}
-
-/// To a billionth: what is read from it is what runs.
-fn percentage(share: f64) -> String {
-    format!("\"{:.7}%\"", share * 100.0)
 }
 
 fn in_json<T: serde::Serialize>(part: &T) -> Value {

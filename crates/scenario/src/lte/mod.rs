@@ -8,31 +8,35 @@ pub use harq::{Harq, Tries};
 pub use radio::{Bandwidth, Cqi, Direction, PACKET_HEADER};
 pub use timing::{ANSWERED_AFTER, DECODING, PREPARATION, REQUEST_PERIOD, SUBFRAME};
 
+use crate::declare::{choice, section};
+use crate::quantity::Share;
 use crate::units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-/// A cell, `[lte.NAME]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    /// What links call it.
-    pub name: String,
-    /// Of its carrier in either direction.
-    pub bandwidth: Bandwidth,
-    /// Who is served when several have data.
-    pub scheduler: Scheduling,
-    /// Share of the transport blocks whose first try fails, from 0 to 1.
-    pub error_rate: f64,
+section! {
+    /// A cell, `[lte.NAME]`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Cell in "lte.NAME" {
+        /// What links call it.
+        pub name: String;
+        /// of the carrier in either direction: 6, 15, 25, 50, 75 or 100 resource blocks; one layer, no MIMO
+        pub bandwidth: Bandwidth = Required;
+        /// whom the base station serves: proportional fair, or one after the other (round robin)
+        pub scheduler: Scheduling = Default("pf");
+        /// share of the transport blocks whose first try fails; each is tried up to four times, 8 ms apart, and the
+        /// tries add up
+        pub error_rate: f64 [Share] = Default("10%"), "0%..90%";
+    }
 }
 
-/// Whom a base station serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Scheduling {
-    /// Who can send most, measured by what he was given lately.
-    #[serde(rename = "pf")]
-    ProportionalFair,
-    /// One after the other.
-    #[serde(rename = "rr")]
-    RoundRobin,
+choice! {
+    /// Whom a base station serves.
+    pub enum Scheduling {
+        /// Who can send most, measured by what he was given lately.
+        ProportionalFair = "pf",
+        /// One after the other.
+        RoundRobin = "rr",
+    }
 }
 
 /// One direction of a link between a base station and a handset.
@@ -47,20 +51,6 @@ pub struct User {
     pub most: Rate,
     /// What the cell adds to the delay of a packet that meets no other, in the mean.
     pub idle_delay: Nanos,
-}
-
-impl Scheduling {
-    /// As a scenario writes them.
-    pub const NAMES: [&'static str; 2] = ["pf", "rr"];
-
-    /// That of a name.
-    pub fn named(name: &str) -> Option<Scheduling> {
-        match name {
-            "pf" => Some(Scheduling::ProportionalFair),
-            "rr" => Some(Scheduling::RoundRobin),
-            _ => None,
-        }
-    }
 }
 
 impl Cell {

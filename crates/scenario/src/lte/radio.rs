@@ -1,5 +1,8 @@
 //! How many bytes of packets a transport block carries, by resource blocks and channel quality.
 
+use crate::declare::Field;
+use crate::schema::{Key, KeyType};
+use crate::section::Section;
 use serde::{Deserialize, Serialize};
 
 /// What each packet takes besides its own bytes: a PDCP header with a number of 12 bits (3GPP TS 36.323, section
@@ -50,6 +53,19 @@ pub struct Bandwidth {
     blocks: u32,
 }
 
+impl Field for Bandwidth {
+    const KIND: KeyType = KeyType::Choice(Bandwidth::NAMES);
+    fn find(section: &Section, name: &'static str) -> Option<Bandwidth> {
+        Bandwidth::named(&section.read::<String>(name)?)
+    }
+    fn absent(_: &Key) -> Bandwidth {
+        Bandwidth::WIDEST
+    }
+    fn written(&self) -> Option<String> {
+        Some(format!("{:?}", self.name()))
+    }
+}
+
 impl Bandwidth {
     /// As a scenario writes them, each with its resource blocks (TS 36.101, table 5.6-1).
     const ALL: [(&'static str, u32); 6] =
@@ -59,7 +75,7 @@ impl Bandwidth {
     pub const WIDEST: Bandwidth = Bandwidth { blocks: 100 };
 
     /// The names of all.
-    pub const NAMES: [&'static str; 6] = ["1.4mhz", "3mhz", "5mhz", "10mhz", "15mhz", "20mhz"];
+    pub const NAMES: &'static [&'static str] = &["1.4mhz", "3mhz", "5mhz", "10mhz", "15mhz", "20mhz"];
 
     /// That of a name.
     pub fn named(name: &str) -> Option<Bandwidth> {

@@ -1,25 +1,30 @@
 //! What a radio draws from its battery.
 
+use crate::declare::section;
+use crate::quantity::Number;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Currents and voltage of a radio.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Energy {
-    /// While it transmits, or turns round to, mA.
-    pub transmit_ma: f64,
-    /// While it receives or listens, mA.
-    pub receive_ma: f64,
-    /// While it sleeps, mA.
-    pub sleep_ma: f64,
-    /// Of its supply, V.
-    pub volts: f64,
+/// What a radio may draw, mA.
+const MILLIAMPERE: &str = "0..1000";
+
+section! {
+    /// Currents and voltage of a radio; by default Texas Instruments' CC2420 at 0 dBm (data sheet SWRS041), on two
+    /// cells.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Energy: Default in "mesh.NAME" {
+        /// what a radio draws while it transmits (CC2420)
+        pub transmit_ma: f64 [Number] = Default("17.4"), MILLIAMPERE;
+        /// what it draws while it receives or listens
+        pub receive_ma: f64 [Number] = Default("18.8"), MILLIAMPERE;
+        /// what it draws while it sleeps
+        pub sleep_ma: f64 [Number] = Default("0.02"), MILLIAMPERE;
+        /// supply voltage
+        pub volts: f64 [Number] = Default("3"), "0..100";
+    }
 }
 
 impl Energy {
-    /// Texas Instruments' CC2420 at 0 dBm (data sheet SWRS041), on two cells.
-    pub const CC2420: Energy = Energy { transmit_ma: 17.4, receive_ma: 18.8, sleep_ma: 0.02, volts: 3.0 };
-
     /// What a radio has used in these times, in millijoule.
     pub fn used_mj(&self, times: &Times) -> f64 {
         let states =
@@ -41,12 +46,15 @@ pub struct Times {
     pub down: Nanos,
 }
 
-/// Listening now and then: low-power listening as TinyOS has it (BoX-MAC-2). Whoever sends repeats a frame until the
-/// receiver has woken up and answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DutyCycle {
-    /// How often a node wakes up.
-    pub interval: Nanos,
-    /// How long it listens then, if it hears nothing.
-    pub listens_for: Nanos,
+section! {
+    /// Listening now and then: low-power listening as TinyOS has it (BoX-MAC-2). Whoever sends repeats a frame until the
+    /// receiver has woken up and answers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct DutyCycle in "mesh.NAME" {
+        /// how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a frame
+        /// is repeated until the receiver answers
+        pub interval("wake_interval"): Nanos = Means("radios listen whenever they do not transmit"), "20ms..60s";
+        /// how long it listens then, if it hears nothing
+        pub listens_for("listen_for"): Nanos = Default("10ms"), "6ms..60s";
+    }
 }

@@ -12,37 +12,43 @@ pub use energy::{DutyCycle, Energy, Times};
 pub use repair::Tree;
 pub use tree::etx_tree;
 
+use crate::declare::section;
 use crate::impairments::Outage;
 use crate::queue::Queue;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A mesh, `[mesh.NAME]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mesh {
-    /// What flow groups call it.
-    pub name: String,
-    /// Its nodes, in the file's order.
-    pub nodes: Vec<Node>,
-    /// The place of the border router among them, at the root of the tree.
-    pub border_router: usize,
-    /// The strength, in dBm, with which each node (row) is heard by each other (column); none where it is not at all.
-    pub signals: Vec<Vec<Option<f64>>>,
-    /// Where packets wait in each node, whichever way they go.
-    pub queue: Queue,
-    /// How nodes share the channel.
-    pub csma: Csma,
-    /// What their radios draw.
-    pub energy: Energy,
-    /// When those of all nodes but the border router listen; `None` = whenever they do not transmit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duty_cycle: Option<DutyCycle>,
-    /// Its border router tells nodes, in each packet down, the mean rate of the flows that come up.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub announces_rate: bool,
-    /// After how long other nodes find out that one is down, or back; none if the file gives the tree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repair_after: Option<Nanos>,
+section! {
+    /// A mesh, `[mesh.NAME]`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Mesh in "mesh.NAME" {
+        /// What flow groups call it.
+        pub name: String;
+        /// Its nodes, in the file's order.
+        pub nodes: Vec<Node>;
+        /// The place of the border router among them, at the root of the tree.
+        pub border_router: usize;
+        /// The strength, in dBm, with which each node (row) is heard by each other (column); none where it is not at
+        /// all.
+        pub signals: Vec<Vec<Option<f64>>>;
+        /// Where packets wait in each node, whichever way they go.
+        pub queue: Queue;
+        /// How nodes share the channel.
+        pub csma: Csma;
+        /// What their radios draw.
+        pub energy: Energy;
+        /// When those of all nodes but the border router listen; `None` = whenever they do not transmit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub duty_cycle: Option<DutyCycle>;
+        /// the border router tells nodes the mean rate of the flows that it forwards, in 6 bytes of each packet down,
+        /// for dtpa_auto
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub announces_rate: bool = Default("false");
+        /// after how long other nodes find out that one is down, or back, and build the tree anew; by default what IPv6
+        /// takes to find a neighbour unreachable, five seconds and three probes (RFC 4861, section 10)
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub repair_after: Option<Nanos> = Default("8s"), "1ms..3600s";
+    }
 }
 
 /// A node of a mesh.

@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_lone_hop() {
         let time_us = 1120 + 128 + 192 + 4256 + 544 + 640;
-        assert_eq!(most_carried(Csma::STANDARD, Bytes(113)), Rate(113 * 8 * 1_000_000 / time_us));
+        assert_eq!(most_carried(Csma::default(), Bytes(113)), Rate(113 * 8 * 1_000_000 / time_us));
     }
 
     #[test]

@@ -2,80 +2,130 @@
 
 use super::tcp_profile::TcpProfile;
 use crate::app::App;
+use crate::declare::section;
 use crate::mesh::Origin;
 use crate::queue::Queue;
+use crate::schema::{DELAYS, KeyType, RATES, SOME_TIME, TIMES};
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
-use crate::workload::{Arrivals, Sizes};
+use crate::workload::{Arrivals, SIZES, Sizes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// `count` flows that differ in their start time only.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FlowGroup {
-    /// What tables and figures call its flows; `None` = by the congestion control.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
-    /// scenario's folder by the reader).
-    pub cc: MechanismRef,
-    /// What its programs do; `None` = each writes a transfer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub app: Option<App>,
-    /// Number of flows, or of programs; without meaning beside `arrivals`.
-    pub count: u32,
-    /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
-    pub arrivals: Option<Arrivals>,
-    /// The host that the group's flows send from, or receive at if their data takes the reverse path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<usize>,
-    /// The data takes the reverse path, and its acknowledgements take the forward one.
-    pub reverse: bool,
-    /// The nodes of a mesh that its flows come from, one each; `None` = the senders are not in a mesh.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
-    /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
-    /// from the border router of their mesh.
-    pub path: Vec<usize>,
-    /// Those whose reverse directions make up the reverse path, in the order in which packets pass them.
-    pub reverse_path: Vec<usize>,
-    /// Between each sender and the bottleneck, on the sender's side, wherever that is.
-    pub access: Access,
-    /// What the receiver's timestamps show.
-    pub clock: Clock,
-    /// When the first flow of the group opens its connection.
-    pub start: Nanos,
-    /// Each flow opens later than `start` and `stagger` say by a time up to this, drawn for it alone.
-    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
-    pub start_spread: Nanos,
-    /// Each next flow of the group opens this much later.
-    pub stagger: Nanos,
-    /// When the application stops writing; `None` = at the end of the run.
-    pub stop: Option<Nanos>,
-    /// How much the application writes; `None` = without end, unless `sizes` says how much.
-    pub size: Option<Bytes>,
-    /// What each flow's size is drawn from, in place of `size`.
-    pub sizes: Option<Sizes>,
-    /// IP length of a full data packet.
-    pub packet: Bytes,
-    /// The type of service that both ends' packets carry (RFC 1349), without the two bits that are ECN's.
-    pub tos: u8,
-    /// Room that the receiver offers; `None` = so much that it never limits the flow.
-    pub receive_window: Option<Bytes>,
-    /// The receiver's buffer grows with what comes in a round trip; `None` = its size is fixed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp_rmem: Option<TcpRmem>,
-    /// What the receiving application reads at most; `None` = all that has come, at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_rate: Option<Rate>,
-    /// What the sending application writes a second, segment by segment; `None` = as much as TCP takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_rate: Option<Rate>,
-    /// What lowers the window that the receiver shows; `None` = nothing does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receiver: Option<MechanismRef>,
-    /// How the two TCP ends behave.
-    pub stack: TcpProfile,
+section! {
+    /// `count` flows that differ in their start time only.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct FlowGroup in "flows" {
+        /// what tables and figures call the group's flows
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub name: Option<String> = Means("the congestion control's name");
+        /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
+        /// scenario's folder by the reader).
+        pub cc: MechanismRef;
+        "cc" = KeyType::Text, Required =>
+            "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of \
+            several), or kernel:NAME for the running kernel's own";
+        "params" = KeyType::Table, Means("the control's own defaults") =>
+            "parameters of the control; a table params.NAME holds for the control NAME only";
+        "maps" = KeyType::Table, Means("as the control's file has them, empty or zero") =>
+            "what BPF maps of the control hold when the run begins, such as rates = { 0 = 1250000 }: by map and key the \
+            value, a whole number or a list of them for a struct's members; a table maps.CC holds for the control CC \
+            only";
+        /// What its programs do; `None` = each writes a transfer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub app: Option<App>;
+        /// number of flows in the group
+        pub count: u32 = Default("1"), "1..1000000";
+        /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
+        pub arrivals: Option<Arrivals>;
+        "arrivals" = KeyType::Table, Means("as count and stagger say") =>
+            "flows that come by a random process in place of count and stagger, from start until stop";
+        /// The host that the group's flows send from, or receive at if their data takes the reverse path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub host: Option<usize>;
+        /// the data takes the reverse path, whose links need queues then; acknowledgements take the forward one
+        pub reverse: bool = Default("false");
+        /// The nodes of a mesh that its flows come from, one each; `None` = the senders are not in a mesh.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub origin: Option<Origin>;
+        "mesh" = KeyType::Text, Means("the senders are hosts at the first link") =>
+            "the mesh whose nodes are the senders, one flow each: their packets go along its tree to the border \
+            router, and from there along path";
+        "nodes" = KeyType::Names, Means("all but the border router, in the file's order") =>
+            "the nodes of the mesh that send";
+        /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
+        /// from the border router of their mesh.
+        pub path: Vec<usize>;
+        "path" = KeyType::Names, Means("every link, in the file's order") =>
+            "the links between senders and receivers, from the senders on: the forward path passes their forward \
+            directions";
+        /// The links whose reverse directions make up the reverse path, in the order in which packets pass them.
+        pub reverse_path: Vec<usize>;
+        "reverse_path" = KeyType::Names, Means("those of path, the other way round") =>
+            "the links whose reverse directions the reverse path passes, in this order";
+        "app" = KeyType::App, Means("a transfer, of the size that size says") =>
+            "what the flows' programs do: messenger, game, upload, web and video over TCP, with two flows for each \
+            connection, and voice, ping and udp, which need no cc";
+        "host" = KeyType::Text, Means("none that has a queue of its own") =>
+            "the host that the flows send from; with reverse = true the one that they come to, by whose queue their \
+            acknowledgements leave";
+        /// each sender's own link to the bottleneck
+        pub access: Access = Means("no constraint");
+        /// the receiver's clock, as its timestamps (RFC 7323) show it, relative to the sender's
+        pub clock: Clock = Means("as the sender's");
+        /// When the first flow of the group opens its connection.
+        pub start: Nanos;
+        /// Each flow opens later than `start` and `stagger` say by a time up to this, drawn for it alone.
+        #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+        pub start_spread: Nanos;
+        "start" = KeyType::Start, Default("0s"), TIMES =>
+            "when the first flow opens its connection; of a range such as 0s..1s each flow draws its own time, \
+            evenly, to which stagger is added";
+        /// each next flow opens this much later
+        pub stagger: Nanos = Default("0s"), TIMES;
+        /// when the applications stop writing, and no more flows arrive
+        pub stop: Option<Nanos> = Means("the end of the run"), SOME_TIME;
+        /// How much the application writes; `None` = without end, unless `sizes` says how much.
+        pub size: Option<Bytes>;
+        /// What each flow's size is drawn from, in place of `size`.
+        pub sizes: Option<Sizes>;
+        "size" = KeyType::Sizes, Means("without end"), SIZES => "how much the application writes";
+        /// IP length of a full data packet
+        pub packet: Bytes = Means("1500b, or 104b with profile lln"), "100b..65535b";
+        /// type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at
+        pub tos: u8 = Default("0"), "0..252";
+        /// room that the receiver offers
+        pub receive_window: Option<Bytes> =
+            Means("the largest that can be advertised; four segments with profile lln"), "100b..1gib";
+        /// the receiver's buffer is auto-tuned within net.ipv4.tcp_rmem
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub tcp_rmem: Option<TcpRmem> =
+            Means("a buffer of fixed size, SO_RCVBUF, as large as receive_window needs");
+        /// how fast the receiving application reads at most, segment by segment
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub read_rate: Option<Rate> = Means("all that has come, at once"), RATES;
+        /// payload that the sending application writes, a segment at a time; data that finds four unsent segments is
+        /// lost
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub write_rate: Option<Rate> = Means("as much as TCP takes"), RATES;
+        /// What lowers the window that the receiver shows; `None` = nothing does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub receiver: Option<MechanismRef>;
+        "receiver" = KeyType::Text, Means("the stack alone decides") =>
+            "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
+        "receiver_params" = KeyType::Table, Means("the receiver's own defaults") =>
+            "parameters of the receiver; a table receiver_params.NAME holds for the receiver NAME only";
+        /// How the two TCP ends behave.
+        pub stack: TcpProfile;
+        "profile" = KeyType::Profile, Means("the experiment's") => "how this group's TCP ends behave";
+        "delayed_ack" = KeyType::Flag, Means("as the profile says") =>
+            "acknowledge every second segment, or after 40 ms";
+        "ecn" = KeyType::Flag, Means("as the profile says") => "negotiate ECN";
+        "pacing" = KeyType::Flag, Means("as the profile says") => "pace every flow at Linux's default rates";
+        "initial_window" = KeyType::Integer, Means("as the profile says"), "1..10000" => "initial window in segments";
+        "rto_min" = KeyType::Time, Means("as the profile says"), "1ms..120s" =>
+            "lower bound of the retransmission timeout's variance term";
+    }
 }
 
 impl FlowGroup {
@@ -153,7 +203,7 @@ impl FlowGroup {
 }
 
 /// Names a congestion control, a receiver's window controller or a host's classifier, and sets its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MechanismRef {
     /// Built-in name or source file.
     pub source: MechanismSource,
@@ -172,15 +222,10 @@ impl MechanismRef {
     pub fn new(source: MechanismSource, params: BTreeMap<String, ParamValue>) -> MechanismRef {
         MechanismRef { source, params, maps: BTreeMap::new() }
     }
-
-    /// Refers to nothing, as groups of datagrams do.
-    pub(crate) fn none() -> MechanismRef {
-        MechanismRef::new(MechanismSource::None, BTreeMap::new())
-    }
 }
 
 /// Where a mechanism comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MechanismSource {
     /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window` or `algorithms/classify`.
     Builtin(String),
@@ -189,6 +234,7 @@ pub enum MechanismSource {
     /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
     Kernel(String),
     /// Nowhere: the group's programs send datagrams.
+    #[default]
     None,
 }
 
@@ -203,36 +249,46 @@ pub enum ParamValue {
     Text(String),
 }
 
-/// A sender's own link to the bottleneck.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Access {
-    /// `None` = no constraint.
-    pub rate: Option<Rate>,
-    /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Queue>,
-    /// Whether the sender is told when its packets have left its host, so that TCP keeps few of them there.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub small_queues: bool,
-    /// One way; acknowledgements take it too.
-    pub delay: Nanos,
+section! {
+    /// A sender's own link to the bottleneck.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Access: Default in "access" {
+        /// what a sender's own link carries
+        pub rate: Option<Rate> = Means("no constraint"), RATES;
+        /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub queue: Option<Queue>;
+        "queue" = KeyType::Table, Means("a queue that never drops") =>
+            "where a sender's packets wait for its own link, which needs a rate then: any but the kernel's";
+        /// each sender is told when a packet has left its host, and keeps few there (TCP small queues); needs a rate;
+        /// simulator only
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub small_queues: bool = Default("false");
+        /// propagation from the sender to the bottleneck, one way; acknowledgements take it too
+        pub delay: Nanos = Default("0s"), DELAYS;
+    }
 }
 
-/// The memory of a receive buffer that is auto-tuned (`net.ipv4.tcp_rmem`; its least value counts only where the host
-/// is short of memory).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TcpRmem {
-    /// At first.
-    pub default: Bytes,
-    /// What it may grow to.
-    pub max: Bytes,
+section! {
+    /// The memory of a receive buffer that is auto-tuned (`net.ipv4.tcp_rmem`; its least value counts only where the
+    /// host is short of memory).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct TcpRmem in "tcp_rmem" {
+        /// memory of the buffer at first; half of it is offered in the handshake
+        pub default: Bytes = Default("131072b"), "4kib..1gib";
+        /// memory that it may grow to
+        pub max: Bytes = Default("6mib"), "4kib..1gib";
+    }
 }
 
-/// A receiver's clock for the timestamps option (RFC 7323) against its sender's. Its timers run as true time does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clock {
-    /// When the run starts.
-    pub offset: Offset,
-    /// From then on.
-    pub drift: Drift,
+section! {
+    /// A receiver's clock for the timestamps option (RFC 7323) against its sender's. Its timers run as true time does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Clock: Default in "clock" {
+        /// how much it is ahead of the sender's when the run starts; a kernel gives each connection a random one in its
+        /// place
+        pub offset: Offset = Default("0s"), "-1000000s..1000000s";
+        /// how much faster it runs than the sender's (clock skew, as RFC 6817 calls it); simulator only
+        pub drift: Drift = Default("0ppm"), "-10000ppm..10000ppm";
+    }
 }

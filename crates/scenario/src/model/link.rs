@@ -1,10 +1,13 @@
 //! A link in both directions: what serves it, how long it is, what it loses.
 
 use super::wifi::WifiStation;
+use crate::declare::section;
 use crate::impairments::{Impairments, Rates};
 use crate::lte;
 use crate::mesh::{self, Csma, Hop};
+use crate::quantity::Share;
 use crate::queue::Queue;
+use crate::schema::KeyType;
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -84,19 +87,23 @@ impl Loss {
     pub const NONE: Loss = Loss::Uniform(0.0);
 }
 
-/// The Gilbert-Elliott model as tc-netem(8) has it (`loss gemodel p r 1-h 1-k`): a wire that is good or bad, and good
-/// at first. A packet is lost with the probability of the state that it finds; then the state may change for the next.
-/// All are probabilities, 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Gemodel {
-    /// From good to bad.
-    pub p: f64,
-    /// From bad to good.
-    pub r: f64,
-    /// To lose a packet while bad: netem's `1-h`.
-    pub lost_while_bad: f64,
-    /// To lose a packet while good: netem's `1-k`.
-    pub lost_while_good: f64,
+section! {
+    /// The Gilbert-Elliott model as tc-netem(8) has it (`loss gemodel p r 1-h 1-k`): a wire that is good or bad, and
+    /// good at first. A packet is lost with the probability of the state that it finds; then the state may change for
+    /// the next. All are probabilities, 0 to 1.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Gemodel in "loss" {
+        "kind" = KeyType::Choice(&["gemodel"]), Default("gemodel") =>
+            "bursts by the model of Gilbert and Elliott, as in tc-netem(8): the wire is good or bad, and good at first";
+        /// probability that a wire that was good for a packet is bad for the next
+        pub p: f64 [Share] = Required;
+        /// probability that a wire that was bad for a packet is good for the next: the mean stay is 1/r packets
+        pub r: f64 [Share] = Means("100% - p, so that each packet is lost by itself");
+        /// share of the packets that a bad wire loses
+        pub lost_while_bad("1-h"): f64 [Share] = Default("100%");
+        /// share of the packets that a good wire loses
+        pub lost_while_good("1-k"): f64 [Share] = Default("0%");
+    }
 }
 
 /// What decides when a packet may leave the queue.
@@ -174,7 +181,7 @@ impl Service {
 /// What a hop of a mesh carries if nobody else transmits, of packets that fill a frame.
 fn lone_hop() -> Rate {
     const FILLS_A_FRAME: Bytes = Bytes(113);
-    mesh::radio::most_carried(Csma::STANDARD, FILLS_A_FRAME)
+    mesh::radio::most_carried(Csma::default(), FILLS_A_FRAME)
 }
 
 /// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.

@@ -22,45 +22,60 @@ pub use tcp_profile::{Rack, Reduction, TcpProfile};
 pub use wifi::{WifiCell, WifiStation};
 
 use crate::app::{App, Datagrams};
+use crate::declare::{choice, section};
 use crate::lte;
 use crate::mesh::{Hop, Mesh};
+use crate::schema::{KeyType, SOME_TIME, TIMES};
 use crate::skb::{ReceiveBuffer, receive_memory};
 use crate::units::{Bytes, Drift, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-/// One run: what a scenario file without `[sweep]`, or one cell of its grid, comes to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scenario {
-    /// What the file calls itself.
-    pub name: String,
-    /// How long the run lasts.
-    pub duration: Nanos,
-    /// The first part of the run, which statistics leave out.
-    pub warmup: Nanos,
-    /// Seeds every draw of the run.
-    pub seed: u64,
-    /// What the compiler of mechanisms of the user's own is given.
-    #[serde(default, skip_serializing_if = "Compile::is_empty")]
-    pub compile: Compile,
-    /// What queues, delays and loses packets where they are real.
-    pub emulator: Emulator,
-    /// The Wi-Fi cells, in the file's order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wifi: Vec<WifiCell>,
-    /// The links between the hosts, in the file's order.
-    pub links: Vec<DuplexLink>,
-    /// The LTE cells that some of the links are in, in the file's order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lte: Vec<lte::Cell>,
-    /// The hosts that some of the groups are on, in the file's order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<Host>,
-    /// The meshes that some flows come from, in the file's order. Each of their nodes but the border router has a link
-    /// to its parent, behind the links of the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub meshes: Vec<Mesh>,
-    /// The flow groups, in the file's order.
-    pub flows: Vec<FlowGroup>,
+section! {
+    /// One run: what a scenario file without `[sweep]`, or one cell of its grid, comes to.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Scenario in "" {
+        /// name of the experiment
+        pub name: String = Means("the file's name");
+        /// how long the run lasts
+        pub duration: Nanos = Required, SOME_TIME;
+        /// the first part of the run, left out of the statistics
+        pub warmup: Nanos = Default("0s"), TIMES;
+        /// seeds every random draw of the run
+        pub seed: u64 = Default("1"), "0..9223372036854775807";
+        /// What the compiler of mechanisms of the user's own is given.
+        #[serde(default, skip_serializing_if = "Compile::is_empty")]
+        pub compile: Compile;
+        /// what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem
+        pub emulator: Emulator = Default("unbloat");
+        "profile" = KeyType::Profile, Default("linux") => "how the TCP ends behave";
+        "compile" = KeyType::Table, Means("mechanisms of your own need no options") =>
+            "what the compiler of mechanisms of your own is given";
+        "wifi" = KeyType::Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
+        "link" = KeyType::Table, Required => "the links";
+        "lte" = KeyType::Table, Means("no link is one of LTE") => "the LTE cells";
+        "host" = KeyType::Table, Means("senders write without a limit, and nothing waits in them") =>
+            "hosts with queues of their own";
+        "mesh" = KeyType::Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
+        "flows" = KeyType::Tables, Required => "the flow groups, one [[flows]] each";
+        "sweep" = KeyType::Table, Means("a single run") => "a grid over other keys, the last axis fastest";
+        /// The Wi-Fi cells, in the file's order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub wifi: Vec<WifiCell>;
+        /// The links between the hosts, in the file's order.
+        pub links: Vec<DuplexLink>;
+        /// The LTE cells that some of the links are in, in the file's order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub lte: Vec<lte::Cell>;
+        /// The hosts that some of the groups are on, in the file's order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub hosts: Vec<Host>;
+        /// The meshes that some flows come from, in the file's order. Each of their nodes but the border router has a
+        /// link to its parent, behind the links of the file.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub meshes: Vec<Mesh>;
+        /// The flow groups, in the file's order.
+        pub flows: Vec<FlowGroup>;
+    }
 }
 
 impl Scenario {
@@ -298,13 +313,14 @@ pub(crate) const LARGEST_ACK: Bytes = Bytes(80);
 /// What an application hands to TCP at a time: whole segments, at most so many bytes.
 pub const WRITTEN_AT_ONCE: Bytes = Bytes(16 << 10);
 
-/// What queues, delays and loses packets where they are real. The simulator knows its own way only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Emulator {
-    /// Ours, the simulator's own code on the real clock.
-    #[default]
-    Unbloat,
-    /// The kernel's: its FIFOs behind its shaper, `netem` as the wire.
-    Netem,
+choice! {
+    /// What queues, delays and loses packets where they are real. The simulator knows its own way only.
+    #[derive(Default)]
+    pub enum Emulator {
+        /// Ours, the simulator's own code on the real clock.
+        #[default]
+        Unbloat = "unbloat",
+        /// The kernel's: its FIFOs behind its shaper, `netem` as the wire.
+        Netem = "netem",
+    }
 }

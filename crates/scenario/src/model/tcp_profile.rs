@@ -1,5 +1,7 @@
 //! How a TCP end behaves.
 
+use crate::declare::section;
+use crate::schema::{KeyType, PROFILES};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -25,52 +27,67 @@ pub enum Reduction {
     Halving,
 }
 
-/// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TcpProfile {
-    /// Selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883).
-    pub sack: bool,
-    /// Timestamps option (RFC 7323).
-    pub timestamps: bool,
-    /// The ticks of the timestamps are microseconds, not milliseconds.
-    pub tcp_usec_ts: bool,
-    /// Window scaling (RFC 7323); without it at most 65 535 bytes are offered.
-    pub window_scaling: bool,
-    /// Time-based loss detection (RFC 8985); without it three duplicates as in RFC 6675 and RFC 5681.
-    pub rack: bool,
-    /// Tail loss probe (RFC 8985).
-    pub tlp: bool,
-    /// Proportional rate reduction (RFC 6937); without it cwnd falls to ssthresh at once.
-    pub prr: bool,
-    /// In place of both, repair as ns-2.35's TCP-Linux does.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub rate_halving: bool,
-    /// Forward RTO recovery (RFC 5682).
-    pub frto: bool,
-    /// Undo of a reduction that proves spurious (Eifel, DSACK).
-    pub undo: bool,
-    /// Acknowledge every second segment or after 40 ms; without it each segment at once.
-    pub delayed_ack: bool,
-    /// Acknowledge the first segments of a connection at once, as Linux does.
-    pub quick_ack: bool,
-    /// Let duplicates wait up to a millisecond for one acknowledgement of them all, as Linux does.
-    pub sack_compression: bool,
-    /// New data on the first two duplicates (RFC 3042).
-    pub limited_transmit: bool,
-    /// No growth of an unused window, decay when application-limited or idle (RFC 7661 as Linux does it).
-    pub cwnd_validation: bool,
-    /// Negotiate ECN (RFC 3168). A congestion control that needs ECN turns it on for its flows.
-    pub ecn: bool,
-    /// Pace every flow at Linux's default rates, as with the `fq` queue discipline. A control that sets a rate is
-    /// always paced.
-    pub pacing: bool,
-    /// Where a control asks for it, wait before each window and send that at once, in place of pacing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub gate: bool,
-    /// Initial window in segments (RFC 6928).
-    pub initial_window: u32,
-    /// Lower bound of the retransmission timeout's variance term (Linux: 200 ms).
-    pub rto_min: Nanos,
+section! {
+    /// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct TcpProfile in "profile" {
+        "base" = KeyType::Choice(PROFILES), Means("linux, or for a group the experiment's profile") =>
+            "where the switches start from";
+        /// selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883)
+        pub sack: bool = Means("as the base says");
+        /// timestamps option (RFC 7323)
+        pub timestamps: bool = Means("as the base says");
+        /// count microseconds in timestamps, not milliseconds, as Linux does from 6.7 on where the route says so; needs
+        /// timestamps
+        pub tcp_usec_ts: bool = Means("as the base says");
+        /// window scaling (RFC 7323)
+        pub window_scaling: bool = Means("as the base says");
+        /// time-based loss detection (RFC 8985); needs sack
+        pub rack: bool = Means("as the base says");
+        /// tail loss probe (RFC 8985); needs sack
+        pub tlp: bool = Means("as the base says");
+        /// proportional rate reduction (RFC 6937)
+        pub prr: bool = Means("as the base says");
+        /// in place of prr and rack, repair as ns-2.35's TCP-Linux does: a segment for every second acknowledgement
+        /// until the window is down; a loss is found by three SACKed segments above
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub rate_halving: bool = Means("as the base says");
+        /// forward RTO recovery (RFC 5682)
+        pub frto: bool = Means("as the base says");
+        /// undo of a reduction that proves spurious
+        pub undo: bool = Means("as the base says");
+        /// acknowledge every second segment, or after 40 ms
+        pub delayed_ack: bool = Means("as the base says");
+        /// acknowledge a connection's first segments at once
+        pub quick_ack: bool = Means("as the base says");
+        /// let duplicates wait up to a millisecond for one acknowledgement
+        pub sack_compression: bool = Means("as the base says");
+        /// new data on the first two duplicates (RFC 3042)
+        pub limited_transmit: bool = Means("as the base says");
+        /// no growth of an unused window, decay when idle (RFC 7661 as Linux does it)
+        pub cwnd_validation: bool = Means("as the base says");
+        // In JSON, whose hash the seeds of a sweep are, the field stands further down.
+        "gate" = KeyType::Flag, Means("as the base says") =>
+            "where a control asks for it, wait before each window and send that at once, in place of pacing; simulator \
+            only";
+        /// negotiate ECN (RFC 3168)
+        pub ecn: bool = Means("as the base says");
+        /// pace every flow at Linux's default rates
+        pub pacing: bool = Means("as the base says");
+        /// Where a control asks for it, wait before each window and send that at once, in place of pacing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub gate: bool;
+        /// initial window in segments (RFC 6928)
+        pub initial_window: u32 = Means("as the base says"), "1..10000";
+        /// lower bound of the retransmission timeout's variance term
+        pub rto_min: Nanos = Means("as the base says"), "1ms..120s";
+    }
+}
+
+impl Default for TcpProfile {
+    fn default() -> TcpProfile {
+        TcpProfile::LINUX
+    }
 }
 
 impl TcpProfile {

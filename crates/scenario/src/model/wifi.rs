@@ -1,21 +1,28 @@
 //! Wi-Fi cells, and links that share the air of one.
 
+use crate::declare::section;
 use crate::queue::Queue;
+use crate::schema::KeyType;
 use crate::units::{Bytes, Rate};
 use crate::wifi::{Slot, Standard};
 use serde::{Deserialize, Serialize};
 
-/// An access point and its stations, which share one channel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WifiCell {
-    /// The key under `[wifi]`.
-    pub name: String,
-    /// How all of them transmit.
-    pub standard: Standard,
-    /// What their back-off counts.
-    pub slot: Slot,
-    /// The access point's one queue for all stations; without it each link has a queue of its own towards its station.
-    pub queue: Option<Queue>,
+section! {
+    /// An access point and its stations, which share one channel.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct WifiCell in "wifi.NAME" {
+        /// The key under `[wifi]`.
+        pub name: String;
+        /// how they transmit: 802.11g frame by frame, 802.11n in aggregates (20 MHz, one stream)
+        pub standard: Standard = Required;
+        /// slots of 9 us; false has those of 20 us, which an access point asks for that hears stations of 802.11b
+        pub slot("short_slot"): Slot [bool] = Default("true");
+        /// The access point's one queue for all stations; without it each link has a queue of its own towards its
+        /// station.
+        pub queue: Option<Queue>;
+        "queue" = KeyType::Table, Means("each link has its own, and they take turns as in mac80211") =>
+            "the access point's one queue for all its stations";
+    }
 }
 
 /// The station at the far end of a link, as both directions of that share the air of a cell.

@@ -57,6 +57,13 @@ impl KernelQueue {
     }
 }
 
+/// A queue that never drops.
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue::Droptail { limit: None, ecn_threshold: None }
+    }
+}
+
 impl Queue {
     /// Room for waiting packets; none if it never drops, if the kernel chooses, or if it is counted in memory.
     pub fn limit(&self) -> Option<Limit> {

@@ -1,5 +1,6 @@
 //! One key of the experiment file, and the names and ranges that several sections have.
 
+use crate::workload::Sizes;
 use serde::Serialize;
 
 /// One key.
@@ -9,7 +10,7 @@ pub struct Key {
     /// direction, `lte.NAME` an LTE cell, `mesh.NAME` a mesh, `loss` a table in the place of either
     /// direction's share, `rates` and `outages` each one of either direction's, `down` each outage of a mesh's node,
     /// `codel` and others of [`QUEUES`] a queue of that kind, `access`, `tcp_rmem`, `clock` and `arrivals` those of a
-    /// group, `pareto` and the others of [`SIZES`] a table in the place of its size, `profile` a table in the place of
+    /// group, `pareto` and the others of [`Sizes`] a table in the place of its size, `profile` a table in the place of
     /// a profile's name.
     pub section: &'static str,
     /// Its name there.
@@ -117,29 +118,17 @@ pub const QUEUES: &[&str] = &[
     "kernel:pfifo",
     "kernel:bfifo",
 ];
-/// The names of a loss model's `kind`.
-pub const LOSSES: &[&str] = &["gemodel"];
-/// The names of `jitter_distribution`.
-pub const JITTERS: &[&str] = &["uniform", "normal"];
-/// The names of `emulator`.
-pub const EMULATORS: &[&str] = &["unbloat", "netem"];
-
-/// The names of `standard`.
-pub const STANDARDS: &[&str] = &["802.11g", "802.11n"];
-
 /// The names of a process of `arrivals`.
 pub const ARRIVALS: &[&str] = &["poisson"];
-/// The names of a distribution of sizes.
-pub const SIZES: &[&str] = &["pareto", "lognormal", "exponential"];
 /// The names of applications, besides transfers.
 pub const APPS: &[&str] = &["messenger", "game", "upload", "web", "video", "voice", "ping", UDP];
 /// UDP at a constant rate.
 pub(crate) const UDP: &str = "udp";
 
-pub(super) const TIMES: &str = "0s..1000000s";
-pub(super) const SOME_TIME: &str = "1ns..1000000s";
-pub(super) const DELAYS: &str = "0s..3600s";
-pub(super) const RATES: &str = "1bit..100tbit";
+pub(crate) const TIMES: &str = "0s..1000000s";
+pub(crate) const SOME_TIME: &str = "1ns..1000000s";
+pub(crate) const DELAYS: &str = "0s..3600s";
+pub(crate) const RATES: &str = "1bit..100tbit";
 
 /// The keys of one section, a line or two each: `"name" = kind, absence, range => "meaning";`.
 macro_rules! keys {
@@ -192,7 +181,7 @@ impl KeyType {
             KeyType::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
             KeyType::Signal => "a signal strength such as \"-51dbm\"".into(),
             KeyType::Size => "a size such as \"500kb\"".into(),
-            KeyType::Sizes => format!("a size such as \"500kb\", or a table of kind {}", SIZES.join(", ")),
+            KeyType::Sizes => format!("a size such as \"500kb\", or a table of kind {}", Sizes::KINDS.join(", ")),
             KeyType::Frequency => "a number of times a second such as \"10/s\"".into(),
             KeyType::Ratio => "a ratio such as \"18db\"".into(),
             KeyType::Limit => "a size such as \"500kb\", packets such as \"300p\", or \"1bdp\"".into(),

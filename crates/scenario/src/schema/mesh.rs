@@ -1,10 +1,10 @@
 //! The keys of meshes.
 
 use super::key::Absence::{Default, Means, Required};
-use super::key::KeyType::{Flag, Integer, Number, Signal, Table, Tables, Text, Time};
+use super::key::KeyType::{Number, Signal, Table, Tables, Text, Time};
 use super::key::{Key, SOME_TIME, TIMES, keys};
-
-const MILLIAMPERE: &str = "0..1000";
+use crate::declare::Declared;
+use crate::mesh::{Csma, DutyCycle, Energy, Mesh};
 
 /// Section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
@@ -22,29 +22,11 @@ pub(super) const SECTIONS: &[&[Key]] = &[
         "tx_power" = Signal, Default("0dbm"), "-40dbm..20dbm" => "transmit power of the radios; for nodes with places";
         "path_loss" = Number, Default("3"), "1.5..6" =>
             "exponent of the loss with distance, 40.2 dB at one metre; for nodes with places";
-        "min_be" = Integer, Default("3"), "0..8" => "macMinBE: a node first backs off 0 to 2^BE - 1 periods of 320 us";
-        "max_be" = Integer, Default("5"), "0..8" => "macMaxBE: BE grows by one with each busy channel, up to this";
-        "max_backoffs" = Integer, Default("4"), "0..5" =>
-            "macMaxCSMABackoffs: a frame that finds the channel busy more often is given up";
-        "max_retries" = Integer, Default("3"), "0..7" =>
-            "macMaxFrameRetries: how often a frame without acknowledgement is sent again";
-        "retry_delay" = Time, Default("0s"), "0s..10s" =>
-            "how long it waits before that; TinyOS's BLIP waits, the standard does not";
-        "announces_rate" = Flag, Default("false") =>
-            "the border router tells nodes the mean rate of the flows that it forwards, in 6 bytes of each packet \
-            down, for dtpa_auto";
-        "repair_after" = Time, Default("8s"), "1ms..3600s" =>
-            "after how long other nodes find out that one is down, or back, and build the tree anew; by default what \
-            IPv6 takes to find a neighbour unreachable, five seconds and three probes (RFC 4861, section 10)";
-        "wake_interval" = Time, Means("radios listen whenever they do not transmit"), "20ms..60s" =>
-            "how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a \
-            frame is repeated until the receiver answers";
-        "listen_for" = Time, Default("10ms"), "6ms..60s" => "how long it listens then, if it hears nothing";
-        "transmit_ma" = Number, Default("17.4"), MILLIAMPERE => "what a radio draws while it transmits (CC2420)";
-        "receive_ma" = Number, Default("18.8"), MILLIAMPERE => "what it draws while it receives or listens";
-        "sleep_ma" = Number, Default("0.02"), MILLIAMPERE => "what it draws while it sleeps";
-        "volts" = Number, Default("3"), "0..100" => "supply voltage";
     },
+    Csma::KEYS,
+    Mesh::KEYS,
+    DutyCycle::KEYS,
+    Energy::KEYS,
     keys! {
         "mesh.NAME.nodes":
         "NAME" = Table, Required => "a node, under a name of your choice";

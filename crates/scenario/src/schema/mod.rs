@@ -10,33 +10,14 @@ mod lte;
 mod mesh;
 mod queues;
 
-pub use key::{APPS, ARRIVALS, Absence, EMULATORS, JITTERS, Key, KeyType, LOSSES, PROFILES, QUEUES, SIZES, STANDARDS};
-pub(crate) use key::{DROPTAIL, OF_THE_KERNEL, UDP};
+pub use key::{APPS, ARRIVALS, Absence, Key, KeyType, PROFILES, QUEUES};
+pub(crate) use key::{DELAYS, DROPTAIL, OF_THE_KERNEL, RATES, SOME_TIME, TIMES, UDP};
 
-use key::Absence::{Default, Means, Required};
-use key::KeyType::{Choice, Integer, Names, Profile, Table, Tables, Text, Time};
-use key::{SOME_TIME, TIMES, keys};
-
-const TOP: &[Key] = keys! {
-    "":
-    "name" = Text, Means("the file's name") => "name of the experiment";
-    "duration" = Time, Required, SOME_TIME => "how long the run lasts";
-    "warmup" = Time, Default("0s"), TIMES => "the first part of the run, left out of the statistics";
-    "seed" = Integer, Default("1"), "0..9223372036854775807" => "seeds every random draw of the run";
-    "emulator" = Choice(EMULATORS), Default("unbloat") =>
-        "what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem";
-    "profile" = Profile, Default("linux") => "how the TCP ends behave";
-    "compile" = Table, Means("mechanisms of your own need no options") =>
-        "what the compiler of mechanisms of your own is given";
-    "wifi" = Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
-    "link" = Table, Required => "the links";
-    "lte" = Table, Means("no link is one of LTE") => "the LTE cells";
-    "host" = Table, Means("senders write without a limit, and nothing waits in them") =>
-        "hosts with queues of their own";
-    "mesh" = Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
-    "flows" = Tables, Required => "the flow groups, one [[flows]] each";
-    "sweep" = Table, Means("a single run") => "a grid over other keys, the last axis fastest";
-};
+use crate::declare::Declared;
+use crate::model::Scenario;
+use key::Absence::Means;
+use key::KeyType::Names;
+use key::keys;
 
 const COMPILE: &[Key] = keys! {
     "compile":
@@ -53,7 +34,7 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 /// The keys of each section; those of some are in several places.
 fn sections() -> impl Iterator<Item = &'static [Key]> {
     [
-        &[TOP, COMPILE],
+        &[Scenario::KEYS, COMPILE],
         links::SECTIONS,
         lte::SECTIONS,
         mesh::SECTIONS,

@@ -44,7 +44,7 @@ fn a_tree_is_built_from_places() {
     let parents: Vec<_> = mesh.nodes.iter().map(|node| node.parent).collect();
     assert_eq!(parents, [None, Some(0), Some(1), Some(2)]);
     assert_eq!((1..4).map(|node| mesh.hops(node)).collect::<Vec<_>>(), [1, 2, 3]);
-    assert_eq!((mesh.csma, mesh.energy), (Csma::STANDARD, Energy::CC2420));
+    assert_eq!((mesh.csma, mesh.energy), (Csma::default(), Energy::default()));
     assert_eq!(mesh.queue, Queue::Droptail { limit: Some(Limit::Packets(15)), ecn_threshold: None });
 }
 

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_lone_hop_carries_what_its_timings_leave() {
     let mut world = World::new(&scenario(&star(1), "", 1));
-    let expected = radio::most_carried(Csma::STANDARD, Bytes(PACKET.into())).0 as f64 / f64::from(8 * PACKET);
+    let expected = radio::most_carried(Csma::default(), Bytes(PACKET.into())).0 as f64 / f64::from(8 * PACKET);
     let rate = world.saturated(&[1], 2, 300);
     assert!((rate / expected - 1.0).abs() < 0.005, "{rate} packets a second, not {expected}");
     let record = &world.medium.node_records()[1];
