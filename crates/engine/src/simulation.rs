@@ -9,7 +9,7 @@ use crate::{Error, Outcome};
 use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, Role, WindowController};
-use path::{EventQueue, EventSource, Network, PacketId, Told, Topology};
+use path::{EventQueue, EventSource, Network, NetworkEvent, PacketId, Topology};
 use scenario::app::{App, DatagramKind, Datagrams};
 use scenario::model::{MechanismRef, MechanismSource, Scenario};
 use scenario::records::{Progress, ProgressUpdate, Run};
@@ -29,12 +29,10 @@ const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 /// The state of a run.
 pub struct Simulation<'a, T> {
     scenario: &'a Scenario,
-    /// One per flow group.
-    controls: Vec<Control>,
-    /// Likewise, of those whose receivers have one.
-    windows: Vec<Option<WindowController>>,
+    groups: Vec<Group>,
     /// One per host, of those that have one.
     classifiers: Vec<Option<Rc<Classifier>>>,
+    /// The number of each flow's group.
     group_of: Vec<u32>,
     pub senders: Vec<Sender>,
     pub receivers: Vec<Receiver>,
@@ -46,6 +44,13 @@ pub struct Simulation<'a, T> {
     /// The end has come.
     is_over: bool,
     monitor: Monitor<T>,
+}
+
+/// What the flows of a group share.
+struct Group {
+    control: Control,
+    /// What lowers the windows that the receivers offer, if anything does.
+    window: Option<WindowController>,
 }
 
 /// Who has something to do at a time of its own.
@@ -97,8 +102,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let programs = Programs::new(scenario, &opens);
         let mut simulation = Simulation {
             scenario,
-            controls: vec![],
-            windows: vec![],
+            groups: vec![],
             classifiers: vec![],
             group_of: vec![],
             senders: vec![],
@@ -124,8 +128,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             if let Some(window) = &mut window {
                 window.set_group(number);
             }
-            simulation.windows.push(window);
-            simulation.add_group(number as u32, control, &arrivals[number]);
+            simulation.add_group(number as u32, Group { control, window }, &arrivals[number]);
         }
         for flow in 0..simulation.senders.len() as u32 {
             simulation.set_timer(Timer::Sender(flow), simulation.senders[flow as usize].deadline());
@@ -154,10 +157,10 @@ impl<'a, T: Tap> Simulation<'a, T> {
         Ok(())
     }
 
-    fn add_group(&mut self, number: u32, control: Control, arrivals: &[FlowArrival]) {
+    fn add_group(&mut self, number: u32, shared: Group, arrivals: &[FlowArrival]) {
+        let Group { control, .. } = &shared;
         let whole = &self.scenario.flows[number as usize];
-        let group = whole;
-        let interval = Interval::new(self.scenario, group.stop);
+        let interval = Interval::new(self.scenario, whole.stop);
         for (arrival, place) in arrivals.iter().zip(0..) {
             let flow = self.senders.len() as u32;
             let group = &whole.of_flow(place);
@@ -166,7 +169,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let ahead = self.scenario.written_ahead(group);
             let sends = &group.with_payload(self.scenario.segment_payload(group));
             let mut sender = Sender::new(self.scenario.seed, flow, arrival, sends, control.needs_ecn(), ahead, meter);
-            let own_echo = control.needs_ecn().then_some(&control);
+            let own_echo = control.needs_ecn().then_some(control);
             let meter = ReceiverMeter::new(interval);
             let receives = &whole.of_receiver(place);
             let buffer = self.scenario.receive_buffer(receives);
@@ -191,7 +194,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             self.senders.push(sender);
             self.group_of.push(number);
         }
-        self.controls.push(control);
+        self.groups.push(shared);
     }
 
     #[inline]
@@ -211,8 +214,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let mut sampled = false;
             for _ in 0..EVENTS_BETWEEN_REPORTS {
                 match self.network.run_until(self.timers.first().0, &mut self.monitor) {
-                    Some(Told::Arrived(now, id)) => self.packet_arrives(now, id),
-                    Some(Told::Departed(now)) => self.packets_depart(now),
+                    Some(NetworkEvent::Delivered(now, id)) => self.packet_arrives(now, id),
+                    Some(NetworkEvent::Departed(now)) => self.packets_depart(now),
                     None if self.timer_expires().is_continue() => {}
                     None if self.is_over => return Ok(()),
                     None => {
@@ -271,17 +274,17 @@ impl<'a, T: Tap> Simulation<'a, T> {
     #[inline]
     fn data_arrives(&mut self, now: Nanos, data: &Data) {
         self.monitor.tap.data(now, PacketEvent::Arrived, data);
-        let Simulation { controls, windows, group_of, receivers, network, monitor, .. } = self;
-        let group = group_of[data.flow as usize] as usize;
+        let Simulation { groups, group_of, receivers, network, monitor, .. } = self;
+        let Group { control, window } = &groups[group_of[data.flow as usize] as usize];
         let receiver = &mut receivers[data.flow as usize];
-        let (early, answers): AckDecision = receiver.on_data(&controls[group], now, data);
+        let (early, answers): AckDecision = receiver.on_data(control, now, data);
         if let Some(mut ack) = early {
-            receiver.lower_window(windows[group].as_ref(), now, &mut ack);
+            receiver.lower_window(window.as_ref(), now, &mut ack);
             reply_first(now, ack, network, monitor);
         }
         if answers {
             let mut ack = receiver.acknowledge(now);
-            receiver.lower_window(windows[group].as_ref(), now, &mut ack);
+            receiver.lower_window(window.as_ref(), now, &mut ack);
             reply(now, ack, network, monitor);
         }
         let deadline = receiver.deadline();
@@ -307,7 +310,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
     /// Gives when the sender has to be woken after that.
     #[inline]
     fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) -> Nanos {
-        let control = &self.controls[self.group_of[flow as usize] as usize];
+        let Group { control, .. } = &self.groups[self.group_of[flow as usize] as usize];
         control.set_now(crate::clock::ktime(now));
         let mut env = Env { now, control, network: &mut self.network, monitor: &mut self.monitor };
         let sender = &mut self.senders[flow as usize];
@@ -326,8 +329,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let ack = receiver.wake(now);
         let deadline = receiver.deadline();
         if let Some(mut ack) = ack {
-            let group = self.group_of[flow as usize] as usize;
-            receiver.lower_window(self.windows[group].as_ref(), now, &mut ack);
+            let Group { window, .. } = &self.groups[self.group_of[flow as usize] as usize];
+            receiver.lower_window(window.as_ref(), now, &mut ack);
             reply_first(now, ack, &mut self.network, &mut self.monitor);
         }
         self.set_timer(Timer::Receiver(flow), deadline);
@@ -459,7 +462,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
         let mut flows = vec![];
         for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
-            let control = &self.controls[self.group_of[flow] as usize];
+            let Group { control, .. } = &self.groups[self.group_of[flow] as usize];
             let mut record = measure::flow_record(
                 flow as u32,
                 control.name(),
@@ -506,7 +509,7 @@ fn reply<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &
     network.send(now, ack.route(), Packet::Ack(ack), monitor);
 }
 
-/// The same for one that no segment causes, or that goes out before a segment is taken in; kept out of the common path.
+/// Sends an acknowledgement that no data segment triggered, or that leaves before a segment is taken in: seldom.
 #[cold]
 #[inline(never)]
 fn reply_first<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {

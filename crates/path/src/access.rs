@@ -5,6 +5,7 @@
 
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;
+use crate::packet::PacketId;
 use crate::transmitter::Constant;
 use measure::LinkSample;
 use scenario::records;
@@ -48,14 +49,14 @@ impl AccessPort {
 
     /// Takes a packet of `bytes` at `now`, which never decreases from call to call. True if no other is before it.
     #[inline]
-    pub fn send(&mut self, now: Nanos, bytes: u32, transit: Transit) -> bool {
+    pub fn send(&mut self, now: Nanos, bytes: u32, id: PacketId) -> bool {
         let slot = self.transmitter.serve(now, bytes);
         self.total_bytes += bytes as u64;
         self.packets += (now >= self.from) as u64;
         if slot.start > now {
             self.note_wait(now, slot.start, bytes);
         }
-        self.channel.send(slot.end, transit)
+        self.channel.send(slot.end, Transit::Packet(id))
     }
 
     fn note_wait(&mut self, arrival: Nanos, start: Nanos, bytes: u32) {
@@ -121,7 +122,6 @@ impl AccessPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::PacketId;
 
     /// Three packets of 1500 bytes come at once to 12 Mbit/s, where each takes 1 ms.
     #[test]
@@ -129,15 +129,15 @@ mod tests {
         let ms = Nanos::from_millis;
         let mut port = AccessPort::new("access".into(), Rate(12_000_000), ms(5), Nanos::ZERO, ms(100));
         for number in 0..3 {
-            port.send(Nanos::ZERO, 1500, Transit { id: PacketId(number), next_hop: Transit::END });
+            port.send(Nanos::ZERO, 1500, PacketId(number));
         }
         assert_eq!(port.backlog(Nanos(1)), (3000, 2));
         assert_eq!(port.backlog(Nanos(1_000_001)), (1500, 1));
         let arrivals = [(); 3].map(|()| {
             let at = port.next();
-            (at, port.take().id.0)
+            (at, port.take())
         });
-        assert_eq!(arrivals, [(ms(6), 0), (ms(7), 1), (ms(8), 2)]);
+        assert_eq!(arrivals, [(ms(6), 0), (ms(7), 1), (ms(8), 2)].map(|(at, id)| (at, Transit::Packet(PacketId(id)))));
         assert_eq!(port.next(), Nanos::NEVER);
         let record = port.record();
         assert_eq!(record.queue_delay.queue_delay_ms_mean, Some(1.0));

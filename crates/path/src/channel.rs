@@ -11,41 +11,16 @@ use scenario::units::Nanos;
 /// Number of a port. At equal times the lower number goes first.
 pub type PortId = u32;
 
-/// A packet on its route.
+/// What comes to the far end of a channel, or out of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Transit {
-    /// The packet.
-    pub id: PacketId,
-    /// The next hop of its route, as the network's routes count them, [`Transit::END`] behind the last,
-    /// [`Transit::ONWARD`], or [`Transit::LOST`]. With [`Transit::COPY`] added the packet itself is still on its way,
-    /// and a copy of it is what arrives.
-    pub next_hop: u32,
-}
-
-impl Transit {
-    /// The next hop of a packet on its last.
-    pub const END: u32 = Transit::COPY - 1;
-    /// The next hop of a packet that a channel loses.
-    pub const LOST: u32 = Transit::COPY - 2;
-    /// The next hop of a packet that has not passed its medium yet.
-    pub const ONWARD: u32 = Transit::COPY - 3;
-    /// Added to the next hop of the copy of a packet that arrives twice.
-    pub const COPY: u32 = 1 << 31;
-    /// What comes out of a channel in the place of a packet that is lost.
-    pub const NOTHING: Transit = Transit { id: PacketId::NONE, next_hop: Transit::LOST };
-    /// What comes out of a host's egress of which packets have left the host, to travel on or dropped.
-    pub(crate) const DEPARTURES: Transit = Transit { id: PacketId::NONE, next_hop: Transit::COPY - 4 };
-
-    /// The first of a packet's two arrivals.
-    fn copy(self) -> Transit {
-        Transit { next_hop: self.next_hop | Transit::COPY, ..self }
-    }
-
-    /// If this is the copy of a packet that is still on its way, the same without saying so.
-    #[inline]
-    pub(crate) fn of_copy(self) -> Option<Transit> {
-        (self.next_hop & Transit::COPY != 0).then_some(Transit { next_hop: self.next_hop & !Transit::COPY, ..self })
-    }
+pub enum Transit {
+    /// A packet.
+    Packet(PacketId),
+    /// A copy of a packet that arrives twice, and that is itself still on its way.
+    Copy(PacketId),
+    /// Nothing: the channel has lost a packet, or a port was busy with itself.
+    #[default]
+    Nothing,
 }
 
 /// What becomes of a packet in a channel.
@@ -106,31 +81,32 @@ impl Channel {
 
     /// Sends a packet whose last bit leaves the transmitter at `end`, not before that of the packet sent last.
     #[inline(always)]
-    pub fn send(&mut self, end: Nanos, transit: Transit) -> Propagation {
+    pub fn send(&mut self, end: Nanos, id: PacketId) -> Propagation {
         if self.disturbances.is_some() {
-            return self.send_disturbed(end, transit);
+            return self.send_disturbed(end, id);
         }
-        self.push(end + self.delay, transit)
+        self.push(end + self.delay, Transit::Packet(id))
     }
 
     #[inline(never)]
-    fn send_disturbed(&mut self, end: Nanos, transit: Transit) -> Propagation {
+    fn send_disturbed(&mut self, end: Nanos, id: PacketId) -> Propagation {
+        let transit = Transit::Packet(id);
         let Some(disturbances) = &mut self.disturbances else { return self.push(end + self.delay, transit) };
         let lost = disturbances.losses.as_mut().is_some_and(Losses::next);
         let Some(impaired) = &mut disturbances.impaired else {
-            let propagation = self.push(end + self.delay, if lost { Transit::NOTHING } else { transit });
+            let propagation = self.push(end + self.delay, if lost { Transit::Nothing } else { transit });
             return if lost { Propagation::Lost } else { propagation };
         };
         let arrival = impaired.arrival(end);
         let second = impaired.second_arrival(end);
         if lost || impaired.is_down(end) {
-            self.insert(arrival, Transit::NOTHING);
+            self.insert(arrival, Transit::Nothing);
             return Propagation::Lost;
         }
         let Some(second) = second else {
             return self.insert(arrival, transit);
         };
-        self.insert(arrival.min(second), transit.copy());
+        self.insert(arrival.min(second), Transit::Copy(id));
         self.insert(arrival.max(second), transit);
         Propagation::Duplicated
     }
@@ -163,7 +139,7 @@ impl Channel {
         self.next
     }
 
-    /// Takes the packet that `next` announced, or [`Transit::NOTHING`] in its place if it is lost. There has to be one.
+    /// Takes the packet that `next` announced, or [`Transit::Nothing`] in its place if it is lost. There has to be one.
     #[inline(always)]
     pub fn take(&mut self) -> Transit {
         let taken = self.in_flight.pop_known().transit;
@@ -179,6 +155,6 @@ impl Channel {
 
     /// Those of them that will be lost.
     pub fn lost_in_flight(&self) -> usize {
-        self.in_flight.iter().filter(|packet| packet.transit.next_hop == Transit::LOST).count()
+        self.in_flight.iter().filter(|packet| packet.transit == Transit::Nothing).count()
     }
 }

@@ -34,7 +34,7 @@ impl DelayLine {
     /// Takes the packet that `next` announced.
     #[inline]
     pub fn take(&mut self) -> Transit {
-        self.in_flight.pop().map_or(Transit::NOTHING, |(_, transit)| transit)
+        self.in_flight.pop().map_or(Transit::Nothing, |(_, transit)| transit)
     }
 
     /// When each packet inside was taken, the first first.

@@ -45,11 +45,11 @@ impl EgressPort {
 
     /// Hands a packet over at `now`, which never decreases from call to call. Drops are told of by the next step, which
     /// is due at once: the sender is busy with sending.
-    pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
-        let packet = packets.get_mut(transit.id);
+    pub fn offer<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<P>) {
+        let packet = packets.get_mut(id);
         let (band, is_followed) = (packet.band(), packet.is_followed());
         packet.leave_host();
-        self.card.offer_skb(now, Skb { band, is_followed, ..packets.skb(transit.id, now) }, transit, packets);
+        self.card.offer_skb(now, Skb { band, is_followed, ..packets.skb(id, now) }, packets);
         self.note_drops(now);
     }
 
@@ -83,11 +83,9 @@ impl EgressPort {
         }
         let left = self.card.step(packets);
         self.note_drops(now);
-        if left == Transit::NOTHING {
-            return Step::Nothing;
-        }
+        let (Transit::Packet(id) | Transit::Copy(id)) = left else { return Step::Nothing };
         self.line.send(now, left);
-        Step::Left(left.id)
+        Step::Left(id)
     }
 
     /// The instant `now` for the series, as link number `link`.
@@ -146,16 +144,16 @@ mod tests {
         let (mut port, mut packets, mut seen) = (egress(Some(Limit::Packets(2))), Pool::default(), vec![]);
         let offer = |at: Nanos, port: &mut EgressPort, packets: &mut Pool<TestPacket>| {
             let id = packets.insert(TestPacket::new(0));
-            port.offer(at, Transit { id, next_hop: Transit::END }, packets);
+            port.offer(at, id, packets);
         };
         (0..7).for_each(|_| offer(Nanos::ZERO, &mut port, &mut packets));
         while port.next() != Nanos::NEVER {
             let at = port.next();
             match port.step(at, &mut packets) {
                 Step::Left(id) => seen.push((at, "left", id.0)),
-                Step::Arrived(transit) => seen.push((at, "arrived", transit.id.0)),
+                Step::Arrived(Transit::Packet(id)) => seen.push((at, "arrived", id.0)),
                 Step::Dropped(gone) => seen.extend(gone.iter().map(|gone| (at, "dropped", gone.id.0))),
-                Step::Nothing => {}
+                Step::Arrived(_) | Step::Nothing => {}
             }
             if seen.len() == 8 {
                 offer(at, &mut port, &mut packets);
@@ -181,8 +179,8 @@ mod tests {
                 while port.next() < until {
                     let at = port.next();
                     match port.step(at, packets) {
-                        Step::Left(id) => left.push((at + DELAY, id)),
-                        Step::Arrived(transit) => arrived.push((at, transit.id)),
+                        Step::Left(id) => left.push((at + DELAY, Transit::Packet(id))),
+                        Step::Arrived(transit) => arrived.push((at, transit)),
                         Step::Dropped(gone) => panic!("{gone:?} without a limit"),
                         Step::Nothing => {}
                     }
@@ -192,14 +190,13 @@ mod tests {
                 now += Nanos::from_micros(gap_us);
                 run(&mut port, &mut packets, now);
                 let id = packets.insert(TestPacket { bytes, ..TestPacket::new(0) });
-                let transit = Transit { id, next_hop: Transit::END };
-                port.offer(now, transit, &mut packets);
-                link.send(now, bytes, transit);
+                port.offer(now, id, &mut packets);
+                link.send(now, bytes, id);
             }
             run(&mut port, &mut packets, Nanos::NEVER);
             let expected: Vec<_> = std::iter::from_fn(|| {
                 let at = link.next();
-                (at != Nanos::NEVER).then(|| (at, link.take().id))
+                (at != Nanos::NEVER).then(|| (at, link.take()))
             }).collect();
             prop_assert_eq!(&arrived, &expected);
             prop_assert_eq!(&left, &expected);

@@ -55,81 +55,74 @@ impl Match {
     }
 }
 
-/// A tournament: four sources meet, the earliest goes on to meet the winners beside it, and so on up to the earliest of
-/// all. A source that changes its time replays its own matches only, and stops at the first whose winner stays the
-/// same.
+/// When each source has its next event.
 ///
-/// The first round and the last are apart from those between, of which most networks have none: up to sixteen sources
-/// take two matches at places that are known.
-pub struct EventQueue {
-    /// The winner of all.
-    first: (Nanos, EventSource),
-    /// The round of all sources: 4n to 4n + 3 meet in match n, and who they are follows from their places.
-    opening: Vec<[Nanos; GROUP]>,
-    /// The rounds behind it: the winners of matches 4n to 4n + 3 of the round before meet in match n.
-    between: Vec<Vec<Match>>,
-    /// The match of the last four winners, which is not played if there is just one.
-    last: Match,
+/// Most events are those of the `FAVOURITES`, the sources below that number. They play in no tournament: their times
+/// are compared with its winner.
+pub struct EventQueue<const FAVOURITES: usize = 0> {
+    favourites: [Nanos; FAVOURITES],
+    /// The earliest event of the sources behind them.
+    winner: (Nanos, EventSource),
+    /// These sources, from 0.
+    others: Tournament,
 }
 
-impl EventQueue {
+impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
     /// Sources `0..sources`, none with an event.
-    pub fn new(sources: u32) -> EventQueue {
-        let opening = vec![[Nanos::NEVER; GROUP]; (sources as usize).div_ceil(GROUP).max(1)];
-        let (mut players, mut sources_each) = (opening.len(), GROUP);
-        let mut between = vec![];
-        while players > GROUP {
-            players = players.div_ceil(GROUP);
-            between.push((0..players).map(|number| Match::new(sources_each, GROUP * number)).collect());
-            sources_each *= GROUP;
-        }
-        EventQueue { first: (Nanos::NEVER, 0), opening, between, last: Match::new(sources_each, 0) }
+    pub fn new(sources: u32) -> EventQueue<FAVOURITES> {
+        let others = Tournament::new(sources.saturating_sub(FAVOURITES as u32));
+        EventQueue { favourites: [Nanos::NEVER; FAVOURITES], winner: (Nanos::NEVER, FAVOURITES as EventSource), others }
     }
 
     /// The earliest event.
-    #[inline]
+    #[inline(always)]
     pub fn first(&self) -> (Nanos, EventSource) {
-        self.first
+        let favourite = self.favourites.iter().fold(Nanos::NEVER, |earliest, at| earliest.min(*at));
+        if FAVOURITES == 0 || self.winner.0 < favourite {
+            return self.winner;
+        }
+        let source = self.favourites.iter().position(|at| *at == favourite);
+        (favourite, source.unwrap_or(0) as EventSource)
+    }
+
+    /// The time of the earliest event, without those of `source` if it is a favourite.
+    pub fn first_without(&self, source: EventSource) -> Nanos {
+        let favourites = (0..).zip(self.favourites).filter(|(favourite, _)| *favourite != source);
+        favourites.map(|(_, at)| at).fold(self.winner.0, Nanos::min)
     }
 
     /// When `source` has its event.
     #[inline]
     pub fn at(&self, source: EventSource) -> Nanos {
-        let source = source as usize;
-        self.opening[source / GROUP][source % GROUP]
+        match self.favourites.get(source as usize) {
+            Some(at) => *at,
+            None => self.others.at(source - FAVOURITES as EventSource),
+        }
     }
 
     /// Sets the time of `source`.
     #[inline]
     pub fn set(&mut self, source: EventSource, at: Nanos) {
-        self.replay::<false>(source, at);
+        match self.favourites.get_mut(source as usize) {
+            Some(favourite) => *favourite = at,
+            None => self.replay::<false>(source, at),
+        }
     }
 
-    /// Gives the source that is the first of all a later time, or none.
+    /// Gives `source`, which is the first of all, a later time, or none.
     #[inline(always)]
-    pub fn put_first_off(&mut self, at: Nanos) {
-        self.replay::<true>(self.first.1, at);
+    pub fn put_first_off(&mut self, source: EventSource, at: Nanos) {
+        match self.favourites.get_mut(source as usize) {
+            Some(favourite) => *favourite = at,
+            None => self.replay::<true>(source, at),
+        }
     }
 
-    /// Replays the matches of `source`, all of them if it won them all.
     #[inline(always)]
     fn replay<const FIRST: bool>(&mut self, source: EventSource, at: Nanos) {
-        let mut number = source as usize / GROUP;
-        let opening = &mut self.opening[number];
-        opening[source as usize % GROUP] = at;
-        let (at, slot) = earliest(opening);
-        let mut winner = (at, (GROUP * number + slot) as EventSource);
-        if self.opening.len() > 1 {
-            for round in &mut self.between {
-                let slot = number % GROUP;
-                number /= GROUP;
-                let Some(next) = round[number].replay::<FIRST>(slot, winner) else { return };
-                winner = next;
-            }
-            let Some(first) = self.last.replay::<FIRST>(number % GROUP, winner) else { return };
-            winner = first;
+        if let Some((at, source)) = self.others.replay::<FIRST>(source - FAVOURITES as EventSource, at) {
+            self.winner = (at, source + FAVOURITES as EventSource);
         }
-        self.first = winner;
     }
 
     /// Sets the time of `source` unless it has an earlier one: a timer that is only ever put off costs nothing until it
@@ -142,54 +135,136 @@ impl EventQueue {
     }
 }
 
+/// A tournament: four sources meet, the earliest goes on to meet the winners beside it, and so on up to the earliest of
+/// all. A source that changes its time replays its own matches only, and stops at the first whose winner stays the
+/// same.
+///
+/// The first round and the last are apart from those between, of which most networks have none: up to sixteen sources
+/// take two matches at places that are known.
+struct Tournament {
+    /// The round of all sources: 4n to 4n + 3 meet in match n, and who they are follows from their places.
+    opening: Vec<[Nanos; GROUP]>,
+    /// The rounds behind it: the winners of matches 4n to 4n + 3 of the round before meet in match n.
+    between: Vec<Vec<Match>>,
+    /// The match of the last four winners, which is not played if there is just one.
+    last: Match,
+}
+
+impl Tournament {
+    fn new(sources: u32) -> Tournament {
+        let opening = vec![[Nanos::NEVER; GROUP]; (sources as usize).div_ceil(GROUP).max(1)];
+        let (mut players, mut sources_each) = (opening.len(), GROUP);
+        let mut between = vec![];
+        while players > GROUP {
+            players = players.div_ceil(GROUP);
+            between.push((0..players).map(|number| Match::new(sources_each, GROUP * number)).collect());
+            sources_each *= GROUP;
+        }
+        Tournament { opening, between, last: Match::new(sources_each, 0) }
+    }
+
+    #[inline]
+    fn at(&self, source: EventSource) -> Nanos {
+        let source = source as usize;
+        self.opening[source / GROUP][source % GROUP]
+    }
+
+    /// Replays the matches of `source`, all of them if it is the `FIRST` of all. Gives who wins now; none if that is
+    /// who won before.
+    #[inline(always)]
+    fn replay<const FIRST: bool>(&mut self, source: EventSource, at: Nanos) -> Option<(Nanos, EventSource)> {
+        let mut number = source as usize / GROUP;
+        let opening = &mut self.opening[number];
+        opening[source as usize % GROUP] = at;
+        let (at, slot) = earliest(opening);
+        let mut winner = (at, (GROUP * number + slot) as EventSource);
+        if self.opening.len() > 1 {
+            for round in &mut self.between {
+                let slot = number % GROUP;
+                number /= GROUP;
+                winner = round[number].replay::<FIRST>(slot, winner)?;
+            }
+            winner = self.last.replay::<FIRST>(number % GROUP, winner)?;
+        }
+        Some(winner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::sample::Index;
+    use proptest::test_runner::TestCaseResult;
 
-    proptest! {
-        /// Against the obvious: a list searched from end to end.
-        #[test]
-        fn the_first_is_the_earliest(
-            sources in 1usize..90,
-            changes in prop::collection::vec((any::<prop::sample::Index>(), 0u64..50), 1..200),
-        ) {
-            let mut queue = EventQueue::new(sources as u32);
-            let mut list = vec![u64::MAX; sources];
-            for (source, at) in changes {
-                let source = source.index(sources);
-                queue.set(source as u32, Nanos(at));
-                list[source] = at;
-                let expected = list.iter().enumerate().map(|(s, t)| (Nanos(*t), s as u32)).min().unwrap();
-                prop_assert_eq!(queue.first(), expected);
-            }
+    /// Against the obvious: a list searched from end to end.
+    fn the_first_is_the_earliest_with<const FAVOURITES: usize>(
+        sources: usize,
+        changes: &[(Index, u64)],
+    ) -> TestCaseResult {
+        let mut queue = EventQueue::<FAVOURITES>::new(sources as u32);
+        let mut list = vec![u64::MAX; sources];
+        for (source, at) in changes {
+            let source = source.index(sources);
+            queue.set(source as u32, Nanos(*at));
+            list[source] = *at;
+            let expected = list.iter().enumerate().map(|(s, t)| (Nanos(*t), s as u32)).min().unwrap();
+            prop_assert_eq!(queue.first(), expected);
         }
+        Ok(())
+    }
+
+    /// The way of a run: the first source's event passes, and it has another one later or none.
+    fn events_come_in_order_with<const FAVOURITES: usize>(starts: &[u64], gaps: &[u64]) -> TestCaseResult {
+        let mut queue = EventQueue::<FAVOURITES>::new(starts.len() as u32);
+        let mut list: Vec<_> = (0..).zip(starts).map(|(source, at)| (*at, source)).collect();
+        list.iter().for_each(|(at, source)| queue.set(*source, Nanos(*at)));
+        for gap in gaps {
+            let earliest = list.iter_mut().min().expect("there is one");
+            if earliest.0 == u64::MAX {
+                break;
+            }
+            prop_assert_eq!(queue.first(), (Nanos(earliest.0), earliest.1));
+            earliest.0 = if *gap == 0 { u64::MAX } else { earliest.0.saturating_add(*gap) };
+            queue.put_first_off(earliest.1, Nanos(earliest.0));
+        }
+        Ok(())
     }
 
     proptest! {
-        /// The way of a run: the first source's event passes, and it has another one later or none.
+        #[test]
+        fn the_first_is_the_earliest(
+            sources in 1usize..90,
+            changes in prop::collection::vec((any::<Index>(), 0u64..50), 1..200),
+        ) {
+            the_first_is_the_earliest_with::<0>(sources, &changes)?;
+            the_first_is_the_earliest_with::<2>(sources, &changes)?;
+        }
+
         #[test]
         fn events_come_in_order(
             starts in prop::collection::vec(0u64..50, 1..90),
             gaps in prop::collection::vec(0u64..9, 1..99),
         ) {
-            let mut queue = EventQueue::new(starts.len() as u32);
-            let mut list: Vec<_> = (0..).zip(starts).map(|(source, at)| (at, source)).collect();
-            list.iter().for_each(|(at, source)| queue.set(*source, Nanos(*at)));
-            for gap in gaps {
-                let earliest = list.iter_mut().min().expect("there is one");
-                prop_assert_eq!(queue.first(), (Nanos(earliest.0), earliest.1));
-                earliest.0 = if gap == 0 { u64::MAX } else { earliest.0.saturating_add(gap) };
-                queue.put_first_off(Nanos(earliest.0));
-            }
+            events_come_in_order_with::<0>(&starts, &gaps)?;
+            events_come_in_order_with::<2>(&starts, &gaps)?;
         }
     }
 
     #[test]
     fn putting_off_does_not_move_an_earlier_event() {
-        let mut queue = EventQueue::new(2);
+        let mut queue: EventQueue = EventQueue::new(2);
         queue.no_later_than(1, Nanos(10));
         queue.no_later_than(1, Nanos(20));
         assert_eq!(queue.first(), (Nanos(10), 1));
+    }
+
+    #[test]
+    fn the_first_but_one_favourite_may_be_the_other_or_any_behind() {
+        let mut queue = EventQueue::<2>::new(4);
+        (0..4).for_each(|source| queue.set(source, Nanos(10 + u64::from(source))));
+        assert_eq!([0, 1, 3].map(|source| queue.first_without(source)), [Nanos(11), Nanos(10), Nanos(10)]);
+        queue.set(1, Nanos::NEVER);
+        assert_eq!(queue.first_without(0), Nanos(12));
     }
 }

@@ -7,7 +7,7 @@
 use crate::channel::{Propagation, Transit};
 use crate::droptail::{Admission, Droptail};
 use crate::output::{DropReason, LinkOutput};
-use crate::packet::{Packet, Pool};
+use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::Ecn;
 use crate::ring::Ring;
 use measure::LinkSample;
@@ -53,12 +53,12 @@ impl FifoPort {
 
     /// Hands a packet over at `now`, which never decreases from call to call. `bytes` are those of the packet.
     #[inline(always)]
-    pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, transit: Transit, packets: &mut Pool<P>) -> Offered {
+    pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, id: PacketId, packets: &mut Pool<P>) -> Offered {
         self.advance(now);
         if !self.queue.is_calm(bytes) {
-            return self.offer_above_threshold(now, bytes, transit, packets);
+            return self.offer_above_threshold(now, bytes, id, packets);
         }
-        self.join(now, bytes, transit)
+        self.join(now, bytes, id)
     }
 
     /// `offer` where the packet is dropped or marked, or only just not.
@@ -67,11 +67,11 @@ impl FifoPort {
         &mut self,
         now: Nanos,
         bytes: u32,
-        transit: Transit,
+        id: PacketId,
         packets: &mut Pool<P>,
     ) -> Offered {
         let stats = &mut self.output.stats;
-        let admission = self.queue.admit(bytes, || packets.get(transit.id).ecn() != Ecn::NotEct);
+        let admission = self.queue.admit(bytes, || packets.get(id).ecn() != Ecn::NotEct);
         match admission {
             Admission::Drop => {
                 stats.dropped(now);
@@ -80,22 +80,22 @@ impl FifoPort {
             Admission::JoinMarked => stats.marked(now),
             Admission::Join => {}
         }
-        let offered = self.join(now, bytes, transit);
+        let offered = self.join(now, bytes, id);
         if admission == Admission::JoinMarked && !matches!(offered, Offered::Gone(_)) {
-            packets.get_mut(transit.id).mark_ce();
+            packets.get_mut(id).mark_ce();
         }
         offered
     }
 
     /// Transmits a packet behind those that wait.
     #[inline(always)]
-    fn join(&mut self, now: Nanos, bytes: u32, transit: Transit) -> Offered {
+    fn join(&mut self, now: Nanos, bytes: u32, id: PacketId) -> Offered {
         let slot = self.output.transmit(now, now, bytes);
         if slot.start > now {
             self.queue.enter(bytes);
             self.waiting.push((slot.start, bytes));
         }
-        match self.output.propagate(now, slot.end, transit) {
+        match self.output.propagate(now, slot.end, id) {
             Propagation::Behind => Offered::Behind,
             Propagation::First | Propagation::Duplicated => Offered::First,
             Propagation::Lost => Offered::Gone(DropReason::Channel),
@@ -108,7 +108,7 @@ impl FifoPort {
         self.output.next()
     }
 
-    /// Takes the packet that `next` announced; its `next_hop` is [`Transit::LOST`] if the channel lost it.
+    /// Takes the packet that `next` announced, or [`Transit::Nothing`] in its place if the channel lost it.
     #[inline(always)]
     pub fn take(&mut self) -> Transit {
         self.output.take()
@@ -147,7 +147,6 @@ impl FifoPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::PacketId;
     use crate::packet::tests::TestPacket;
     use scenario::model::{Loss, Queue, Service};
     use scenario::units::{Bytes, Rate};
@@ -177,7 +176,7 @@ mod tests {
         fn offer(&mut self, now: Nanos, number: u32) -> Offered {
             let packet = TestPacket::new(number);
             let id = self.packets.insert(packet);
-            self.port.offer(now, packet.bytes, Transit { id, next_hop: 0 }, &mut self.packets)
+            self.port.offer(now, packet.bytes, id, &mut self.packets)
         }
 
         /// When what is inside arrives, and its number.
@@ -185,8 +184,9 @@ mod tests {
             let mut arrivals = vec![];
             while self.port.next() != Nanos::NEVER {
                 let at = self.port.next();
-                let Transit { id: PacketId(number), .. } = self.port.take();
-                arrivals.push((at, number));
+                if let Transit::Packet(PacketId(number)) = self.port.take() {
+                    arrivals.push((at, number));
+                }
             }
             arrivals
         }

@@ -32,7 +32,7 @@ pub use egress::EgressPort;
 pub use event_queue::{EventQueue, EventSource};
 pub use fifo::FifoPort;
 pub use medium::Medium;
-pub use network::{Network, Observer, Routes, Told};
+pub use network::{Network, NetworkEvent, Observer, Routes};
 pub use output::{DropReason, LinkOutput};
 pub use packet::{Ends, Packet, PacketId, Pool};
 pub use port::{External, ExternalPort, NoExternal, Port};

@@ -2,6 +2,7 @@
 
 use crate::LinkStats;
 use crate::channel::{Channel, Propagation, Transit};
+use crate::packet::PacketId;
 use crate::transmitter::{Slot, Transmitter};
 use scenario::model;
 use scenario::records;
@@ -40,9 +41,9 @@ impl LinkOutput {
     /// Transmits a packet of `bytes` that came to the queue at `arrival`, as soon after `ready` as all before it are
     /// out. Gives the start of its transmission, until which it waits, and whether the channel loses it.
     #[inline(always)]
-    pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, transit: Transit) -> (Nanos, bool) {
+    pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, id: PacketId) -> (Nanos, bool) {
         let slot = self.transmit(arrival, ready, bytes);
-        (slot.start, self.propagate(arrival, slot.end, transit) == Propagation::Lost)
+        (slot.start, self.propagate(arrival, slot.end, id) == Propagation::Lost)
     }
 
     /// The first half of `send`: when the packet is transmitted.
@@ -55,8 +56,8 @@ impl LinkOutput {
 
     /// The second half of `send`: a packet that came to the queue at `arrival` is out at `end`.
     #[inline(always)]
-    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, transit: Transit) -> Propagation {
-        let propagation = self.channel.send(end, transit);
+    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, id: PacketId) -> Propagation {
+        let propagation = self.channel.send(end, id);
         if matches!(propagation, Propagation::Duplicated | Propagation::Lost) {
             self.note(arrival, propagation);
         }
@@ -78,7 +79,7 @@ impl LinkOutput {
         self.channel.next()
     }
 
-    /// Takes the packet that `next` announced; its `next_hop` is [`Transit::LOST`] if the channel lost it.
+    /// Takes the packet that `next` announced, or [`Transit::Nothing`] in its place if the channel lost it.
     #[inline(always)]
     pub fn take(&mut self) -> Transit {
         self.channel.take()

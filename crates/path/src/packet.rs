@@ -1,5 +1,7 @@
 //! Packets in the network: what the network asks of them, and the pool that they lie in while they travel.
 
+use crate::channel::PortId;
+use crate::network::{Hop, HopId, Routes};
 use crate::qdisc::{Ecn, Skb};
 use scenario::units::Nanos;
 
@@ -75,8 +77,9 @@ struct Slot<P> {
     packet: P,
     /// IP length, which every port asks for.
     bytes: u32,
-    /// Of a free place: the one that is free after it.
-    next_free: PacketId,
+    /// While the place is in use, the [`HopId`] that the packet passes next; while it is free, the [`PacketId`] of the
+    /// place that is free after it. One number, so that a place stays small.
+    next: u32,
 }
 
 impl<P> Default for Pool<P> {
@@ -93,25 +96,31 @@ impl<P> Pool<P> {
 }
 
 impl<P: Packet> Pool<P> {
-    /// Takes a packet in.
-    #[inline(always)]
+    /// Takes a packet in that is on its last hop.
     pub fn insert(&mut self, packet: P) -> PacketId {
+        self.insert_before(HopId::END, packet)
+    }
+
+    /// Takes a packet in that goes on to the hop `next`.
+    #[inline(always)]
+    pub(crate) fn insert_before(&mut self, next: HopId, packet: P) -> PacketId {
         let id = self.free;
         match self.slots.get_mut(id.0 as usize) {
             Some(place) => {
-                self.free = place.next_free;
+                self.free = PacketId(place.next);
+                place.next = next.0;
                 place.bytes = packet.bytes();
                 place.packet = packet;
                 id
             }
-            None => self.grow(packet),
+            None => self.grow(next, packet),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, packet: P) -> PacketId {
-        self.slots.push(Slot { bytes: packet.bytes(), packet, next_free: PacketId::NONE });
+    fn grow(&mut self, next: HopId, packet: P) -> PacketId {
+        self.slots.push(Slot { bytes: packet.bytes(), packet, next: next.0 });
         PacketId(self.slots.len() as u32 - 1)
     }
 
@@ -126,10 +135,19 @@ impl<P: Packet> Pool<P> {
         &self.slots[id.0 as usize].packet
     }
 
-    /// The IP length of a packet of the pool.
-    #[inline]
-    pub(crate) fn bytes(&self, id: PacketId) -> u32 {
-        self.slots[id.0 as usize].bytes
+    /// The next hop of a packet of the pool.
+    pub(crate) fn next_hop(&self, id: PacketId) -> HopId {
+        HopId(self.slots[id.0 as usize].next)
+    }
+
+    /// Moves a packet of the pool on to its next hop, and gives that and the packet's IP length; none at the end of its
+    /// route.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, id: PacketId, routes: &Routes) -> Option<(PortId, u32)> {
+        let place = &mut self.slots[id.0 as usize];
+        let Hop { port, next } = routes.hop(HopId(place.next))?;
+        place.next = next.0;
+        Some((port, place.bytes))
     }
 
     /// A packet of the pool, to change it, though not its length.
@@ -142,7 +160,7 @@ impl<P: Packet> Pool<P> {
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> &P {
         let place = &mut self.slots[id.0 as usize];
-        place.next_free = self.free;
+        place.next = self.free.0;
         self.free = id;
         &place.packet
     }
@@ -153,7 +171,7 @@ impl<P: Packet> Pool<P> {
         let mut id = self.free;
         while let Some(place) = self.slots.get(id.0 as usize) {
             free += 1;
-            id = place.next_free;
+            id = PacketId(place.next);
         }
         self.slots.len() - free
     }

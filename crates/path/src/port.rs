@@ -7,7 +7,7 @@ use crate::delay_line::DelayLine;
 use crate::egress::EgressPort;
 use crate::fifo::FifoPort;
 use crate::medium::MemberPort;
-use crate::packet::Pool;
+use crate::packet::{PacketId, Pool};
 use crate::qdisc::AnyQdisc;
 use crate::queued::{Gone, QueuedPort};
 use measure::LinkSample;
@@ -46,7 +46,7 @@ pub trait ExternalPort {
 /// What a network asks of it. `C` is the context that the driver passes to the network's calls.
 pub trait External<P, C>: ExternalPort {
     /// Hands a packet over at `now`; those that are gone already are appended to `gone`.
-    fn offer(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>);
+    fn offer(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>);
     /// Does what `next` announced; gives what is at the far end.
     fn step(&mut self, now: Nanos, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>) -> Transit;
 }
@@ -67,7 +67,7 @@ impl ExternalPort for NoExternal {
 }
 
 impl<P, C> External<P, C> for NoExternal {
-    fn offer(&mut self, _: Nanos, _: Transit, _: &mut Pool<P>, _: &mut C, _: &mut Vec<Gone>) {
+    fn offer(&mut self, _: Nanos, _: PacketId, _: &mut Pool<P>, _: &mut C, _: &mut Vec<Gone>) {
         match *self {}
     }
     fn step(&mut self, _: Nanos, _: &mut Pool<P>, _: &mut C, _: &mut Vec<Gone>) -> Transit {

@@ -26,8 +26,6 @@ pub struct QueuedPort<Q> {
     ask_at: Nanos,
     /// When it was, or will be, asked in vain after its last packet; `Nanos::NEVER` if that is done.
     idle_at: Nanos,
-    /// The next hop of each packet that waits, by its number.
-    next_hops: Vec<u32>,
     dropped: Vec<Skb>,
     /// Packets that are not in the port any more and will not arrive; for whoever counts and releases them.
     pub gone: Vec<Gone>,
@@ -36,31 +34,18 @@ pub struct QueuedPort<Q> {
 impl<Q: Qdisc> QueuedPort<Q> {
     /// An empty port.
     pub fn new(qdisc: Q, output: LinkOutput) -> QueuedPort<Q> {
-        QueuedPort {
-            qdisc,
-            output,
-            ask_at: Nanos::NEVER,
-            idle_at: Nanos::NEVER,
-            next_hops: vec![],
-            dropped: vec![],
-            gone: vec![],
-        }
+        QueuedPort { qdisc, output, ask_at: Nanos::NEVER, idle_at: Nanos::NEVER, dropped: vec![], gone: vec![] }
     }
 
     /// Hands a packet over at `now`, which never decreases from call to call. What is to leave at the same time leaves
     /// first, as from a [`FifoPort`](crate::FifoPort).
-    pub fn offer<P: Packet>(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<P>) {
-        self.offer_skb(now, packets.skb(transit.id, now), transit, packets);
+    pub fn offer<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<P>) {
+        self.offer_skb(now, packets.skb(id, now), packets);
     }
 
-    /// The same of a packet that the discipline is to see so.
-    pub(crate) fn offer_skb<P: Packet>(&mut self, now: Nanos, skb: Skb, transit: Transit, packets: &mut Pool<P>) {
+    /// Hands a packet over that the discipline sees as `skb`.
+    pub(crate) fn offer_skb<P: Packet>(&mut self, now: Nanos, skb: Skb, packets: &mut Pool<P>) {
         self.catch_up(now, packets);
-        let place = transit.id.0 as usize;
-        if place >= self.next_hops.len() {
-            self.next_hops.resize(place + 1, 0);
-        }
-        self.next_hops[place] = transit.next_hop;
         self.idle_at = Nanos::NEVER;
         self.qdisc.enqueue(now, skb, &mut self.dropped);
         self.note_drops(now);
@@ -102,7 +87,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
             return self.output.take();
         }
         self.transmit(self.ask_at, packets);
-        Transit::NOTHING
+        Transit::Nothing
     }
 
     /// A transmission can start: that of the discipline's next packet, if it has one.
@@ -119,8 +104,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
             packet.mark_ce();
             self.output.stats.marked(skb.enqueued_at);
         }
-        let transit = Transit { id, next_hop: self.next_hops[skb.id as usize] };
-        let (_, lost) = self.output.send(skb.enqueued_at, now, skb.bytes, transit);
+        let (_, lost) = self.output.send(skb.enqueued_at, now, skb.bytes, id);
         if lost {
             self.gone.push(Gone { id, reason: DropReason::Channel });
         }
@@ -191,15 +175,15 @@ mod tests {
 
     /// What both kinds of port do.
     trait Port {
-        fn offer(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<TestPacket>);
+        fn offer(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<TestPacket>);
         fn next(&self) -> Nanos;
         fn step(&mut self, packets: &mut Pool<TestPacket>) -> Transit;
         fn record(&self) -> records::Link;
     }
 
     impl Port for FifoPort {
-        fn offer(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<TestPacket>) {
-            FifoPort::offer(self, now, packets.get(transit.id).bytes, transit, packets);
+        fn offer(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<TestPacket>) {
+            FifoPort::offer(self, now, packets.get(id).bytes, id, packets);
         }
         fn next(&self) -> Nanos {
             FifoPort::next(self)
@@ -213,8 +197,8 @@ mod tests {
     }
 
     impl Port for QueuedPort<Fifo> {
-        fn offer(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<TestPacket>) {
-            QueuedPort::offer(self, now, transit, packets);
+        fn offer(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<TestPacket>) {
+            QueuedPort::offer(self, now, id, packets);
         }
         fn next(&self) -> Nanos {
             QueuedPort::next(self)
@@ -233,8 +217,8 @@ mod tests {
         let (mut packets, mut arrivals, mut now) = (Pool::default(), vec![], Nanos::ZERO);
         let mut run_until = |port: &mut dyn Port, until: Nanos, packets: &mut Pool<TestPacket>| {
             while port.next() < until {
-                let (at, Transit { id, .. }) = (port.next(), port.step(packets));
-                if id != PacketId::NONE {
+                let (at, taken) = (port.next(), port.step(packets));
+                if let Transit::Packet(id) = taken {
                     arrivals.push((at, packets.get(id).number, packets.get(id).ecn));
                 }
             }
@@ -243,7 +227,7 @@ mod tests {
             now += Nanos::from_micros(gap);
             run_until(&mut port, now, &mut packets);
             let id = packets.insert(TestPacket { bytes, ..TestPacket::new(number) });
-            port.offer(now, Transit { id, next_hop: Transit::END }, &mut packets);
+            port.offer(now, id, &mut packets);
         }
         run_until(&mut port, Nanos::NEVER, &mut packets);
         (arrivals, format!("{:?}", port.record()))
@@ -302,7 +286,7 @@ mod tests {
         let mut packets = Pool::default();
         for (number, ms) in (0..).zip([0, 1, 20, 23, 26]) {
             let id = packets.insert(TestPacket::new(number));
-            port.offer(Nanos::from_millis(ms), Transit { id, next_hop: Transit::END }, &mut packets);
+            port.offer(Nanos::from_millis(ms), id, &mut packets);
         }
         assert_eq!(port.qdisc.idle_since, [6, 23, 26].map(Nanos::from_millis));
     }
@@ -335,11 +319,11 @@ mod tests {
         let (mut order, mut times) = (vec![], vec![]);
         for (number, (ms, tos)) in (0..).zip([(0, 0), (0, 0), (0, 0), (1, LOW_DELAY), (6, 0), (19, LOW_DELAY)]) {
             let id = packets.insert(TestPacket { tos, ..TestPacket::new(number) });
-            port.offer(Nanos::from_millis(ms), Transit { id, next_hop: Transit::END }, &mut packets);
+            port.offer(Nanos::from_millis(ms), id, &mut packets);
         }
         while port.next() < Nanos::NEVER {
-            let (at, Transit { id, .. }) = (port.next(), port.step(&mut packets));
-            if id != PacketId::NONE {
+            let (at, taken) = (port.next(), port.step(&mut packets));
+            if let Transit::Packet(id) = taken {
                 order.push(packets.get(id).number);
                 times.push(at.as_micros() / 1000);
             }

@@ -2,7 +2,6 @@
 
 use super::member::MemberId;
 use super::members::Members;
-use crate::channel::Transit;
 use crate::packet::{Packet, PacketId, Pool};
 use scenario::units::Nanos;
 
@@ -14,11 +13,11 @@ pub(crate) trait AccessControl {
         &mut self,
         now: Nanos,
         member: MemberId,
-        transit: Transit,
+        id: PacketId,
         members: &mut Members,
         packets: &Pool<P>,
     ) {
-        members.enqueue(now, member, transit, packets);
+        members.enqueue(now, member, id, packets);
         self.arrived(now, member, members);
     }
     /// Has a packet at the far end of a member to pass another member of the same medium?

@@ -20,14 +20,7 @@ pub struct Frame {
     pub enqueued_at: Nanos,
     /// IP length, bytes.
     pub bytes: u32,
-    pub(super) transit: Transit,
-}
-
-/// Whose a packet in a queue is, and where it goes from there.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tag {
-    member: MemberId,
-    next_hop: u32,
+    pub(super) id: PacketId,
 }
 
 /// When the host of a member is rid of a packet, or hears no more of one that it was rid of.
@@ -48,8 +41,8 @@ pub struct Members {
     queues: Vec<DeviceRing>,
     /// When the next packet of each is at its far end.
     arrivals: EventQueue,
-    /// Of each packet that waits, by its number.
-    tags: Vec<Tag>,
+    /// The member of each packet that waits, by the packet's number.
+    owners: Vec<MemberId>,
     dropped: Vec<Skb>,
     /// Of members on hosts, in the order of their times.
     departures: VecDeque<Departure>,
@@ -65,7 +58,7 @@ impl Members {
         let arrivals = EventQueue::new(members.len() as u32);
         let drops = vec![0; queues.len()];
         let departures = VecDeque::new();
-        Members { members, queues, arrivals, tags: vec![], dropped: vec![], departures, drops, gone: vec![] }
+        Members { members, queues, arrivals, owners: vec![], dropped: vec![], departures, drops, gone: vec![] }
     }
 
     /// One of them.
@@ -99,15 +92,15 @@ impl Members {
     }
 
     /// A packet comes to its member.
-    pub(super) fn enqueue<P: Packet>(&mut self, now: Nanos, member: MemberId, transit: Transit, packets: &Pool<P>) {
-        let place = transit.id.0 as usize;
-        if place >= self.tags.len() {
-            self.tags.resize(place + 1, Tag::default());
+    pub(super) fn enqueue<P: Packet>(&mut self, now: Nanos, member: MemberId, id: PacketId, packets: &Pool<P>) {
+        let place = id.0 as usize;
+        if place >= self.owners.len() {
+            self.owners.resize(place + 1, member);
         }
-        self.tags[place] = Tag { member, next_hop: transit.next_hop };
-        let mut skb = packets.skb(transit.id, now);
+        self.owners[place] = member;
+        let mut skb = packets.skb(id, now);
         if self.get(member).host.is_some() {
-            skb.band = packets.get(transit.id).band();
+            skb.band = packets.get(id).band();
         }
         self.get_mut(member).queues(now, skb.bytes);
         let queue = self.queue_of(member);
@@ -152,7 +145,7 @@ impl Members {
     /// The hosts' devices have taken packets.
     fn note_taken(&mut self, now: Nanos, queue: usize) {
         for id in self.queues[queue].take_taken() {
-            let member = self.tags[id as usize].member;
+            let member = self.owners[id as usize];
             self.departs(now, member, PacketId(id), true, None);
         }
     }
@@ -174,7 +167,7 @@ impl Members {
         self.note_taken(now, queue);
         let skb = chosen?;
         let id = PacketId(skb.id);
-        let Tag { member, next_hop } = self.tags[skb.id as usize];
+        let member = self.owners[skb.id as usize];
         self.get_mut(member).unqueues(now, skb.bytes);
         let packet = packets.get_mut(id);
         packet.leave_host();
@@ -182,7 +175,7 @@ impl Members {
             packet.mark_ce();
             self.get_mut(member).stats.marked(skb.enqueued_at);
         }
-        Some(Frame { member, enqueued_at: skb.enqueued_at, bytes: skb.bytes, transit: Transit { id, next_hop } })
+        Some(Frame { member, enqueued_at: skb.enqueued_at, bytes: skb.bytes, id })
     }
 
     /// A queue's last packet is transmitted: it is asked once more if it is empty, so that a discipline learns since
@@ -203,7 +196,7 @@ impl Members {
     /// through the channel.
     pub(super) fn deliver(&mut self, end: Nanos, frame: &Frame) {
         let member = &mut self.members[frame.member as usize];
-        let propagation = member.channel.send(end, frame.transit);
+        let propagation = member.channel.send(end, frame.id);
         match propagation {
             Propagation::Lost => member.stats.lost(frame.enqueued_at),
             Propagation::Duplicated => member.stats.duplicated(frame.enqueued_at),
@@ -211,14 +204,14 @@ impl Members {
         }
         self.arrivals.set(frame.member, member.channel.next());
         let reason = (propagation == Propagation::Lost).then_some(DropReason::Channel);
-        self.departs(end, frame.member, frame.transit.id, self.tells_when_sent(frame.member), reason);
+        self.departs(end, frame.member, frame.id, self.tells_when_sent(frame.member), reason);
     }
 
     /// A packet will not be transmitted any more from `end` on, though it has not been received.
     pub(super) fn give_up(&mut self, end: Nanos, frame: &Frame) {
         self.get_mut(frame.member).stats.lost(frame.enqueued_at);
         let is_told = self.tells_when_sent(frame.member);
-        self.departs(end, frame.member, frame.transit.id, is_told, Some(DropReason::Channel));
+        self.departs(end, frame.member, frame.id, is_told, Some(DropReason::Channel));
     }
 
     /// A packet that has come at `now` has no way.
@@ -234,16 +227,17 @@ impl Members {
 
     /// Takes that packet, and says at the end of which port it is.
     pub(super) fn take_arrival(&mut self) -> (PortId, Transit) {
-        let member = &mut self.members[self.arrivals.first().1 as usize];
+        let (_, first) = self.arrivals.first();
+        let member = &mut self.members[first as usize];
         let taken = member.channel.take();
-        self.arrivals.put_first_off(member.channel.next());
+        self.arrivals.put_first_off(first, member.channel.next());
         (member.port, taken)
     }
 
     fn note_drops(&mut self, now: Nanos, queue: usize) {
         let mut dropped = std::mem::take(&mut self.dropped);
         for skb in dropped.drain(..) {
-            let member = self.tags[skb.id as usize].member;
+            let member = self.owners[skb.id as usize];
             self.get_mut(member).unqueues(now, skb.bytes);
             let stats = &mut self.get_mut(member).stats;
             stats.dropped_after(skb.enqueued_at, now, skb.bytes);

@@ -38,6 +38,9 @@ pub struct Medium {
 pub enum Step {
     /// A packet is at the far end of a member with this port.
     Arrived(PortId, Transit),
+    /// A packet is at the far end of a member with this port, and has to pass another one: it is to be handed to
+    /// [`Medium::forward`].
+    Onward(PortId, PacketId),
     /// The host whose device has this port is rid of this packet.
     Departed(PortId, PacketId),
     /// Nothing that concerns others, but for the packets that are gone.
@@ -83,15 +86,15 @@ impl Medium {
         &mut self,
         now: Nanos,
         member: MemberId,
-        transit: Transit,
+        id: PacketId,
         packets: &mut Pool<P>,
         gone: &mut Vec<Gone>,
     ) {
-        each!(&mut self.mac, control => control.offer(now, member, transit, &mut self.members, packets));
+        each!(&mut self.mac, control => control.offer(now, member, id, &mut self.members, packets));
         gone.append(&mut self.members.gone);
     }
 
-    /// A packet goes on that was given as [`Transit::ONWARD`].
+    /// A packet goes on that was given as [`Step::Onward`].
     pub fn forward<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &Pool<P>, gone: &mut Vec<Gone>) {
         if let Mac::Mesh(mesh) = &mut self.mac {
             mesh.forward(now, id, &mut self.members, packets);
@@ -105,8 +108,7 @@ impl Medium {
         each!(&self.mac, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
     }
 
-    /// Does what `next` announced. At the same time a packet leaves its host before one arrives. What has to pass
-    /// another member has [`Transit::ONWARD`] as its next hop, and is handed back to `forward`.
+    /// Does what `next` announced. At the same time a packet leaves its host before one arrives.
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.mac, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)
@@ -117,11 +119,10 @@ impl Medium {
         }
         if self.members.next_arrival() <= next {
             let (port, transit) = self.members.take_arrival();
-            let goes_on = each!(&self.mac, control => control.goes_on(transit.id));
-            return Step::Arrived(
-                port,
-                if goes_on { Transit { next_hop: Transit::ONWARD, ..transit } } else { transit },
-            );
+            return match transit {
+                Transit::Packet(id) if each!(&self.mac, control => control.goes_on(id)) => Step::Onward(port, id),
+                _ => Step::Arrived(port, transit),
+            };
         }
         each!(&mut self.mac, control => control.step(now, &mut self.members, packets));
         gone.append(&mut self.members.gone);

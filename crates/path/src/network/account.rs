@@ -1,6 +1,6 @@
 //! What a network has counted: records, samples of the series, and distributions of delays.
 
-use super::{Network, port_of};
+use super::Network;
 use crate::channel::PortId;
 use crate::medium::{Medium, Member, MemberPort};
 use crate::packet::Packet;
@@ -27,13 +27,13 @@ impl<P: Packet, X> Network<P, X> {
         self.media.iter().flat_map(Medium::node_records).collect()
     }
 
-    /// The same ports at this instant, for the series.
+    /// All ports that count at this instant, for the series.
     pub fn samples(&mut self, now: Nanos) -> Vec<LinkSample>
     where
         X: ExternalPort,
     {
-        let Network { first_two, others, media, counting, .. } = self;
-        let sample = |(link, port): (u32, &PortId)| match port_of(first_two, others, *port) {
+        let Network { ports, media, counting, .. } = self;
+        let sample = |(link, port): (u32, &PortId)| match &mut ports[*port as usize] {
             Port::Member(MemberPort { medium, member }) => Some(media[*medium as usize].member(*member).sample(link)),
             port => port.sample(now, link),
         };

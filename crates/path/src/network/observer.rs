@@ -5,11 +5,11 @@ use crate::output::DropReason;
 use crate::packet::PacketId;
 use scenario::units::Nanos;
 
-/// What a network tells its driver of, with the time of the event.
+/// What a driver has to act on, with the time of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// A packet is at the end of its route: the driver removes it from [`Network::packets`].
-    Arrived(Nanos, PacketId),
+pub enum NetworkEvent {
+    /// A packet is at the end of its route: the driver removes it from [`Network::packets`](super::Network::packets).
+    Delivered(Nanos, PacketId),
     /// [`Observer::departed`] was called.
     Departed(Nanos),
 }

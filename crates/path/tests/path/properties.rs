@@ -1,6 +1,8 @@
 //! What every network does with every train of packets.
 
-use path::{AccessPort, DelayLine, DropReason, Ecn, FifoPort, Network, Observer, Packet, Port, PortId, Routes, Told};
+use path::{
+    AccessPort, DelayLine, DropReason, Ecn, FifoPort, Network, NetworkEvent, Observer, Packet, Port, PortId, Routes,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
@@ -443,8 +445,8 @@ impl<'a> Textbook<'a> {
 fn log_of_runs(layout: &Layout, seed: u64, train: &[(u64, u32, Index)]) -> Log {
     let Feeder { mut network, mut log, .. } = Feeder::new(layout, seed);
     let run = |network: &mut Network<Numbered>, log: &mut Log, until: Nanos| {
-        while let Some(told) = network.run_until(until, log) {
-            let Told::Arrived(at, id) = told else { panic!("no port tells of departures") };
+        while let Some(event) = network.run_until(until, log) {
+            let NetworkEvent::Delivered(at, id) = event else { panic!("no port tells of departures") };
             log.arrived.push((at, network.packets.remove(id).number));
         }
     };

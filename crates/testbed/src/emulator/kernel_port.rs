@@ -7,7 +7,7 @@ use crate::surroundings::Surroundings;
 use crate::timing::clock::Time;
 use crate::uplink::port::UplinkPort;
 use measure::LinkSample;
-use path::{External, ExternalPort, Gone, LinkOutput, Pool, Transit};
+use path::{External, ExternalPort, Gone, LinkOutput, PacketId, Pool, Transit};
 use scenario::model::{Emulator, Link, Queue, Scenario};
 use scenario::units::Nanos;
 
@@ -70,14 +70,14 @@ impl External<PacketInfo, Surroundings> for KernelPort {
     fn offer(
         &mut self,
         now: Nanos,
-        transit: Transit,
+        id: PacketId,
         packets: &mut Pool<PacketInfo>,
         around: &mut Surroundings,
         gone: &mut Vec<Gone>,
     ) {
         match self {
-            KernelPort::Link(link) => link.offer(now, transit, packets, around, gone),
-            KernelPort::Uplink(uplink) => uplink.offer(now, transit, packets, around, gone),
+            KernelPort::Link(link) => link.offer(now, id, packets, around, gone),
+            KernelPort::Uplink(uplink) => uplink.offer(now, id, packets, around, gone),
         }
     }
 

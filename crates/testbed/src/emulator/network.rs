@@ -335,8 +335,8 @@ impl Network {
     /// When there is something to do for the hosts of this end, as far as is known; `Nanos::NEVER` if there is not.
     pub fn next(&self, end: End) -> Nanos {
         let arrived = self.arrived[self.arrived_at(end) as usize].front().map_or(Nanos::NEVER, |(due, _)| *due);
-        let port = if end == End::Receiver { path::forward(0) } else { path::reverse(0) };
-        arrived.min(self.links.next_towards(port))
+        let other_way = if end == End::Receiver { path::reverse(0) } else { path::forward(0) };
+        arrived.min(self.links.next_without(other_way))
     }
 
     /// Puts the next packet that is due at this end, in virtual time at either, into `buffer`; none if it is still on

@@ -17,7 +17,9 @@ use kernel::tc::qdisc;
 use kernel::tun;
 use measure::{Histogram, LinkSample};
 use netlink_packet_route::tc::TcHandle;
-use path::{DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, Pool, Transit};
+use path::{
+    DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, PacketId, Pool, Transit,
+};
 use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
 use scenario::units::Nanos;
 use std::io;
@@ -92,18 +94,18 @@ impl KernelLink {
             let stats = &mut self.output.stats;
             let left = self.waiting.leave(packet, |entry| {
                 stats.dropped(entry.at);
-                gone.push(Gone { id: entry.transit.id, reason: DropReason::Queue });
+                gone.push(Gone { id: entry.id, reason: DropReason::Queue });
             });
-            let Some(Entry { at: arrival, transit, .. }) = left else { continue };
-            let info = packets.get_mut(transit.id);
+            let Some(Entry { at: arrival, id, .. }) = left else { continue };
+            let info = packets.get_mut(id);
             if packet[1] & CE == CE && !matches!(info.ecn(), Ecn::NotEct | Ecn::Ce) {
                 stats.marked(arrival);
             }
             info.slot = around.buffers.put(buffer);
             let ready = self.ready(now, arrival.max(self.output.free_at()), &mut around.lateness);
-            let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
+            let (_, lost) = self.output.send(arrival, ready, info.bytes(), id);
             if lost {
-                gone.push(Gone { id: transit.id, reason: DropReason::Channel });
+                gone.push(Gone { id, reason: DropReason::Channel });
             }
         }
         match &mut self.channel {
@@ -147,19 +149,19 @@ impl External<PacketInfo, Surroundings> for KernelLink {
     fn offer(
         &mut self,
         now: Nanos,
-        transit: Transit,
+        id: PacketId,
         packets: &mut Pool<PacketInfo>,
         around: &mut Surroundings,
         gone: &mut Vec<Gone>,
     ) {
         around.note_handing_over(now);
-        let info = packets.get_mut(transit.id);
+        let info = packets.get_mut(id);
         let packet = around.buffers.bytes(info);
         match self.queue.offer(packet) {
-            Ok(true) => self.waiting.enter(&packet[tun::HEADER..], now, transit),
+            Ok(true) => self.waiting.enter(&packet[tun::HEADER..], now, id),
             Ok(false) => {
                 self.output.stats.dropped(now);
-                gone.push(Gone { id: transit.id, reason: DropReason::Queue });
+                gone.push(Gone { id, reason: DropReason::Queue });
             }
             Err(error) => around.fail(error),
         }
@@ -177,11 +179,10 @@ impl External<PacketInfo, Surroundings> for KernelLink {
         match &mut self.channel {
             Some(netem) if netem.channel.next() <= self.output.next() => netem.channel.take(),
             Some(netem) => {
-                let out = self.output.take();
-                if out != Transit::NOTHING {
-                    netem.enter(now, out, packets, around);
+                if let Transit::Packet(id) = self.output.take() {
+                    netem.enter(now, id, packets, around);
                 }
-                Transit::NOTHING
+                Transit::Nothing
             }
             None => self.output.take(),
         }
@@ -205,11 +206,11 @@ impl Netem {
     }
 
     /// A packet is out of the transmitter.
-    fn enter(&mut self, now: Nanos, transit: Transit, packets: &mut Pool<PacketInfo>, around: &mut Surroundings) {
-        let info = packets.get_mut(transit.id);
+    fn enter(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<PacketInfo>, around: &mut Surroundings) {
+        let info = packets.get_mut(id);
         let packet = around.buffers.bytes(info);
         match self.device.offer(packet) {
-            Ok(_) => self.tracker.enter(&packet[tun::HEADER..], now, transit),
+            Ok(_) => self.tracker.enter(&packet[tun::HEADER..], now, id),
             Err(error) => around.fail(error),
         }
         around.buffers.release(info.slot);
@@ -228,11 +229,11 @@ impl Netem {
         while let Some(length) = self.device.read(buffer)? {
             let left = self.tracker.leave(&buffer[tun::HEADER..length], |entry| {
                 stats.lost(entry.at);
-                gone.push(Gone { id: entry.transit.id, reason: DropReason::Channel });
+                gone.push(Gone { id: entry.id, reason: DropReason::Channel });
             });
-            let Some(Entry { at, transit, .. }) = left else { continue };
-            packets.get_mut(transit.id).slot = around.buffers.put(buffer);
-            self.channel.send(at, transit);
+            let Some(Entry { at, id, .. }) = left else { continue };
+            packets.get_mut(id).slot = around.buffers.put(buffer);
+            self.channel.send(at, Transit::Packet(id));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it
 //! never will.
 
-use path::Transit;
+use path::PacketId;
 use scenario::units::Nanos;
 use std::collections::{HashMap, VecDeque};
 
@@ -22,7 +22,7 @@ pub struct Entry {
     /// When it went in.
     pub at: Nanos,
     /// What it is; its bytes are with the kernel.
-    pub transit: Transit,
+    pub id: PacketId,
     length: u32,
 }
 
@@ -36,11 +36,11 @@ pub struct QueueTracker {
 
 impl QueueTracker {
     /// A packet goes in.
-    pub fn enter(&mut self, packet: &[u8], at: Nanos, transit: Transit) {
+    pub fn enter(&mut self, packet: &[u8], at: Nanos, id: PacketId) {
         let length = packet.len() as u32;
         self.bytes += length as u64;
         self.packets += 1;
-        let entry = Entry { identity: identity(packet), at, transit, length };
+        let entry = Entry { identity: identity(packet), at, id, length };
         let connection = connection(packet);
         if self.connections.len() >= MANY && !self.connections.contains_key(&connection) {
             self.connections.retain(|_, queue| !queue.is_empty());
@@ -89,7 +89,6 @@ mod tests {
     use super::*;
     use crate::packet::tests::sent;
     use kernel::tun::HEADER;
-    use path::PacketId;
 
     #[test]
     fn what_is_overtaken_by_its_own_connection_is_gone() {
@@ -102,14 +101,13 @@ mod tests {
         };
         for (connection, number) in [(1, 1), (2, 1), (1, 2), (1, 3)] {
             let packet = packet(connection, number);
-            let transit = Transit { id: PacketId(connection as u32), next_hop: Transit::END };
-            tracker.enter(&packet[HEADER..], Nanos(number as u64), transit);
+            tracker.enter(&packet[HEADER..], Nanos(number as u64), PacketId(connection as u32));
         }
         assert_eq!(tracker.waiting(), (4 * 140, 4));
         let mut gone = vec![];
         let mut leave = |connection, number| {
             let left = tracker.leave(&packet(connection, number)[HEADER..], |entry| gone.push(entry.at));
-            left.map(|entry| (entry.transit.id.0, entry.at))
+            left.map(|entry| (entry.id.0, entry.at))
         };
         assert_eq!(leave(1, 3), Some((1, Nanos(3))));
         assert_eq!(leave(1, 2), None);

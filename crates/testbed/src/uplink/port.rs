@@ -6,7 +6,7 @@ use crate::packet::PacketInfo;
 use crate::surroundings::Surroundings;
 use crate::uplink::{HostQueue, discipline};
 use measure::LinkSample;
-use path::{DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, Packet, Pool, Transit};
+use path::{DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, Packet, PacketId, Pool, Transit};
 use scenario::model::{Link, Scenario};
 use scenario::units::Nanos;
 use std::io;
@@ -86,7 +86,7 @@ impl External<PacketInfo, Surroundings> for UplinkPort {
     fn offer(
         &mut self,
         now: Nanos,
-        transit: Transit,
+        id: PacketId,
         packets: &mut Pool<PacketInfo>,
         around: &mut Surroundings,
         gone: &mut Vec<Gone>,
@@ -94,7 +94,7 @@ impl External<PacketInfo, Surroundings> for UplinkPort {
         if let Err(error) = self.note_drops(now) {
             around.fail(error);
         }
-        let info = packets.get(transit.id);
+        let info = packets.get(id);
         let arrival = self.arrival(now, around.buffers.bytes(info));
         let could_begin = arrival.max(self.output.free_at());
         let ready = self.lag.ready(now, could_begin, &mut around.lateness);
@@ -102,9 +102,9 @@ impl External<PacketInfo, Surroundings> for UplinkPort {
             // No sender does that.
             self.output.stats.marked(arrival);
         }
-        let (_, lost) = self.output.send(arrival, ready, info.bytes(), transit);
+        let (_, lost) = self.output.send(arrival, ready, info.bytes(), id);
         if lost {
-            gone.push(Gone { id: transit.id, reason: DropReason::Channel });
+            gone.push(Gone { id, reason: DropReason::Channel });
         }
     }
 

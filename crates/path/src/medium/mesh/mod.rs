@@ -29,7 +29,6 @@ mod tests;
 use super::access_control::AccessControl;
 use super::member::MemberId;
 use super::members::Members;
-use crate::channel::Transit;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::{EventQueue, Rng, rng};
 use air::Air;
@@ -156,7 +155,7 @@ impl Mesh {
             return self.set_event(node, NodeEvent::Send, members.next_of(node, now));
         };
         // The tree may have changed while it waited.
-        let Some(member) = self.routing.next_member(frame.transit.id) else {
+        let Some(member) = self.routing.next_member(frame.id) else {
             members.give_up(now, &frame);
             return self.rest(node, now, now, members);
         };
@@ -255,8 +254,8 @@ impl Mesh {
         outgoing.is_received = true;
         let Outgoing { frame, to, .. } = *outgoing;
         if outgoing.has_come() && !had_come {
-            self.notes(now, to, frame.member, packets.get(frame.transit.id));
-            self.routing.comes_to(frame.transit.id, to);
+            self.notes(now, to, frame.member, packets.get(frame.id));
+            self.routing.comes_to(frame.id, to);
             members.deliver(now, &frame);
         }
         self.nodes[to].answer = Some(Answer { to: node, is_sent: false });
@@ -278,10 +277,10 @@ impl Mesh {
 
     /// A node has a packet to send, which is queued if there is a way for it.
     fn queue<P: Packet>(&mut self, now: Nanos, id: PacketId, members: &mut Members, packets: &Pool<P>) {
-        let (node, transit) = self.routing.place(id);
+        let node = self.routing.node_of(id);
         match self.routing.next_member(id).filter(|_| !self.nodes[node].is_down) {
             Some(member) => {
-                members.enqueue(now, member, transit, packets);
+                members.enqueue(now, member, id, packets);
                 self.arrived(now, member, members);
             }
             None => members.lose(now, self.routing.entrance(id), id),
@@ -420,15 +419,15 @@ impl AccessControl for Mesh {
         &mut self,
         now: Nanos,
         member: MemberId,
-        transit: Transit,
+        id: PacketId,
         members: &mut Members,
         packets: &Pool<P>,
     ) {
-        self.routing.enter(member, transit);
+        self.routing.enter(member, id);
         if !Routing::is_up(member) {
             self.nodes[self.model.border_router].relayed.answer(now);
         }
-        self.queue(now, transit.id, members, packets);
+        self.queue(now, id, members, packets);
     }
 
     fn goes_on(&self, id: PacketId) -> bool {

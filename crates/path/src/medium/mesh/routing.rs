@@ -4,7 +4,6 @@
 //! The tree may change while packets wait. Then they go by the new one, from where they are: a node knows its parent
 //! and those behind it, as in RPL's storing mode (RFC 6550, section 9), and has no way for others.
 
-use crate::channel::Transit;
 use crate::medium::member::MemberId;
 use crate::packet::PacketId;
 use scenario::mesh::{self, Hop};
@@ -15,8 +14,6 @@ struct Route {
     /// The node that has it.
     at: usize,
     destination: usize,
-    /// Where it goes on outside.
-    next_hop: u32,
 }
 
 /// The tree, and the packets on it.
@@ -74,20 +71,20 @@ impl Routing {
 
     /// A packet comes into the mesh: from a node, whose member to its parent it is handed to, or from the border
     /// router, to the node whose member from its parent that is.
-    pub fn enter(&mut self, member: MemberId, transit: Transit) {
+    pub fn enter(&mut self, member: MemberId, id: PacketId) {
         let node = self.hops[(member & !1) as usize].from;
         let (at, destination) =
             if Routing::is_up(member) { (node, self.border_router) } else { (self.border_router, node) };
-        let place = transit.id.0 as usize;
+        let place = id.0 as usize;
         if place >= self.routes.len() {
             self.routes.resize(place + 1, Route::default());
         }
-        self.routes[place] = Route { at, destination, next_hop: transit.next_hop };
+        self.routes[place] = Route { at, destination };
     }
 
     /// The member that brings a packet on its way; none from where there is no way.
     pub fn next_member(&self, id: PacketId) -> Option<MemberId> {
-        let Route { at, destination, .. } = self.routes[id.0 as usize];
+        let Route { at, destination } = self.routes[id.0 as usize];
         if destination == self.border_router {
             return self.parents[at].and(self.upward[at]);
         }
@@ -111,15 +108,14 @@ impl Routing {
         self.routes.get(id.0 as usize).is_some_and(|route| route.at != route.destination)
     }
 
-    /// The node that has a packet, and the packet as it came in.
-    pub fn place(&self, id: PacketId) -> (usize, Transit) {
-        let Route { at, next_hop, .. } = self.routes[id.0 as usize];
-        (at, Transit { id, next_hop })
+    /// The node that has a packet.
+    pub fn node_of(&self, id: PacketId) -> usize {
+        self.routes[id.0 as usize].at
     }
 
     /// A member of the way on which a packet came in: one to whose account it goes if there is no way for it.
     pub fn entrance(&self, id: PacketId) -> MemberId {
-        let Route { at, destination, .. } = self.routes[id.0 as usize];
+        let Route { at, destination } = self.routes[id.0 as usize];
         match destination == self.border_router {
             true => self.upward[at].expect("the border router does not send upward"),
             false => self.upward[destination].expect("nothing goes down to the border router") + 1,

@@ -70,8 +70,8 @@ impl Air {
         let mut gone = vec![];
         while self.medium.next() <= now && self.medium.next() < Nanos::NEVER {
             let at = self.medium.next();
-            if let Step::Arrived(port, transit) = self.medium.step(at, &mut self.packets, &mut gone) {
-                self.arrived.push((at, port, self.packets.remove(transit.id).number));
+            if let Step::Arrived(port, Transit::Packet(id)) = self.medium.step(at, &mut self.packets, &mut gone) {
+                self.arrived.push((at, port, self.packets.remove(id).number));
             }
             self.bury(&mut gone);
         }
@@ -91,7 +91,7 @@ impl Air {
         let (number, mut gone) = (self.sent, vec![]);
         self.sent += 1;
         let id = self.packets.insert(TestPacket { member, number, bytes });
-        self.medium.offer(now, member, Transit { id, next_hop: Transit::END }, &mut self.packets, &mut gone);
+        self.medium.offer(now, member, id, &mut self.packets, &mut gone);
         self.bury(&mut gone);
         number
     }

@@ -86,7 +86,7 @@ impl World {
         let id = self.packets.insert(TestPacket { member, number: self.numbers, bytes });
         self.numbers += 1;
         let mut gone = vec![];
-        self.medium.offer(now, member, Transit { id, next_hop: Transit::END }, &mut self.packets, &mut gone);
+        self.medium.offer(now, member, id, &mut self.packets, &mut gone);
         self.release(&gone);
     }
 
@@ -102,8 +102,8 @@ impl World {
         let step = self.medium.step(at, &mut self.packets, &mut gone);
         self.release(&gone);
         match step {
-            Step::Arrived(_, Transit { id, .. }) => Some(Arrival { at, packet: *self.packets.remove(id) }),
-            Step::Departed(..) | Step::Nothing => None,
+            Step::Arrived(_, Transit::Packet(id)) => Some(Arrival { at, packet: *self.packets.remove(id) }),
+            _ => None,
         }
     }
 

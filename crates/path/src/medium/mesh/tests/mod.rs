@@ -111,7 +111,7 @@ impl World {
         let id = self.packets.insert(TestPacket { bytes, ..TestPacket::new(number) });
         let member = if destination == 0 { self.member(from, true) } else { self.member(destination, false) };
         let mut gone = vec![];
-        self.medium.offer(now, member, Transit { id, next_hop: Transit::END }, &mut self.packets, &mut gone);
+        self.medium.offer(now, member, id, &mut self.packets, &mut gone);
         self.release(&gone);
         number
     }
@@ -126,18 +126,13 @@ impl World {
     /// Carries out the next event; a packet at its destination is the answer.
     fn step(&mut self) -> Option<Arrival> {
         let (now, mut gone) = (self.medium.next(), vec![]);
-        let (port, Transit { id, next_hop }) = match self.medium.step(now, &mut self.packets, &mut gone) {
-            Step::Arrived(port, transit) => (port, transit),
-            Step::Departed(..) | Step::Nothing => (0, Transit::NOTHING),
-        };
-        self.hopped += u32::from(id != PacketId::NONE);
-        if next_hop == Transit::ONWARD {
+        let step = self.medium.step(now, &mut self.packets, &mut gone);
+        self.hopped += u32::from(matches!(step, Step::Arrived(_, Transit::Packet(_)) | Step::Onward(..)));
+        if let Step::Onward(_, id) = step {
             self.medium.forward(now, id, &self.packets, &mut gone);
         }
         self.release(&gone);
-        if next_hop != Transit::END {
-            return None;
-        }
+        let Step::Arrived(port, Transit::Packet(id)) = step else { return None };
         let number = self.packets.remove(id).number;
         let (_, last) = self
             .mesh()
