@@ -4,7 +4,7 @@
 use crate::quantity::{Number, Share};
 use crate::schema::{self, Absence, Key, KeyType};
 use crate::section::{Readable, Section};
-use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
+use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
 
 /// What a file says as a section.
 pub trait Written {
@@ -79,6 +79,76 @@ macro_rules! narrow_field {
     };
 }
 narrow_field!(u8, u32);
+
+impl Field for Limit {
+    const KIND: KeyType = KeyType::Limit;
+    fn find(section: &Section, name: &'static str) -> Option<Limit> {
+        section.read_limit(name)
+    }
+    fn absent(key: &Key) -> Limit {
+        key.default().unwrap_or(Limit::Packets(0))
+    }
+    fn written(&self) -> Option<String> {
+        Some(Readable::written(self))
+    }
+}
+
+/// Limits that the schema's range keeps to packets, or to bytes.
+macro_rules! limit_field {
+    ($($(#[$doc:meta])* $Name:ident($type:ty): $Unit:ident($own:ty)),+) => {
+        $($(#[$doc])*
+        pub(crate) struct $Name($type);
+
+        impl From<$Name> for $type {
+            fn from(limit: $Name) -> $type {
+                limit.0
+            }
+        }
+
+        impl From<$type> for $Name {
+            fn from(limit: $type) -> $Name {
+                $Name(limit)
+            }
+        }
+
+        impl Field for $Name {
+            const KIND: KeyType = KeyType::Limit;
+            fn find(section: &Section, name: &'static str) -> Option<$Name> {
+                $Name::of(section.read_limit(name)?)
+            }
+            fn absent(key: &Key) -> $Name {
+                key.default().and_then($Name::of).unwrap_or($Name(<$type>::default()))
+            }
+            fn written(&self) -> Option<String> {
+                Some(Readable::written(&Limit::$Unit(<$own>::from(self.0))))
+            }
+        })+
+    };
+}
+limit_field! {
+    /// A limit in packets.
+    Packets(u32): Packets(u64),
+    /// A limit in bytes.
+    Room(Bytes): Bytes(Bytes)
+}
+
+impl Packets {
+    fn of(limit: Limit) -> Option<Packets> {
+        match limit {
+            Limit::Packets(packets) => Some(Packets(packets as u32)),
+            Limit::Bytes(_) => None,
+        }
+    }
+}
+
+impl Room {
+    fn of(limit: Limit) -> Option<Room> {
+        match limit {
+            Limit::Bytes(bytes) => Some(Room(bytes)),
+            Limit::Packets(_) => None,
+        }
+    }
+}
 
 impl<T: Field> Field for Option<T> {
     const KIND: KeyType = T::KIND;
@@ -234,8 +304,15 @@ macro_rules! kinds {
 
         impl $Name {
             /// The names of the kinds.
-            pub(crate) const KINDS: &'static [&'static str] =
+            pub const KINDS: &'static [&'static str] =
                 &[$(<$Section as $crate::declare::Declared>::SECTION),+];
+
+            /// Its kind.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($Name::$Variant(_) => <$Section as $crate::declare::Declared>::SECTION),+
+                }
+            }
 
             /// What a section of one of the kinds says; none if it is of another.
             pub(crate) fn read(section: &$crate::section::Section) -> Option<$Name> {
@@ -250,10 +327,10 @@ macro_rules! kinds {
 
         impl $crate::declare::Written for $Name {
             fn written(&self) -> Vec<(&'static str, String)> {
-                let (kind, keys) = match self {
-                    $($Name::$Variant(keys) => (<$Section as $crate::declare::Declared>::SECTION, keys.written())),+
+                let keys = match self {
+                    $($Name::$Variant(keys) => keys.written()),+
                 };
-                [vec![("kind", format!("\"{kind}\""))], keys].concat()
+                [vec![("kind", format!("{:?}", self.name()))], keys].concat()
             }
         }
     };

@@ -17,7 +17,6 @@ pub mod queue;
 mod range;
 mod read;
 mod read_app;
-mod read_discipline;
 mod read_host;
 mod read_lte;
 mod read_maps;

@@ -87,14 +87,14 @@ impl Reader {
                     continue;
                 }
                 let product = Product::at(&scenario, number, is_reverse);
-                scenario.links[number].direction_mut(is_reverse).queue = read_queue::queue(&section.queue(), &product);
+                scenario.links[number].direction_mut(is_reverse).queue = read_queue::queue(section.queue(), product);
             }
         }
         for (number, group) in groups.iter().enumerate() {
             let queue = group.child("access", "access").queue();
             if queue.is_there() {
                 let product = Product::at_access(&scenario, &scenario.flows[number]);
-                scenario.flows[number].access.queue = Some(read_queue::queue(&queue, &product));
+                scenario.flows[number].access.queue = Some(read_queue::queue(queue, product));
             }
         }
         if problems.count() == found_before {

@@ -202,7 +202,7 @@ pub(crate) fn add_links(scenario: &mut Scenario, sections: &[Section]) {
         let links: Vec<_> = ends.map(|(node, parent)| link(mesh, number, node, parent)).collect();
         scenario.links.extend(links);
         if section.get("queue").is_some() && scenario.links.len() > first {
-            let queue = read_queue::queue(&section.queue(), &Product::at(scenario, first, false));
+            let queue = read_queue::queue(section.queue(), Product::at(scenario, first, false));
             for link in &mut scenario.links[first..] {
                 (link.forward.queue, link.reverse.queue) = (queue.clone(), queue.clone());
             }

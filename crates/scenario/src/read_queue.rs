@@ -3,35 +3,39 @@
 use crate::bdp::Product;
 use crate::model::{KernelQueue, ParameterValue, Queue};
 use crate::quantity::Share;
-use crate::read_discipline;
+use crate::queue::{Discipline, RedBounds};
 use crate::schema::{self, KeyType, OF_THE_KERNEL};
 use crate::section::Section;
 
 /// The queue of a link, of an access link, or of a Wi-Fi cell.
-pub(crate) fn queue(section: &Section, product: &Product) -> Queue {
-    let kind: Option<String> = section.read("kind");
+pub(crate) fn queue(section: Section, product: Product) -> Queue {
+    let section = &section.with(product);
     if let Some(discipline) = section.shape.strip_prefix(OF_THE_KERNEL) {
-        return Queue::Kernel(KernelQueue { discipline, parameters: settings(section, product) });
+        section.read::<String>("kind");
+        return Queue::Kernel(KernelQueue { discipline, parameters: settings(section) });
     }
-    if let Some(discipline) = read_discipline::discipline(section, product) {
-        return Queue::Discipline(discipline);
-    }
-    // The schema refuses every other name.
-    debug_assert!(kind.is_none_or(|kind| kind == schema::DROPTAIL));
-    Queue::Droptail {
-        limit: section.read_limit("limit", product),
-        ecn_threshold: section.read_limit("ecn_threshold", product),
+    match Discipline::read(section) {
+        Some(Discipline::Red(mut red)) => {
+            let (min, max, burst) = (section.read("min"), section.read("max"), section.read("burst"));
+            let bounds = RedBounds { limit: red.limit, min, max, avpkt: red.avpkt, burst };
+            (red.min, red.max, red.burst) = bounds.fill();
+            Queue::Discipline(Discipline::Red(red))
+        }
+        Some(discipline) => Queue::Discipline(discipline),
+        None => {
+            Queue::Droptail { limit: section.read_limit("limit"), ecn_threshold: section.read_limit("ecn_threshold") }
+        }
     }
 }
 
 /// The parameters of a queue of the kernel's, those with a default included.
-fn settings(section: &Section, product: &Product) -> Vec<(&'static str, ParameterValue)> {
+fn settings(section: &Section) -> Vec<(&'static str, ParameterValue)> {
     let setting = |name, kind| match kind {
         KeyType::Integer => section.read(name).map(ParameterValue::Number),
         KeyType::Flag => section.read(name).map(ParameterValue::Flag),
         KeyType::Time => section.read(name).map(ParameterValue::Time),
         KeyType::Size => section.read(name).map(ParameterValue::Size),
-        KeyType::Limit => section.read_limit(name, product).map(ParameterValue::Limit),
+        KeyType::Limit => section.read_limit(name).map(ParameterValue::Limit),
         KeyType::Share => section.read::<Share>(name).map(|share| ParameterValue::Share(share.0)),
         KeyType::Rate => section.read(name).map(ParameterValue::Rate),
         // The kind itself is read already; other choices stand in the order of the kernel's numbers.

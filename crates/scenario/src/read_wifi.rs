@@ -94,7 +94,7 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
         if cell.get("queue").is_none() {
             continue;
         }
-        let queue = read_queue::queue(&cell.queue(), &Product::at_cell(scenario, number));
+        let queue = read_queue::queue(cell.queue(), Product::at_cell(scenario, number));
         for link in scenario.links_of_cell(number).collect::<Vec<_>>() {
             let is_reverse = scenario.leads_from_station(link);
             let (reverse, forward) = &links[link];

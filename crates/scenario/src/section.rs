@@ -20,12 +20,14 @@ pub(crate) struct Section<'a> {
     /// Its header's line.
     pub place: Location,
     problems: &'a Problems,
+    /// What limits are multiples of.
+    product: Option<Product>,
 }
 
 impl<'a> Section<'a> {
     /// The file's top.
     pub fn top(table: &'a Table, place: Location, problems: &'a Problems) -> Section<'a> {
-        let top = Section { table: Some(table), path: String::new(), shape: "", place, problems };
+        let top = Section { table: Some(table), path: String::new(), shape: "", place, problems, product: None };
         top.refuse_unknown_keys();
         top
     }
@@ -43,6 +45,7 @@ impl<'a> Section<'a> {
                     shape,
                     place: self.place.clone(),
                     problems: self.problems,
+                    product: None,
                 }
             }
         }
@@ -65,7 +68,7 @@ impl<'a> Section<'a> {
     /// A section that is not written, described under `shape`: every key has its default.
     pub fn absent(&self, name: &str, shape: &'static str) -> Section<'a> {
         let place = self.place_of(name);
-        Section { table: None, path: self.path_of(name), shape, place, problems: self.problems }
+        Section { table: None, path: self.path_of(name), shape, place, problems: self.problems, product: None }
     }
 
     /// The sections of a list of tables that must not be empty.
@@ -122,7 +125,7 @@ impl<'a> Section<'a> {
             let message = format!("must be a table of {}; here it is {}", known.join(", "), node.value.kind());
             self.problems.add(&node.place, &path, message);
         }
-        let child = Section { table, path, shape, place: node.place.clone(), problems: self.problems };
+        let child = Section { table, path, shape, place: node.place.clone(), problems: self.problems, product: None };
         child.refuse_unknown_keys();
         child
     }
@@ -163,10 +166,16 @@ impl<'a> Section<'a> {
         self.read(name).unwrap_or_default()
     }
 
-    /// The limit of a queue, which may be written as a multiple of what `product` tells.
-    pub fn read_limit(&self, name: &str, product: &Product) -> Option<Limit> {
+    /// The same section, in which limits may be multiples of `product`.
+    pub fn with(self, product: Product) -> Section<'a> {
+        Section { product: Some(product), ..self }
+    }
+
+    /// The limit of a queue, which may be written as a multiple of the section's product.
+    pub fn read_limit(&self, name: &str) -> Option<Limit> {
         let written = self.get(name).map(|node| &node.value);
-        let Some(text) = written.and_then(Value::as_text).filter(|text| Bdp::is_meant_by(text)) else {
+        let multiple = written.and_then(Value::as_text).filter(|text| Bdp::is_meant_by(text));
+        let (Some(text), Some(product)) = (multiple, &self.product) else {
             return self.read(name);
         };
         let key = schema::find(self.shape, name);
@@ -262,7 +271,7 @@ impl Key {
     pub(crate) fn default<T: Readable>(&self) -> Option<T> {
         match self.absence {
             Absence::Default(text) => Some(T::from_text(text).expect("the schema's defaults are valid")),
-            Absence::Required | Absence::Means(_) => None,
+            Absence::Required | Absence::Means(_) | Absence::LeftToKernel(_) => None,
         }
     }
 }

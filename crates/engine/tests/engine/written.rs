@@ -6,11 +6,9 @@ use scenario::model::{
     DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service,
 };
 use scenario::quantity::{Share, Start};
-use scenario::schema::{self, KeyType};
 use scenario::units::{Bytes, Nanos, Rate};
 use scenario::workload::Arrivals;
 use scenario::{Written, table};
-use serde_json::{Value, json};
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -177,11 +175,16 @@ fn transmitter(link: &Link, service: &Service) -> Vec<String> {
 
 fn queue(queue: &Queue) -> String {
     match queue {
-        Queue::Droptail { .. } => table(&leaves("queue", &in_json(queue))),
-        Queue::Discipline(discipline) => {
-            let kind = ("kind", format!("{:?}", discipline.name()));
-            table(&[vec![kind], leaves(discipline.name(), &in_json(discipline))].concat())
+        Queue::Droptail { limit, ecn_threshold } => {
+            let keys = [("limit", limit), ("ecn_threshold", ecn_threshold)];
+            table(
+                &keys
+                    .into_iter()
+                    .filter_map(|(name, limit)| Some((name, format!("\"{}\"", (*limit)?))))
+                    .collect::<Vec<_>>(),
+            )
         }
+        Queue::Discipline(discipline) => table(&discipline.written()),
         Queue::Kernel(_) => panic!("no random scenario has a queue of the kernel's"),
     }
 }
@@ -246,41 +249,4 @@ fn control(cc: &MechanismRef) -> String {
         MechanismSource::Kernel(name) => format!("\"kernel:{name}\""),
         MechanismSource::None => unreachable!("datagrams have none"),
     }
-}
-
-/// The keys of a queue's section, with their values.
-fn leaves(section: &str, object: &Value) -> Vec<(&'static str, String)> {
-    let leaf = |key: &schema::Key| Some((key.name, in_units(key, object.get(key.name)?)?));
-    schema::keys_of(section).filter_map(leaf).collect()
-}
-
-fn in_units(key: &schema::Key, value: &Value) -> Option<String> {
-    let units = |unit: &str| value.as_i64().map(|number| format!("\"{number}{unit}\""));
-    match key.kind {
-        KeyType::Integer | KeyType::Flag => Some(value.to_string()),
-        KeyType::Rate => units("bit"),
-        KeyType::Time => units("ns"),
-        KeyType::Size => units("b"),
-        KeyType::Limit => limit(key, value),
-        KeyType::Share => value.as_f64().map(|share| format!("\"{}\"", Share(share))),
-        KeyType::Choice(_) => value.as_str().map(|text| format!("{text:?}")),
-        _ => None,
-    }
-}
-
-/// A limit of the model's own type, or a number of what its range is in.
-fn limit(key: &schema::Key, value: &Value) -> Option<String> {
-    if let Some(bytes) = value.get("Bytes") {
-        return Some(format!("\"{bytes}b\""));
-    }
-    if let Some(packets) = value.get("Packets") {
-        return Some(format!("\"{packets}p\""));
-    }
-    let unit = if key.range.ends_with('p') { "p" } else { "b" };
-    value.as_u64().map(|number| format!("\"{number}{unit}\""))
-}
-
-fn in_json<T: serde::Serialize>(part: &T) -> Value {
-    let value = serde_json::to_value(part).expect("the model is plain data");
-    if value.is_object() { value } else { json!({}) }
 }

@@ -2,46 +2,49 @@
 //! and of the kernel.
 
 use super::red::Red;
+use crate::declare::{Packets, choice, kinds, section};
+use crate::schema::KeyType;
 use crate::units::{Bytes, Limit, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-/// A discipline with its parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "discipline", rename_all = "snake_case")]
-pub enum Discipline {
-    /// Drops at random, the more the longer the mean queue.
-    Red(Red),
-    /// Drops when packets have waited too long for too long.
-    Codel(Codel),
-    /// A queue for each flow, each with CoDel.
-    FqCodel(FqCodel),
-    /// Drops at random, so that the delay stays near a target.
-    Pie(Pie),
-    /// A queue for each flow, each with PIE.
-    FqPie(FqPie),
-    /// Strict priorities by the type of service.
-    Prio(Prio),
-    /// The same in three bands.
-    PfifoFast(PfifoFast),
-    /// A shaper, classes of service, fair shares for hosts and flows, and COBALT.
-    Cake(Cake),
+/// What the kernel counts in 32 bits.
+pub(crate) const U32_PACKETS: &str = "1p..4294967295p";
+pub(crate) const U32_BYTES: &str = "1b..4294967295b";
+pub(crate) const U32_MICROSECONDS: &str = "1us..4294s";
+const U32: &str = "1..4294967295";
+/// What CoDel's clock of 32 bits can tell apart.
+const CODEL_TIMES: &str = "1us..1000s";
+/// Both `alpha` and `beta` of PIE.
+const GAINS: &str = "0..32";
+const MEMORY: &str = "1b..2gib";
+/// `txqueuelen`, which all bands of a discipline have.
+const BAND_PACKETS: &str = "1p..1000000p";
+
+kinds! {
+    /// A discipline with its parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(tag = "discipline", rename_all = "snake_case")]
+    pub enum Discipline {
+        /// Drops at random, the more the longer the mean queue.
+        Red(Red),
+        /// Drops when packets have waited too long for too long.
+        Codel(Codel),
+        /// A queue for each flow, each with CoDel.
+        FqCodel(FqCodel),
+        /// Drops at random, so that the delay stays near a target.
+        Pie(Pie),
+        /// A queue for each flow, each with PIE.
+        FqPie(FqPie),
+        /// Strict priorities by the type of service.
+        Prio(Prio),
+        /// The same in three bands.
+        PfifoFast(PfifoFast),
+        /// A shaper, classes of service, fair shares for hosts and flows, and COBALT.
+        Cake(Cake),
+    }
 }
 
 impl Discipline {
-    /// As `tc` calls it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Discipline::Red(_) => "red",
-            Discipline::Codel(_) => "codel",
-            Discipline::FqCodel(_) => "fq_codel",
-            Discipline::Pie(_) => "pie",
-            Discipline::FqPie(_) => "fq_pie",
-            Discipline::Prio(_) => "prio",
-            Discipline::PfifoFast(_) => "pfifo_fast",
-            Discipline::Cake(_) => "cake",
-        }
-    }
-
     /// Room for waiting packets, in all bands; none where it is counted in memory.
     pub fn limit(&self) -> Option<Limit> {
         let packets = match self {
@@ -58,134 +61,106 @@ impl Discipline {
     }
 }
 
-/// CoDel (RFC 8289).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Codel {
-    /// Room for so many packets.
-    pub limit: u32,
-    /// Queueing delay that is accepted.
-    pub target: Nanos,
-    /// How long more than that is accepted.
-    pub interval: Nanos,
-    /// Packets that have waited longer are marked in any case.
-    pub ce_threshold: Option<Nanos>,
-    /// Marks in place of dropping.
-    pub ecn: bool,
-}
-
-impl Default for Codel {
-    fn default() -> Codel {
-        Codel {
-            limit: 1000,
-            target: Nanos::from_millis(5),
-            interval: Nanos::from_millis(100),
-            ce_threshold: None,
-            ecn: false,
-        }
+section! {
+    /// CoDel (RFC 8289).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Codel: Default in "codel" {
+        "kind" = KeyType::Choice(&["codel"]), Required =>
+            "drops when packets have waited too long for too long (RFC 8289)";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
+        /// acceptable standing queueing delay
+        pub target: Nanos = Default("5ms"), CODEL_TIMES;
+        /// how long the delay must exceed target before packets are dropped
+        pub interval: Nanos = Default("100ms"), CODEL_TIMES;
+        /// packets that have waited longer than this are marked in any case
+        pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("false");
     }
 }
 
-/// FQ-CoDel (RFC 8290).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FqCodel {
-    /// Room for so many packets.
-    pub limit: u32,
-    /// Queues.
-    pub flows: u32,
-    /// What a queue may send in a turn; the MTU if nothing is said.
-    pub quantum: Option<Bytes>,
-    /// Queueing delay that is accepted.
-    pub target: Nanos,
-    /// How long more than that is accepted.
-    pub interval: Nanos,
-    /// Packets that have waited longer are marked in any case.
-    pub ce_threshold: Option<Nanos>,
-    /// Marks in place of dropping.
-    pub ecn: bool,
-    /// Room for so much memory.
-    pub memory_limit: Bytes,
-    /// Packets that are dropped at once where there is no more room.
-    pub drop_batch: u32,
-}
-
-impl Default for FqCodel {
-    fn default() -> FqCodel {
-        let Codel { target, interval, ce_threshold, .. } = Codel::default();
-        FqCodel {
-            limit: 10_240,
-            flows: 1024,
-            quantum: None,
-            target,
-            interval,
-            ce_threshold,
-            ecn: true,
-            memory_limit: Bytes(32 << 20),
-            drop_batch: 64,
-        }
+section! {
+    /// FQ-CoDel (RFC 8290).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct FqCodel: Default in "fq_codel" {
+        "kind" = KeyType::Choice(&["fq_codel"]), Required =>
+            "a queue for each flow, served in turn, each with CoDel (RFC 8290)";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
+        /// queues over which flows are spread
+        pub flows: u32 = Default("1024"), "1..65536";
+        /// what a queue may send before it is the next one's turn
+        pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
+        /// acceptable standing queueing delay
+        pub target: Nanos = Default("5ms"), CODEL_TIMES;
+        /// how long the delay must exceed target before packets are dropped
+        pub interval: Nanos = Default("100ms"), CODEL_TIMES;
+        /// packets that have waited longer than this are marked in any case
+        pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("true");
+        /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
+        pub memory_limit: Bytes = Default("32mib"), MEMORY;
+        /// packets that are dropped at once where there is no more room
+        pub drop_batch: u32 = Default("64"), U32;
     }
 }
 
-/// PIE (RFC 8033).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pie {
-    /// Room for so many packets.
-    pub limit: u32,
-    /// Queueing delay that is aimed at.
-    pub target: Nanos,
-    /// How often the probability is worked out, to be rounded up to the kernel's ticks.
-    pub tupdate: Nanos,
-    /// Weight of the distance from the target, in sixteenths.
-    pub alpha: u32,
-    /// Weight of the change, in sixteenths.
-    pub beta: u32,
-    /// Marks in place of dropping while the probability is 10 % at most.
-    pub ecn: bool,
-    /// Drops small packets less often.
-    pub bytemode: bool,
-    /// Tells the delay from the rate of departures in place of time stamps.
-    pub dq_rate_estimator: bool,
-}
-
-impl Default for Pie {
-    fn default() -> Pie {
-        Pie {
-            limit: 1000,
-            target: Nanos::from_millis(15),
-            tupdate: Nanos::from_millis(15),
-            alpha: 2,
-            beta: 20,
-            ecn: false,
-            bytemode: false,
-            dq_rate_estimator: false,
-        }
+section! {
+    /// PIE (RFC 8033).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Pie: Default in "pie" {
+        "kind" = KeyType::Choice(&["pie"]), Required =>
+            "drops at random, so that the delay stays near a target (RFC 8033)";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
+        /// queueing delay to keep
+        pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
+        pub tupdate: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// weight of the distance from the target, in sixteenths
+        pub alpha: u32 = Default("2"), GAINS;
+        /// weight of the change of the delay, in sixteenths
+        pub beta: u32 = Default("20"), GAINS;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("false");
+        /// drop small packets less often
+        pub bytemode: bool = Default("false");
+        /// tell the delay from the rate of departures in place of time stamps
+        pub dq_rate_estimator: bool = Default("false");
     }
 }
 
-/// FQ-PIE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FqPie {
-    /// Room for so many packets.
-    pub limit: u32,
-    /// Queues.
-    pub flows: u32,
-    /// What a queue may send in a turn; the MTU if nothing is said.
-    pub quantum: Option<Bytes>,
-    /// Queueing delay that is aimed at.
-    pub target: Nanos,
-    /// How often the probabilities are worked out.
-    pub tupdate: Nanos,
-    /// Weight of the distance from the target, in sixteenths.
-    pub alpha: u32,
-    /// Weight of the change, in sixteenths.
-    pub beta: u32,
-    /// Marks in place of dropping.
-    pub ecn: bool,
-    /// While the probability is at most so many percent.
-    pub ecn_prob: u32,
-    /// Drops small packets less often.
-    pub bytemode: bool,
-    /// Tells the delay from the rate of departures in place of time stamps.
-    pub dq_rate_estimator: bool,
+section! {
+    /// FQ-PIE.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct FqPie: Default in "fq_pie" {
+        "kind" = KeyType::Choice(&["fq_pie"]), Required =>
+            "a queue for each flow, served in turn, each with PIE";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
+        /// queues over which flows are spread
+        pub flows: u32 = Default("1024"), "1..65536";
+        /// what a queue may send before it is the next one's turn
+        pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
+        /// queueing delay to keep
+        pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
+        pub tupdate: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// weight of the distance from the target, in sixteenths
+        pub alpha: u32 = Default("2"), GAINS;
+        /// weight of the change of the delay, in sixteenths
+        pub beta: u32 = Default("20"), GAINS;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("false");
+        /// percent: up to this drop probability packets are marked, above it dropped
+        pub ecn_prob: u32 = Default("10"), "0..100";
+        /// drop small packets less often
+        pub bytemode: bool = Default("false");
+        /// tell the delay from the rate of departures in place of time stamps
+        pub dq_rate_estimator: bool = Default("false");
+    }
 }
 
 impl FqPie {
@@ -196,142 +171,92 @@ impl FqPie {
     }
 }
 
-impl Default for FqPie {
-    fn default() -> FqPie {
-        let Pie { target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator, .. } = Pie::default();
-        FqPie {
-            limit: 10_240,
-            flows: 1024,
-            quantum: None,
-            target,
-            tupdate,
-            alpha,
-            beta,
-            ecn,
-            ecn_prob: 10,
-            bytemode,
-            dq_rate_estimator,
-        }
+section! {
+    /// Strict priorities.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Prio: Default in "prio" {
+        "kind" = KeyType::Choice(&["prio"]), Required =>
+            "strict priorities by the type of service";
+        /// queues, the lower first; packets go to the first three by their type of service
+        pub bands: u32 = Default("3"), "2..16";
+        /// room in each band: the device's txqueuelen
+        pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
     }
 }
 
-/// Strict priorities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prio {
-    /// Queues, the lower first.
-    pub bands: u32,
-    /// Room in each band: the device's `txqueuelen`.
-    pub limit: u32,
-}
-
-impl Default for Prio {
-    fn default() -> Prio {
-        Prio { bands: 3, limit: 1000 }
+section! {
+    /// Strict priorities in three bands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct PfifoFast: Default in "pfifo_fast" {
+        "kind" = KeyType::Choice(&["pfifo_fast"]), Required =>
+            "strict priorities by the type of service, in three bands";
+        /// room in each band: the device's txqueuelen
+        pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
     }
 }
 
-/// Strict priorities in three bands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PfifoFast {
-    /// Room in each band: the device's `txqueuelen`.
-    pub limit: u32,
-}
-
-impl Default for PfifoFast {
-    fn default() -> PfifoFast {
-        PfifoFast { limit: Prio::default().limit }
+section! {
+    /// CAKE.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Cake: Default in "cake" {
+        "kind" = KeyType::Choice(&["cake"]), Required =>
+            "a shaper, classes of service, equal shares for hosts and flows, and COBALT, which is CoDel and BLUE";
+        /// what it lets through
+        pub bandwidth: Option<Rate> = Means("nothing is held back"), "1kbit..1tbit";
+        /// classes of service by the Diffserv code point
+        pub diffserv: Diffserv = Default("diffserv3");
+        /// what gets equal shares: flows, hosts, or flows of a host and hosts
+        pub flowmode: FlowMode = Default("triple-isolate");
+        /// round-trip time of the paths: CoDel's interval, and twenty times its target
+        pub rtt: Nanos = Default("100ms"), U32_MICROSECONDS;
+        /// bytes that each packet takes on the wire beside its IP length
+        pub overhead: u32 = Default("0"), "0..256";
+        /// bytes that each packet takes on the wire at least
+        pub mpu: u32 = Default("0"), "0..256";
+        /// framing of the wire: cells of ATM, or a byte in 65 of PTM
+        pub atm: Atm = Default("noatm");
+        /// the shaper stands behind the bottleneck: packets that it drops count against the bandwidth
+        pub ingress: bool = Default("false");
+        /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
+        pub memlimit: Option<Bytes> = Means("four round trips at bandwidth, 4mib at least"), MEMORY;
     }
-}
-
-/// CAKE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cake {
-    /// What it lets through; nothing is held back if nothing is said.
-    pub bandwidth: Option<Rate>,
-    /// Classes of service.
-    pub diffserv: Diffserv,
-    /// What gets equal shares.
-    pub flowmode: FlowMode,
-    /// Round-trip time of the paths: CoDel's interval, and twenty times its target.
-    pub rtt: Nanos,
-    /// Bytes that each packet takes on the wire beside its IP length.
-    pub overhead: u32,
-    /// Bytes that each takes at least.
-    pub mpu: u32,
-    /// How the wire frames them.
-    pub atm: Atm,
-    /// It stands behind the bottleneck, so that what it drops has taken its time.
-    pub ingress: bool,
-    /// Room for so much memory.
-    pub memlimit: Option<Bytes>,
-}
-
-impl Default for Cake {
-    fn default() -> Cake {
-        Cake {
-            bandwidth: None,
-            diffserv: Diffserv::Diffserv3,
-            flowmode: FlowMode::TripleIsolate,
-            rtt: Nanos::from_millis(100),
-            overhead: 0,
-            mpu: 0,
-            atm: Atm::Noatm,
-            ingress: false,
-            memlimit: None,
-        }
-    }
-}
-
-/// Names of a choice, in the order of the kernel's numbers.
-macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident, $names:ident: $($variant:ident = $text:literal),+ $(,)?) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        #[allow(missing_docs)]
-        pub enum $name { $(#[serde(rename = $text)] $variant),+ }
-
-        /// Their names.
-        pub const $names: &[&str] = &[$($text),+];
-
-        impl $name {
-            /// The one of this name.
-            pub(crate) fn named(name: &str) -> Option<$name> {
-                let all = [$($name::$variant),+];
-                $names.iter().position(|other| *other == name).map(|n| all[n])
-            }
-        }
-    };
 }
 
 choice! {
     /// Classes of service of CAKE.
-    Diffserv, DIFFSERVS:
-    Diffserv3 = "diffserv3",
-    Diffserv4 = "diffserv4",
-    Diffserv8 = "diffserv8",
-    Besteffort = "besteffort",
-    Precedence = "precedence",
+    #[allow(missing_docs)]
+    pub enum Diffserv {
+        Diffserv3 = "diffserv3",
+        Diffserv4 = "diffserv4",
+        Diffserv8 = "diffserv8",
+        Besteffort = "besteffort",
+        Precedence = "precedence",
+    }
 }
 
 choice! {
     /// What CAKE gives equal shares.
-    FlowMode, FLOW_MODES:
-    Flowblind = "flowblind",
-    Srchost = "srchost",
-    Dsthost = "dsthost",
-    Hosts = "hosts",
-    Flows = "flows",
-    DualSrchost = "dual-srchost",
-    DualDsthost = "dual-dsthost",
-    TripleIsolate = "triple-isolate",
+    #[allow(missing_docs)]
+    pub enum FlowMode {
+        Flowblind = "flowblind",
+        Srchost = "srchost",
+        Dsthost = "dsthost",
+        Hosts = "hosts",
+        Flows = "flows",
+        DualSrchost = "dual-srchost",
+        DualDsthost = "dual-dsthost",
+        TripleIsolate = "triple-isolate",
+    }
 }
 
 choice! {
     /// How a wire frames packets.
-    Atm, ATMS:
-    Noatm = "noatm",
-    Atm = "atm",
-    Ptm = "ptm",
+    #[allow(missing_docs)]
+    pub enum Atm {
+        Noatm = "noatm",
+        Atm = "atm",
+        Ptm = "ptm",
+    }
 }
 
 impl FlowMode {

@@ -3,9 +3,8 @@
 mod discipline;
 mod red;
 
-pub use discipline::{
-    ATMS, Atm, Cake, Codel, DIFFSERVS, Diffserv, Discipline, FLOW_MODES, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio,
-};
+pub use discipline::{Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio};
+pub(crate) use discipline::{U32_BYTES, U32_MICROSECONDS, U32_PACKETS};
 pub use red::{Red, RedArithmetic, RedBounds};
 
 use crate::units::{Bytes, Limit, Nanos, Rate};

@@ -1,6 +1,10 @@
 //! RED's parameters, and the powers of two that its arithmetic is in, which whoever sets it up works out (tc-red(8);
 //! the figures' meaning: Floyd and Jacobson, 1993).
 
+use super::discipline::U32_BYTES;
+use crate::declare::{Room, section};
+use crate::quantity::Share;
+use crate::schema::KeyType;
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -9,29 +13,34 @@ const IDLE_ENTRIES: usize = 256;
 /// An idle time that is worth more halvings than this leaves nothing of the mean.
 const NOTHING_LEFT: f64 = 31.0;
 
-/// RED in bytes, every default filled in.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Red {
-    /// Room for so much.
-    pub limit: Bytes,
-    /// Mean queue from which on packets are dropped.
-    pub min: Bytes,
-    /// Mean queue at which `probability` is reached.
-    pub max: Bytes,
-    /// Share of the packets that is dropped at `max`.
-    pub probability: f64,
-    /// Mean packet.
-    pub avpkt: Bytes,
-    /// Packets that may come at once while the mean stays below `min`.
-    pub burst: u64,
-    /// Marks in place of dropping.
-    pub ecn: bool,
-    /// Drops from `max` on, though it may mark.
-    pub harddrop: bool,
-    /// The probability follows the load.
-    pub adaptive: bool,
-    /// From `max` to twice that the probability rises to 1, in place of dropping all from there on.
-    pub gentle: bool,
+section! {
+    /// RED in bytes, every default filled in.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Red in "red" {
+        "kind" = KeyType::Choice(&["red"]), Required =>
+            "drops at random, more often the longer the mean queue is (Floyd and Jacobson, 1993)";
+        /// room for waiting packets
+        pub limit: Bytes [Room] = Required, U32_BYTES;
+        /// mean queue from which on packets are dropped
+        pub min: Bytes = Means("a third of max"), U32_BYTES;
+        /// mean queue at which probability is reached
+        pub max: Bytes = Means("three times min, or a quarter of limit"), U32_BYTES;
+        /// share of the packets that is dropped at max
+        pub probability: f64 [Share] = Default("2%"), "0.0001%..100%";
+        /// mean packet
+        pub avpkt: Bytes = Default("1000b"), "1b..65535b";
+        /// packets that may come at once while the mean queue stays below min
+        pub burst: u64 = Means("(2 min + max) / (3 avpkt)"), "1..1000000";
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("false");
+        /// drop from max on, ECN or not
+        pub harddrop: bool = Default("false");
+        /// let probability follow the load, between 1 % and 50 %
+        pub adaptive: bool = Default("false");
+        /// let the probability rise to 1 between max and twice max in place of dropping all from max on; Linux has no
+        /// such thing
+        pub gentle: bool = Default("false");
+    }
 }
 
 /// What stands in a scenario of RED's bounds.

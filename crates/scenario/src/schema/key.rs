@@ -87,6 +87,13 @@ pub enum Absence {
     Default(&'static str),
     /// What the words say.
     Means(&'static str),
+    /// What the running kernel has of its own, which is this.
+    #[serde(rename = "means", serialize_with = "left_to_kernel")]
+    LeftToKernel(&'static str),
+}
+
+fn left_to_kernel<S: serde::Serializer>(default: &str, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&format_args!("the kernel's, {default}"))
 }
 
 /// Before the name of a control, or of a queue discipline, that the running kernel has of its own.
