@@ -4,6 +4,7 @@ use mechanism::sock::HZ;
 use path::Ecn;
 use scenario::model::TcpProfile;
 use scenario::units::Nanos;
+use std::num::NonZeroU8;
 
 /// IPv4 and TCP headers without options.
 pub const BASE_HEADER: u32 = 40;
@@ -54,8 +55,10 @@ pub struct Data {
     pub counts: bool,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
-    /// The class of its host's queue, from 1, that it was given there; 0 if none. With [`FOLLOWED`], if it is.
-    pub class: u8,
+    /// The band of its host's queue that was chosen for it.
+    pub band: Option<Band>,
+    /// Another segment of its buffer comes right behind it.
+    pub is_followed: bool,
 }
 
 /// A datagram of an application.
@@ -69,8 +72,8 @@ pub struct Datagram {
     pub bytes: u16,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
-    /// The class of its host's queue, from 1, that it was given there; 0 if none.
-    pub class: u8,
+    /// The band of its host's queue that was chosen for it.
+    pub band: Option<Band>,
     /// It goes the other way.
     pub is_reply: bool,
     /// It counts if it is lost.
@@ -115,8 +118,8 @@ pub struct Ack {
     pub flags: u8,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
-    /// The class of its host's queue, from 1, that it was given there; 0 if none.
-    pub class: u8,
+    /// The band of its host's queue that was chosen for it.
+    pub band: Option<Band>,
     /// How many of the `blocks` are in use.
     pub block_count: u8,
     /// SACK blocks.
@@ -175,13 +178,24 @@ impl Ack {
     }
 }
 
-/// The class of a host's queue that stands for a band, which is counted from 0.
-pub fn class_of(band: u32) -> u8 {
-    band.min(FOLLOWED as u32 - 2) as u8 + 1
-}
+/// A band of a host's queue. It is kept as one more than its number, so that a packet without a band is as small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Band(NonZeroU8);
 
-/// Beside the class of a data segment: another of the same buffer comes right behind it.
-pub const FOLLOWED: u8 = 128;
+impl Band {
+    /// The highest number of a band.
+    const MAX: u8 = 126;
+
+    /// The band of this number, from 0, or the highest.
+    pub fn new(number: u32) -> Band {
+        Band(NonZeroU8::MIN.saturating_add(number.min(Band::MAX.into()) as u8))
+    }
+
+    /// The number of the band, from 0.
+    pub fn number(self) -> u8 {
+        self.0.get() - 1
+    }
+}
 
 /// The largest window scale (RFC 7323, section 2.3).
 const MAX_WINDOW_SCALE: u32 = 14;
@@ -263,19 +277,20 @@ impl path::Packet for Packet {
     }
     fn band(&self) -> Option<u8> {
         match self {
-            Packet::Data(data) => (data.class & !FOLLOWED).checked_sub(1),
-            Packet::Ack(ack) => ack.class.checked_sub(1),
-            Packet::Datagram(datagram) => datagram.class.checked_sub(1),
+            Packet::Data(data) => data.band,
+            Packet::Ack(ack) => ack.band,
+            Packet::Datagram(datagram) => datagram.band,
         }
+        .map(Band::number)
     }
     fn is_followed(&self) -> bool {
-        matches!(self, Packet::Data(data) if data.class & FOLLOWED != 0)
+        matches!(self, Packet::Data(Data { is_followed: true, .. }))
     }
     fn leave_host(&mut self) {
         match self {
-            Packet::Data(data) => data.class = 0,
-            Packet::Ack(ack) => ack.class = 0,
-            Packet::Datagram(datagram) => datagram.class = 0,
+            Packet::Data(data) => (data.band, data.is_followed) = (None, false),
+            Packet::Ack(ack) => ack.band = None,
+            Packet::Datagram(datagram) => datagram.band = None,
         }
     }
     fn flow(&self) -> u32 {

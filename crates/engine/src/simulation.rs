@@ -1,7 +1,7 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
 use crate::monitor::Monitor;
-use crate::packet::{Ack, Data, Datagram, Packet, class_of};
+use crate::packet::{Ack, Band, Data, Datagram, Packet};
 use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{PacketEvent, Tap};
@@ -401,8 +401,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let classifier = from_host.and_then(|host| self.classifiers[host].as_ref());
         let packet = ClassifyPacket { kind, tos: group.tos.into(), ..ClassifyPacket::default() };
         let band = |classifier: &Rc<Classifier>| classifier.band(now, &mut ClassifyFlow::default(), &packet);
-        let class = classifier.and_then(band).map_or(0, class_of);
-        let datagram = Datagram { flow, sent_at, bytes, tos: group.tos, class, is_reply, counts };
+        let band = classifier.and_then(band).map(Band::new);
+        let datagram = Datagram { flow, sent_at, bytes, tos: group.tos, band, is_reply, counts };
         self.monitor.tap.datagram(now, PacketEvent::Sent, &datagram);
         self.network.send(now, datagram.route(), Packet::Datagram(datagram), &mut self.monitor);
     }

@@ -21,7 +21,7 @@ use crate::clock::TimestampClock;
 use crate::initial_sequence::InitialSequence;
 use crate::invalid_rate::InvalidRate;
 use crate::packet::{
-    Ack, BASE_HEADER, Block, Data, MAX_SACK_BLOCKS, PAWS_WINDOW, TIMESTAMP_OPTION, ack_bytes, age, class_of, flag,
+    Ack, BASE_HEADER, Band, Block, Data, MAX_SACK_BLOCKS, PAWS_WINDOW, TIMESTAMP_OPTION, ack_bytes, age, flag,
     is_replay, syn_bytes, window_scale,
 };
 use application::Application;
@@ -49,8 +49,8 @@ pub struct Receiver {
     flow: u32,
     stack: TcpProfile,
     tos: u8,
-    /// The class of its host's queue, from 1; 0 if nothing chooses.
-    class: u8,
+    /// The band of its host's queue that was chosen for its acknowledgements.
+    band: Option<Band>,
     mss: u32,
     /// IP length of a full segment.
     full: u16,
@@ -141,7 +141,7 @@ impl Receiver {
             flow,
             stack,
             tos: group.tos,
-            class: 0,
+            band: None,
             mss,
             full: group.with_payload(Bytes(mss.into())).packet.0 as u16,
             first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
@@ -180,7 +180,7 @@ impl Receiver {
         let packet =
             ClassifyPacket { kind: PacketKind::TcpControl, tos: self.tos.into(), sndbuf, ..ClassifyPacket::default() };
         let band = classifier.band(Nanos::ZERO, &mut ClassifyFlow::default(), &packet);
-        self.class = class_of(band.expect("only data are dropped"));
+        self.band = Some(Band::new(band.expect("only data are dropped")));
     }
 
     /// Lets the group's controller lower the window of an acknowledgement that is about to leave.
@@ -546,7 +546,7 @@ impl Receiver {
             bytes: ack_bytes(self.stack.timestamps, count),
             flags: self.ack_flags,
             tos: self.tos,
-            class: self.class,
+            band: self.band,
             block_count: count as u8,
             blocks,
         }

@@ -41,7 +41,7 @@ use crate::clock;
 use crate::initial_sequence::InitialSequence;
 use crate::invalid_rate::InvalidRate;
 use crate::monitor::Monitor;
-use crate::packet::{BASE_HEADER, Data, Packet, TIMESTAMP_OPTION};
+use crate::packet::{BASE_HEADER, Band, Data, Packet, TIMESTAMP_OPTION};
 use crate::scoreboard::Scoreboard;
 use crate::tap::{PacketEvent, Tap};
 use apps::SlowWriter;
@@ -113,8 +113,10 @@ pub struct Sender {
     board: Scoreboard,
     stack: TcpProfile,
     tos: u8,
-    /// The class of its host's queue for the packet that leaves next, from 1; 0 if nothing chooses.
-    class: u8,
+    /// The band of its host's queue that is chosen for the packet that leaves next.
+    band: Option<Band>,
+    /// Another segment of its buffer follows that packet.
+    is_followed: bool,
     flow: u32,
     phase: Phase,
     /// Payload of a full segment.
@@ -201,7 +203,8 @@ impl Sender {
             board: Scoreboard::new(),
             stack,
             tos: group.tos,
-            class: 0,
+            band: None,
+            is_followed: false,
             flow,
             phase: Phase::Closed,
             mss,

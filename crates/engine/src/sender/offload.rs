@@ -4,7 +4,6 @@
 //! Segments that are sent again go one by one, where the kernel may join those that it has in one buffer.
 
 use super::{Env, Sender, send_buffer::SIZE_GOAL, window};
-use crate::packet::FOLLOWED;
 use crate::tap::Tap;
 use mechanism::Control;
 use mechanism::sock::ca_state;
@@ -36,7 +35,7 @@ impl Sender {
                 break;
             }
             for behind in (0..segments).rev() {
-                self.class = if behind > 0 { self.class | FOLLOWED } else { self.class & !FOLLOWED };
+                self.is_followed = behind > 0;
                 self.send_new_segment(env);
             }
             sent += segments;

@@ -6,7 +6,7 @@
 use super::small_queue::{HEAD, InHost, SmallQueue};
 use super::{Env, Phase, Sender};
 use crate::clock;
-use crate::packet::{Data, Packet, class_of, flag};
+use crate::packet::{Band, Data, Packet, flag};
 use crate::tap::Tap;
 use measure::SendBufferMeter;
 use mechanism::{Classifier, ClassifyPacket, PacketKind};
@@ -91,11 +91,11 @@ impl Sender {
         if self.send_buffer.is_none() {
             return true;
         }
-        let is_dropped = !self.choose_class(env.now, PacketKind::TcpData);
+        let is_dropped = !self.choose_band(env.now, PacketKind::TcpData);
         let segment = segments.start;
         let bytes = u16::try_from(segments.map(|segment| self.segment_bytes(segment)).sum::<u32>()).unwrap_or(u16::MAX);
-        let (flow, tos, class) = (self.flow, self.tos, self.class);
-        let data = Data { flow, segment, tsval: 0, tsecr: 0, bytes, flags: 0, counts: false, tos, class };
+        let (flow, tos, band, is_followed) = (self.flow, self.tos, self.band, false);
+        let data = Data { flow, segment, tsval: 0, tsecr: 0, bytes, flags: 0, counts: false, tos, band, is_followed };
         if !is_dropped {
             if !env.network.refuses(env.now, data.route(), &Packet::Data(data)) {
                 return true;
@@ -110,9 +110,9 @@ impl Sender {
         false
     }
 
-    /// Has the host's classifier choose the class of the packet that leaves next. False if it drops the packet, which
+    /// Has the host's classifier choose the band of the packet that leaves next. False if it drops the packet, which
     /// it does only to data.
-    pub(super) fn choose_class(&mut self, now: Nanos, kind: PacketKind) -> bool {
+    pub(super) fn choose_band(&mut self, now: Nanos, kind: PacketKind) -> bool {
         if self.send_buffer.is_none() {
             return true;
         }
@@ -127,7 +127,7 @@ impl Sender {
         let in_host = *wmem_alloc as u32;
         let packet = ClassifyPacket { kind, tos, wmem_queued, sndbuf, held, unsent, in_host };
         let Some(band) = classifier.band(clock::ktime(now), flow, &packet) else { return false };
-        self.class = class_of(band);
+        self.band = Some(Band::new(band));
         true
     }
 

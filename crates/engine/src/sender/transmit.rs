@@ -261,9 +261,10 @@ impl Sender {
         }
         let bytes = self.segment_bytes(segment);
         let counts = self.meter.sent(env.now, again);
-        let (flow, tos, class, tsval) = (self.flow, self.tos, self.class, self.timestamp());
+        let (flow, tos, tsval) = (self.flow, self.tos, self.timestamp());
+        let (band, is_followed) = (self.band, self.is_followed);
         let tsecr = self.sk.rx_opt.ts_recent;
-        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts, tos, class };
+        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts, tos, band, is_followed };
         let sk = &mut self.sk;
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
@@ -299,10 +300,11 @@ impl Sender {
         let tsval = self.ticks(clock::micros(env.now));
         let ect = self.sk.ecn_flags & ecn::OK != 0 && env.control.needs_ecn();
         let flags = flags | if ect { flag::ECT } else { 0 };
-        self.choose_class(env.now, PacketKind::TcpControl);
-        let (flow, tos, class) = (self.flow, self.tos, self.class);
+        self.choose_band(env.now, PacketKind::TcpControl);
+        let (flow, tos, band, is_followed) = (self.flow, self.tos, self.band, false);
         let tsecr = self.sk.rx_opt.ts_recent;
-        let data = Data { flow, segment, tsval, tsecr, bytes: bytes as u16, flags, counts: false, tos, class };
+        let bytes = bytes as u16;
+        let data = Data { flow, segment, tsval, tsecr, bytes, flags, counts: false, tos, band, is_followed };
         self.handshake_enters_host(&data);
         if !env.send(data) {
             self.leaves_host(&data);
