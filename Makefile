@@ -28,7 +28,7 @@ MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest check-rust check-lint check-clippy check-style check-types check-python check-guest clean
+.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest check-rust check-lint check-clippy check-style check-types check-python check-guest check-fuzz clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -39,7 +39,7 @@ build: $(STAMPS)/package
 # What takes longest begins first. No test is judged by the machine's clock, so everything may run beside everything.
 # Each of the two has enough to do for a processor; with a third beside them, all took longer.
 test:
-	$(MAKE) -j2 check-python check-rust check-guest docs check-types check-clippy check-style
+	$(MAKE) -j2 check-python check-rust check-guest docs check-types check-clippy check-style check-fuzz
 
 bench: build $(STAMPS)/qemu
 	tools/setup-debian valgrind
@@ -155,6 +155,11 @@ check-types: build
 # more: with five on two processors the same tests took more of a processor's time, not less.
 check-python: boot-guest $(STAMPS)/chromium
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile --no-loadscope-reorder
+
+# A minute, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
+check-fuzz: $(STAMPS)/debian
+	tools/setup-debian c++
+	tools/fuzz scenario >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest build-tests

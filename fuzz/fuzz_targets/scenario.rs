@@ -1,0 +1,11 @@
+//! An experiment file is read or refused by sentences, whatever it says.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::path::Path;
+
+fuzz_target!(|text: &str| {
+    if let Err(error) = scenario::load_text(text, "fuzz.toml", Path::new("/nowhere"), &[]) {
+        assert!(!error.to_string().is_empty());
+    }
+});
