@@ -1,33 +1,45 @@
 //! BBR version 1 as tcp_bbr.c has it: the compiled mechanism, driven by hand.
 
-use crate::harness::{at, builtin, change_state, lose, socket, with_params};
+use crate::harness::{at, builtin, change_state, compile_text, lose, socket, with_params};
+use libloading::os::unix::Library;
 use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_event, ca_state};
 use scenario::model::ParamValue;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-const STARTUP: u8 = 0;
-const DRAIN: u8 = 1;
-const PROBE_BW: u8 = 2;
-const PROBE_RTT: u8 = 3;
+const STARTUP: u32 = 0;
+const DRAIN: u32 = 1;
+const PROBE_BW: u32 = 2;
+const PROBE_RTT: u32 = 3;
 
-/// A 32-bit member of `struct bbr`, by its place.
-fn state(sk: &TcpSock, place: usize) -> u32 {
-    (sk.inet_conn.icsk_ca_priv[place / 2] >> (32 * (place % 2))) as u32
+const EXPORTS: &str = "#include \"bbr.bpf.c\"\n\
+    struct seen { __u32 mode, phase, full_bw, full_count, min_rtt_us, policed; };\n\
+    struct seen see(const struct bbr *bbr)\n\
+    {\n\
+        return (struct seen){ bbr->mode, bbr->cycle_idx, bbr->full_bw, bbr->full_count, bbr->min_rtt_us,\n\
+                              bbr->lt.in_use };\n\
+    }\n";
+
+/// What it keeps of a connection: `struct seen` of [`EXPORTS`].
+#[repr(C)]
+struct Seen {
+    mode: u32,
+    phase: u32,
+    full_bw: u32,
+    full_count: u32,
+    min_rtt_us: u32,
+    policed: u32,
 }
-/// A one-byte member, by its place.
-fn byte(sk: &TcpSock, place: usize) -> u8 {
-    state(sk, place / 4).to_le_bytes()[place % 4]
-}
-const MIN_RTT_US: usize = 0;
-const POLICED: usize = 4 * 13 + 2;
-const FULL_BW: usize = 21;
-const MODE: usize = 4 * 23;
-const PHASE: usize = MODE + 1;
-const FULL_COUNT: usize = MODE + 4;
 
-fn mode(sk: &TcpSock) -> u8 {
-    byte(sk, MODE)
+fn see(sk: &TcpSock) -> Seen {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    let library = LIBRARY.get_or_init(|| compile_text("bbr", EXPORTS));
+    // SAFETY: EXPORTS declares it so.
+    unsafe {
+        let function = library.get::<unsafe extern "C" fn(*const u64) -> Seen>(b"see");
+        function.expect("a function")(sk.inet_conn.icsk_ca_priv.as_ptr())
+    }
 }
 
 /// The least RTT of the path, us.
@@ -97,14 +109,14 @@ fn acks(control: &Control, sk: &mut TcpSock, count: usize, said: Said) {
 }
 
 /// A connection that has found 10 Mbit/s and is in the phase given of PROBE_BW, with one pipe in flight.
-fn cruising(control: &Control, phase: u8) -> TcpSock {
+fn cruising(control: &Control, phase: u32) -> TcpSock {
     let mut sk = connection(control);
     acks(control, &mut sk, 4, at_rate(10.0));
-    assert_eq!(mode(&sk), PROBE_BW, "the ten in flight fit the pipe");
+    assert_eq!(see(&sk).mode, PROBE_BW, "the ten in flight fit the pipe");
     sk.packets_out = 87;
     for _ in 0..20 {
-        sk.packets_out = if byte(&sk, PHASE) == 0 { 150 } else { 87 };
-        if byte(&sk, PHASE) == phase {
+        sk.packets_out = if see(&sk).phase == 0 { 150 } else { 87 };
+        if see(&sk).phase == phase {
             return sk;
         }
         ack(control, &mut sk, at_rate(10.0));
@@ -120,7 +132,7 @@ fn close(got: u64, expected: f64) {
 fn before_the_first_sample_it_paces_by_the_handshake() {
     let control = builtin("bbr");
     let sk = connection(&control);
-    assert_eq!((mode(&sk), state(&sk, MIN_RTT_US), sk.inet_conn.sk.sk_pacing_status), (STARTUP, RTT_US as u32, 1));
+    assert_eq!((see(&sk).mode, see(&sk).min_rtt_us, sk.inet_conn.sk.sk_pacing_status), (STARTUP, RTT_US as u32, 1));
     // 10 packets in 100 ms, times 2.887.
     close(sk.inet_conn.sk.sk_pacing_rate, 739.0 / 256.0 * 10.0 * 1448.0 / 0.1 * 0.99);
     let mut without_rtt = socket(10, INFINITE_SSTHRESH);
@@ -147,11 +159,11 @@ fn a_full_pipe_shows_in_three_rounds_of_little_growth() {
         [(100.0, 0, STARTUP), (130.0, 0, STARTUP), (140.0, 1, STARTUP), (150.0, 2, STARTUP), (155.0, 3, DRAIN)]
     {
         ack(&control, &mut sk, at_rate(mbit));
-        assert_eq!((byte(&sk, FULL_COUNT), mode(&sk)), (count, after), "{mbit} Mbit/s");
+        assert_eq!((see(&sk).full_count, see(&sk).mode), (count, after), "{mbit} Mbit/s");
         // ACKs within the round, and samples that the application limited, decide nothing.
         ack(&control, &mut sk, Said { round: false, after_us: 10, ..at_rate(mbit) });
         ack(&control, &mut sk, Said { app_limited: true, after_us: 10, ..at_rate(1.0) });
-        assert_eq!((byte(&sk, FULL_COUNT), mode(&sk)), (count, after), "{mbit} Mbit/s");
+        assert_eq!((see(&sk).full_count, see(&sk).mode), (count, after), "{mbit} Mbit/s");
     }
     close(sk.inet_conn.sk.sk_pacing_rate, 155.0 * MARGINAL * 88.0 / 256.0);
     assert!(sk.snd_ssthresh < INFINITE_SSTHRESH);
@@ -175,23 +187,23 @@ fn drain_ends_when_one_pipe_is_in_flight() {
     let mut sk = connection(&control);
     sk.packets_out = 250;
     acks(&control, &mut sk, 4, at_rate(10.0));
-    assert_eq!(mode(&sk), DRAIN);
+    assert_eq!(see(&sk).mode, DRAIN);
     // 87 and three bursts of two, even.
     for (in_flight, after) in [(95, DRAIN), (94, PROBE_BW)] {
         sk.packets_out = in_flight;
         ack(&control, &mut sk, Said { round: false, after_us: 10, ..at_rate(10.0) });
-        assert_eq!(mode(&sk), after, "{in_flight}");
+        assert_eq!(see(&sk).mode, after, "{in_flight}");
     }
 }
 
 #[test]
 fn probing_begins_anywhere_but_where_it_drains() {
     let control = builtin("bbr");
-    let phases: BTreeSet<u8> = (0..200)
+    let phases: BTreeSet<u32> = (0..200)
         .map(|_| {
             let mut sk = connection(&control);
             acks(&control, &mut sk, 4, at_rate(10.0));
-            byte(&sk, PHASE)
+            see(&sk).phase
         })
         .collect();
     assert_eq!(phases, BTreeSet::from([0, 2, 3, 4, 5, 6, 7]));
@@ -202,7 +214,7 @@ fn eight_phases_pace_at_their_gains_and_twice_the_pipe_is_the_window() {
     let control = with_params("bbr", &[("extra_acked_gain", ParamValue::Integer(0))]);
     let mut sk = cruising(&control, 0);
     for (phase, mbit) in [(0, 12.5), (1, 7.5), (2, 10.0), (3, 10.0), (4, 10.0), (5, 10.0), (6, 10.0), (7, 10.0)] {
-        assert_eq!(byte(&sk, PHASE), phase);
+        assert_eq!(see(&sk).phase, phase);
         close(sk.inet_conn.sk.sk_pacing_rate, mbit * MARGINAL);
         sk.packets_out = if phase == 0 { 150 } else { 100 };
         ack(&control, &mut sk, Said { acked: 200, ..at_rate(10.0) });
@@ -210,7 +222,7 @@ fn eight_phases_pace_at_their_gains_and_twice_the_pipe_is_the_window() {
         let expected = if phase == 7 { 182 } else { 180 };
         assert_eq!(sk.snd_cwnd, expected, "after phase {phase}");
     }
-    assert_eq!(byte(&sk, PHASE), 0);
+    assert_eq!(see(&sk).phase, 0);
 }
 
 #[test]
@@ -231,7 +243,7 @@ fn a_phase_lasts_a_round_trip_unless_the_queue_says_otherwise() {
         let mut sk = cruising(&control, phase);
         sk.packets_out = in_flight;
         ack(&control, &mut sk, Said { losses, ..said });
-        assert_eq!(byte(&sk, PHASE), next, "phase {phase}, {in_flight} in flight, {losses} lost, {} us", said.after_us);
+        assert_eq!(see(&sk).phase, next, "phase {phase}, {in_flight} in flight, {losses} lost, {} us", said.after_us);
     }
 }
 
@@ -240,7 +252,7 @@ fn the_rate_of_ten_rounds_ago_is_forgotten() {
     let control = builtin("bbr");
     let mut sk = cruising(&control, 2);
     let rate = |sk: &TcpSock| {
-        let gain = [1.25, 0.75].get(byte(sk, PHASE) as usize).copied().unwrap_or(1.0);
+        let gain = [1.25, 0.75].get(see(sk).phase as usize).copied().unwrap_or(1.0);
         sk.inet_conn.sk.sk_pacing_rate as f64 / MARGINAL / gain
     };
     for round in 1..=10 {
@@ -259,27 +271,27 @@ fn ten_seconds_without_a_smaller_rtt_make_it_probe_with_four_packets() {
     let control = builtin("bbr");
     let mut sk = cruising(&control, 2);
     let queued = Said { rtt_us: 120_000, ..at_rate(10.0) };
-    while mode(&sk) != PROBE_RTT {
+    while see(&sk).mode != PROBE_RTT {
         ack(&control, &mut sk, queued);
         assert!(sk.tcp_mstamp < 12_000_000);
     }
     assert!(sk.tcp_mstamp > 11_000_000, "{}", sk.tcp_mstamp);
-    assert_eq!((state(&sk, MIN_RTT_US), sk.snd_cwnd), (120_000, 4), "the newest RTT stands in");
+    assert_eq!((see(&sk).min_rtt_us, sk.snd_cwnd), (120_000, 4), "the newest RTT stands in");
     assert_eq!(sk.app_limited, sk.delivered + sk.packets_out);
     close(sk.inet_conn.sk.sk_pacing_rate, 10.0 * MARGINAL);
     let step = Said { after_us: 90_000, rtt_us: 100_000, app_limited: true, ..at_rate(0.4) };
     sk.packets_out = 4;
     acks(&control, &mut sk, 3, step);
-    assert_eq!((mode(&sk), sk.snd_cwnd), (PROBE_RTT, 4), "180 ms");
+    assert_eq!((see(&sk).mode, sk.snd_cwnd), (PROBE_RTT, 4), "180 ms");
     ack(&control, &mut sk, step);
-    assert_eq!((mode(&sk), state(&sk, MIN_RTT_US)), (PROBE_BW, 100_000));
+    assert_eq!((see(&sk).mode, see(&sk).min_rtt_us), (PROBE_BW, 100_000));
     assert!(sk.snd_cwnd > 170, "{}", sk.snd_cwnd);
     acks(&control, &mut sk, 90, queued);
-    assert_eq!(mode(&sk), PROBE_BW, "not for another ten seconds");
+    assert_eq!(see(&sk).mode, PROBE_BW, "not for another ten seconds");
     let never = with_params("bbr", &[("probe_rtt_time", ParamValue::Integer(0))]);
     let mut sk = cruising(&never, 2);
     acks(&never, &mut sk, 150, queued);
-    assert_eq!(mode(&sk), PROBE_BW);
+    assert_eq!(see(&sk).mode, PROBE_BW);
 }
 
 #[test]
@@ -312,10 +324,10 @@ fn a_timeout_searches_the_full_pipe_again_and_an_undo_forgets_the_search() {
     let mut sk = connection(&control);
     sk.packets_out = 200;
     acks(&control, &mut sk, 3, at_rate(10.0));
-    assert_eq!((byte(&sk, FULL_COUNT), state(&sk, FULL_BW) > 0), (2, true));
+    assert_eq!((see(&sk).full_count, see(&sk).full_bw > 0), (2, true));
     let cwnd = sk.snd_cwnd;
     lose(&control, &mut sk, ca_state::LOSS);
-    assert_eq!(state(&sk, FULL_BW), 0);
+    assert_eq!(see(&sk).full_bw, 0);
     (sk.packets_out, sk.lost_out) = (1, 0);
     ack(&control, &mut sk, Said { round: false, ..at_rate(10.0) });
     assert_eq!(sk.snd_cwnd, 4, "grown from one, at least four");
@@ -323,7 +335,7 @@ fn a_timeout_searches_the_full_pipe_again_and_an_undo_forgets_the_search() {
     ack(&control, &mut sk, Said { round: false, ..at_rate(10.0) });
     assert!(sk.snd_cwnd >= cwnd, "{} of {cwnd}", sk.snd_cwnd);
     assert_eq!(control.undo_cwnd(&mut sk), sk.snd_cwnd);
-    assert_eq!((byte(&sk, FULL_COUNT), state(&sk, FULL_BW)), (0, 0));
+    assert_eq!((see(&sk).full_count, see(&sk).full_bw), (0, 0));
 }
 
 #[test]
@@ -332,7 +344,7 @@ fn a_policer_is_found_believed_and_dropped_again() {
     let control = builtin("bbr");
     let mut sk = cruising(&control, 2);
     acks(&control, &mut sk, 8, lossy);
-    assert_eq!(byte(&sk, POLICED), 1);
+    assert_eq!(see(&sk).policed, 1);
     // 100 packets in 101 ms.
     let passed = 100.0 * 1448.0 / 0.101 * 0.99;
     let clean = Said { losses: 0, ..lossy };
@@ -341,19 +353,19 @@ fn a_policer_is_found_believed_and_dropped_again() {
         close(sk.inet_conn.sk.sk_pacing_rate, passed);
     }
     ack(&control, &mut sk, clean);
-    assert_eq!(byte(&sk, POLICED), 0);
+    assert_eq!(see(&sk).policed, 0);
 
     let few = Said { losses: 15, ..lossy };
     let limited = Said { app_limited: true, ..lossy };
     for (said, why) in [(few, "15 % is not enough"), (limited, "the application limits"), (clean, "no loss")] {
         let mut sk = cruising(&control, 2);
         acks(&control, &mut sk, 12, said);
-        assert_eq!(byte(&sk, POLICED), 0, "{why}");
+        assert_eq!(see(&sk).policed, 0, "{why}");
     }
     let blind = with_params("bbr", &[("find_policer", ParamValue::Bool(false))]);
     let mut sk = cruising(&blind, 2);
     acks(&blind, &mut sk, 12, lossy);
-    assert_eq!(byte(&sk, POLICED), 0);
+    assert_eq!(see(&sk).policed, 0);
 }
 
 #[test]
@@ -387,7 +399,7 @@ fn after_a_pause_it_goes_on_at_the_rate_it_knows_and_does_not_probe_the_rtt() {
     control.cwnd_event(&mut sk, ca_event::TX_START);
     close(sk.inet_conn.sk.sk_pacing_rate, 10.0 * MARGINAL);
     ack(&control, &mut sk, Said { rtt_us: 130_000, ..at_rate(10.0) });
-    assert_eq!((mode(&sk), state(&sk, MIN_RTT_US)), (PROBE_BW, 130_000), "the pause has drained the queue");
+    assert_eq!((see(&sk).mode, see(&sk).min_rtt_us), (PROBE_BW, 130_000), "the pause has drained the queue");
 }
 
 #[test]
