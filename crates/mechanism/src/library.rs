@@ -12,12 +12,13 @@ use crate::bind::ops::Callback;
 use crate::bind::parameter::{self, Parameter, Setting, parameters};
 use crate::bind::window::{self, WindowController};
 use crate::build::cache::Compiled;
+use crate::build::debug_info::DebugInfo;
 use crate::build::foreign;
 use crate::build::kernel;
 use crate::build::map_shapes::{MapShape, map_shapes};
 use crate::build::native::Compiler;
 use crate::build::object_file::Object;
-use crate::build::source::{MAPS, TranslationUnit};
+use crate::build::source::TranslationUnit;
 use crate::build::warnings;
 use crate::description::{Description, prose, summary};
 use crate::error::{About, Error};
@@ -443,10 +444,11 @@ impl Library {
         if let (Target::Kernel, Some(why)) = (target, &object.simulated_only) {
             return Err(Error::input(format!("{} runs in the simulator only: {why}", called(wanted))));
         }
-        let parameters = parameters(&object, &image, &source.plain_parameters());
-        let declared = source.operations();
-        let names: Vec<_> = object.data_in(|section| section == MAPS).into_iter().map(|(name, _)| name).collect();
-        let maps = map_shapes(&image, &names);
+        let debug_info = DebugInfo::read(&image);
+        let parameters = parameters(&object, &image, &debug_info.plain_globals());
+        let declared = debug_info.variables_of("tcp_congestion_ops");
+        let names: Vec<_> = object.data_in(|section| section == ".maps").into_iter().map(|(name, _)| name).collect();
+        let maps = map_shapes(&debug_info, &names);
         let built = Arc::new(Built { source, image, object, parameters, maps, declared });
         self.built.lock().expect("nothing panics with the lock").insert(key, built.clone());
         Ok(built)

@@ -1,7 +1,7 @@
 //! What a mechanism's parameters are, and what a scenario may set them to.
 
+use crate::build::debug_info::Holds;
 use crate::build::object_file::{Object, Symbol};
-use crate::build::source::Holds;
 use scenario::did_you_mean;
 use scenario::model::{Limit, ParamValue};
 use scenario::quantity::Share;
@@ -187,7 +187,7 @@ pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, Holds)
     found
 }
 
-/// A global of which only the type is known; one of an unknown type takes numbers of both kinds.
+/// A global of which only the type is known.
 fn undescribed(name: &str, holds: Holds, symbol: &Symbol, image: &[u8]) -> Parameter {
     let spare = 64 - 8 * symbol.size as u32;
     let negative = i64::MIN >> spare;
@@ -196,7 +196,6 @@ fn undescribed(name: &str, holds: Holds, symbol: &Symbol, image: &[u8]) -> Param
         Holds::Flag => (0, 1),
         Holds::Unsigned => (0, positive),
         Holds::Signed => (negative, i64::MAX >> spare),
-        Holds::Unknown => (negative, positive),
     };
     let bits = stored(symbol, image);
     Parameter {

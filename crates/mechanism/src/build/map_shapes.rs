@@ -1,13 +1,8 @@
-//! The BPF maps that a compiled file declares, as its debugging information (DWARF) has them: any compiler writes that,
-//! for both targets.
+//! The BPF maps that a compiled file declares, as its debugging information has them.
 
+use crate::build::debug_info::{DEEPEST, DebugInfo, Entry, Types, number};
+use gimli::AttributeValue;
 use gimli::constants as dw;
-use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Unit, UnitOffset};
-use object::read::elf::ElfFile64;
-use object::{Object as _, ObjectSection as _};
-
-type Slice<'a> = EndianSlice<'a, LittleEndian>;
-type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
 /// A map as its file declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,73 +37,16 @@ pub(crate) struct Number {
 
 /// More numbers than this nobody writes down.
 const MOST_NUMBERS: usize = 1 << 12;
-/// Types within types are not deeper.
-const DEEPEST: usize = 32;
 
 /// The maps among the variables `names`, in the order of their names.
-pub(crate) fn map_shapes(image: &[u8], names: &[&str]) -> Vec<MapShape> {
-    let mut shapes = if names.is_empty() { vec![] } else { read(image, names).unwrap_or_default() };
+pub(crate) fn map_shapes(debug_info: &DebugInfo, names: &[&str]) -> Vec<MapShape> {
+    let named = debug_info.globals().filter(|(_, name, _)| names.contains(&name.as_str()));
+    let mut shapes: Vec<_> = named.filter_map(|(types, name, variable)| types.map(name, &variable)).collect();
     shapes.sort_by(|one, other| one.name.cmp(&other.name));
     shapes
 }
 
-fn read(image: &[u8], names: &[&str]) -> Option<Vec<MapShape>> {
-    let elf = ElfFile64::<object::Endianness>::parse(image).ok()?;
-    let section = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
-        let data = elf.section_by_name(id.name()).and_then(|section| section.data().ok());
-        Ok(Slice::new(data.unwrap_or_default(), LittleEndian))
-    };
-    let dwarf = Dwarf::load(section).ok()?;
-    let mut found = Vec::new();
-    let mut units = dwarf.units();
-    while let Ok(Some(header)) = units.next() {
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let types = Types { dwarf: &dwarf, unit: &unit };
-        let variables = types.children(unit.header.root_offset());
-        for variable in variables.iter().filter(|entry| entry.tag() == dw::DW_TAG_variable) {
-            if let Some(name) = types.name(variable).filter(|name| names.contains(&name.as_str())) {
-                found.extend(types.map(name, variable));
-            }
-        }
-    }
-    Some(found)
-}
-
-/// The types of one compilation.
-struct Types<'t, 'a> {
-    dwarf: &'t Dwarf<Slice<'a>>,
-    unit: &'t Unit<Slice<'a>>,
-}
-
 impl<'a> Types<'_, 'a> {
-    fn children(&self, of: UnitOffset) -> Vec<Entry<'a>> {
-        let mut found = Vec::new();
-        let Ok(mut tree) = self.unit.entries_tree(Some(of)) else { return found };
-        let Ok(root) = tree.root() else { return found };
-        let mut children = root.children();
-        while let Ok(Some(child)) = children.next() {
-            found.push(child.entry().clone());
-        }
-        found
-    }
-
-    fn name(&self, entry: &Entry<'a>) -> Option<String> {
-        let name = self.dwarf.attr_string(self.unit, entry.attr_value(dw::DW_AT_name)?).ok()?;
-        Some(name.to_string_lossy().into_owned())
-    }
-
-    /// The type of a variable or a member, or what a pointer leads to, behind its other names.
-    fn type_of(&self, entry: &Entry<'a>) -> Option<Entry<'a>> {
-        let mut found = self.unit.entry(reference(entry)?).ok()?;
-        for _ in 0..DEEPEST {
-            if !matches!(found.tag(), dw::DW_TAG_typedef | dw::DW_TAG_const_type | dw::DW_TAG_volatile_type) {
-                return Some(found);
-            }
-            found = self.unit.entry(reference(&found)?).ok()?;
-        }
-        None
-    }
-
     /// libbpf's macros declare pointers: `__uint(name, n)` to an array of n, `__type(name, type)` to the type.
     fn map(&self, name: String, variable: &Entry<'a>) -> Option<MapShape> {
         let members = self.children(self.type_of(variable)?.offset());
@@ -191,15 +129,4 @@ impl Number {
 fn of_size(size: usize) -> Layout {
     let number = Number { offset: 0, size, is_signed: false };
     Layout { size, numbers: matches!(size, 1 | 2 | 4 | 8).then(|| vec![number]) }
-}
-
-fn reference(entry: &Entry) -> Option<UnitOffset> {
-    match entry.attr_value(dw::DW_AT_type)? {
-        AttributeValue::UnitRef(offset) => Some(offset),
-        _ => None,
-    }
-}
-
-fn number(entry: &Entry, name: dw::DwAt) -> Option<u64> {
-    entry.attr_value(name)?.udata_value()
 }

@@ -1,9 +1,10 @@
 //! From a source file to a shared object in the cache, with any C compiler.
 
 use crate::build::cache::{self, Compiled, cached};
+use crate::build::debug_info::{DebugInfo, Target};
 use crate::build::fingerprint;
 use crate::build::foreign::{self, Companion};
-use crate::build::object_file::{Object, Symbol};
+use crate::build::object_file::Object;
 use crate::build::source::{TranslationUnit, prerequisites};
 use crate::build::toolchain::{self, CONTRACT, WARNINGS, run};
 use crate::build::warnings;
@@ -19,7 +20,6 @@ const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
     "-fPIC",
-    "-g0",
     "-fno-builtin",
     "-fno-stack-protector",
     "-fno-strict-aliasing",
@@ -33,6 +33,9 @@ const FLAGS: &[&str] = &[
 /// is counted.
 const PROGRAM_FLAGS: &[&str] = &[
     "-fstack-usage",
+    // What its parameters, its private state and its maps are.
+    "-g",
+    "-gz=none",
     // What is for a loader or for another compiler.
     "-Wno-unknown-pragmas",
     "-Wno-attributes",
@@ -41,8 +44,6 @@ const PROGRAM_FLAGS: &[&str] = &[
     #[cfg(target_arch = "x86_64")]
     "-mno-red-zone",
 ];
-/// Flags of a user's file with BPF maps besides: what tells their keys and values.
-const FLAGS_WITH_MAPS: &[&str] = &["-g", "-gz=none"];
 /// Linked into every shared object.
 const RUNTIME: &[&str] = &[
     "unbloat/runtime.c",
@@ -56,8 +57,6 @@ const RUNTIME: &[&str] = &[
 const STACK: u64 = 512;
 /// What a native program saves besides: registers that an eBPF program does not have to.
 const SAVED_REGISTERS: u64 = 64;
-/// Each type of private state has its size in a symbol of this name and a number.
-const STATE: &str = "unbloat_state_";
 
 /// A C compiler and the place for what it makes.
 #[derive(Debug)]
@@ -86,7 +85,7 @@ impl Compiler {
     pub(crate) fn new(folder: &Path, defines: &[String]) -> Result<Compiler, Error> {
         let command = find_compiler()?;
         let include = toolchain::include_folder(folder)?;
-        let flags = [FLAGS, PROGRAM_FLAGS, FLAGS_WITH_MAPS, WARNINGS].concat();
+        let flags = [FLAGS, PROGRAM_FLAGS, WARNINGS].concat();
         let how = format!("{flags:?} {defines:?} {CONTRACT:?} {RUNTIME:?} {}", toolchain::identity(&command));
         let fingerprint = fingerprint::of_folder(folder, &how).map_err(|(path, e)| unreadable(&path, &e))?;
         Ok(Compiler {
@@ -123,14 +122,14 @@ impl Compiler {
         let program = &translated.object;
         let object = object_file(program)?;
         self.refuse_undefined(source, &translated, &object, &runtime, work)?;
-        refuse_large_state(source, &object, program)?;
-        refuse_large_frames(source, &object, work)?;
         let (linked, contract) = (work.join("linked.so"), work.join("contract.o"));
         std::fs::write(&contract, &runtime).map_err(|e| unwritable(&contract, &e))?;
         let mut link = Command::new(&self.command);
         link.args(["-shared", "-Wl,-Bsymbolic", "-o"]).arg(&linked).args([program, &contract]);
         run(&mut link, work).map_err(|message| toolchain::does_not_compile(&source.path, &message))?;
         let image = std::fs::read(&linked).map_err(|e| unreadable(&linked, &e))?;
+        refuse_large_state(source, &image)?;
+        refuse_large_frames(source, &object, work)?;
         source.unchanged()?;
         Ok(Compiled { image, warnings: warnings::without_ours(&translated.warnings, &self.folder) })
     }
@@ -174,38 +173,19 @@ impl Compiler {
         if changed.is_none() && companions.is_empty() {
             return Ok(None);
         }
-        let text = changed.unwrap_or(text);
-        let compiled = |asking: &str| {
-            write(&whole, &format!("{text}\n{asking}"))?;
-            let object = work.join("program.o");
-            let mut command = self.translation(&[]);
-            command.args(program_flags(source)).args(WARNINGS).arg("-c").arg(&whole).arg("-o").arg(&object);
-            let said = run(&mut command, work);
-            Ok(said.map(|warnings| Translated { object, text: Some(whole.clone()), warnings }))
-        };
-        match compiled(&questions(source))? {
-            Ok(translated) => Ok(Some(Ok(translated))),
-            Err(_) => compiled("").map(Some),
-        }
+        write(&whole, &changed.unwrap_or(text))?;
+        let object = work.join("program.o");
+        let mut command = self.translation(&[]);
+        command.args(PROGRAM_FLAGS).args(WARNINGS).arg("-c").arg(&whole).arg("-o").arg(&object);
+        let said = run(&mut command, work);
+        Ok(Some(said.map(|warnings| Translated { object, text: Some(whole), warnings })))
     }
 
-    /// Compiles the user's file behind a file of ours that asks how large its types of private state are. Where that
-    /// does not do, because a type is not one of the whole file, the user's file alone.
+    /// Compiles the user's file.
     fn as_it_stands(&self, source: &TranslationUnit, work: &Path) -> Result<Translated, String> {
-        let asking = asking_for_sizes(source, work).map_err(|e| e.to_string())?;
         let object = work.join("program.o");
-        let mut arguments = toolchain::program_arguments(&self.folder, source);
-        arguments.extend([&program_flags(source), WARNINGS].concat().iter().map(OsString::from));
-        if let Some((file, folder)) = asking {
-            let mut command = self.translation(&arguments);
-            command.arg("-iquote").arg(folder).arg("-c").arg(&file).arg("-o").arg(&object);
-            if let Ok(said) = run(&mut command, work) {
-                let lines = said.lines().filter(|line| !line.contains(&*file.to_string_lossy()));
-                let warnings = lines.map(|line| format!("{line}\n")).collect();
-                return Ok(Translated { object, text: None, warnings });
-            }
-        }
-        let mut command = self.translation(&arguments);
+        let mut command = self.translation(&toolchain::program_arguments(&self.folder, source));
+        command.args(PROGRAM_FLAGS).args(WARNINGS);
         command.arg("-c").arg(toolchain::as_argument(&source.path)).arg("-o").arg(&object);
         Ok(Translated { warnings: run(&mut command, work)?, text: None, object })
     }
@@ -329,12 +309,6 @@ impl Compiler {
     }
 }
 
-/// What the compiler of this file is given besides what every one is.
-fn program_flags(source: &TranslationUnit) -> Vec<&'static str> {
-    let with_maps = if source.has_maps() { FLAGS_WITH_MAPS } else { &[] };
-    [PROGRAM_FLAGS, with_maps].concat()
-}
-
 const FLOATS: &str = "floating-point numbers, which the kernel does not have: use integers, such as x * 85 / 100";
 const WRITABLE: &str = "snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, sk_pacing_rate, \
                         sk_pacing_status, icsk_ack.pending and its private state";
@@ -355,42 +329,16 @@ fn is_of_floats(name: &str) -> bool {
     name.starts_with("__") && ["sf", "df", "tf", "xf", "hf"].into_iter().any(about)
 }
 
-/// Writes the file that asks, in `work`; none if there is nothing to ask. Also the folder of the user's file, which it
-/// includes by its name.
-fn asking_for_sizes<'a>(source: &'a TranslationUnit, work: &Path) -> std::io::Result<Option<(PathBuf, &'a Path)>> {
-    let questions = questions(source);
-    let name = source.path.file_name().and_then(OsStr::to_str).filter(|name| !name.contains(['"', '\\', '\n']));
-    let (Some(name), false) = (name, questions.is_empty()) else { return Ok(None) };
-    let file = work.join("program.c");
-    std::fs::write(&file, format!("#include \"{name}\"\n{questions}"))?;
-    Ok(Some((file, source.folder())))
-}
-
-/// A symbol for each type of private state, with its size.
-fn questions(source: &TranslationUnit) -> String {
-    let symbol = |(number, kind): (usize, String)| {
-        format!("__attribute__((used)) static const unsigned long {STATE}{number} = sizeof({kind});\n")
+fn refuse_large_state(source: &TranslationUnit, image: &[u8]) -> Result<(), Error> {
+    let states = source.states(&DebugInfo::read(image));
+    let Some(Target { kind, size, place }) = states.into_iter().find(|state| state.size > CA_PRIV_BYTES as u64) else {
+        return Ok(());
     };
-    source.state_types().into_iter().enumerate().map(symbol).collect()
-}
-
-fn refuse_large_state(source: &TranslationUnit, object: &Object, program: &Path) -> Result<(), Error> {
-    let image = std::fs::read(program).map_err(|e| unreadable(program, &e))?;
-    let size = |symbol: &Symbol| {
-        let bytes = image.get(symbol.file_range.clone()?)?;
-        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
-    };
-    for (number, kind) in source.state_types().into_iter().enumerate() {
-        let size = object.symbol(&format!("{STATE}{number}")).and_then(size);
-        if let Some(size) = size.filter(|size| *size > CA_PRIV_BYTES as u64) {
-            let place = source.place_of_type(&kind).unwrap_or_else(|| source.path.display().to_string());
-            return Err(Error::input(format!(
-                "{place}: {kind}, to which inet_csk_ca() leads, has {size} bytes; the kernel gives a congestion \
-                    control {CA_PRIV_BYTES}"
-            )));
-        }
-    }
-    Ok(())
+    let place = place.map_or_else(|| source.path.display().to_string(), |place| source.display(&place));
+    Err(Error::input(format!(
+        "{place}: {kind}, to which inet_csk_ca() leads, has {size} bytes; the kernel gives a congestion control \
+         {CA_PRIV_BYTES}"
+    )))
 }
 
 /// The compiler says how much stack each function takes: `file:line:column:function`, bytes, how it is known.
