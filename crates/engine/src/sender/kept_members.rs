@@ -96,7 +96,7 @@ mod tests {
         let changed = CHANGED.take().expect("set above");
         let all: BTreeSet<String> = members(&TcpSock::default()).into_iter().map(|(name, _)| name).collect();
         let changes = |name: &&str| {
-            name.starts_with("sim.")
+            name.split('.').next() == Some("sim")
                 || *name == "unbloat_guard"
                 || name.ends_with("room")
                 || HARD_TO_CHANGE.contains(name)
