@@ -3,6 +3,8 @@
 //! The engine keeps its own sender state here, so there is nothing to copy before a callback. Names and units are the
 //! kernel's. `tests/mechanism/layout.rs` holds every offset against the C header.
 
+use std::fmt;
+
 /// `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// Bytes of `icsk_ca_priv`.
@@ -305,11 +307,16 @@ pub struct SimSock {
 
 /// Local storage of a socket (`BPF_MAP_TYPE_SK_STORAGE`): a list of the native runtime, or null. `release` frees it.
 #[repr(transparent)]
-#[derive(Debug)]
 pub struct LocalStorage(*mut core::ffi::c_void);
 
 // SAFETY: the list belongs to one socket alone and goes where it goes.
 unsafe impl Send for LocalStorage {}
+
+impl fmt::Debug for LocalStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 impl Default for LocalStorage {
     fn default() -> LocalStorage {
