@@ -5,6 +5,18 @@
 //! * `requests`: requests and responses on connections, and when a client asks for what
 //! * `video`: the player of a film
 //! * `slow_writer`: a sensor that writes at a rate of its own
+//!
+//! ```
+//! use apps::SlowWriter;
+//! use scenario::units::{Bytes, Nanos, Rate};
+//!
+//! // 100 bytes at 800 bit/s are one segment a second.
+//! let mut sensor = SlowWriter::new(Rate(800), 100, Some(Bytes(300)), Nanos::ZERO);
+//! assert_eq!(sensor.write(Nanos::from_secs(1), 0), 2);
+//! assert_eq!(sensor.next(), Some(Nanos::from_secs(2)));
+//! ```
+
+#![forbid(unsafe_code)]
 
 mod action;
 mod datagrams;

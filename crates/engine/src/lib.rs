@@ -4,6 +4,30 @@
 //! `receiver`. The `simulation` takes the earliest event of both, again and again.
 //!
 //! TCP is that of one version of Linux, [`LINUX`]; where it is not, `docs/agreement/departures.md` says so.
+//!
+//! ```
+//! use mechanism::Library;
+//! use std::ops::ControlFlow;
+//!
+//! let text = r#"
+//!     duration = "10s"
+//!     [link.bottleneck]
+//!     rate  = "10mbit"
+//!     delay = "20ms"
+//!     queue = { limit = "50kb" }
+//!     [[flows]]
+//!     cc = "cubic"
+//! "#;
+//! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
+//! let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+//! let options = engine::Options::default();
+//! let scenario = &experiment.cells[0].scenario;
+//! let outcome = engine::run(scenario, &library, &options, &mut |_| ControlFlow::Continue(()))?;
+//! assert!(outcome.run.flows[0].goodput_mbps > 9.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
 
 mod bits;
 mod clock;

@@ -1,6 +1,10 @@
 //! Mechanisms in the running kernel: loading, pins, what is loaded, what the machine can do.
 //!
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
+//!
+//! ```
+//! assert!(kernel::running_version() < kernel::ANY_VERSION);
+//! ```
 
 #[cfg(test)]
 mod as_in_c;

@@ -1,4 +1,16 @@
 //! What a run counts, and the records that come of it: one definition of every figure for all backends.
+//!
+//! ```
+//! use scenario::units::Nanos;
+//!
+//! let mut delays = measure::Histogram::default();
+//! (1..=100).for_each(|ms| delays.record(Nanos::from_millis(ms)));
+//! assert_eq!((delays.samples(), delays.max_ms()), (100, Some(100.0)));
+//! let median = delays.quantile_ms(0.5).expect("samples");
+//! assert!((median - 50.0).abs() < 1.0);
+//! ```
+
+#![forbid(unsafe_code)]
 
 mod application;
 mod e_model;

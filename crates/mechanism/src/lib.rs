@@ -4,6 +4,17 @@
 //! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then, and
 //! [`WindowController`] what a receiver does, [`Classifier`] what a host does. For the running kernel it compiles the
 //! same file to eBPF: [`KernelObject`], [`DeviceObject`].
+//!
+//! ```
+//! use mechanism::Library;
+//! use scenario::model::MechanismSource;
+//!
+//! let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+//! assert!(library.names().iter().any(|name| name == "cubic"));
+//! let cubic = library.describe(&MechanismSource::Builtin("cubic".into()))?;
+//! assert!(cubic.parameters.iter().any(|parameter| parameter.name == "beta"));
+//! # Ok::<(), mechanism::Error>(())
+//! ```
 
 mod bind;
 mod build;

@@ -1,5 +1,56 @@
 //! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no
 //! TCP.
+//!
+//! A network carries any [`Packet`]. Here ten datagrams meet a queue of three:
+//!
+//! ```
+//! use path::{DropReason, Ecn, Network, Observer, Packet, NetworkEvent, Topology};
+//! use scenario::units::Nanos;
+//!
+//! #[derive(Clone, Copy)]
+//! struct Datagram(u32);
+//!
+//! impl Packet for Datagram {
+//!     fn bytes(&self) -> u32 { 1250 }
+//!     fn ecn(&self) -> Ecn { Ecn::NotEct }
+//!     fn mark_ce(&mut self) {}
+//!     fn tos(&self) -> u8 { 0 }
+//!     fn flow(&self) -> u32 { 0 }
+//!     fn is_from_sender(&self) -> bool { true }
+//! }
+//!
+//! struct Lost(Vec<u32>);
+//!
+//! impl Observer<Datagram> for Lost {
+//!     fn gone(&mut self, _: Nanos, _: DropReason, datagram: &Datagram) { self.0.push(datagram.0); }
+//!     fn duplicated(&mut self, _: Nanos, datagram: &Datagram) -> Datagram { *datagram }
+//! }
+//!
+//! let text = r#"
+//!     duration = "1s"
+//!     [link.bottleneck]
+//!     rate  = "10mbit"
+//!     delay = "20ms"
+//!     queue = { limit = "3p" }
+//!     [[flows]]
+//!     cc = "reno"
+//! "#;
+//! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
+//! let mut network: Network<Datagram> = Topology::new(&experiment.cells[0].scenario, &[1]).network();
+//! let mut lost = Lost(Vec::new());
+//! (0..10).for_each(|number| network.send(Nanos::ZERO, 0, Datagram(number), &mut lost));
+//!
+//! let mut arrivals = Vec::new();
+//! while let Some(NetworkEvent::Delivered(now, packet)) = network.run_until(Nanos::from_secs(1), &mut lost) {
+//!     arrivals.push((network.packets.remove(packet).0, now));
+//! }
+//! // One millisecond to send, twenty on the way.
+//! assert_eq!(arrivals[..2], [(0, Nanos::from_millis(21)), (1, Nanos::from_millis(22))]);
+//! assert_eq!(arrivals.len() + lost.0.len(), 10);
+//! # Ok::<(), scenario::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
 
 mod access;
 mod byte_queue_limits;

@@ -1,4 +1,24 @@
 //! The experiment file and the result records: what every backend reads and what every backend answers.
+//!
+//! ```
+//! let text = r#"
+//!     duration = "10s"
+//!     [link.bottleneck]
+//!     rate  = "10mbit"
+//!     delay = "20ms"
+//!     queue = { limit = "50kb" }
+//!     [[flows]]
+//!     cc = "cubic"
+//! "#;
+//! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
+//! assert_eq!(experiment.cells[0].scenario.links.len(), 1);
+//!
+//! let error = scenario::load_text(&text.replace("10mbit", "fast"), "text", "".as_ref(), &[]).expect_err("no rate");
+//! assert!(error.to_string().starts_with("text:4: link.bottleneck.rate"));
+//! # Ok::<(), scenario::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
 
 pub mod app;
 mod bdp;

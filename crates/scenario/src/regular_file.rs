@@ -1,8 +1,9 @@
 //! Files that a scenario names are read whole, and only those that have an end: no device, no pipe, nothing of `/proc`.
 
+use nix::fcntl::OFlag;
+use nix::sys::statfs::{PROC_SUPER_MAGIC, SYSFS_MAGIC, fstatfs};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use std::path::Path;
 /// If it cannot be read, is larger, or is no regular file of a disk.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Without waiting for the other end of a pipe.
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let kind = file.metadata()?.file_type();
     let what = match kind {
         _ if kind.is_dir() => "it is a folder",
@@ -32,13 +33,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Is it of `/proc` or `/sys`? What stands there is about this machine and its user.
 fn is_of_kernel(file: &File) -> io::Result<bool> {
-    // SAFETY: zero is a value of each member.
-    let mut about: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open, and the kernel writes no more than the struct.
-    if unsafe { libc::fstatfs(file.as_raw_fd(), &mut about) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok([libc::PROC_SUPER_MAGIC, libc::SYSFS_MAGIC].contains(&about.f_type))
+    Ok([PROC_SUPER_MAGIC, SYSFS_MAGIC].contains(&fstatfs(file)?.filesystem_type()))
 }
 
 #[cfg(test)]

@@ -1,4 +1,20 @@
 //! Experiments with the running kernel's TCP: each host a namespace, each link emulated in real time.
+//!
+//! ```
+//! let text = r#"
+//!     duration = "10s"
+//!     [link.bottleneck]
+//!     rate  = "10mbit"
+//!     delay = "20ms"
+//!     queue = { limit = "50kb" }
+//!     [[flows]]
+//!     cc = "kernel:cubic"
+//! "#;
+//! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
+//! // Refuses what the running kernel does not have, before anything is set up.
+//! testbed::check(&experiment.cells[0].scenario, kernel::running_version())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod controls;
 mod emulator;
