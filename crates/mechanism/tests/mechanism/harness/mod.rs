@@ -177,12 +177,13 @@ pub fn compile_source(name: &str) -> libloading::os::unix::Library {
     compile(&source(name), UserFiles::new(name).0.path())
 }
 
+/// With its own symbols before those of the process: a parameter of CLPC's has the name of a function of libm.
 fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
     let algorithms = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
     let include = algorithms.join("include");
     let object = folder.join("test.so");
     let output = std::process::Command::new("cc")
-        .args(["-std=gnu11", "-O2", "-Wall", "-Werror", "-fno-builtin", "-fPIC", "-shared", "-I"])
+        .args(["-std=gnu11", "-O2", "-Wall", "-Werror", "-fno-builtin", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-I"])
         .arg(&include)
         .arg("-I")
         .arg(algorithms.join("congestion"))
