@@ -72,8 +72,7 @@ $(STAMPS)/libraries: tools/libraries pyproject.toml $(STAMPS)/venv
 	@touch $@
 
 # After what updates the lists of packages too.
-$(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/chromium
-	tools/setup-debian xz
+$(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/test-programs
 	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
 
@@ -82,9 +81,9 @@ $(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/debian
 	tools/setup-debian qemu-system-x86_64
 	@mkdir -p $(@D) && touch $@
 
-# Looks at the HTML pages.
-$(STAMPS)/chromium: tools/setup-debian | $(STAMPS)/qemu
-	tools/setup-debian chromium
+# A browser for the HTML pages, networks, what unpacks the kernel's examples, a compiler for the fuzzer.
+$(STAMPS)/test-programs: tools/setup-debian | $(STAMPS)/qemu
+	tools/setup-debian chromium ip xz c++
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/venv $(RUST) $(C_FILES)
@@ -155,12 +154,11 @@ check-types: build
 
 # Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors, but few
 # more: with five on two processors the same tests took more of a processor's time, not less.
-check-python: boot-guest $(STAMPS)/chromium
+check-python: boot-guest $(STAMPS)/test-programs
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # A minute, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
-check-fuzz: $(STAMPS)/debian
-	tools/setup-debian c++
+check-fuzz: $(STAMPS)/test-programs
 	env -u MAKEFLAGS tools/fuzz scenario >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }
 
 # The kernel's part once more, on the distribution's oldest kernel.
