@@ -115,8 +115,8 @@ impl Library {
         Library::with_defines(folder, vec!["UNBLOAT_RECORD".into()])
     }
 
-    /// Opens the library with native builds for a replay: clock, jiffies (so many a second) and random numbers are those
-    /// that [`Control::set_helper_results`] sets.
+    /// Opens the library with native builds for a replay. [`Control::set_helper_results`] sets their clock, jiffies and
+    /// random numbers.
     pub fn replaying(folder: impl Into<PathBuf>, jiffies_per_second: u64) -> Library {
         Library::with_defines(folder, vec!["UNBLOAT_REPLAY".into(), format!("UNBLOAT_HZ={jiffies_per_second}UL")])
     }
@@ -183,7 +183,7 @@ impl Library {
         self.list_of(MechanismKind::CongestionControl)
     }
 
-    /// Every built-in of a kind, likewise.
+    /// Lists every built-in of a kind by name. Compiles those that have changed since the last time.
     pub fn list_of(&self, kind: MechanismKind) -> Result<Vec<Description>, Error> {
         self.names_of(kind).into_iter().map(|name| self.describe_in(kind, &MechanismSource::Builtin(name))).collect()
     }

@@ -93,7 +93,7 @@ impl EgressPort {
         LinkSample { ring: self.card.qdisc().in_device(self.card.is_idle(now)), ..self.card.sample(link) }
     }
 
-    /// Its record. Of the limit goes off what waits in the discipline, not what the card has taken.
+    /// Records the queue. Packets in the discipline count against the limit, those that the card has taken do not.
     pub fn record(&self) -> records::Link {
         let record = self.output().record();
         let held = self.card.qdisc().held();

@@ -30,13 +30,13 @@ pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
     described(py, || Library::open(algorithms).list())
 }
 
-/// Every window controller of receivers likewise.
+/// Lists every window controller of receivers.
 #[pyfunction]
 pub fn receivers(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
     described(py, || Library::open(algorithms).list_of(MechanismKind::WindowController))
 }
 
-/// Every classifier of a host's packets likewise.
+/// Lists every classifier of a host's packets.
 #[pyfunction]
 pub fn classifiers(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
     described(py, || Library::open(algorithms).list_of(MechanismKind::Classifier))

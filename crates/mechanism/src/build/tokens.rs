@@ -72,7 +72,7 @@ pub(crate) fn behind_braces(tokens: &[Token], open: usize) -> Option<usize> {
     behind(tokens, open, "{", "}")
 }
 
-/// The place behind the parenthesis that closes the one at `open`, likewise.
+/// Returns the place behind the parenthesis that closes the one at `open`.
 pub(crate) fn behind_parentheses(tokens: &[Token], open: usize) -> Option<usize> {
     behind(tokens, open, "(", ")")
 }

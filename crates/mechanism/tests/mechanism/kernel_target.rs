@@ -104,7 +104,7 @@ fn an_object_file_is_not_given_for_parameters_that_it_does_not_have() {
     let (_, bytes) = library
         .object_file(MechanismKind::CongestionControl, &reno(Default::default()))
         .expect("an object")
-        .expect("is no kernel's own");
+        .expect("one of ours");
     assert!(bytes.starts_with(b"\x7fELF"));
     let error = library
         .object_file(MechanismKind::CongestionControl, &reno([("bta".to_string(), ParamValue::Integer(1))].into()))

@@ -78,7 +78,7 @@ fn helpers_that_nobody_has_are_refused_with_their_line() {
     assert!(error.contains(&format!("bpf_get_numa_node_id at {}:17", path.display())), "{error}");
 }
 
-/// Kernels have types of these names too: what is told of the file is about the file.
+/// Kernels have types of these names too. Errors name the file's own types.
 #[test]
 fn errors_are_not_those_of_the_kernels_types() {
     let files = UserFiles::new("names");

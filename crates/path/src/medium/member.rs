@@ -78,13 +78,13 @@ impl Member {
         Member { host, ..self }
     }
 
-    /// A packet of so many bytes comes to its queue at `now`.
+    /// Notes that a packet of `bytes` bytes enters the member's queue at `now`.
     pub(super) fn queues(&mut self, now: Nanos, bytes: u32) {
         self.waiting = (self.waiting.0 + u64::from(bytes), self.waiting.1 + 1);
         self.occupancy.note(now, self.waiting);
     }
 
-    /// A packet of so many bytes leaves its queue at `now`, though it may wait for the medium still.
+    /// Notes that a packet of `bytes` bytes leaves the member's queue at `now`; it may still wait for the medium.
     pub(super) fn unqueues(&mut self, now: Nanos, bytes: u32) {
         self.waiting = (self.waiting.0 - u64::from(bytes), self.waiting.1 - 1);
         self.occupancy.note(now, self.waiting);

@@ -86,7 +86,7 @@ impl Uplink {
         Ok(HostQueue { netlink, device: self.device, classifier, reader: self.stamp.reader(origin) })
     }
 
-    /// What tells of the send buffers whose segments come to it, likewise.
+    /// Returns a reader of the send buffers whose segments enter the uplink's queue.
     pub fn send_buffers(&self, origin: Nanos) -> io::Result<SendBuffers> {
         self.stamp.send_buffers(origin).map_err(io::Error::other)
     }
