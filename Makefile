@@ -145,7 +145,7 @@ check-style: $(STAMPS)/libraries
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff format --check --quiet python tests tools/*.py
 	$(BIN)/ruff check --quiet python tests tools/*.py
-	$(BIN)/lint-imports --no-cache --no-logo
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 check-types: build
