@@ -3,7 +3,7 @@
 
 use crate::networks::{acceptable, network, packets};
 use crate::random::log_uniform;
-use crate::world::control;
+use crate::world::{control, phone_of_2013};
 use proptest::prelude::*;
 use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use scenario::model::{
@@ -147,17 +147,10 @@ fn host() -> impl Strategy<Value = (Host, Option<(Discipline, &'static str)>)> {
     let switches = any::<[bool; 3]>();
     (switches, ring, prop::option::of(0u8..20), buffer, sorts).prop_map(
         |([small_queues, gso, limits], ring, pacing_shift, send_buffer, sorts)| {
-            let host = Host {
-                name: "h0".into(),
-                uplink: 0,
-                classifier: None,
-                small_queues,
-                gso,
-                pacing_shift,
-                ring,
-                byte_queue_limits: limits && ring > 0,
-                send_buffer,
-            };
+            let name = "h0".into();
+            let byte_queue_limits = limits && ring > 0;
+            let phone = phone_of_2013(Bytes(0));
+            let host = Host { name, small_queues, gso, pacing_shift, ring, byte_queue_limits, send_buffer, ..phone };
             (host, sorts)
         },
     )

@@ -1,11 +1,9 @@
 //! Random scenarios: everything that the model can say, within a budget of packets.
 
-use crate::world::{control, library};
+use crate::world::{self, flow, library};
 use proptest::prelude::*;
 use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
-use scenario::model::{
-    Access, Clock, DuplexLink, Emulator, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace,
-};
+use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
 
@@ -100,32 +98,16 @@ prop_compose! {
         let last_start = start + Nanos(stagger.0 * (count as u64 - 1));
         let unscaled = if stack.window_scaling { u64::MAX } else { 65_535 };
         FlowGroup {
-            name: None,
-            cc: control(&cc),
-            origin: None,
             count,
-            arrivals: None,
-            reverse: false,
-            path: vec![0],
-            reverse_path: vec![0],
-            host: None,
-            app: None,
             access,
-            clock: Clock::default(),
             start,
-            start_spread: Nanos::ZERO,
             stagger,
             stop: stop.map(|after| last_start + after),
             size: size.map(|bytes| Bytes(bytes as u64)),
-            sizes: None,
             packet: Bytes(packet),
-            tos: 0,
             receive_window: window.map(|packets: f64| Bytes(((packet as f64 * packets) as u64).min(unscaled))),
-            tcp_rmem: None,
-            read_rate: None,
-            write_rate: None,
-            receiver: None,
             stack,
+            ..flow(&cc)
         }
     }
 }
@@ -202,18 +184,13 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
         let duration = Nanos((busy.clamp(1.5, 30.0) * 1e9) as u64);
         let warmup = Nanos((warmup * duration.0 as f64) as u64);
         Scenario {
-            compile: Default::default(),
             name: "random".into(),
             duration,
             warmup,
             seed: seed as u64,
-            emulator: Emulator::Unbloat,
-            wifi: vec![],
             links: vec![DuplexLink { forward: bottleneck, reverse }],
-            lte: vec![],
-            hosts: vec![],
-            meshes: vec![],
             flows,
+            ..world::scenario(1)
         }
     })
 }

@@ -5,9 +5,9 @@ use engine::tap::{PacketEvent, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
 use scenario::model::{
-    Access, Clock, DuplexLink, FlowGroup, Limit, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario,
+    DuplexLink, FlowGroup, Limit, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario,
 };
-use scenario::model::{Emulator, Host, SendBuffer, SendTuning, Service, TcpProfile};
+use scenario::model::{Emulator, Host, SendBuffer, SendTuning, Service};
 use scenario::units::{Bytes, Nanos, Rate};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -79,34 +79,7 @@ pub enum Seen {
 
 /// One endless flow of 1500-byte packets.
 pub fn flow(cc: &str) -> FlowGroup {
-    FlowGroup {
-        name: None,
-        cc: control(cc),
-        origin: None,
-        count: 1,
-        arrivals: None,
-        reverse: false,
-        path: vec![0],
-        reverse_path: vec![0],
-        host: None,
-        app: None,
-        access: Access::default(),
-        clock: Clock::default(),
-        start: Nanos::ZERO,
-        start_spread: Nanos::ZERO,
-        stagger: Nanos::ZERO,
-        stop: None,
-        size: None,
-        sizes: None,
-        packet: Bytes(1500),
-        tos: 0,
-        receive_window: None,
-        tcp_rmem: None,
-        read_rate: None,
-        write_rate: None,
-        receiver: None,
-        stack: TcpProfile::LINUX,
-    }
+    FlowGroup::bulk(control(cc))
 }
 
 /// One Reno flow over 10 Mbit/s and 40 ms, there and back, whose queue never drops.

@@ -2,7 +2,7 @@
 
 use super::tcp_profile::TcpProfile;
 use crate::app::App;
-use crate::declare::section;
+use crate::declare::{Declared, section};
 use crate::mesh::Origin;
 use crate::queue::Queue;
 use crate::schema::{DELAYS, KeyType, RATES, SOME_TIME, TIMES};
@@ -129,6 +129,12 @@ section! {
 }
 
 impl FlowGroup {
+    /// Makes a group of one endless Linux flow over the first link, in packets of 1500 bytes.
+    pub fn bulk(cc: MechanismRef) -> FlowGroup {
+        let (path, reverse_path) = (vec![0], vec![0]);
+        FlowGroup { cc, path, reverse_path, packet: Bytes(1500), ..FlowGroup::absent() }
+    }
+
     /// Yields the congestion control, and the receiver's window controller if the group has one.
     pub fn mechanisms(&self) -> impl Iterator<Item = &MechanismRef> {
         std::iter::once(&self.cc).chain(&self.receiver)
