@@ -277,12 +277,12 @@ impl<'a, T: Tap> Simulation<'a, T> {
         let Simulation { groups, group_of, receivers, network, monitor, .. } = self;
         let Group { control, window } = &groups[group_of[data.flow as usize] as usize];
         let receiver = &mut receivers[data.flow as usize];
-        let (early, answers): AckDecision = receiver.on_data(control, now, data);
+        let AckDecision { early, is_due } = receiver.on_data(control, now, data);
         if let Some(mut ack) = early {
             receiver.lower_window(window.as_ref(), now, &mut ack);
             reply_first(now, ack, network, monitor);
         }
-        if answers {
+        if is_due {
             let mut ack = receiver.acknowledge(now);
             receiver.lower_window(window.as_ref(), now, &mut ack);
             reply(now, ack, network, monitor);

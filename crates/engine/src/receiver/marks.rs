@@ -42,7 +42,7 @@ impl Receiver {
         if data.flags & (flag::ECT | flag::CE) == 0 {
             // Not a new segment, if those before were capable: a retransmission, whose sender is in trouble.
             if self.ecn_seen {
-                self.delayed_ack.enter_quickack_mode(2);
+                self.enter_quickack_mode(2);
             }
             return None;
         }
@@ -51,7 +51,7 @@ impl Receiver {
             return self.ask_control(control, marked, now, next);
         }
         if marked && self.ack_flags & flag::ECE == 0 {
-            self.delayed_ack.enter_quickack_mode(2);
+            self.enter_quickack_mode(2);
             self.set_echo(true);
         }
         None

@@ -3,6 +3,7 @@
 //! * `out_of_order` keeps what came too early
 //! * `delayed_ack` decides when to acknowledge
 //! * `window`, `right_sizing`, `rtt`: the window that is offered, the buffer behind it, and what its size follows
+//! * `offer` says what window and acknowledgements make of each other
 //! * `marks`: what ECN marks make of an acknowledgement
 //! * `application` says when it reads, `reading` what follows from that
 //! * `shown_window` lets a controller lower what a packet shows
@@ -10,6 +11,7 @@
 mod application;
 mod delayed_ack;
 mod marks;
+mod offer;
 mod out_of_order;
 mod reading;
 mod right_sizing;
@@ -77,6 +79,8 @@ pub struct Receiver {
     ts_recent: u32,
     clock: TimestampClock,
     delayed_ack: DelayedAck,
+    /// The window that the stack offers; none where it is constant.
+    window: Option<ReceiveWindow>,
     invalid_rate: InvalidRate,
     /// A SYN has come.
     has_syn: bool,
@@ -98,9 +102,14 @@ pub struct Receiver {
     pub meter: ReceiverMeter,
 }
 
-/// What one segment calls forth: an acknowledgement for the state before it, and whether the state after it is to be
-/// acknowledged.
-pub type AckDecision = (Option<Ack>, bool);
+/// What one segment triggers.
+#[derive(Default)]
+pub struct AckDecision {
+    /// An acknowledgement that leaves first: of the state before the segment, or before the application reads.
+    pub early: Option<Ack>,
+    /// The state after that is to be acknowledged, too.
+    pub is_due: bool,
+}
 
 impl Receiver {
     /// The receiver of flow `flow` in a run with this seed. `control`: of its flow, if it needs ECN. `mss`: payload of a
@@ -119,7 +128,7 @@ impl Receiver {
         let moving = stack.quick_ack.then(|| ReceiveWindow::new(buffer, group.into(), mss, stack.window_scaling));
         // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
         let constant = group.receive_window.map_or(largest, |window| window.0.min(largest as u64) as u32);
-        let window = moving.as_ref().map_or(constant, ReceiveWindow::offered);
+        let offered = moving.as_ref().map_or(constant, ReceiveWindow::offered);
         let scale = if stack.window_scaling { window_scale(constant as u64) } else { 0 };
         let scale = moving.as_ref().map_or(scale, ReceiveWindow::scale);
         let shown = group.receiver.as_ref().map(|_| Box::new(ShownWindow::new(mss, scale, stack.timestamps)));
@@ -133,7 +142,7 @@ impl Receiver {
             (sk.snd_una, sk.snd_nxt) = (isn.receiver.wrapping_add(1), isn.receiver.wrapping_add(1));
             sk.write_seq = sk.snd_nxt;
             (sk.rcv_nxt, sk.rcv_wup) = (isn.sender.wrapping_add(1), isn.sender.wrapping_add(1));
-            (sk.copied_seq, sk.rcv_wnd) = (sk.rcv_nxt, window);
+            (sk.copied_seq, sk.rcv_wnd) = (sk.rcv_nxt, offered);
             control.init(&mut sk);
             sk
         });
@@ -145,7 +154,7 @@ impl Receiver {
             mss,
             full: group.with_payload(Bytes(mss.into())).packet.0 as u16,
             first_seq: socket.as_ref().map_or(0, |sk| sk.rcv_nxt),
-            rcv_wnd: window,
+            rcv_wnd: offered,
             next: 0,
             acked: 0,
             out_of_order: OutOfOrder::new(),
@@ -157,7 +166,8 @@ impl Receiver {
             duplicate: None,
             ts_recent: 0,
             clock: TimestampClock::new(&group.clock, stack.tcp_usec_ts),
-            delayed_ack: DelayedAck::new(&stack, moving, mss),
+            delayed_ack: DelayedAck::new(&stack, mss),
+            window: moving,
             invalid_rate: InvalidRate::default(),
             has_syn: false,
             ecn_agreed: false,
@@ -214,10 +224,10 @@ impl Receiver {
         Some(self.acknowledge(self.delayed_ack.timer_shows(now)))
     }
 
-    /// A segment arrives. If the answer is true, `acknowledge` comes next.
+    /// A segment arrives. `acknowledge` comes next, if that is decided.
     pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
         if self.is_predicted(data) {
-            return (None, self.on_predicted(now, data));
+            return AckDecision { early: None, is_due: self.on_predicted(now, data) };
         }
         let decision = self.on_any(control, now, data);
         self.check_fast_path();
@@ -245,8 +255,8 @@ impl Receiver {
             self.ts_recent = data.tsval;
         }
         self.duplicate = None;
-        self.delayed_ack.in_order(now);
-        self.delayed_ack.widen(1);
+        self.delayed_ack.in_order(now, self.window.as_ref().map(ReceiveWindow::offered));
+        self.widen(1);
         self.next += 1;
         self.unread = 1;
         self.meter.delivered(now, self.mss as u64);
@@ -278,25 +288,25 @@ impl Receiver {
         }
         self.duplicate = None;
         if data.segment == self.next {
-            self.delayed_ack.in_order(now);
+            self.delayed_ack.in_order(now, self.window.as_ref().map(ReceiveWindow::offered));
         }
         if self.stack.timestamps && (self.shown.is_some() || self.application.is_some()) {
             self.measure_rtt(now, data);
         }
         let early = if self.stack.ecn { self.note_ecn(control, now, data) } else { None };
-        let (early, urgent) = if data.segment == self.next {
-            (early, self.in_order(now, data))
+        let urgent = if data.segment == self.next {
+            self.in_order(now, data)
         } else if data.segment < self.next {
             self.came_again(data);
-            (early, true)
+            true
         } else {
             let flushed = self.out_of_order(now, data);
             if flushed.is_some() {
                 // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was
                 // scheduled.
-                return (early.or(flushed), false);
+                return AckDecision { early: early.or(flushed), is_due: false };
             }
-            (early, false)
+            false
         };
         let unread = self.unread + self.queued;
         let is_due = urgent || self.ack_now || self.acknowledges_now(now, unread, self.out_of_order.len());
@@ -309,7 +319,7 @@ impl Receiver {
             }
             self.unread = 0;
         }
-        (early, is_due)
+        AckDecision { early, is_due }
     }
 
     /// A segment that lies below the last acknowledgement, or that an older timestamp shows to have left before what
@@ -323,12 +333,12 @@ impl Receiver {
         if none_is_scheduled {
             self.delayed_ack.next_is_not_scheduled();
         }
-        (None, true)
+        AckDecision { early: None, is_due: true }
     }
 
     /// A segment below the next in order.
     fn came_again(&mut self, data: &Data) {
-        self.delayed_ack.enter_quickack_mode(MAX_QUICKACKS);
+        self.enter_quickack_mode(MAX_QUICKACKS);
         self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
     }
 
@@ -338,23 +348,23 @@ impl Receiver {
     fn fill(&mut self, now: Nanos) -> AckDecision {
         let ack = self.acknowledge(now);
         self.unread = 0;
-        let reopens = self.delayed_ack.reading_reopens(self.next, self.out_of_order.len());
+        let reopens = self.reading_reopens(self.out_of_order.len());
         if reopens {
             self.delayed_ack.next_is_not_scheduled();
         }
-        (Some(ack), reopens)
+        AckDecision { early: Some(ack), is_due: reopens }
     }
 
     /// A SYN that is repeated leaves the timestamp of the first to be echoed (`tcp_check_req`): so its sender finds out
     /// that its timeout was spurious.
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> AckDecision {
         if self.delayed_ack.is_established() {
-            return (None, self.acknowledges_late(now, packet));
+            return AckDecision { early: None, is_due: self.acknowledges_late(now, packet) };
         }
         let is_syn = packet.flags & flag::SYN != 0;
         let is_repeated = is_syn && self.has_syn;
         if is_repeated && !self.invalid_rate.allows(now) {
-            return (None, false);
+            return AckDecision::default();
         }
         if !is_repeated && packet.segment == 0 {
             self.ts_recent = packet.tsval;
@@ -362,10 +372,10 @@ impl Receiver {
         if is_syn {
             self.has_syn = true;
             self.ecn_agreed |= self.stack.ecn && packet.flags & flag::ECE != 0;
-            return (Some(self.syn_ack(now)), false);
+            return AckDecision { early: Some(self.syn_ack(now)), is_due: false };
         }
         self.heard(now);
-        (None, false)
+        AckDecision::default()
     }
 
     /// A packet came that shows that its sender has the answer to the SYN.
@@ -374,6 +384,8 @@ impl Receiver {
             return;
         }
         self.delayed_ack.heard(now);
+        // The first segment shows this, before anything is made of it.
+        self.window.iter_mut().for_each(ReceiveWindow::measure_overhead);
         // Those of the request are not those of the connection (`tcp_request_sock.last_oow_ack_time`).
         self.invalid_rate = InvalidRate::default();
         self.begin_sizing(now);
@@ -421,9 +433,9 @@ impl Receiver {
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
         self.measure_window(now, data);
         if self.payload(data) >= LEAST_THAT_WIDENS as u64 {
-            self.delayed_ack.widen(self.out_of_order.len() + self.queued + 1);
+            self.widen(self.out_of_order.len() + self.queued + 1);
         }
-        if data.flags & flag::PSH != 0 || self.is_short(data) {
+        if self.window.is_some() && (data.flags & flag::PSH != 0 || self.is_short(data)) {
             self.delayed_ack.pushed();
         }
         let had_holes = !self.out_of_order.is_empty();
@@ -469,10 +481,10 @@ impl Receiver {
         });
         if is_new {
             let waiting = self.out_of_order.len() + self.queued;
-            self.delayed_ack.comes_to(waiting);
+            self.comes_to(waiting);
             if self.stack.sack {
                 // Without SACK the window stays, so that the acknowledgement is a duplicate (`tcp_data_queue_ofo`).
-                self.delayed_ack.widen(waiting);
+                self.widen(waiting);
             }
             self.out_of_order.add(data.segment, self.next);
             self.out_of_order.short_by += self.mss as u64 - self.payload(data);
@@ -496,10 +508,12 @@ impl Receiver {
     #[inline(always)]
     fn acknowledges_now(&mut self, now: Nanos, unread: u32, held: u32) -> bool {
         let waiting = self.next - self.acked;
-        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, waiting, unread, held);
+        // What waits to be read takes of the window: if it shrinks, the application acknowledges when it reads.
+        let is_due = waiting >= 2 && self.offers_no_less(held + unread);
+        let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, is_due, held);
         if !at_once {
             let has_read = std::mem::take(&mut self.unread) > 0;
-            at_once = has_read && self.delayed_ack.reading_acknowledges(self.next, waiting, held);
+            at_once = has_read && self.reading_acknowledges(waiting, held);
         }
         if let Some(sk) = &mut self.socket
             && !at_once
@@ -527,9 +541,7 @@ impl Receiver {
     fn acknowledgement_of(&mut self, next: u32, now: Nanos) -> Ack {
         let mut blocks = [Block::default(); MAX_SACK_BLOCKS];
         let waiting = self.out_of_order.len() + self.queued;
-        if let Some(window) = self.delayed_ack.select_window(next, waiting, self.unread) {
-            self.offer(window);
-        }
+        self.select_window(next, waiting);
         let nothing_to_report = self.duplicate.is_none() && self.out_of_order.block_count == 0;
         let count = if nothing_to_report || !self.stack.sack { 0 } else { self.report(&mut blocks) };
         self.packet(next, blocks, count, now)
@@ -549,14 +561,6 @@ impl Receiver {
             band: self.band,
             block_count: count as u8,
             blocks,
-        }
-    }
-
-    #[inline]
-    fn offer(&mut self, window: u32) {
-        self.rcv_wnd = window;
-        if let Some(sk) = &mut self.socket {
-            sk.rcv_wnd = window;
         }
     }
 

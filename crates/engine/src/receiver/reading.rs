@@ -9,7 +9,7 @@ use scenario::units::Nanos;
 impl Receiver {
     /// The state of an auto-tuned buffer, and its window.
     fn sizing(&mut self) -> Option<(&mut RightSizing, &mut ReceiveWindow)> {
-        self.application.as_mut()?.sizing.as_mut().zip(self.delayed_ack.window())
+        self.application.as_mut()?.sizing.as_mut().zip(self.window.as_mut())
     }
 
     /// The connection is established.
@@ -23,8 +23,8 @@ impl Receiver {
     /// that, and before the next segment of this instant comes.
     #[cold]
     pub(super) fn reads_behind(&mut self, now: Nanos, is_due: bool) -> AckDecision {
-        let ack = is_due.then(|| self.acknowledge(now));
-        (ack, self.application_reads(now))
+        let early = is_due.then(|| self.acknowledge(now));
+        AckDecision { early, is_due: self.application_reads(now) }
     }
 
     /// The application reads what waits for it, or a part of it. True: what it has read is to be acknowledged, or a
@@ -42,7 +42,7 @@ impl Receiver {
         }
         self.delivered(now, bytes);
         let (waiting, held) = (self.next - self.acked, self.out_of_order.len() + self.queued);
-        let acknowledges = self.delayed_ack.reading_acknowledges(self.next, waiting, held);
+        let acknowledges = self.reading_acknowledges(waiting, held);
         if acknowledges && waiting == 0 && !self.delayed_ack.compresses() {
             self.delayed_ack.next_is_not_scheduled();
         }

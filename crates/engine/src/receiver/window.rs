@@ -57,6 +57,7 @@ impl From<&FlowGroup> for Announced {
 }
 
 /// What can be offered.
+#[derive(Clone, Copy)]
 pub struct Room {
     /// Bytes.
     pub window: u32,
@@ -167,10 +168,22 @@ impl ReceiveWindow {
         overflows
     }
 
-    /// `tcp_select_window`: offers, above segment `next`, what is left, and takes nothing back of what was offered
-    /// before.
+    /// `tcp_select_window`: gives the window to offer above segment `next`, while `held` others wait above it and
+    /// `unread` below, which came just now, and whether that is little.
     #[inline]
-    pub fn offer(&mut self, next: u32, left: u32) -> u32 {
+    pub fn select(&mut self, next: u32, held: u32, unread: u32) -> Room {
+        let Room { window: mut left, is_little } = self.room_beside(held + unread);
+        if left < self.rcv_mss && unread == 1 {
+            // In a buffer of less than three segments. That is of no use to a sender that sends whole ones: the
+            // application reads before the window is offered.
+            left = left.max(self.room_beside(held).window);
+        }
+        Room { window: self.offer(next, left), is_little }
+    }
+
+    /// Offers, above segment `next`, what is left, and takes nothing back of what was offered before.
+    #[inline]
+    fn offer(&mut self, next: u32, left: u32) -> u32 {
         let start = next as u64 * self.mss as u64;
         let current = self.right_edge.saturating_sub(start) as u32;
         self.offered = left.max(self.aligned(current));
@@ -273,8 +286,7 @@ mod tests {
         window.measure_overhead();
         let offer = |next| {
             window.widen(1);
-            let left = window.room_beside(1).window;
-            window.offer(next, left)
+            window.select(next, 0, 1).window
         };
         (1..=segments).map(offer).collect()
     }
@@ -325,8 +337,7 @@ mod tests {
         window.measure_overhead();
         let offer = |next| {
             window.widen(1);
-            let left = window.room_beside(1).window;
-            window.offer(next, left)
+            window.select(next, 0, 1).window
         };
         let shown: Vec<_> = (1..=10).map(offer).collect();
         assert_eq!(shown, [1080, 1016, 952, 888, 824, 760, 696, 632, 632, 632]);
@@ -359,6 +370,34 @@ mod tests {
         assert!(window.room_beside(35).is_little);
     }
 
+    #[test]
+    fn below_half_of_the_largest_window_little_is_left() {
+        for (held, expected) in [(50, false), (51, true)] {
+            let mut window = window(100 * MSS as u64, true);
+            window.measure_overhead();
+            window.widen(1);
+            assert_eq!(window.select(0, held, 0).is_little, expected, "{held} wait");
+        }
+    }
+
+    /// One segment that is about to be read leaves as much as was offered when one had come; three leave less. Three
+    /// that fill a part of a hole leave as much where few wait above it.
+    #[test]
+    fn what_waits_to_be_read_shrinks_the_window() {
+        for (segments, widened, (held, unread), waiting, shrinks) in [
+            (60, 20, (0, 1), 1, false),
+            (60, 20, (0, 1), 3, true),
+            (100, 5, (5, 0), 6, false),
+            (100, 5, (80, 0), 81, true),
+        ] {
+            let mut window = window(segments * MSS as u64, true);
+            window.measure_overhead();
+            (0..widened).for_each(|_| _ = window.widen(1));
+            window.select(5, held, unread);
+            assert_eq!(window.room_beside(waiting).window < window.offered(), shrinks, "{waiting} of {segments}");
+        }
+    }
+
     /// As Linux 6.12 begins with its own `tcp_rmem`: 131 072 bytes, of which 45 segments are offered, one less may be
     /// offered after that, and 81 920 bytes once a segment has come. The scale is for 6 MiB.
     #[test]
@@ -379,7 +418,7 @@ mod tests {
         let mut window = window(100_000, true);
         window.measure_overhead();
         (0..50).for_each(|_| _ = window.widen(1));
-        let first = window.offer(1, window.room_beside(1).window);
+        let first = window.select(1, 0, 1).window;
         assert_eq!(window.offer(3, 0), (first - 2 * MSS).next_multiple_of(2));
     }
 }

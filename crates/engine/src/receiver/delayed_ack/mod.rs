@@ -3,7 +3,7 @@
 
 mod compressed;
 
-use super::window::{LEAST_MSS, ReceiveWindow, Room};
+use super::window::LEAST_MSS;
 use crate::clock::{self, micros_to_jiffies};
 use compressed::CompressedAcks;
 use mechanism::sock::HZ;
@@ -26,8 +26,6 @@ pub struct DelayedAck {
     enabled: bool,
     /// What a segment carries, as the receiver estimates it (`rcv_mss`).
     mss: u32,
-    /// None where the window that the stack offers is constant.
-    window: Option<ReceiveWindow>,
     /// A segment came that its sender pushed (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Segments still to be acknowledged at once.
@@ -59,11 +57,10 @@ pub struct DelayedAck {
 
 impl DelayedAck {
     /// For a receiver of segments that carry `mss` bytes.
-    pub fn new(stack: &TcpProfile, window: Option<ReceiveWindow>, mss: u32) -> DelayedAck {
+    pub fn new(stack: &TcpProfile, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
         DelayedAck {
             mss: mss.max(LEAST_MSS),
-            window,
             pushed: false,
             enabled: stack.delayed_ack,
             quick: 0,
@@ -80,11 +77,6 @@ impl DelayedAck {
             delack_max,
             compressed: CompressedAcks::new(stack.sack && stack.sack_compression),
         }
-    }
-
-    /// None where the window that the stack offers is constant.
-    pub fn window(&mut self) -> Option<&mut ReceiveWindow> {
-        self.window.as_mut()
     }
 
     /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
@@ -136,8 +128,6 @@ impl DelayedAck {
         let timeout = self.round_trip + Nanos(2 * self.round_trip.0).max(Nanos::from_millis(200));
         self.timeout = micros_to_jiffies(timeout.as_micros());
         self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
-        // The first segment shows this, before anything is made of it.
-        self.window.iter_mut().for_each(ReceiveWindow::measure_overhead);
     }
 
     /// The retransmission timeout of this end, jiffies.
@@ -145,89 +135,54 @@ impl DelayedAck {
         self.timeout
     }
 
-    /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`).
+    /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`). `offered`: as
+    /// for `enter_quickack_mode`.
     #[inline]
-    pub fn in_order(&mut self, now: Nanos) {
+    pub fn in_order(&mut self, now: Nanos, offered: Option<u32>) {
         let now = clock::jiffies(now);
         let gap = now - self.last_in_order;
         self.last_in_order = now;
         if self.ato == 0 {
             self.ato = ATO_MIN;
-            self.acknowledge_quickly(MAX_QUICKACKS);
+            self.acknowledge_quickly(MAX_QUICKACKS, offered);
         } else if gap <= ATO_MIN / 2 {
             self.ato = self.ato / 2 + ATO_MIN / 2;
         } else if gap < self.ato {
             self.ato = (self.ato / 2 + gap).min(self.timeout).min(DELACK_MAX);
         } else if gap > self.timeout {
             // The sender may start over with a small window.
-            self.acknowledge_quickly(MAX_QUICKACKS);
+            self.acknowledge_quickly(MAX_QUICKACKS, offered);
         }
-    }
-
-    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is
-    /// room to widen the window, the sender shall know at once (`tcp_grow_window`).
-    #[inline]
-    pub fn widen(&mut self, waiting: u32) {
-        if let Some(window) = &mut self.window {
-            self.quick |= window.widen(waiting) as u8;
-        }
-    }
-
-    /// A new segment comes to so many that wait; if there is no room for them, no more is acknowledged quickly.
-    pub fn comes_to(&mut self, waiting: u32) {
-        if self.window.as_mut().is_some_and(|window| window.overflows(waiting)) {
-            self.quick = 0;
-        }
-    }
-
-    /// `tcp_select_window`: the window to offer above segment `next`, while `held` others wait above it and `unread`
-    /// below, which came just now. None where the stack's window is constant.
-    #[inline]
-    pub fn select_window(&mut self, next: u32, held: u32, unread: u32) -> Option<u32> {
-        let mut left = self.room_beside(held + unread)?;
-        if left < self.mss && unread == 1 {
-            // In a buffer of less than three segments. That is of no use to a sender that sends whole ones: the
-            // application reads before the window is offered.
-            left = left.max(self.room_beside(held)?);
-        }
-        Some(self.window.as_mut()?.offer(next, left))
-    }
-
-    /// What can be offered while so many segments wait; if that is little, no more is acknowledged quickly.
-    #[inline]
-    fn room_beside(&mut self, waiting: u32) -> Option<u32> {
-        let Room { window, is_little } = self.window.as_ref()?.room_beside(waiting);
-        if is_little {
-            self.quick = 0;
-        }
-        Some(window)
-    }
-
-    /// The application has read what came, of which `waiting` segments are not yet acknowledged: is it to be
-    /// acknowledged now (`tcp_cleanup_rbuf`)? It is with the second segment; if its sender pushed it and nothing more
-    /// waits; and if it doubles a window that was small, so that the sender knows.
-    pub fn reading_acknowledges(&mut self, next: u32, waiting: u32, held: u32) -> bool {
-        waiting >= 2 || self.pushed && waiting > 0 && held == 0 || self.reading_reopens(next, held)
-    }
-
-    /// Does reading double what may come above segment `next`, after a window for the state before was offered?
-    pub fn reading_reopens(&mut self, next: u32, held: u32) -> bool {
-        let Some(left) = self.window.as_ref().and_then(|window| window.little_left(next)) else { return false };
-        let now = self.room_beside(held).unwrap_or(0);
-        now > 0 && now >= left.saturating_mul(2)
     }
 
     /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
     /// acknowledged at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     #[inline]
     pub fn pushed(&mut self) {
-        self.pushed = self.window.is_some();
+        self.pushed = true;
+    }
+
+    /// Was a segment pushed since the last acknowledgement?
+    pub fn was_pushed(&self) -> bool {
+        self.pushed
     }
 
     /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
-    pub fn enter_quickack_mode(&mut self, most: u8) {
+    /// `offered`: the window that was offered last, bytes; without it no acknowledgement is quick.
+    pub fn enter_quickack_mode(&mut self, most: u8, offered: Option<u32>) {
         self.ato = ATO_MIN;
-        self.acknowledge_quickly(most);
+        self.acknowledge_quickly(most, offered);
+    }
+
+    /// No more is acknowledged quickly (`__tcp_select_window`).
+    pub fn leave_quickack_mode(&mut self) {
+        self.quick = 0;
+    }
+
+    /// The window has widened, which the sender shall know at once (`tcp_grow_window`).
+    #[inline]
+    pub fn window_widened(&mut self) {
+        self.quick |= 1;
     }
 
     /// The next acknowledgement was not scheduled: it answers a segment that was rejected, or offers a window anew. It
@@ -237,9 +192,9 @@ impl DelayedAck {
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
-    fn acknowledge_quickly(&mut self, most: u8) {
-        if let Some(window) = &self.window {
-            let half = window.offered() / (2 * self.mss);
+    fn acknowledge_quickly(&mut self, most: u8, offered: Option<u32>) {
+        if let Some(offered) = offered {
+            let half = offered / (2 * self.mss);
             let by_window = if half == 0 { 2 } else { half };
             self.quick = self.quick.max(by_window.min(most as u32) as u8);
         }
@@ -247,12 +202,10 @@ impl DelayedAck {
 
     /// `__tcp_ack_snd_check`: whether to acknowledge now. Otherwise a timer has been set.
     ///
-    /// `next`: the next segment in order, `waiting`: segments in order not yet acknowledged, of which the application
-    /// has not read `unread`; `held`: segments that came out of order.
+    /// `next`: the next segment in order; `is_due`: two segments wait, and the window is no smaller than before; `held`:
+    /// segments that came out of order.
     #[inline(always)]
-    pub fn acknowledges_now(&mut self, now: Nanos, next: u32, waiting: u32, unread: u32, held: u32) -> bool {
-        // What waits to be read takes of the window: if it shrinks, the application acknowledges when it reads.
-        let is_due = waiting >= 2 && self.offers_no_less(held + unread);
+    pub fn acknowledges_now(&mut self, now: Nanos, next: u32, is_due: bool, held: u32) -> bool {
         if is_due || self.quick > 0 || !self.enabled {
             return true;
         }
@@ -283,12 +236,6 @@ impl DelayedAck {
             self.timer_rings = self.delayed_until;
         }
         false
-    }
-
-    /// Is as much offered beside so many segments as was offered last?
-    fn offers_no_less(&mut self, waiting: u32) -> bool {
-        let room = self.room_beside(waiting);
-        self.window.as_ref().is_none_or(|window| room >= Some(window.offered()))
     }
 
     /// The time that an acknowledgement shows which a timer sends: what was compressed has that of the packet before it

@@ -1,7 +1,7 @@
 //! Delays, quick acknowledgements and compressed ones.
 
 use super::*;
-use crate::receiver::window::Announced;
+use crate::receiver::window::{Announced, ReceiveWindow};
 use scenario::skb::{ReceiveBuffer, receive_memory};
 use scenario::units::Bytes;
 
@@ -16,16 +16,16 @@ fn of_segments(segments: u32) -> ReceiveWindow {
     window
 }
 
-fn linux(segments: u32) -> DelayedAck {
-    DelayedAck::new(&TcpProfile::LINUX, Some(of_segments(segments)), MSS)
+fn linux() -> DelayedAck {
+    DelayedAck::new(&TcpProfile::LINUX, MSS)
 }
 
 /// A receiver with no quick acknowledgements left, whose round trip took so long.
 fn settled(round_trip: Nanos) -> DelayedAck {
-    let mut delayed = DelayedAck::new(&TcpProfile { quick_ack: false, ..TcpProfile::LINUX }, None, MSS);
+    let mut delayed = linux();
     delayed.answered_syn(Nanos::ZERO);
     delayed.heard(round_trip);
-    delayed.in_order(round_trip);
+    delayed.in_order(round_trip, None);
     delayed.acknowledged();
     delayed
 }
@@ -40,7 +40,7 @@ fn a_delay_that_expires_doubles_up_to_the_round_trip() {
     let mut now = ms(1000);
     let mut waited = vec![];
     for _ in 0..3 {
-        assert!(!delayed.acknowledges_now(now, 5, 1, 1, 0));
+        assert!(!delayed.acknowledges_now(now, 5, false, 0));
         waited.push(delayed.deadline() - now);
         now = delayed.deadline();
         delayed.delay_expired(now);
@@ -56,12 +56,10 @@ fn a_delay_that_expires_doubles_up_to_the_round_trip() {
 fn an_acknowledgement_that_is_about_to_be_due_leaves_with_the_second_segment() {
     for (gap, expected) in [(0, false), (27, false), (28, true)] {
         let mut delayed = settled(ms(70));
-        delayed.window = Some(of_segments(9));
-        delayed.select_window(0, 0, 0);
         delayed.ato = 10;
-        assert!(!delayed.acknowledges_now(ms(1000), 1, 1, 1, 0));
+        assert!(!delayed.acknowledges_now(ms(1000), 1, false, 0));
         delayed.ato = 13;
-        assert_eq!(delayed.acknowledges_now(ms(1000 + gap), 2, 2, 5, 0), expected, "after {gap} ms");
+        assert_eq!(delayed.acknowledges_now(ms(1000 + gap), 2, false, 0), expected, "after {gap} ms");
     }
 }
 
@@ -70,7 +68,7 @@ fn segments_close_together_bring_the_delay_back_to_40_ms() {
     let mut delayed = settled(ms(70));
     delayed.ato = 40;
     for n in 0..12 {
-        delayed.in_order(ms(1000 + 20 * n));
+        delayed.in_order(ms(1000 + 20 * n), None);
     }
     assert_eq!(delayed.ato, ATO_MIN);
 }
@@ -80,8 +78,7 @@ fn segments_close_together_bring_the_delay_back_to_40_ms() {
 fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
     for (gap, expected) in [(273, 0), (274, 16)] {
         let mut delayed = settled(ms(70));
-        delayed.window = Some(of_segments(100));
-        delayed.in_order(ms(70 + gap));
+        delayed.in_order(ms(70 + gap), Some(50 * MSS));
         assert_eq!(delayed.quick, expected, "after {gap} ms");
     }
 }
@@ -90,8 +87,8 @@ fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
 #[test]
 fn no_more_quick_acknowledgements_than_half_a_window() {
     for (segments, expected) in [(1, 2), (2, 2), (3, 1), (9, 3), (100, 16)] {
-        let mut delayed = linux(segments);
-        delayed.in_order(ms(70));
+        let mut delayed = linux();
+        delayed.in_order(ms(70), Some(of_segments(segments).offered()));
         assert_eq!(delayed.quick, expected, "memory for {segments}");
     }
 }
@@ -99,9 +96,10 @@ fn no_more_quick_acknowledgements_than_half_a_window() {
 #[test]
 fn quick_acknowledgements_are_half_of_what_was_offered_last() {
     for (held, expected) in [(0, 11), (10, 9)] {
-        let mut delayed = linux(30);
-        delayed.select_window(23, held, 0);
-        delayed.enter_quickack_mode(MAX_QUICKACKS);
+        let mut window = of_segments(30);
+        window.select(23, held, 0);
+        let mut delayed = linux();
+        delayed.enter_quickack_mode(MAX_QUICKACKS, Some(window.offered()));
         assert_eq!(delayed.quick, expected, "{held} wait");
     }
 }
@@ -111,14 +109,13 @@ fn quick_acknowledgements_are_half_of_what_was_offered_last() {
 fn the_answer_to_an_old_duplicate_is_none_of_the_quick_acknowledgements() {
     for (old, expected) in [(false, 15), (true, 16)] {
         let mut delayed = settled(ms(70));
-        delayed.window = Some(of_segments(100));
-        delayed.enter_quickack_mode(MAX_QUICKACKS);
+        delayed.enter_quickack_mode(MAX_QUICKACKS, Some(50 * MSS));
         if old {
             delayed.next_is_not_scheduled();
         }
         delayed.acknowledged();
         let at_once = (0..50).take_while(|n| {
-            let at_once = delayed.acknowledges_now(ms(500 + n), 1, 1, 1, 0);
+            let at_once = delayed.acknowledges_now(ms(500 + n), 1, false, 0);
             delayed.acknowledged();
             at_once
         });
@@ -129,7 +126,6 @@ fn the_answer_to_an_old_duplicate_is_none_of_the_quick_acknowledgements() {
 #[test]
 fn what_was_not_scheduled_leaves_the_delay_as_it_is() {
     let mut delayed = settled(ms(70));
-    delayed.window = Some(of_segments(100));
     delayed.ato = 40;
     delayed.next_is_not_scheduled();
     delayed.acknowledged();
@@ -138,59 +134,28 @@ fn what_was_not_scheduled_leaves_the_delay_as_it_is() {
 
 #[test]
 fn while_the_window_widens_each_segment_is_acknowledged() {
-    let mut delayed = linux(100);
+    let (mut delayed, mut window) = (linux(), of_segments(100));
     let mut at_once = |n| {
-        delayed.widen(1);
-        let at_once = delayed.acknowledges_now(ms(500), n, 1, 1, 0);
+        if window.widen(1) {
+            delayed.window_widened();
+        }
+        let at_once = delayed.acknowledges_now(ms(500), n, false, 0);
         delayed.acknowledged();
         at_once
     };
     assert_eq!((0..50).filter(|n| at_once(*n)).count(), 10);
 }
 
-#[test]
-fn quick_acknowledgements_end_below_half_of_what_is_offered() {
-    for (held, expected) in [(50, 16), (51, 0)] {
-        let mut delayed = linux(100);
-        delayed.widen(1);
-        delayed.enter_quickack_mode(MAX_QUICKACKS);
-        delayed.select_window(0, held, 0);
-        assert_eq!(delayed.quick, expected, "{held} wait");
-    }
-}
-
-/// The application reads a second segment before its acknowledgement where that would offer less than the last one.
-#[test]
-fn a_window_does_not_shrink_for_what_is_about_to_be_read() {
-    for (unread, at_once) in [(1, true), (3, false)] {
-        let mut delayed = settled(ms(70));
-        delayed.window = Some(of_segments(60));
-        for _ in 0..20 {
-            delayed.widen(1);
-        }
-        delayed.select_window(5, 0, 1);
-        delayed.quick = 0;
-        assert_eq!(delayed.acknowledges_now(ms(500), 7, 2, unread, 0), at_once, "{unread} not read");
-        assert!(delayed.reading_acknowledges(7, 2, 0));
-    }
-}
-
 /// Three segments in order fill a part of a hole. While the window stays as it is, their acknowledgement is no
 /// duplicate; if it shrinks, it is the first of three that leave at once.
 #[test]
 fn a_hole_filled_in_part_is_a_duplicate_where_the_window_shrinks() {
-    for (held, prompt) in [(5, 3), (80, 2)] {
+    for (shrinks, prompt) in [(false, 3), (true, 2)] {
         let mut delayed = settled(ms(70));
-        delayed.window = Some(of_segments(100));
-        for _ in 0..5 {
-            delayed.widen(1);
-        }
-        delayed.quick = 0;
-        delayed.select_window(5, held, 0);
-        assert!(delayed.acknowledges_now(ms(500), 8, 3, 3, held - 2));
+        assert!(delayed.acknowledges_now(ms(500), 8, !shrinks, 1));
         delayed.acknowledged();
-        let duplicates = (0..9).filter(|_| delayed.acknowledges_now(ms(500), 8, 0, 0, held - 2));
-        assert_eq!(duplicates.count(), prompt, "{held} wait");
+        let duplicates = (0..9).filter(|_| delayed.acknowledges_now(ms(500), 8, false, 1));
+        assert_eq!(duplicates.count(), prompt, "shrinks: {shrinks}");
     }
 }
 
@@ -199,12 +164,12 @@ fn the_fourth_duplicate_waits_a_twentieth_of_the_round_trip() {
     for (round_trip, expected) in [(ms(70), 1100), (ms(10), 600)] {
         let mut delayed = settled(round_trip);
         for _ in 0..3 {
-            assert!(delayed.acknowledges_now(ms(500), 5, 0, 0, 1));
+            assert!(delayed.acknowledges_now(ms(500), 5, false, 1));
             delayed.acknowledged();
         }
-        assert!(!delayed.acknowledges_now(ms(500), 5, 0, 0, 1));
+        assert!(!delayed.acknowledges_now(ms(500), 5, false, 1));
         assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected));
-        assert!(!delayed.acknowledges_now(ms(501), 5, 0, 0, 1));
+        assert!(!delayed.acknowledges_now(ms(501), 5, false, 1));
         assert_eq!(delayed.deadline(), ms(500) + Nanos::from_micros(expected), "the first one's timer");
     }
 }
@@ -214,16 +179,16 @@ fn the_fourth_duplicate_waits_a_twentieth_of_the_round_trip() {
 fn the_timer_of_a_delayed_acknowledgement_sends_what_is_compressed() {
     for (later, expected) in [(42, 1100), (43, 1000), (44, 1100)] {
         let mut delayed = settled(ms(70));
-        assert!(!delayed.acknowledges_now(ms(500), 5, 1, 1, 0));
+        assert!(!delayed.acknowledges_now(ms(500), 5, false, 0));
         assert_eq!(delayed.deadline(), ms(544));
-        assert!(delayed.acknowledges_now(ms(501), 6, 2, 1, 0));
+        assert!(delayed.acknowledges_now(ms(501), 6, true, 0));
         delayed.acknowledged();
         assert_eq!(delayed.deadline(), Nanos::NEVER);
         for _ in 0..3 {
-            assert!(delayed.acknowledges_now(ms(502), 6, 0, 0, 1));
+            assert!(delayed.acknowledges_now(ms(502), 6, false, 1));
             delayed.acknowledged();
         }
-        assert!(!delayed.acknowledges_now(ms(500 + later), 6, 0, 0, 1));
+        assert!(!delayed.acknowledges_now(ms(500 + later), 6, false, 1));
         assert_eq!(delayed.deadline(), ms(500 + later) + Nanos::from_micros(expected), "{later} ms after the segment");
     }
 }
@@ -234,13 +199,13 @@ fn the_timer_of_a_delayed_acknowledgement_sends_what_is_compressed() {
 fn what_is_compressed_shows_when_the_packet_before_it_came() {
     for (came, shown) in [(510, 510), (543, 544)] {
         let mut delayed = settled(ms(70));
-        assert!(!delayed.acknowledges_now(ms(500), 5, 1, 1, 0));
+        assert!(!delayed.acknowledges_now(ms(500), 5, false, 0));
         delayed.acknowledged();
         for _ in 0..3 {
-            assert!(delayed.acknowledges_now(ms(502), 6, 0, 0, 1));
+            assert!(delayed.acknowledges_now(ms(502), 6, false, 1));
             delayed.acknowledged();
         }
-        assert!(!delayed.acknowledges_now(ms(came), 6, 0, 0, 1));
+        assert!(!delayed.acknowledges_now(ms(came), 6, false, 1));
         assert_eq!(delayed.timer_shows(delayed.deadline()), ms(shown));
         delayed.acknowledged();
         assert_eq!(delayed.timer_shows(ms(600)), ms(600), "nothing is compressed");
@@ -251,14 +216,14 @@ fn what_is_compressed_shows_when_the_packet_before_it_came() {
 fn a_new_hole_is_reported_at_once_again() {
     let mut delayed = settled(ms(70));
     let prompt =
-        |delayed: &mut DelayedAck, next| (0..9).filter(|_| delayed.acknowledges_now(ms(500), next, 0, 0, 1)).count();
+        |delayed: &mut DelayedAck, next| (0..9).filter(|_| delayed.acknowledges_now(ms(500), next, false, 1)).count();
     assert_eq!((prompt(&mut delayed, 5), prompt(&mut delayed, 6)), (3, 3));
 }
 
 #[test]
 fn the_forty_fifth_duplicate_waits_no_longer() {
     let mut delayed = settled(ms(70));
-    let now = |delayed: &mut DelayedAck| delayed.acknowledges_now(ms(500), 5, 0, 0, 1);
+    let now = |delayed: &mut DelayedAck| delayed.acknowledges_now(ms(500), 5, false, 1);
     let first_48: Vec<bool> = (0..48).map(|_| now(&mut delayed)).collect();
     assert_eq!(first_48.iter().filter(|at_once| **at_once).count(), 4);
     assert!(first_48[47]);

@@ -1,0 +1,71 @@
+//! What the window that is offered and the acknowledgements make of each other.
+
+use super::Receiver;
+use super::window::{ReceiveWindow, Room};
+
+impl Receiver {
+    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is
+    /// room to widen the window, the sender shall know at once (`tcp_grow_window`).
+    #[inline(always)]
+    pub(super) fn widen(&mut self, waiting: u32) {
+        if self.window.as_mut().is_some_and(|window| window.widen(waiting)) {
+            self.delayed_ack.window_widened();
+        }
+    }
+
+    /// A new segment comes to so many that wait; if there is no room for them, no more is acknowledged quickly.
+    pub(super) fn comes_to(&mut self, waiting: u32) {
+        if self.window.as_mut().is_some_and(|window| window.overflows(waiting)) {
+            self.delayed_ack.leave_quickack_mode();
+        }
+    }
+
+    /// A surprise: so many segments at most are acknowledged at once.
+    pub(super) fn enter_quickack_mode(&mut self, most: u8) {
+        self.delayed_ack.enter_quickack_mode(most, self.window.as_ref().map(ReceiveWindow::offered));
+    }
+
+    /// Offers a window above segment `next`, while `held` others wait above it.
+    #[inline(always)]
+    pub(super) fn select_window(&mut self, next: u32, held: u32) {
+        let Some(window) = &mut self.window else { return };
+        let room = window.select(next, held, self.unread);
+        self.rcv_wnd = self.minded(room);
+        if let Some(sk) = &mut self.socket {
+            sk.rcv_wnd = self.rcv_wnd;
+        }
+    }
+
+    /// Is as much offered beside so many segments as was offered last?
+    #[inline]
+    pub(super) fn offers_no_less(&mut self, waiting: u32) -> bool {
+        let Some(window) = &self.window else { return true };
+        let (room, last) = (window.room_beside(waiting), window.offered());
+        self.minded(room) >= last
+    }
+
+    /// The application has read what came, of which `waiting` segments are not yet acknowledged: is it to be
+    /// acknowledged now (`tcp_cleanup_rbuf`)? It is with the second segment; if its sender pushed it and nothing more
+    /// waits; and if it doubles a window that was small, so that the sender knows.
+    pub(super) fn reading_acknowledges(&mut self, waiting: u32, held: u32) -> bool {
+        waiting >= 2 || self.delayed_ack.was_pushed() && waiting > 0 && held == 0 || self.reading_reopens(held)
+    }
+
+    /// Does reading double what may come, after a window for the state before was offered?
+    pub(super) fn reading_reopens(&mut self, held: u32) -> bool {
+        let Some(window) = &self.window else { return false };
+        let Some(left) = window.little_left(self.next) else { return false };
+        let room = window.room_beside(held);
+        let now = self.minded(room);
+        now > 0 && now >= left.saturating_mul(2)
+    }
+
+    /// The window in `room`; if that is little, no more is acknowledged quickly (`__tcp_select_window`).
+    #[inline(always)]
+    fn minded(&mut self, room: Room) -> u32 {
+        if room.is_little {
+            self.delayed_ack.leave_quickack_mode();
+        }
+        room.window
+    }
+}
