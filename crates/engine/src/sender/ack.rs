@@ -52,7 +52,7 @@ impl Sender {
         self.sk.rcv_tstamp = clock::jiffies(env.now);
         let updates = if updates_window { flag::WIN_UPDATE } else { 0 };
         self.process(env, ack, updates | if is_predicted { 0 } else { flag::SLOWPATH });
-        if self.board.una == self.segments && self.has_written_all() {
+        if self.board.una == self.segments && self.send_queue.ends_at(self.segments) {
             self.meter.complete(env.now, self.start);
             return self.finish();
         }

@@ -1,6 +1,7 @@
-//! The application of a sender: it writes into a send buffer as far as there is room, or ahead of what TCP sends.
+//! The application of a sender, which writes as its `SendQueue` says.
 
 use super::send_buffer::{Held, SIZE_GOAL, SendBuffer};
+use super::send_queue::SendQueue;
 use super::small_queue::HEAD;
 use super::{ENDLESS, Env, Phase, Sender};
 use crate::tap::Tap;
@@ -18,23 +19,24 @@ impl Sender {
     /// Gives the sender a send buffer, into which its application writes.
     pub(super) fn write_through_buffer(&mut self, rules: model::SendBuffer, offloads: bool, meter: SendBufferMeter) {
         let (mss, wanted, last_payload) = (self.mss, self.segments, self.last_payload);
-        self.send_buffer = Some(Box::new(SendBuffer::new(rules, offloads, mss, wanted, last_payload, meter)));
+        let buffer = SendBuffer::new(rules, offloads, mss, wanted, last_payload, meter);
+        self.send_queue = SendQueue::Buffered(Box::new(buffer));
         (self.segments, self.last_payload) = (0, self.mss);
     }
 
     /// The sender is written to by an application that says what and when; without a host it has a send buffer as Linux
     /// has it.
     pub fn serve_application(&mut self, meter: SendBufferMeter) {
-        if self.send_buffer.is_none() {
+        if self.send_queue.buffer().is_none() {
             self.write_through_buffer(model::SendBuffer::default(), true, meter);
         }
-        let Some(buffer) = &mut self.send_buffer else { return };
+        let Some(buffer) = self.send_queue.buffer_mut() else { return };
         (buffer.wanted, buffer.closed) = (0, false);
     }
 
     /// The application writes so many segments more.
     pub fn application_writes<T: Tap>(&mut self, env: &mut Env<T>, segments: u32) {
-        let Some(buffer) = &mut self.send_buffer else { return };
+        let Some(buffer) = self.send_queue.buffer_mut() else { return };
         buffer.wanted = buffer.wanted.saturating_add(segments).min(ENDLESS - 1);
         if self.phase == Phase::Established {
             self.set_clock(env.now);
@@ -44,7 +46,7 @@ impl Sender {
 
     /// Would a write that does not block take a message? While the connection is being made one may wait.
     pub fn has_room_for_a_message(&self) -> bool {
-        let Some(buffer) = &self.send_buffer else { return false };
+        let Some(buffer) = self.send_queue.buffer() else { return false };
         let takes = || buffer.takes(self.held(), self.mss as u64, self.size_goal());
         buffer.wanted == self.segments && (self.phase != Phase::Established || takes())
     }
@@ -52,7 +54,7 @@ impl Sender {
     /// Has its application, since this was asked last, written the last of what it had to write?
     #[inline]
     pub fn application_has_written(&mut self) -> bool {
-        self.send_buffer.as_mut().is_some_and(|buffer| std::mem::take(&mut buffer.done))
+        self.send_queue.buffer_mut().is_some_and(|buffer| std::mem::take(&mut buffer.done))
     }
 
     /// It is no sender of TCP's: it never opens.
@@ -60,23 +62,9 @@ impl Sender {
         self.start = Nanos::NEVER;
     }
 
-    /// Has the application written all that it ever will?
-    #[cold]
-    pub(super) fn has_written_all(&self) -> bool {
-        self.send_buffer.as_ref().is_none_or(|buffer| buffer.closed && self.segments == buffer.wanted)
-            && self.slow_writer.is_none_or(|writer| writer.next().is_none())
-    }
-
-    /// The application will write no more than it has.
-    pub(super) fn stop_writing_to_buffer(&mut self) -> bool {
-        let Some(buffer) = &mut self.send_buffer else { return false };
-        (buffer.wanted, buffer.closed) = (self.segments, true);
-        true
-    }
-
     /// The buffer is made when the connection is (`tcp_init_buffer_space`).
     pub(super) fn open_send_buffer(&mut self, control: &Control) {
-        if self.send_buffer.is_some() {
+        if self.send_queue.buffer().is_some() {
             self.expand_send_buffer(control);
             self.show_send_buffer();
         }
@@ -86,7 +74,7 @@ impl Sender {
     fn expand_send_buffer(&mut self, control: &Control) {
         let windows = control.sndbuf_expand(&mut self.sk).unwrap_or(WINDOWS);
         let least = LEAST_WINDOW.max(self.sk.reordering + 1);
-        let Some(buffer) = &mut self.send_buffer else { return };
+        let Some(buffer) = self.send_queue.buffer_mut() else { return };
         match buffer.rules.tuning {
             SendTuning::Linux => buffer.grow_for(self.sk.snd_cwnd.max(least), windows),
             SendTuning::TwiceCwnd => buffer.grow_for(self.sk.snd_cwnd, WINDOWS),
@@ -100,14 +88,14 @@ impl Sender {
     /// Segments that are written into one buffer (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
     fn size_goal(&self) -> u32 {
         let half_window = self.sk.max_window as u64 / 2;
-        let bytes = if self.send_buffer.as_ref().is_some_and(|buffer| buffer.offloads) { SIZE_GOAL } else { 0 };
+        let bytes = if self.send_queue.buffer().is_some_and(|buffer| buffer.offloads) { SIZE_GOAL } else { 0 };
         (bytes.min(half_window) as u32 / self.mss).max(1)
     }
 
     /// So many segments share a head when they are sent (`tcp_fragment` splits the buffers that were written).
     pub(super) fn share_heads(&mut self, segments: u32) {
         let mss = self.mss as u64;
-        if let Some(buffer) = self.send_buffer.as_mut().filter(|buffer| buffer.offloads) {
+        if let Some(buffer) = self.send_queue.buffer_mut().filter(|buffer| buffer.offloads) {
             buffer.sent_segment = mss + HEAD.div_ceil(segments.into());
         }
     }
@@ -116,14 +104,14 @@ impl Sender {
     fn fill_send_buffer(&mut self, control: &Control) -> bool {
         let mut held = self.held();
         let in_flight = self.sk.packets_in_flight();
-        let Some(buffer) = &self.send_buffer else { return false };
+        let Some(buffer) = self.send_queue.buffer() else { return false };
         let always = buffer.rules.tuning == SendTuning::TwiceCwnd;
         // `tcp_should_expand_sndbuf`: a window that is full does not wait for the buffer.
         if always || (buffer.waits && in_flight < self.sk.snd_cwnd) {
             self.expand_send_buffer(control);
         }
         let (mss, goal) = (self.mss as u64, self.size_goal());
-        let Some(buffer) = &mut self.send_buffer else { return false };
+        let Some(buffer) = self.send_queue.buffer_mut() else { return false };
         let (first, mut written) = (self.segments, self.segments);
         if !buffer.waits || buffer.wakes(buffer.queued(held), held.unsent as u64 * mss) {
             while written < buffer.wanted && buffer.takes(held, mss, goal) {
@@ -138,7 +126,10 @@ impl Sender {
         if written > first {
             self.note_application_limit(held.unsent - (written - first));
             (self.segments, self.last_payload) = (written, last_payload);
-            self.writing.wrote_to(written, self.board.una, self.board.nxt);
+            // The last of what is written at a time is pushed.
+            self.pushes.forget_below(self.board.una);
+            self.pushes.push_last(written);
+            self.pushes.find_next(self.board.nxt);
         }
         self.show_send_buffer();
         written > first
@@ -158,7 +149,7 @@ impl Sender {
     pub(super) fn show_send_buffer(&mut self) {
         let held = self.held();
         let written = self.seq(self.segments);
-        let Some(buffer) = &self.send_buffer else { return };
+        let Some(buffer) = self.send_queue.buffer() else { return };
         self.sk.write_seq = written;
         self.sk.inet_conn.sk.sk_wmem_queued = buffer.queued(held) as i32;
         self.sk.inet_conn.sk.sk_sndbuf = buffer.sndbuf as i32;
@@ -168,7 +159,7 @@ impl Sender {
     pub fn send_buffer_memory(&self) -> Option<(u32, u32)> {
         self.small_queue.as_ref()?;
         let held = self.held();
-        self.send_buffer.as_ref().map(|buffer| (buffer.queued(held) as u32, buffer.sndbuf as u32))
+        self.send_queue.buffer().map(|buffer| (buffer.queued(held) as u32, buffer.sndbuf as u32))
     }
 
     /// Payload in the buffer, and of that what was not sent, bytes.
@@ -191,7 +182,7 @@ impl Sender {
     pub(super) fn note_send_buffer(&mut self, now: Nanos) {
         let held = self.held();
         let cwnd = self.sk.snd_cwnd;
-        if let Some(buffer) = &mut self.send_buffer {
+        if let Some(buffer) = self.send_queue.buffer_mut() {
             let windows = (held.sent + held.unsent) as f64 / cwnd as f64;
             buffer.meter.note(now, buffer.queued(held), buffer.sndbuf, windows);
         }
@@ -199,19 +190,37 @@ impl Sender {
 
     /// What was counted of the buffer, if there is one.
     pub fn send_buffer_meter(&self) -> Option<&SendBufferMeter> {
-        self.send_buffer.as_ref().map(|buffer| &buffer.meter)
+        self.send_queue.buffer().map(|buffer| &buffer.meter)
     }
 
     /// The application writes on if it waited until the segments below `leaving` are sent, which they are, or leave
     /// while it writes.
     #[inline]
     pub(super) fn let_application_write<T: Tap>(&mut self, env: &mut Env<T>, leaving: u32) {
-        if self.writing.goes_on_with(leaving) {
-            if self.send_buffer.is_some() {
-                return self.write_and_send(env);
+        match &mut self.send_queue {
+            SendQueue::Buffered(_) => self.write_and_send(env),
+            SendQueue::Ahead(ahead) | SendQueue::AtRate(_, ahead) => {
+                if ahead.goes_on_with(leaving) {
+                    self.pushes.forget_below(self.board.una);
+                    let (sent, end) = (self.board.nxt, self.segments);
+                    ahead.write(&mut self.pushes, sent, leaving, end, self.sk.max_window);
+                }
             }
-            self.writing.forget_below(self.board.una);
-            self.writing.write(self.board.nxt, leaving, self.segments, self.sk.max_window);
         }
+    }
+
+    /// An application with a rate of its own writes what is due. True if that is something.
+    pub(super) fn write_at_rate<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
+        let SendQueue::AtRate(writer, ahead) = &mut self.send_queue else { return false };
+        let unsent = self.segments - self.board.nxt;
+        let (written, lacks) = (writer.write(env.now, unsent), writer.lacks());
+        if written > 0 {
+            ahead.goes_on();
+            self.note_application_limit(unsent);
+            (self.segments, self.last_payload) = (self.segments + written, self.mss - lacks);
+            self.let_application_write(env, self.board.nxt);
+        }
+        self.application_at = self.next_act();
+        written > 0
     }
 }

@@ -7,12 +7,12 @@
 //! * `transmit`: what is sent when
 //! * `offload`: which segments are handed over in one buffer
 //! * `small_queue`, `small_queues`: how much of that may wait in the sender's own host, and in which band
-//! * `send_buffer`, `application`: what the application of a sender on a host finds room for, and writes
+//! * `send_queue`: what there is to send, by how the application writes it
+//! * `application`: what it writes when; `pushes`: which segments it pushes
+//! * `send_buffer`: what it finds room for on a host, or as a program
 //! * `gate`: waiting before each window
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
-//! * `writing`: how far the application is ahead, and which segments it pushes
-//! * `slow_writer`: an application that writes at a rate of its own
 //! * `invariants`: what holds between any two events, for debug builds
 
 mod ack;
@@ -23,19 +23,19 @@ mod invariants;
 #[cfg(test)]
 mod kept_members;
 mod offload;
+mod pushes;
 mod rack;
 mod rate;
 mod recovery;
 mod rtt;
 mod send_buffer;
-mod slow_writer;
+mod send_queue;
 mod small_queue;
 mod small_queues;
 mod timer;
 mod timers;
 mod transmit;
 mod window;
-mod writing;
 
 use crate::clock;
 use crate::initial_sequence::InitialSequence;
@@ -50,16 +50,16 @@ use measure::SenderMeter;
 use mechanism::Control;
 use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use path::Network;
+use pushes::Pushes;
 use rand::Rng;
 use scenario::model::{FlowGroup, TcpProfile};
 use scenario::stream;
 use scenario::units::{Bytes, Nanos};
 use scenario::workload::FlowArrival;
-use send_buffer::SendBuffer;
+use send_queue::{Ahead, SendQueue};
 use small_queue::SmallQueue;
 use std::ops::Range;
 use timer::Timer;
-use writing::Writing;
 
 /// What a sender may touch while it handles one event.
 pub struct Env<'a, T> {
@@ -127,15 +127,13 @@ pub struct Sender {
     first_seq: u32,
     /// The same of the other end.
     peer_first_seq: u32,
-    /// Segments that the application will write, or if it is slow has written.
+    /// Segments that TCP finds to send, from the first on: all that an application that keeps ahead will write, or
+    /// `ENDLESS`; what any other has written.
     segments: u32,
     /// Payload of the last of them.
     last_payload: u32,
-    writing: Writing,
-    /// Of a sender on a host.
-    send_buffer: Option<Box<SendBuffer>>,
-    /// If the application writes at a rate of its own.
-    slow_writer: Option<SlowWriter>,
+    send_queue: SendQueue,
+    pushes: Pushes,
     /// If it waits before each window where the control asks for that.
     gate: Option<Gate>,
     /// If its host is a node of a mesh, which may know what others send.
@@ -195,8 +193,14 @@ impl Sender {
                 (segments, ((size.0 - 1) % mss as u64 + 1) as u32)
             }
         };
-        let slow_writer = group.write_rate.map(|rate| SlowWriter::new(rate, mss, arrival.size, arrival.at));
-        let (segments, last_payload) = if slow_writer.is_some() { (0, mss) } else { (segments, last_payload) };
+        let ahead = Ahead::new(ahead, mss);
+        let (send_queue, segments, last_payload) = match group.write_rate {
+            None => (SendQueue::Ahead(ahead), segments, last_payload),
+            Some(rate) => {
+                let writer = SlowWriter::new(rate, mss, arrival.size, arrival.at);
+                (SendQueue::AtRate(writer, ahead), 0, mss)
+            }
+        };
         let isn = InitialSequence::draw(seed, flow);
         let mut sender = Sender {
             sk: TcpSock::default(),
@@ -213,9 +217,8 @@ impl Sender {
             peer_first_seq: isn.receiver.wrapping_add(1),
             segments,
             last_payload,
-            writing: Writing::new(ahead, mss),
-            send_buffer: None,
-            slow_writer,
+            send_queue,
+            pushes: Pushes::new(),
             gate: stack.gate.then(Gate::default),
             is_in_mesh: group.origin.is_some() && !group.reverse,
             small_queue: group.access.small_queues.then(|| SmallQueue::new(true, None)),
@@ -350,23 +353,22 @@ impl Sender {
 
     /// When the application next writes or stops of itself.
     fn next_act(&self) -> Option<Nanos> {
-        let writes = self.slow_writer.as_ref().and_then(SlowWriter::next);
-        self.stop.into_iter().chain(writes).min()
+        self.stop.into_iter().chain(self.send_queue.next_write()).min()
     }
 
     /// What is due of that.
     fn application_acts<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.stop.is_some_and(|stop| stop <= env.now) {
             self.stop_writing(env.now);
-        } else if self.write_slowly(env) {
+        } else if self.write_at_rate(env) {
             self.transmit_new(env);
         }
     }
 
     /// The application stops: what is in flight is still delivered.
     fn stop_writing(&mut self, now: Nanos) {
-        (self.stop, self.slow_writer, self.application_at) = (None, None, None);
-        if !self.stop_writing_to_buffer() && self.board.nxt < self.segments {
+        (self.stop, self.application_at) = (None, None);
+        if !self.send_queue.end_at(self.segments) && self.board.nxt < self.segments {
             self.segments = self.board.nxt;
             self.last_payload = self.mss;
         }
@@ -414,7 +416,7 @@ impl Sender {
         if self.stop.is_some_and(|stop| stop <= env.now) {
             return self.stop_writing(env.now);
         }
-        self.write_slowly(env);
+        self.write_at_rate(env);
         // The first segments leave while the application writes.
         let at_once = self.sk.snd_cwnd.min(self.sk.snd_wnd / self.mss).min(self.host_takes_at_once());
         self.let_application_write(env, at_once);

@@ -88,7 +88,7 @@ impl Sender {
     /// Whether the host's classifier and its queue take a buffer of these segments now. If not, the network has told
     /// of congestion (`tcp_transmit_skb`).
     pub(super) fn host_has_room<T: Tap>(&mut self, env: &mut Env<T>, segments: Range<u32>) -> bool {
-        if self.send_buffer.is_none() {
+        if self.send_queue.buffer().is_none() {
             return true;
         }
         let is_dropped = !self.choose_band(env.now, PacketKind::TcpData);
@@ -113,7 +113,7 @@ impl Sender {
     /// Has the host's classifier choose the band of the packet that leaves next. False if it drops the packet, which
     /// it does only to data.
     pub(super) fn choose_band(&mut self, now: Nanos, kind: PacketKind) -> bool {
-        if self.send_buffer.is_none() {
+        if self.send_queue.buffer().is_none() {
             return true;
         }
         self.show_send_buffer();

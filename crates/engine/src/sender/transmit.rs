@@ -256,7 +256,7 @@ impl Sender {
     fn emit<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, mut flags: u8) {
         // The compiler knows, here and no more below, whether it is one.
         let again = flags & flag::RETRANSMISSION != 0;
-        if if again { self.writing.sends_again(segment) } else { self.writing.sends(segment) } {
+        if if again { self.pushes.sends_again(segment) } else { self.pushes.sends(segment) } {
             flags |= flag::PSH;
         }
         let bytes = self.segment_bytes(segment);

@@ -1,0 +1,65 @@
+//! The segments that an application pushes: the kernel sets PSH on the last one before the application waits, on the
+//! last of all, and wherever more than half of the largest window seen was written since (`forced_push`). It matters to
+//! the receiver, which acknowledges a pushed segment at once.
+
+use std::collections::VecDeque;
+
+/// Which segments are pushed.
+pub struct Pushes {
+    /// The segment behind the one that was pushed last (`pushed_seq`).
+    end: u32,
+    /// The pushed segments, from some that are acknowledged on.
+    pushed: VecDeque<u32>,
+    /// How many of them were sent, and the first that was not.
+    sent: usize,
+    next: u32,
+}
+
+impl Pushes {
+    /// None is pushed yet.
+    pub fn new() -> Pushes {
+        Pushes { end: 0, pushed: VecDeque::new(), sent: 0, next: u32::MAX }
+    }
+
+    /// Segments that were written behind the one that was pushed last, if those below `written` are.
+    pub fn written_since(&self, written: u32) -> u32 {
+        written - self.end
+    }
+
+    /// Pushes the last of the segments below `written`.
+    pub fn push_last(&mut self, written: u32) {
+        self.pushed.push_back(written - 1);
+        self.end = written;
+    }
+
+    /// The segments below `sent` were sent: finds the next one that is pushed.
+    pub fn find_next(&mut self, sent: u32) {
+        while self.pushed.get(self.sent).is_some_and(|segment| *segment < sent) {
+            self.sent += 1;
+        }
+        self.next = self.pushed.get(self.sent).copied().unwrap_or(u32::MAX);
+    }
+
+    /// A segment is sent for the first time: is it pushed?
+    #[inline]
+    pub fn sends(&mut self, segment: u32) -> bool {
+        let pushed = segment == self.next;
+        if pushed {
+            self.find_next(segment + 1);
+        }
+        pushed
+    }
+
+    /// A segment is sent again: is it pushed?
+    pub fn sends_again(&self, segment: u32) -> bool {
+        self.pushed.binary_search(&segment).is_ok()
+    }
+
+    /// The segments below `una` are acknowledged.
+    pub fn forget_below(&mut self, una: u32) {
+        while self.pushed.front().is_some_and(|segment| *segment < una) {
+            self.pushed.pop_front();
+            self.sent = self.sent.saturating_sub(1);
+        }
+    }
+}
