@@ -67,12 +67,20 @@ pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
 
 /// Has each host flows, a queue of its own that its classifier can sort, and a link that can be a host's?
 pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[Section], scenario: &Scenario) {
-    for (section, host) in hosts.iter().zip(&scenario.hosts) {
+    for (number, (section, host)) in hosts.iter().zip(&scenario.hosts).enumerate() {
         if host.uplink == NO_LINK {
             let message =
                 format!("has no flows; write host = \"{}\" in a flow group, or leave the host out", host.name);
             section.complain_about(&section.place, section.path.clone(), message);
             continue;
+        }
+        if let Some(other) = scenario.hosts[..number].iter().find(|other| other.uplink == host.uplink) {
+            let link = &scenario.links[host.uplink].forward.name;
+            let message = format!(
+                "leaves by {link}, which is the device of [host.{}]; begin one of their paths with another link",
+                other.name
+            );
+            section.complain_about(&section.place, section.path.clone(), message);
         }
         check_host(section, host, scenario.leads_from_station(host.uplink));
         check_uplink(section, &links[host.uplink].1, host, scenario);

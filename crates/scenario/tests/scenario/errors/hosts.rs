@@ -29,6 +29,9 @@ const CASES: &[(&str, &str, &str)] = &[
       \"phone\", or put a link before it"),
     ("cc = \"cubic\"", "cc = \"cubic\"\n[[flows]]\nhost = \"phone\"\npath = [\"core\"]\ncc = \"reno\"",
      "hosts.toml:17: flows.1.path: [host.phone] has one device: flows before leave it by up, these by core"),
+    ("cc = \"cubic\"", "cc = \"cubic\"\n[[flows]]\nhost = \"tablet\"\ncc = \"reno\"\n[host.tablet]",
+     "hosts.toml:18: host.tablet: leaves by up, which is the device of [host.phone]; begin one of their paths with \
+      another link"),
     ("cc = \"cubic\"", "cc = \"cubic\"\naccess = { rate = \"1mbit\" }",
      "hosts.toml:15: flows.0.access: has a rate beside host, whose own link is the first of path; leave it out"),
     ("{ kind = \"prio\", bands = 2 }", "{ limit = \"100p\" }",
