@@ -4,9 +4,9 @@ use crate::bdp::Product;
 use crate::checks;
 use crate::declare::Declared;
 use crate::error::did_you_mean;
-use crate::impairments::{Impairments, Outage};
-use crate::mesh::{Csma, DutyCycle, Energy, Hop, Mesh, Node, Origin, etx_tree, radio};
-use crate::model::{DuplexLink, Limit, Link, Loss, Queue, Scenario, Service};
+use crate::impairments::Outage;
+use crate::mesh::{Csma, DutyCycle, Energy, Mesh, Node, Origin, etx_tree, radio};
+use crate::model::{Limit, Queue, Scenario};
 use crate::quantity::Number;
 use crate::read_queue;
 use crate::section::{Names, Section};
@@ -197,10 +197,7 @@ pub(crate) fn origin(group: &Section, meshes: &[Mesh]) -> Option<Origin> {
 pub(crate) fn add_links(scenario: &mut Scenario, sections: &[Section]) {
     for (number, section) in sections.iter().enumerate() {
         let first = scenario.links.len();
-        let mesh = &scenario.meshes[number];
-        let ends = mesh.children().filter_map(|node| Some((node, mesh.nodes[node].parent?)));
-        let links: Vec<_> = ends.map(|(node, parent)| link(mesh, number, node, parent)).collect();
-        scenario.links.extend(links);
+        scenario.links.extend(scenario.meshes[number].links(number));
         if section.get("queue").is_some() && scenario.links.len() > first {
             let queue = read_queue::queue(section.queue(), Product::at(scenario, first, false));
             for link in &mut scenario.links[first..] {
@@ -209,20 +206,6 @@ pub(crate) fn add_links(scenario: &mut Scenario, sections: &[Section]) {
             scenario.meshes[number].queue = queue;
         }
     }
-}
-
-/// The link between a node and its parent.
-fn link(mesh: &Mesh, number: usize, node: usize, parent: usize) -> DuplexLink {
-    let name = format!("{}.{}", mesh.name, mesh.nodes[node].name);
-    let direction = |name: String, from, to| Link {
-        name,
-        service: Service::Mesh(Hop { mesh: number, from, to }),
-        delay: Nanos::ZERO,
-        queue: FIFO,
-        loss: Loss::NONE,
-        impairments: Impairments::default(),
-    };
-    DuplexLink { reverse: direction(format!("{name}.reverse"), parent, node), forward: direction(name, node, parent) }
 }
 
 /// Has each node a way to the border router, each mesh a flow, and each flow packets that a mesh can carry?

@@ -52,13 +52,12 @@ impl Scenario {
         let setup = |flow: u32| FlowSetup { name: name(flow), base_rtt_ms, ..FlowSetup::default() };
         let Some(origin) = &group.origin else { return (0..count as u32).map(setup).collect() };
         let mesh = &self.meshes[origin.mesh];
-        let of_node = |node: &usize| FlowSetup {
-            mesh: Some(mesh.name.clone()),
-            node: Some(mesh.nodes[*node].name.clone()),
-            hops: Some(mesh.hops(*node)),
-            ..setup(0)
+        let of_node = |flow| {
+            let node = group.node_of_flow(flow)?;
+            let (mesh_name, name) = (mesh.name.clone(), mesh.nodes[node].name.clone());
+            Some(FlowSetup { mesh: Some(mesh_name), node: Some(name), hops: Some(mesh.hops(node)), ..setup(flow) })
         };
-        origin.nodes.iter().map(of_node).collect()
+        (0..count as u32).filter_map(of_node).collect()
     }
 }
 

@@ -6,6 +6,7 @@ use engine::Options;
 use engine::packet::{Data, flag};
 use proptest::prelude::*;
 use scenario::load_text;
+use scenario::mesh;
 use scenario::model::Scenario;
 use scenario::records::Run;
 use scenario::units::Nanos;
@@ -65,6 +66,21 @@ fn data_goes_down_the_tree_as_well() {
     let down = [("flows.0.reverse", "true"), queue, ("flows.0.write_rate", "1024bit")];
     let goodput = record(&chain(3, &[3], &down)).flows[0].goodput_mbps;
     assert!((goodput * 1e6 / 1024.0 - 1.0).abs() < 0.01, "{goodput} Mbit/s");
+}
+
+/// A message goes up the tree and its answer down, and the records say of both whose they are.
+#[test]
+fn an_applications_answers_go_down_the_tree() {
+    let queue = ("link.wire.reverse.queue", "{ limit = \"15p\" }");
+    let app = ("flows.0.app", "{ kind = \"messenger\", every = \"5s\", request = \"60b\", response = \"60b\" }");
+    let record = record(&chain(3, &[2, 3], &[app, queue]));
+    let of_node = |node: &str| record.flows.iter().filter(|flow| flow.setup.node.as_deref() == Some(node)).count();
+    assert_eq!((of_node("n2"), of_node("n3"), record.flows.len()), (2, 2, 4));
+    let link = |name: &str| record.links.iter().find(|link| link.link == name).expect("it is there");
+    assert!(link("m.n3").utilisation_percent > 0.0 && link("m.n3.reverse").utilisation_percent > 0.0);
+    let hop = |bytes| mesh::radio::air_time(mesh::frames::bytes(bytes, 0)).as_millis_f64();
+    let least_ms = 2.0 * (hop(40 + 60) + hop(40));
+    assert!(record.flows.iter().all(|flow| flow.rtt.rtt_ms_mean > Some(least_ms)), "{least_ms} ms: {:?}", record.flows);
 }
 
 /// The farther a node, the less it has of a chain in which all send all the time.

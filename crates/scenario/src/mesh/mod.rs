@@ -13,7 +13,8 @@ pub use repair::Tree;
 pub use tree::etx_tree;
 
 use crate::declare::section;
-use crate::impairments::Outage;
+use crate::impairments::{Impairments, Outage};
+use crate::model::{DuplexLink, Link, Loss, Service};
 use crate::queue::Queue;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,25 @@ impl Mesh {
     /// How many hops a node is from the border router.
     pub fn hops(&self, node: usize) -> u32 {
         self.way_up(node).count() as u32
+    }
+
+    /// The links of mesh `number`, each between a node and its parent.
+    pub fn links(&self, number: usize) -> Vec<DuplexLink> {
+        let direction = |name: String, from, to| Link {
+            name,
+            service: Service::Mesh(Hop { mesh: number, from, to }),
+            delay: Nanos::ZERO,
+            queue: self.queue.clone(),
+            loss: Loss::NONE,
+            impairments: Impairments::default(),
+        };
+        let link = |node: usize| {
+            let parent = self.nodes[node].parent?;
+            let name = format!("{}.{}", self.name, self.nodes[node].name);
+            let reverse = direction(format!("{name}.reverse"), parent, node);
+            Some(DuplexLink { forward: direction(name, node, parent), reverse })
+        };
+        self.children().filter_map(link).collect()
     }
 
     /// The nodes that have a parent, and with it a link.

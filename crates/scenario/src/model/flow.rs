@@ -150,6 +150,12 @@ impl FlowGroup {
         self.app.as_ref().map_or(1, App::flows)
     }
 
+    /// Returns the node of a mesh that a flow of the group comes from, if it comes from one.
+    pub fn node_of_flow(&self, number: u32) -> Option<usize> {
+        let program = number / self.flows_of_one();
+        self.origin.as_ref()?.nodes.get(program as usize).copied()
+    }
+
     /// IP length of its largest packet.
     pub fn largest_packet(&self) -> Bytes {
         match &self.app {

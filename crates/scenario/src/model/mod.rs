@@ -183,10 +183,9 @@ impl Scenario {
 
     /// The links from the node of a flow of `group` up to the border router; none outside a mesh.
     pub fn way_up(&self, group: &FlowGroup, flow: u32) -> Vec<usize> {
-        let Some(origin) = &group.origin else { return vec![] };
-        // There is none while the file is read that names no node.
-        let Some(node) = origin.nodes.get(flow as usize) else { return vec![] };
-        let way = self.meshes[origin.mesh].way_up(*node);
+        // There is no node while a file is read that names none.
+        let (Some(origin), Some(node)) = (&group.origin, group.node_of_flow(flow)) else { return vec![] };
+        let way = self.meshes[origin.mesh].way_up(node);
         way.filter_map(|node| self.link_of_node(origin.mesh, node)).collect()
     }
 
@@ -204,8 +203,9 @@ impl Scenario {
     /// The flow of a group from a mesh that has most hops before it; of another its first.
     fn farthest(&self, group: &FlowGroup) -> u32 {
         let Some(origin) = &group.origin else { return 0 };
-        let hops = |flow: &u32| self.meshes[origin.mesh].hops(origin.nodes[*flow as usize]);
-        (0..origin.nodes.len() as u32).max_by_key(hops).unwrap_or_default()
+        let hops = |program: &u32| self.meshes[origin.mesh].hops(origin.nodes[*program as usize]);
+        let farthest = (0..origin.nodes.len() as u32).max_by_key(hops).unwrap_or_default();
+        farthest * group.flows_of_one()
     }
 
     /// The slowest link, in the mean, that the data of `group` passes; the first of equals.

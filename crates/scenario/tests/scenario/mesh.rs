@@ -92,6 +92,17 @@ fn flows_come_from_the_nodes() {
     assert_eq!(s.data_path(&s.flows[0]).len(), 4, "that of the node with most hops");
 }
 
+/// Both flows of an application's connection: requests and responses.
+#[test]
+fn an_applications_flows_come_from_its_node() {
+    let app = ("flows.0.app", "{ kind = \"messenger\" }");
+    let s = read(&[app, ("flows.0.nodes", "[\"a\", \"b\"]"), ("link.wire.reverse.queue", "{ limit = \"15p\" }")]);
+    let group = &s.flows[0];
+    assert_eq!(s.flow_arrivals()[0].len(), 4);
+    assert_eq!([0, 1, 2, 3].map(|flow| s.way_up(group, flow)), [vec![1], vec![1], vec![2, 1], vec![2, 1]]);
+    assert_eq!(s.data_path(group).len(), 3, "that of the node with most hops");
+}
+
 #[test]
 fn a_sensors_profile_has_small_segments_and_windows() {
     let s = read(&[]);
