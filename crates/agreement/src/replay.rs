@@ -8,7 +8,7 @@
 use crate::sock_members;
 use mechanism::sock::{AckSample, RateSample, TcpSock, is_ssthresh};
 use mechanism::{Callback, Control, Error, Fault, HelperResults, Library};
-use scenario::model::MechanismRef;
+use model::MechanismRef;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;

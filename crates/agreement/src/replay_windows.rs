@@ -5,7 +5,7 @@
 //! (`algorithms/include/unbloat/record_window.h`); [`crate::recording`] reads that.
 
 use mechanism::{Error, Library, WindowAck, WindowController, WindowFlow};
-use scenario::model::MechanismRef;
+use model::MechanismRef;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;

@@ -8,8 +8,8 @@ use agreement::replay::{Difference, RecordedCall, Recording, Replay, SockMember}
 use harness::{builtin, library, socket};
 use mechanism::sock::{AckSample, HZ, INFINITE_SSTHRESH, RateSample, TcpSock, ca_state, is_ssthresh};
 use mechanism::{Callback, HelperResults};
-use scenario::model::{MechanismRef, MechanismSource};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{MechanismRef, MechanismSource};
 use std::mem::offset_of;
 
 const MILLISECOND: u64 = 1_000_000;

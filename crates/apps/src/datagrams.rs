@@ -2,10 +2,10 @@
 
 use super::Action;
 use measure::{DatagramMeter, opinion_score};
-use scenario::app::{DatagramKind, Datagrams};
-use scenario::model::Scenario;
-use scenario::records::AppStats;
-use scenario::units::Nanos;
+use model::Scenario;
+use model::app::{DatagramKind, Datagrams};
+use model::records::AppStats;
+use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// A program that sends datagrams.
@@ -120,7 +120,7 @@ mod tests {
                     queue = { limit = \"10p\" }\n[[flows]]\napp = \"voice\"\n";
         let experiment = scenario::load_text(text, "a.toml", std::path::Path::new(""), &[]);
         let scenario = &experiment.unwrap_or_else(|error| panic!("{error}")).cells[0].scenario;
-        let voice = Datagrams { kind: DatagramKind::Voice, every: ms(20), packet: scenario::units::Bytes(200) };
+        let voice = Datagrams { kind: DatagramKind::Voice, every: ms(20), packet: model::units::Bytes(200) };
         let mut stream = Stream::new(&voice, 0, Nanos::ZERO, ms(10_000), scenario);
         let (mut to_other, mut to_host) = (VecDeque::new(), VecDeque::new());
         let mut round_trips = vec![];

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use apps::SlowWriter;
-//! use scenario::units::{Bytes, Nanos, Rate};
+//! use model::units::{Bytes, Nanos, Rate};
 //!
 //! // 100 bytes at 800 bit/s are one segment a second.
 //! let mut sensor = SlowWriter::new(Rate(800), 100, Some(Bytes(300)), Nanos::ZERO);
@@ -26,11 +26,11 @@ mod video;
 
 pub use action::Action;
 use datagrams::Stream;
+use model::app::App;
+use model::records::AppStats;
+use model::units::Nanos;
+use model::{FlowGroup, Scenario};
 use requests::Client;
-use scenario::app::App;
-use scenario::model::{FlowGroup, Scenario};
-use scenario::records::AppStats;
-use scenario::units::Nanos;
 pub use slow_writer::SlowWriter;
 
 /// One program.

@@ -6,10 +6,10 @@
 use super::Action;
 use super::video::Player;
 use measure::{DelayMeter, Interval};
-use scenario::app::{RequestKind, Requests, WhenFull};
-use scenario::model::FlowGroup;
-use scenario::records::AppStats;
-use scenario::units::{Bytes, Nanos};
+use model::FlowGroup;
+use model::app::{RequestKind, Requests, WhenFull};
+use model::records::AppStats;
+use model::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 
 /// A request on its way to its response.

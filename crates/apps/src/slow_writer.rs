@@ -1,6 +1,6 @@
 //! An application that writes at a rate of its own, such as a sensor's, a segment at a time.
 
-use scenario::units::{Bytes, Nanos, Rate};
+use model::units::{Bytes, Nanos, Rate};
 
 /// What finds so many segments unsent is not written, but lost: a sensor's send buffer holds a few.
 const MOST_UNSENT: u32 = 4;

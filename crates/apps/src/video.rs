@@ -1,8 +1,8 @@
 //! The player of a film that comes in pieces, each in a quality of its own: start-up, pauses, and which quality it asks
 //! for.
 
-use scenario::records::AppStats;
-use scenario::units::{Bytes, Nanos, Rate};
+use model::records::AppStats;
+use model::units::{Bytes, Nanos, Rate};
 
 /// Each quality has so many times the rate of the one below.
 const STEP: f64 = 1.5;

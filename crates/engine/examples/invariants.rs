@@ -22,8 +22,8 @@ mod world;
 #[path = "../tests/engine/written.rs"]
 mod written;
 
+use model::Scenario;
 use proptest::strategy::ValueTree;
-use scenario::model::Scenario;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 //! From the run's clock to the clocks of a Linux host.
 
 use mechanism::sock::HZ;
-use scenario::model;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// How long the simulated hosts have been up when a run starts: kernel code takes a zero time stamp for "none".
 pub const BOOT: Nanos = Nanos::from_secs(1000);
@@ -107,7 +106,7 @@ pub fn after(a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::units::{Drift, Offset};
+    use model::units::{Drift, Offset};
 
     const HOUR: Nanos = Nanos::from_secs(3600);
 

@@ -1,7 +1,7 @@
 //! Why a run gave no records.
 
 use mechanism::{Fault, MechanismError};
-use scenario::model::OnlyInTheKernel;
+use model::OnlyInTheKernel;
 use std::fmt;
 
 /// Why a run gave no records.

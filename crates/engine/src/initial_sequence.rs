@@ -1,8 +1,8 @@
 //! Initial sequence numbers (RFC 9293, section 3.4.1): drawn from the run's seed, so that a control which forgets
 //! that sequence numbers start anywhere and wrap around does in the simulator what it does in a kernel.
 
+use model::stream;
 use rand::{Rng, RngCore};
-use scenario::stream;
 
 /// One connection end in so many starts shortly before the wrap.
 const NEAR_THE_WRAP: u32 = 4;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     /// Two flows with losses, marks where the control wants them, a timeout, a short last segment and a stop.
-    fn scenario(control: &str) -> scenario::model::Scenario {
+    fn scenario(control: &str) -> model::Scenario {
         // It sends two segments a second if it is not told otherwise.
         let params = if control == "dtpa" { "params = { c = 1000000 }" } else { "" };
         let text = format!(

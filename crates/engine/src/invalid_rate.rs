@@ -3,7 +3,7 @@
 
 use crate::clock;
 use mechanism::sock::HZ;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// `tcp_invalid_ratelimit`, jiffies.
 const INTERVAL: u32 = HZ as u32 / 2;

@@ -46,10 +46,10 @@ pub mod tap;
 pub use error::Error;
 use measure::SnapLength;
 use mechanism::{Fault, Library};
+use model::Scenario;
+use model::records::Progress;
+pub use model::records::{Options, Outcome};
 use pcap::Pcap;
-use scenario::model::Scenario;
-use scenario::records::Progress;
-pub use scenario::records::{Options, Outcome};
 use simulation::Simulation;
 use tap::{Fingerprint, Silent, Tap};
 

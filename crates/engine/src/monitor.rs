@@ -2,8 +2,8 @@
 
 use crate::packet::{Data, Packet};
 use crate::tap::{PacketEvent, Tap};
+use model::units::Nanos;
 use path::{DropReason, Observer, PortId};
-use scenario::units::Nanos;
 
 /// Tells a tap of every packet event, and counts the data packets that do not arrive.
 pub struct Monitor<T> {

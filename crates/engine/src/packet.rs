@@ -1,9 +1,9 @@
 //! What travels: data forward, acknowledgements back.
 
 use mechanism::sock::HZ;
+use model::TcpProfile;
+use model::units::Nanos;
 use path::Ecn;
-use scenario::model::TcpProfile;
-use scenario::units::Nanos;
 use std::num::NonZeroU8;
 
 /// IPv4 and TCP headers without options.

@@ -9,12 +9,12 @@ use crate::{Error, Outcome};
 use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, Role, WindowController};
+use model::app::{App, DatagramKind, Datagrams};
+use model::records::{Progress, ProgressUpdate, Run};
+use model::units::Nanos;
+use model::workload::FlowArrival;
+use model::{MechanismRef, MechanismSource, Scenario};
 use path::{EventQueue, EventSource, Network, NetworkEvent, PacketId, Topology};
-use scenario::app::{App, DatagramKind, Datagrams};
-use scenario::model::{MechanismRef, MechanismSource, Scenario};
-use scenario::records::{Progress, ProgressUpdate, Run};
-use scenario::units::Nanos;
-use scenario::workload::FlowArrival;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
 //! Watching packets go by, at no cost when nobody does.
 
 use crate::packet::{Ack, Data, Datagram, Packet};
+use model::units::Nanos;
 use path::PortId;
-use scenario::units::Nanos;
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::btf::{BtfMember, Type};
 use libbpf_rs::btf::Btf;
 use mechanism::{Library, MechanismKind};
-use scenario::model::{MechanismRef, MechanismSource};
+use model::{MechanismRef, MechanismSource};
 
 /// A member's path in C, where it begins and how many bytes it has.
 pub(super) type Place = (String, usize, usize);

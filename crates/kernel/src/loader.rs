@@ -9,8 +9,8 @@ use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapFlags, Object, ObjectBuilder, Ope
 use mechanism::Error;
 use mechanism::kernel_types::override_path;
 use mechanism::{About, ControlName, KernelObject, Library, MapEntry};
+use model::MechanismRef;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
-use scenario::model::MechanismRef;
 use std::ffi::{CString, OsString};
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use super::loader::{self, Loaded};
 use mechanism::Error;
 use mechanism::{ControlName, Library};
-use scenario::model::MechanismRef;
+use model::MechanismRef;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use std::io;

@@ -2,7 +2,7 @@
 //! segments tells (`stamp.bpf.c`).
 
 use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The map by which the program tells.

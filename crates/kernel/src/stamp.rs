@@ -6,7 +6,7 @@ use crate::tc_program::TcProgram;
 use crate::tun;
 use libbpf_rs::{MapCore, Object, ObjectBuilder, TC_EGRESS};
 use mechanism::Error;
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::os::fd::AsFd;
 
 /// Before a classifier.

@@ -5,7 +5,7 @@ mod harness;
 use harness::{control, goes, is_offered, library};
 use libbpf_rs::{MapCore, MapHandle, MapType, ObjectBuilder};
 use libbpf_sys::{bpf_map_create_opts, size_t};
-use scenario::model::MechanismSource;
+use model::MechanismSource;
 use std::mem::size_of;
 use std::time::{Duration, Instant};
 

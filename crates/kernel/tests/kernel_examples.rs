@@ -6,7 +6,7 @@ mod linux_examples;
 
 use harness::{Connection, control, goes, library, name_of};
 use linux_examples::{controls, refused, trees};
-use scenario::model::MechanismSource;
+use model::MechanismSource;
 
 /// It calls functions of the modules of BBR and DCTCP, which a kernel may lack.
 const NEEDS_MODULES: &str = "tcp_ca_kfunc.c";

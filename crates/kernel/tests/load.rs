@@ -3,7 +3,7 @@
 mod harness;
 
 use harness::{Connection, UserFile, control, goes, is_offered, library, loaded, name_of, refused, window, with_param};
-use scenario::model::{MechanismSource, ParamValue};
+use model::{MechanismSource, ParamValue};
 use std::time::{Duration, Instant};
 
 const GROW: &str = "SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { \

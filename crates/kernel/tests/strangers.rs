@@ -4,7 +4,7 @@ mod harness;
 
 use harness::{Connection, control, goes, library, loaded, name_of};
 use libbpf_rs::{MapCore, MapFlags};
-use scenario::model::{MechanismRef, MechanismSource};
+use model::{MechanismRef, MechanismSource};
 use std::path::Path;
 
 #[test]

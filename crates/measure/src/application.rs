@@ -2,8 +2,8 @@
 
 use crate::e_model::{self, Codec};
 use crate::{Histogram, Interval};
-use scenario::records::AppStats;
-use scenario::units::Nanos;
+use model::records::AppStats;
+use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// Datagrams from one end to the other; those count that are sent in the measuring interval.

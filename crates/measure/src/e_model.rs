@@ -3,7 +3,7 @@
 
 // Those of the same name in the standard library differ from machine to machine.
 use libm::{exp, exp10, log2, log10, pow, sqrt};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What a codec makes of lost packets (ITU-T G.113, appendix I).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! The record of a flow, and what flows are to each other.
 
 use crate::{ReceiverMeter, SenderMeter};
-use scenario::records;
-use scenario::units::Nanos;
+use model::records;
+use model::units::Nanos;
 
 /// The record of flow number `flow`; `lost` of the data packets that its sender counted were dropped or lost on the
 /// path.
@@ -42,7 +42,7 @@ pub fn flow_record(
         receiver_rtt_ms_mean: receiver.rtt_mean_ms(),
         send_buffer: None,
         app: None,
-        setup: scenario::setup::FlowSetup::default(),
+        setup: model::FlowSetup::default(),
     }
 }
 

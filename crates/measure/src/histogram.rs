@@ -1,6 +1,6 @@
 //! Distribution of durations in bins of equal relative width.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// Bins per doubling: a bin is at most 1/128 of its value wide.
 const STEPS: u64 = 128;

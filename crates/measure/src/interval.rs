@@ -1,7 +1,7 @@
 //! The part of a run that statistics speak of.
 
-use scenario::model::Scenario;
-use scenario::units::Nanos;
+use model::Scenario;
+use model::units::Nanos;
 
 /// The part of a run that statistics speak of.
 #[derive(Clone, Copy, Debug)]

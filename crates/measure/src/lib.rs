@@ -1,7 +1,7 @@
 //! What a run counts, and the records that come of it: one definition of every figure for all backends.
 //!
 //! ```
-//! use scenario::units::Nanos;
+//! use model::units::Nanos;
 //!
 //! let mut delays = measure::Histogram::default();
 //! (1..=100).for_each(|ms| delays.record(Nanos::from_millis(ms)));

@@ -1,12 +1,12 @@
 //! A file of packets that Wireshark opens: pcapng, with an interface for the senders, and one for each link if those
 //! are watched too. Packets begin with their IP header.
 
+use model::units::Nanos;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapError};
-use scenario::units::Nanos;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What the receiving end of a flow counts.
 
 use crate::Interval;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What a receiver counts.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Time series: what a run looks like inside, at equal steps.
 
 use crate::Histogram;
-use scenario::records::{Distribution, FlowRow, LinkRow, Series, Step};
-use scenario::units::Nanos;
+use model::records::{Distribution, FlowRow, LinkRow, Series, Step};
+use model::units::Nanos;
 
 /// A flow at one instant.
 #[derive(Clone, Copy, Debug)]

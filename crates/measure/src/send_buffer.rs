@@ -1,8 +1,8 @@
 //! What a send buffer holds, when packets leave it.
 
 use crate::Interval;
-use scenario::records::SendBufferStats;
-use scenario::units::Nanos;
+use model::records::SendBufferStats;
+use model::units::Nanos;
 
 /// Ratios are told apart in steps of a hundredth, up to this.
 const MOST: usize = 2000;

@@ -1,7 +1,7 @@
 //! What the sending end of a flow counts.
 
 use crate::{Histogram, Interval};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What a sender counts.
 #[derive(Clone, Debug)]

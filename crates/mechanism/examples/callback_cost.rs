@@ -4,8 +4,8 @@
 
 use mechanism::sock::{AckSample, TcpSock};
 use mechanism::{Control, Library};
-use scenario::model::{MechanismRef, MechanismSource};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{MechanismRef, MechanismSource};
 use std::path::Path;
 use std::time::Instant;
 

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use mechanism::Library;
-//! use scenario::model::MechanismSource;
+//! use model::MechanismSource;
 //!
 //! let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
 //! assert!(library.names().iter().any(|name| name == "cubic"));

@@ -2,7 +2,7 @@
 
 use crate::error::{About, Error};
 use crate::library::MechanismKind;
-use scenario::model::{MechanismRef, Scenario};
+use model::{MechanismRef, Scenario};
 use std::fmt;
 
 /// The part that a mechanism plays in a scenario, which is also where the scenario names it.

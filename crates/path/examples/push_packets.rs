@@ -3,9 +3,9 @@
 //! The configuration is the queue of a scenario file, such as `{ kind = "fq_codel" }`. Packets of 1500 bytes come at
 //! random, 5 % faster than they leave, so that there is always a queue, and something to drop.
 
+use model::units::{Nanos, Rate};
 use path::qdisc::{Ecn, Qdisc, Skb, of};
 use rand::RngCore;
-use scenario::units::{Nanos, Rate};
 use std::path::Path;
 
 const BYTES: u32 = 1500;

@@ -8,8 +8,8 @@ use crate::delay_line::DelayLine;
 use crate::packet::PacketId;
 use crate::transmitter::Constant;
 use measure::LinkSample;
-use scenario::records;
-use scenario::units::{Nanos, Rate};
+use model::records;
+use model::units::{Nanos, Rate};
 
 /// An access link, in the direction of the data.
 pub struct AccessPort {
@@ -114,7 +114,7 @@ impl AccessPort {
                 queue_delay_ms_max: (self.packets > 0).then(|| self.longest_wait.0 as f64 / 1e6),
                 ..Default::default()
             },
-            setup: scenario::setup::LinkSetup::default(),
+            setup: model::LinkSetup::default(),
         }
     }
 }

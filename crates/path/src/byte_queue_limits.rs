@@ -1,7 +1,7 @@
 //! Byte queue limits: how many bytes a device is given at most, so that it is always busy and hardly anything waits in
 //! it (`dql_completed` in lib/dynamic_queue_limits.c of Linux).
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// The limit shrinks by what was not needed for so long (`slack_hold_time`, a second of jiffies).
 const SLACK_HOLD_TIME: Nanos = Nanos::from_secs(1);

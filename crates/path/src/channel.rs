@@ -5,8 +5,8 @@ use crate::loss::Losses;
 use crate::packet::PacketId;
 use crate::ring::Ring;
 use crate::rng;
-use scenario::model::Link;
-use scenario::units::Nanos;
+use model::Link;
+use model::units::Nanos;
 
 /// Number of a port. At equal times the lower number goes first.
 pub type PortId = u32;

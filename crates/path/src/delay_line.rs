@@ -2,7 +2,7 @@
 
 use crate::channel::Transit;
 use crate::ring::Ring;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// A first-in-first-out of packets that all take the same time.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use crate::channel::PortId;
 use crate::qdisc::{self, AnyQdisc};
-use scenario::model::{Link, Scenario};
-use scenario::stream;
-use scenario::units::Rate;
+use model::stream;
+use model::units::Rate;
+use model::{Link, Scenario};
 
 /// The port of a link's reverse direction.
 pub fn reverse(link: usize) -> PortId {

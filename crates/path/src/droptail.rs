@@ -1,7 +1,7 @@
 //! The account of a drop-tail queue: how much waits, and what becomes of a packet that arrives.
 
-use scenario::model::Limit;
-use scenario::units::Bytes;
+use model::Limit;
+use model::units::Bytes;
 
 /// What happens to a packet on arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{DeviceRing, Skb};
 use crate::queued::{Gone, QueuedPort};
 use measure::LinkSample;
-use scenario::model::Link;
-use scenario::records;
-use scenario::units::Nanos;
+use model::Link;
+use model::records;
+use model::units::Nanos;
 
 /// Queue and transmitter of a host, and the line to the next node.
 pub struct EgressPort {
@@ -114,9 +114,9 @@ mod tests {
     use crate::AccessPort;
     use crate::packet::tests::TestPacket;
     use crate::qdisc::{AnyQdisc, Fifo};
+    use model::units::Rate;
+    use model::{Limit, Loss, Queue, Service};
     use proptest::prelude::*;
-    use scenario::model::{Limit, Loss, Queue, Service};
-    use scenario::units::Rate;
 
     const RATE: Rate = Rate(12_000_000);
     const DELAY: Nanos = Nanos::from_millis(5);

@@ -3,7 +3,7 @@
 //! A source is an access link, a pipe or a flow's timer; only its earliest event is here, so the queue's size is the
 //! number of sources, never the number of packets.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// Number of a source of events.
 pub type EventSource = u32;

@@ -11,8 +11,8 @@ use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::Ecn;
 use crate::ring::Ring;
 use measure::LinkSample;
-use scenario::model::{self, Limit};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{self, Limit};
 
 /// What becomes of a packet that a port is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,8 +148,8 @@ impl FifoPort {
 mod tests {
     use super::*;
     use crate::packet::tests::TestPacket;
-    use scenario::model::{Loss, Queue, Service};
-    use scenario::units::{Bytes, Rate};
+    use model::units::{Bytes, Rate};
+    use model::{Loss, Queue, Service};
 
     const DROPPED: Offered = Offered::Gone(DropReason::Queue);
 

@@ -6,11 +6,11 @@
 
 use crate::loss::threshold;
 use crate::{Rng, rng};
+use model::Link;
+use model::impairments::{Distribution, Jitter, Outage, Reorder};
+use model::stream;
+use model::units::Nanos;
 use rand::RngCore;
-use scenario::impairments::{Distribution, Jitter, Outage, Reorder};
-use scenario::model::Link;
-use scenario::stream;
-use scenario::units::Nanos;
 
 /// The impairments of one channel.
 pub(crate) struct Impaired {
@@ -99,9 +99,9 @@ impl Impaired {
 fn delay(mean: Nanos, jitter: Option<Jitter>, rng: &mut Rng) -> Nanos {
     let Some(Jitter { spread, distribution, .. }) = jitter else { return mean };
     match distribution {
-        Distribution::Uniform => (mean + Nanos(scenario::up_to(2 * spread.0, rng))).since(spread),
+        Distribution::Uniform => (mean + Nanos(model::up_to(2 * spread.0, rng))).since(spread),
         Distribution::Normal => {
-            let delay = mean.0 as f64 + spread.0 as f64 * scenario::normal(rng);
+            let delay = mean.0 as f64 + spread.0 as f64 * model::normal(rng);
             Nanos(delay.max(0.0).round() as u64)
         }
     }
@@ -110,10 +110,10 @@ fn delay(mean: Nanos, jitter: Option<Jitter>, rng: &mut Rng) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::impairments::Impairments;
+    use model::units::Rate;
+    use model::{Loss, Queue, Service};
     use proptest::prelude::*;
-    use scenario::impairments::Impairments;
-    use scenario::model::{Loss, Queue, Service};
-    use scenario::units::Rate;
 
     const PACKETS: u64 = 100_000;
     const DELAY: Nanos = Nanos::from_millis(20);

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use path::{DropReason, Ecn, Network, Observer, Packet, NetworkEvent, Topology};
-//! use scenario::units::Nanos;
+//! use model::units::Nanos;
 //!
 //! #[derive(Clone, Copy)]
 //! struct Datagram(u32);
@@ -47,7 +47,7 @@
 //! // One millisecond to send, twenty on the way.
 //! assert_eq!(arrivals[..2], [(0, Nanos::from_millis(21)), (1, Nanos::from_millis(22))]);
 //! assert_eq!(arrivals.len() + lost.0.len(), 10);
-//! # Ok::<(), scenario::Error>(())
+//! # Ok::<(), model::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]
@@ -83,12 +83,12 @@ pub use egress::EgressPort;
 pub use event_queue::{EventQueue, EventSource};
 pub use fifo::FifoPort;
 pub use medium::Medium;
+pub use model::{Rng, rng};
 pub use network::{Network, NetworkEvent, Observer, Routes};
 pub use output::{DropReason, LinkOutput};
 pub use packet::{Ends, Packet, PacketId, Pool};
 pub use port::{External, ExternalPort, NoExternal, Port};
 pub use qdisc::Ecn;
 pub use queued::{Gone, QueuedPort};
-pub use scenario::{Rng, rng};
 pub use stats::LinkStats;
 pub use topology::Topology;

@@ -1,8 +1,8 @@
 //! What a channel loses: each packet by itself, or in bursts.
 
 use crate::Rng;
+use model::{Gemodel, Loss};
 use rand::RngCore;
-use scenario::model::{Gemodel, Loss};
 
 /// A channel's losses, packet by packet.
 pub(crate) struct Losses {

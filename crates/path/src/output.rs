@@ -4,9 +4,8 @@ use crate::LinkStats;
 use crate::channel::{Channel, Propagation, Transit};
 use crate::packet::PacketId;
 use crate::transmitter::{Slot, Transmitter};
-use scenario::model;
-use scenario::records;
-use scenario::units::Nanos;
+use model::records;
+use model::units::Nanos;
 
 /// Why a packet does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::channel::PortId;
 use crate::network::{Hop, HopId, Routes};
 use crate::qdisc::{Ecn, Skb};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What the network has to know of what it carries.
 pub trait Packet: Copy {

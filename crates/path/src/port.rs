@@ -11,8 +11,8 @@ use crate::packet::{PacketId, Pool};
 use crate::qdisc::AnyQdisc;
 use crate::queued::{Gone, QueuedPort};
 use measure::LinkSample;
-use scenario::records;
-use scenario::units::Nanos;
+use model::records;
+use model::units::Nanos;
 
 /// One direction of a link. `X` is a port of the driver's own, such as one whose queue is in the kernel.
 #[allow(clippy::large_enum_variant)] // most are of the largest kind

@@ -6,7 +6,7 @@ use crate::output::{DropReason, LinkOutput};
 use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{Ecn, Qdisc, Skb};
 use measure::LinkSample;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// A packet that will not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,11 +166,11 @@ mod tests {
     use crate::FifoPort;
     use crate::packet::tests::TestPacket;
     use crate::qdisc::{Fifo, Prio};
+    use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+    use model::records;
+    use model::units::{Bytes, Rate};
+    use model::{Limit, Link, Loss, Queue, Service, Trace};
     use proptest::prelude::*;
-    use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
-    use scenario::model::{Limit, Link, Loss, Queue, Service, Trace};
-    use scenario::records;
-    use scenario::units::{Bytes, Rate};
     use std::sync::Arc;
 
     /// What both kinds of port do.
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_discipline_is_asked_at_the_opportunity_that_carries_the_packet() {
         const LOW_DELAY: u8 = 0x10;
-        let mut port = on_a_trace(Prio::new(&scenario::queue::Prio::default()));
+        let mut port = on_a_trace(Prio::new(&model::queue::Prio::default()));
         let mut packets = Pool::default();
         let (mut order, mut times) = (vec![], vec![]);
         for (number, (ms, tos)) in (0..).zip([(0, 0), (0, 0), (0, 0), (1, LOW_DELAY), (6, 0), (19, LOW_DELAY)]) {

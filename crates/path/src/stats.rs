@@ -1,9 +1,9 @@
 //! What a link counts.
 
 use measure::Histogram;
-use scenario::model::Limit;
-use scenario::records;
-use scenario::units::Nanos;
+use model::Limit;
+use model::records;
+use model::units::Nanos;
 
 /// What a link counted: totals, and statistics of its measuring interval.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl LinkStats {
                 queue_delay_ms_p99: delay.quantile_ms(0.99),
                 queue_delay_ms_max: delay.max_ms(),
             },
-            setup: scenario::setup::LinkSetup::default(),
+            setup: model::LinkSetup::default(),
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::packet::{Ends, Packet};
 use crate::port::Port;
 use crate::qdisc::DeviceRing;
 use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort};
-use scenario::impairments::Impairments;
-use scenario::model::{DuplexLink, FlowGroup, Host, Link, Loss, Queue, Scenario, Service};
-use scenario::units::{Nanos, Rate};
+use model::impairments::Impairments;
+use model::units::{Nanos, Rate};
+use model::{DuplexLink, FlowGroup, Host, Link, Loss, Queue, Scenario, Service};
 use std::convert::Infallible;
 
 /// The ports and routes of a scenario.

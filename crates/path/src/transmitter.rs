@@ -1,8 +1,8 @@
 //! Transmitters: when a packet that waits its turn starts and ends its transmission.
 
-use scenario::impairments::Outage;
-use scenario::model::{Link, Service, Trace};
-use scenario::units::{Bytes, Nanos, Rate};
+use model::impairments::Outage;
+use model::units::{Bytes, Nanos, Rate};
+use model::{Link, Service, Trace};
 use std::sync::Arc;
 
 /// Bytes that one delivery opportunity carries.

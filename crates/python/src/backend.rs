@@ -2,9 +2,9 @@
 
 use crate::errors::{fault, input_error, interrupted, run_error};
 use mechanism::{Library, MechanismError, Role};
+use model::records::{Options, Outcome, Progress};
 use pyo3::prelude::*;
 use scenario::Cell;
-use scenario::records::{Options, Outcome, Progress};
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

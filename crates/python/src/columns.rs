@@ -1,10 +1,10 @@
 //! Series as Python gets them: tables of columns, each a numpy type and little-endian bytes.
 
+use model::Scenario;
+use model::records::{Distribution, FlowSeries, LinkSeries, Series};
+use model::units::Nanos;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use scenario::model::Scenario;
-use scenario::records::{Distribution, FlowSeries, LinkSeries, Series};
-use scenario::units::Nanos;
 
 /// A number that stands in a column; a missing one is not-a-number.
 trait Number: Copy {

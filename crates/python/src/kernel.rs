@@ -3,9 +3,9 @@
 use crate::errors::{input_error, run_error};
 use ::kernel::{self, Group, Target};
 use mechanism::{ControlName, Library};
+use model::units::Rate;
+use model::{Compile, MapContents, MechanismRef, MechanismSource, ParamValue};
 use pyo3::prelude::*;
-use scenario::model::{Compile, MapContents, MechanismRef, MechanismSource, ParamValue};
-use scenario::units::Rate;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

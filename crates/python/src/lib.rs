@@ -10,8 +10,8 @@ mod live;
 mod process;
 
 use errors::{InputError, RunError, input_error};
+use model::units::Nanos;
 use pyo3::prelude::*;
-use scenario::units::Nanos;
 use std::path::PathBuf;
 
 /// The compiled core: reads scenarios, knows the mechanisms, simulates.
@@ -65,7 +65,7 @@ fn resolved(json: &str) -> PyResult<cell::Cell> {
     Ok(cell::Cell(scenario::Cell::resolved(scenario)))
 }
 
-fn cells(experiment: Result<scenario::Experiment, scenario::Error>) -> PyResult<Vec<cell::Cell>> {
+fn cells(experiment: Result<scenario::Experiment, model::Error>) -> PyResult<Vec<cell::Cell>> {
     let experiment = experiment.map_err(input_error)?;
     Ok(experiment.cells.into_iter().map(cell::Cell).collect())
 }
@@ -73,12 +73,12 @@ fn cells(experiment: Result<scenario::Experiment, scenario::Error>) -> PyResult<
 /// Nanoseconds of a duration such as `10ms`.
 #[pyfunction]
 fn duration_ns(text: &str) -> PyResult<u64> {
-    let duration: Nanos = text.parse().map_err(|e: scenario::quantity::QuantityError| input_error(e.0))?;
+    let duration: Nanos = text.parse().map_err(|e: model::quantity::QuantityError| input_error(e.0))?;
     Ok(duration.0)
 }
 
 /// Every key of the scenario file with its kind, default, range and meaning, as JSON.
 #[pyfunction]
 fn scenario_keys() -> String {
-    serde_json::to_string(&scenario::schema::all().collect::<Vec<_>>()).expect("keys hold text only")
+    serde_json::to_string(&model::schema::all().collect::<Vec<_>>()).expect("keys hold text only")
 }

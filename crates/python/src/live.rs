@@ -1,9 +1,9 @@
 //! A run as Python is told of it while it goes on.
 
+use model::records::{FlowRow, LinkRow, ProgressUpdate, Step};
+use model::units::Nanos;
+use model::{Link, Scenario};
 use pyo3::prelude::*;
-use scenario::model::{Link, Scenario};
-use scenario::records::{FlowRow, LinkRow, ProgressUpdate, Step};
-use scenario::units::Nanos;
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

@@ -1,16 +1,16 @@
 //! What no single key can tell: values that contradict each other.
 
-use crate::impairments::Impairments;
-use crate::model::{
+use crate::read_app;
+use model::impairments::Impairments;
+use model::queue::Discipline;
+use model::section::Section;
+use model::skb::truesize;
+use model::units::{Bytes, Nanos, Rate};
+use model::workload::{Arrivals, Pareto, Sizes};
+use model::{
     Emulator, FlowGroup, LARGEST_ACK, Limit, Link, MapContents, MechanismSource, ParamValue, Queue, Scenario, Service,
     TcpRmem,
 };
-use crate::queue::Discipline;
-use crate::read_app;
-use crate::section::Section;
-use crate::skb::truesize;
-use crate::units::{Bytes, Nanos, Rate};
-use crate::workload::{Arrivals, Pareto, Sizes};
 use std::collections::BTreeMap;
 
 /// Flows of all groups together.

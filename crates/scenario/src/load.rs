@@ -1,13 +1,14 @@
 //! Loading an experiment: file or text, overrides, sweep, cells.
 
-use crate::error::{Error, Location, Problems, did_you_mean};
 use crate::misspelled;
-use crate::model::{Scenario, Service};
 use crate::read::Reader;
 use crate::read_maps;
 use crate::read_mechanism::cc_name;
 use crate::sweep;
-use crate::tree::{self, Node, Table, Value};
+use crate::tree;
+use model::value::{Node, Table, Value};
+use model::{Error, Location, Problems, did_you_mean};
+use model::{Scenario, Service};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Names of the user's own, such as those of links, that an override spells slightly otherwise than the file.
 
-use crate::error::{Error, Location, did_you_mean};
-use crate::schema::{self, Absence};
-use crate::tree::{Node, Table, Value};
+use model::schema::{self, Absence};
+use model::value::{Node, Table, Value};
+use model::{Error, Location, did_you_mean};
 
 /// The tables whose keys are names of the user's own.
 const NAMED: [&str; 5] = ["link", "wifi", "lte", "host", "mesh"];

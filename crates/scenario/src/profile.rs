@@ -1,13 +1,13 @@
 //! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many
 //! words.
 
-use crate::declare::{Declared, Field};
-use crate::error::Location;
-use crate::model::TcpProfile;
-use crate::schema::PROFILES;
-use crate::section::Section;
-use crate::tree::Value;
-use crate::units::Bytes;
+use model::Location;
+use model::TcpProfile;
+use model::declare::{Declared, Field};
+use model::schema::PROFILES;
+use model::section::Section;
+use model::units::Bytes;
+use model::value::Value;
 
 /// The name of a sensor's profile.
 const LLN: &str = "lln";

@@ -3,11 +3,11 @@
 //! Values are counted in the smallest step of their kind, in whole numbers. The unit says what kind they are, so that
 //! this need not know the key: what the key takes is checked cell by cell, as for values that are written out.
 
-use crate::error::{Error, Location};
-use crate::model::Limit;
-use crate::quantity::{Bdp, FinePercentage};
-use crate::tree::{Node, Table, Value, quoted};
-use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Offset, Rate};
+use model::Limit;
+use model::quantity::{Bdp, FinePercentage};
+use model::units::{Bytes, Dbm, Decibels, Drift, Frequency, Offset, Rate};
+use model::value::{Node, Table, Value, quoted};
+use model::{Error, Location};
 
 /// More values than this are a slip of the pen.
 const MOST_VALUES: usize = 100_000;

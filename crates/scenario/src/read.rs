@@ -1,23 +1,23 @@
 //! From the tree of one cell to its `Scenario`: sections, defaults, then the checks that need more than one key.
 
-use crate::bdp::Product;
 use crate::checks;
-use crate::declare::Declared;
-use crate::error::{Location, Problems, did_you_mean};
-use crate::impairments::{Impairments, Jitter, Rates, Reorder};
-use crate::lte;
-use crate::mesh::Mesh;
-use crate::model::{
+use crate::profile::{GroupProfile, Profile};
+use crate::read_mechanism::Folder;
+use crate::{read_app, read_host, read_lte, read_mesh, read_queue, read_wifi};
+use model::bdp::Product;
+use model::declare::Declared;
+use model::impairments::{Impairments, Jitter, Rates, Reorder};
+use model::lte;
+use model::mesh::Mesh;
+use model::quantity::{Share, Start};
+use model::section::{Names, Section};
+use model::units::{Bytes, Nanos, Rate};
+use model::value::Table;
+use model::workload::{Arrivals, Sizes};
+use model::{
     DuplexLink, FlowGroup, Gemodel, Host, Link, Loss, MechanismRef, Queue, Scenario, Service, Trace, WifiCell,
 };
-use crate::profile::{GroupProfile, Profile};
-use crate::quantity::{Share, Start};
-use crate::read_mechanism::Folder;
-use crate::section::{Names, Section};
-use crate::tree::Table;
-use crate::units::{Bytes, Nanos, Rate};
-use crate::workload::{Arrivals, Sizes};
-use crate::{read_app, read_host, read_lte, read_mesh, read_queue, read_wifi};
+use model::{Location, Problems, did_you_mean};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! Applications of flow groups.
 
-use crate::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
-use crate::schema::{APPS, UDP};
-use crate::section::Section;
-use crate::tree::Value;
-use crate::units::{Bytes, Nanos, Rate};
+use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
+use model::schema::{APPS, UDP};
+use model::section::Section;
+use model::units::{Bytes, Nanos, Rate};
+use model::value::Value;
 
 /// The bits of a byte.
 const BITS: u64 = 8;

@@ -1,13 +1,13 @@
 //! Hosts, and the flow groups on them.
 
-use crate::declare::Declared;
-use crate::error::did_you_mean;
-use crate::model::{Host, LARGEST_ACK, Queue, Scenario, SendBuffer, Service};
-use crate::queue::Discipline;
 use crate::read_mechanism::Folder;
-use crate::section::Section;
-use crate::skb::truesize;
-use crate::units::{Bytes, Nanos};
+use model::declare::Declared;
+use model::did_you_mean;
+use model::queue::Discipline;
+use model::section::Section;
+use model::skb::truesize;
+use model::units::{Bytes, Nanos};
+use model::{Host, LARGEST_ACK, Queue, Scenario, SendBuffer, Service};
 
 /// Where a host's flows have not said yet which link it leaves by.
 const NO_LINK: usize = usize::MAX;
@@ -43,7 +43,7 @@ pub(crate) fn of_group(group: &Section, hosts: &[Host]) -> Option<usize> {
 
 /// Gives each host the link that the paths of its groups begin with.
 pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
-    let name = |links: &[crate::model::DuplexLink], link: usize| links[link].forward.name.clone();
+    let name = |links: &[model::DuplexLink], link: usize| links[link].forward.name.clone();
     for (section, group) in groups.iter().zip(&scenario.flows) {
         let (Some(host), Some(first)) = (group.host, group.path.first()) else { continue };
         let host = &mut scenario.hosts[host];

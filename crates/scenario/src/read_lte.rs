@@ -1,10 +1,11 @@
 //! LTE cells, and the links to their users.
 
-use crate::declare::Declared;
-use crate::error::did_you_mean;
-use crate::lte::{Cell, Cqi, Direction, User};
-use crate::section::Section;
-use crate::units::Decibels;
+use model::declare::Declared;
+use model::did_you_mean;
+use model::lte::{Cell, User};
+use model::radio::lte::{Cqi, Direction};
+use model::section::Section;
+use model::units::Decibels;
 
 /// The cells of a file, which links name.
 pub(crate) fn cells(top: &Section) -> Vec<Cell> {

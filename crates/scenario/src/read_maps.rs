@@ -1,8 +1,8 @@
 //! What the BPF maps of a congestion control hold when a run begins.
 
-use crate::model::MapContents;
-use crate::section::Section;
-use crate::tree::{Node, Table, Value};
+use model::MapContents;
+use model::section::Section;
+use model::value::{Node, Table, Value};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 

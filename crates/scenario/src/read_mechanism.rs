@@ -1,12 +1,12 @@
 //! Mechanisms, with their parameters: congestion controls, and what kernels do not have.
 
 use crate::checks;
-use crate::error::Location;
-use crate::model::{Compile, MechanismRef, MechanismSource, ParamValue};
 use crate::read_maps;
-use crate::schema::OF_THE_KERNEL;
-use crate::section::{Names, Section};
-use crate::tree::Value;
+use model::Location;
+use model::schema::OF_THE_KERNEL;
+use model::section::{Names, Section};
+use model::value::Value;
+use model::{Compile, MechanismRef, MechanismSource, ParamValue};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

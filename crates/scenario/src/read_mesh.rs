@@ -1,16 +1,17 @@
 //! Meshes, their nodes, and the flow groups that come from them, with the checks of all three.
 
-use crate::bdp::Product;
 use crate::checks;
-use crate::declare::Declared;
-use crate::error::did_you_mean;
-use crate::impairments::Outage;
-use crate::mesh::{Csma, DutyCycle, Energy, Mesh, Node, Origin, etx_tree, radio};
-use crate::model::{Limit, Queue, Scenario};
-use crate::quantity::Number;
 use crate::read_queue;
-use crate::section::{Names, Section};
-use crate::units::{Bytes, Dbm, Nanos};
+use model::bdp::Product;
+use model::declare::Declared;
+use model::did_you_mean;
+use model::impairments::Outage;
+use model::mesh::{Csma, DutyCycle, Energy, Mesh, Node, Origin, etx_tree};
+use model::quantity::Number;
+use model::radio::ieee802154::phy;
+use model::section::{Names, Section};
+use model::units::{Bytes, Dbm, Nanos};
+use model::{Limit, Queue, Scenario};
 
 /// A node's queue unless the file says otherwise: that of TinyOS's BLIP on a TelosB.
 const FIFO: Queue = Queue::Droptail { limit: Some(Limit::Packets(15)), ecn_threshold: None };
@@ -106,7 +107,7 @@ fn by_places(mesh: &Section, nodes: &[Section]) -> Vec<Vec<Option<f64>>> {
     let signal = |from: usize, to: usize| {
         let ((x, y), (u, v)) = (places[from], places[to]);
         let metres = ((x - u) * (x - u) + (y - v) * (y - v)).sqrt();
-        (from != to).then(|| radio::signal_at(metres, power, exponent))
+        (from != to).then(|| phy::signal_at(metres, power, exponent))
     };
     (0..nodes.len()).map(|from| (0..nodes.len()).map(|to| signal(from, to)).collect()).collect()
 }
@@ -221,7 +222,7 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
         {
             section.complain("listen_for", format!("{listens_for} is no part of wake_interval, {interval}"));
         }
-        let of_mesh = |group: &&crate::model::FlowGroup| group.origin.as_ref().is_some_and(|from| from.mesh == number);
+        let of_mesh = |group: &&model::FlowGroup| group.origin.as_ref().is_some_and(|from| from.mesh == number);
         let largest = scenario.flows.iter().filter(of_mesh).map(|group| group.packet).max();
         match (largest, &mesh.queue) {
             (None, _) => {
@@ -256,10 +257,10 @@ fn ways(section: &Section, mesh: &Mesh) {
             );
             continue;
         };
-        let hears = |from: usize, to: usize| mesh.signals[from][to].is_some_and(|signal| signal >= radio::SENSITIVITY);
+        let hears = |from: usize, to: usize| mesh.signals[from][to].is_some_and(|signal| signal >= phy::SENSITIVITY);
         let to = &mesh.nodes[parent].name;
         if !hears(node, parent) || !hears(parent, node) {
-            let least = radio::SENSITIVITY;
+            let least = phy::SENSITIVITY;
             nodes.complain(name, format!("and its parent {to} do not hear each other with {least} dBm or more"));
         }
         if mesh.way_up(node).count() == mesh.nodes.len() {

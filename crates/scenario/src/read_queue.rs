@@ -1,11 +1,11 @@
 //! From the table of a queue to its discipline.
 
-use crate::bdp::Product;
-use crate::model::{KernelQueue, ParameterValue, Queue};
-use crate::quantity::Share;
-use crate::queue::{Discipline, RedBounds};
-use crate::schema::{self, KeyType, OF_THE_KERNEL};
-use crate::section::Section;
+use model::bdp::Product;
+use model::quantity::Share;
+use model::queue::{Discipline, RedBounds};
+use model::schema::{self, KeyType, OF_THE_KERNEL};
+use model::section::Section;
+use model::{KernelQueue, ParameterValue, Queue};
 
 /// The queue of a link, of an access link, or of a Wi-Fi cell.
 pub(crate) fn queue(section: Section, product: Product) -> Queue {

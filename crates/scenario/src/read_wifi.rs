@@ -1,15 +1,15 @@
 //! Wi-Fi cells, and links that share the air of one, with the checks of both.
 
-use crate::bdp::Product;
 use crate::checks;
-use crate::declare::Declared;
-use crate::error::did_you_mean;
-use crate::model::{Link, Queue, Scenario, Service, WifiCell, WifiStation};
-use crate::quantity::Share;
 use crate::read_queue;
-use crate::section::Section;
-use crate::units::{Dbm, Rate};
-use crate::wifi::{LARGEST_PACKET, Standard};
+use model::bdp::Product;
+use model::declare::Declared;
+use model::did_you_mean;
+use model::quantity::Share;
+use model::radio::ieee80211::{LARGEST_PACKET, Standard};
+use model::section::Section;
+use model::units::{Dbm, Rate};
+use model::{Link, Queue, Scenario, Service, WifiCell, WifiStation};
 
 /// The keys of a link that say how its transmitter works, of which `wifi` takes the place.
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "trace", "rates"];

@@ -1,9 +1,10 @@
 //! `[sweep]`: a grid over other keys, expanded into cells.
 
-use crate::error::{Error, Location, did_you_mean};
 use crate::range;
-use crate::schema;
-use crate::tree::{self, Node, Table, Value};
+use crate::tree;
+use model::schema;
+use model::value::{Node, Table, Value};
+use model::{Error, Location, did_you_mean};
 use std::collections::HashSet;
 
 /// One axis of the grid.

@@ -1,67 +1,10 @@
-//! The experiment file as a tree in which every value knows the line it stands in.
+//! TOML as a tree of values, and what `--set` and sweeps change in it.
 
-use crate::error::{Error, Location};
-use std::fmt;
+use model::value::{Node, Table, Value};
+use model::{Error, Location};
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
-
-/// A value and where it was written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
-    pub value: Value,
-    pub place: Location,
-}
-
-/// What TOML can say.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
-    Table(Table),
-    Array(Vec<Node>),
-    Text(String),
-    /// As wide as needed to tell "too large" from "no number".
-    Integer(i128),
-    /// As written.
-    Float(String),
-    Flag(bool),
-    /// As written.
-    Date(String),
-}
-
-/// Keys in the file's order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Table(pub Vec<(String, Node)>);
-
-impl Table {
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
-    }
-
-    /// The keys, in the order of the file.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
-    }
-
-    fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        self.0.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
-    }
-
-    pub fn get_value_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.get_mut(key).map(|node| &mut node.value)
-    }
-
-    pub fn remove(&mut self, key: &str) -> Option<Node> {
-        let at = self.0.iter().position(|(name, _)| name == key)?;
-        Some(self.0.remove(at).1)
-    }
-
-    fn replace(&mut self, key: &str, node: Node) {
-        match self.get_mut(key) {
-            Some(old) => *old = node,
-            None => self.0.push((key.to_string(), node)),
-        }
-    }
-}
 
 /// Reads TOML; `file` names it in errors.
 pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
@@ -141,64 +84,6 @@ impl SourceMap<'_> {
 
 fn key_text(key: &Spanned<std::borrow::Cow<'_, str>>) -> String {
     key.get_ref().to_string()
-}
-
-impl Value {
-    /// What it is, for "not X but Y".
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Value::Table(_) => "a table",
-            Value::Array(_) => "a list",
-            Value::Text(_) => "a string",
-            Value::Integer(_) => "a whole number",
-            Value::Float(_) => "a number",
-            Value::Flag(_) => "true or false",
-            Value::Date(_) => "a date",
-        }
-    }
-
-    pub fn as_table(&self) -> Option<&Table> {
-        match self {
-            Value::Table(table) => Some(table),
-            _ => None,
-        }
-    }
-
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-}
-
-/// As TOML; a string on its own without its quotes: the label of a sweep's value.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Text(text) => f.write_str(text),
-            Value::Integer(number) => write!(f, "{number}"),
-            Value::Float(text) | Value::Date(text) => f.write_str(text),
-            Value::Flag(flag) => write!(f, "{flag}"),
-            Value::Array(items) => {
-                let items: Vec<_> = items.iter().map(|item| quoted(&item.value)).collect();
-                write!(f, "[{}]", items.join(", "))
-            }
-            Value::Table(table) => {
-                let entries: Vec<_> =
-                    table.0.iter().map(|(key, node)| format!("{key} = {}", quoted(&node.value))).collect();
-                write!(f, "{{ {} }}", entries.join(", "))
-            }
-        }
-    }
-}
-
-/// As TOML, strings in quotes.
-pub(crate) fn quoted(value: &Value) -> String {
-    match value {
-        Value::Text(text) => format!("{text:?}"),
-        other => other.to_string(),
-    }
 }
 
 /// A key with more parts than this is a slip of the pen; the longest that means anything has 7.

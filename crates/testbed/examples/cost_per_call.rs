@@ -6,7 +6,7 @@
 //! program, a few dozen instructions that build its arguments, is in neither.
 
 use kernel::{Calls, status};
-use scenario::records::Options;
+use model::records::Options;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;

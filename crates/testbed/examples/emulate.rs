@@ -1,7 +1,7 @@
 //! Runs a scenario with the kernel's TCP and prints its records: `emulate FILE key=value...`
 
 use mechanism::Library;
-use scenario::records::{Options, ProgressUpdate};
+use model::records::{Options, ProgressUpdate};
 use std::ops::ControlFlow;
 use std::path::Path;
 use testbed::Time;

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::host::Host;
 use kernel::{Loaded, WindowPrograms, tun};
 use mechanism::{Library, Role, WindowScope};
+use model::{FlowGroup, MechanismRef, MechanismSource, Scenario};
 use nix::net::if_::if_nametoindex;
-use scenario::model::{FlowGroup, MechanismRef, MechanismSource, Scenario};
 use std::io;
 
 /// The kernel's own control that needs ECN at both ends.

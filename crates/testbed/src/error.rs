@@ -2,7 +2,7 @@
 
 use crate::host::stack::Unswitchable;
 use mechanism::MechanismError;
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::fmt;
 use std::io;
 

@@ -5,8 +5,8 @@
 //! [`Version::longer_by`] longer.
 
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice};
-use scenario::app::App;
-use scenario::model::{FlowGroup, Scenario};
+use model::app::App;
+use model::{FlowGroup, Scenario};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The longest header that is longer than IPv4's, by so much.

@@ -3,8 +3,8 @@
 use crate::ip::{Header, LONGEST_ADDITION, Version, mark_ce};
 use etherparse::{IpNumber, TcpHeaderSlice, TcpOptionElement};
 use kernel::tun::HEADER;
+use model::units::Nanos;
 use path::{Ecn, Packet};
-use scenario::units::Nanos;
 use std::io;
 
 /// A packet in a buffer of the pool.

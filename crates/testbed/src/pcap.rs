@@ -8,8 +8,8 @@
 use crate::ip::{Header, Version};
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
 use measure::{LinkInterfaces, Origin, PacketFile, SnapLength};
-use scenario::model::Scenario;
-use scenario::units::Nanos;
+use model::Scenario;
+use model::units::Nanos;
 use std::io;
 use std::path::Path;
 

@@ -17,9 +17,9 @@ use crate::timing::clock::{Clock, Time};
 use crate::uplink::Uplink;
 use measure::{Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::Library;
-use scenario::model::{self, FlowGroup, Scenario, SendBuffer};
-use scenario::records::{Options, Outcome, Progress, ProgressUpdate, Run};
-use scenario::units::Nanos;
+use model::records::{Options, Outcome, Progress, ProgressUpdate, Run};
+use model::units::Nanos;
+use model::{self, FlowGroup, Scenario, SendBuffer};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -143,7 +143,7 @@ fn flow_records(
     controls: &[GroupControl],
     network: &mut Network,
     apps: &mut Apps,
-) -> Vec<scenario::records::Flow> {
+) -> Vec<model::records::Flow> {
     let seen = network.around.monitors.iter_mut().zip(&apps.flows).zip(plan.flows.iter().zip(0..));
     let record = |((monitor, flow), (planned, number)): ((_, _), (&Planned, _))| {
         flow_record(number, &controls[planned.group].listed, planned.arrival.at, monitor, flow)
@@ -348,7 +348,7 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, watch: 
     driven.map_err(Error::machine)
 }
 
-fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, flow: &Flow) -> scenario::records::Flow {
+fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, flow: &Flow) -> model::records::Flow {
     monitor.refused(&flow.refused);
     monitor.measured(&flow.round_trips);
     let sender = &mut monitor.sender;

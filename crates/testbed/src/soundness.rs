@@ -6,9 +6,9 @@ use crate::flows::plan::Planned;
 use crate::host::Pair;
 use crate::timing::lateness::Steps;
 use measure::Histogram;
-use scenario::model::{Limit, Link, Scenario, Service};
-use scenario::units::Nanos;
-use scenario::wifi::LONGEST_AGGREGATE;
+use model::radio::ieee80211::LONGEST_AGGREGATE;
+use model::units::Nanos;
+use model::{Limit, Link, Scenario, Service};
 use std::io;
 use std::time::Instant;
 

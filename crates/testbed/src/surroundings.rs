@@ -4,8 +4,8 @@ use crate::flows::monitor::FlowMonitor;
 use crate::packet::{Buffers, PacketInfo};
 use crate::pcap::Pcap;
 use measure::{Histogram, LinkInterfaces};
+use model::units::Nanos;
 use path::{DropReason, Observer, PortId};
-use scenario::units::Nanos;
 use std::io;
 
 /// The emulator, as its links see it.

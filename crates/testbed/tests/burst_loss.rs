@@ -2,9 +2,9 @@
 //! loses. Needs root.
 
 use mechanism::Library;
+use model::Scenario;
+use model::units::Nanos;
 use path::{DropReason, Ecn, Network, Observer, Packet, Topology};
-use scenario::model::Scenario;
-use scenario::units::Nanos;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;

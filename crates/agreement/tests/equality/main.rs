@@ -13,8 +13,8 @@ use agreement::replay::{Recording, Replay};
 use mechanism::Callback;
 use mechanism::Library;
 use mechanism::sock::{TcpSock, ca_event, ca_state};
-use scenario::model::{MechanismRef, MechanismSource, Scenario};
-use scenario::records::ProgressUpdate;
+use model::records::ProgressUpdate;
+use model::{MechanismRef, MechanismSource, Scenario};
 use scenarios::ALGORITHMS;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -165,7 +165,7 @@ fn another_control_does_not_agree() {
     let scenario = scenarios::only("cubic", scenarios::random_losses());
     let recordings = recorded(&scenario);
     let mut control = scenario.flows[0].cc.clone();
-    control.params.insert("beta".into(), scenario::model::ParamValue::Integer(600));
+    control.params.insert("beta".into(), model::ParamValue::Integer(600));
     let mut replay =
         Replay::open(Path::new(ALGORITHMS), &control, recordings[0].jiffies_per_second).expect("it builds");
     let difference = replay.play(&recordings[0]).expect_err("the parameter shows");

@@ -2,7 +2,7 @@
 //! gets its share however many there are.
 
 use mechanism::Library;
-use scenario::model::{MechanismSource, Scenario, Service, Trace};
+use model::{MechanismSource, Scenario, Service, Trace};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 

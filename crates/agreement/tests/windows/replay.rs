@@ -2,8 +2,8 @@
 
 use super::segments::ALGORITHMS;
 use agreement::replay_windows::WindowReplay;
-use scenario::model::Scenario;
-use scenario::records::ProgressUpdate;
+use model::Scenario;
+use model::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::Path;
 

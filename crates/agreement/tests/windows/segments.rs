@@ -3,7 +3,7 @@
 use kernel::WindowPrograms;
 use libbpf_rs::Program;
 use mechanism::{Library, WindowScope};
-use scenario::model::{MechanismRef, MechanismSource, ParamValue};
+use model::{MechanismRef, MechanismSource, ParamValue};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::time::Duration;

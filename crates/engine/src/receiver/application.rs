@@ -2,7 +2,7 @@
 //! follows what it reads. Any other reads all that has come, at once.
 
 use super::right_sizing::RightSizing;
-use scenario::units::{Bytes, Nanos, Rate};
+use model::units::{Bytes, Nanos, Rate};
 
 /// One connection's reader.
 pub struct Application {

@@ -4,7 +4,7 @@ use super::Receiver;
 use crate::packet::{Ack, Data, flag};
 use mechanism::Control;
 use mechanism::sock::{ack_pending, ca_event, ecn};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 impl Receiver {
     /// What the codepoint and the flags of a segment say; one that has come before is dropped before its mark is looked

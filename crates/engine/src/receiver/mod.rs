@@ -31,12 +31,12 @@ use delayed_ack::{DelayedAck, MAX_QUICKACKS};
 use measure::ReceiverMeter;
 use mechanism::sock::{TcpSock, ack_pending, ecn};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, PacketKind, WindowController};
+use model::skb::ReceiveBuffer;
+use model::units::{Bytes, Nanos};
+use model::{FlowGroup, Host, TcpProfile};
 use out_of_order::OutOfOrder;
 use right_sizing::RightSizing;
 use rtt::EchoedRtt;
-use scenario::model::{FlowGroup, Host, TcpProfile};
-use scenario::skb::ReceiveBuffer;
-use scenario::units::{Bytes, Nanos};
 use shown_window::ShownWindow;
 use window::{LEAST_MSS, ReceiveWindow};
 

@@ -4,7 +4,7 @@ use super::right_sizing::RightSizing;
 use super::window::ReceiveWindow;
 use super::{AckDecision, Receiver};
 use crate::packet::Data;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 impl Receiver {
     /// The state of an auto-tuned buffer, and its window.

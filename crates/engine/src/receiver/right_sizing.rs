@@ -3,7 +3,7 @@
 
 use super::rtt::ReceiverRtt;
 use super::window::ReceiveWindow;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// `TCP_INIT_CWND`: what a sender may begin with, segments.
 const FIRST_FLIGHT: u32 = 10;
@@ -67,7 +67,7 @@ fn needed_window(copied: u32, space: u32, mss: u32) -> u64 {
 mod tests {
     use super::*;
     use crate::receiver::window::Announced;
-    use scenario::skb::ReceiveBuffer;
+    use model::skb::ReceiveBuffer;
 
     const MSS: u32 = 1448;
 

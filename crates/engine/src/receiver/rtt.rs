@@ -1,6 +1,6 @@
 //! The round-trip time as a receiver measures it, which sends nothing that is acknowledged.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// A tick of timestamps in milliseconds, us.
 const MILLISECOND_US: u32 = 1000;

@@ -5,7 +5,7 @@
 
 use crate::packet::{Ack, flag};
 use mechanism::{WindowAck, WindowController, WindowFlow};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What one connection's controller is told, and the window shown last.
 pub struct ShownWindow {

@@ -2,8 +2,8 @@
 //! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it).
 
 use crate::packet::{BASE_HEADER, window_scale};
-use scenario::model::FlowGroup;
-use scenario::skb::{ReceiveBuffer, truesize};
+use model::FlowGroup;
+use model::skb::{ReceiveBuffer, truesize};
 
 /// Memory is counted in 256ths (`TCP_RMEM_TO_WIN_SCALE`); before a segment has shown its overhead half of it is offered
 /// (`TCP_DEFAULT_SCALING_RATIO`).
@@ -266,8 +266,8 @@ fn largest(scale: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::skb::receive_memory;
-    use scenario::units::Bytes;
+    use model::skb::receive_memory;
+    use model::units::Bytes;
 
     const MSS: u32 = 1448;
 

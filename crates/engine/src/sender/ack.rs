@@ -8,8 +8,8 @@ use crate::scoreboard::state;
 use crate::tap::Tap;
 use mechanism::Control;
 use mechanism::sock::{AckSample, ack_event, ca_state, ecn};
-use scenario::model::{Rack, Reduction};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{Rack, Reduction};
 
 /// What the segments that an acknowledgement removes from the window tell.
 #[derive(Default)]

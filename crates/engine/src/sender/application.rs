@@ -7,8 +7,8 @@ use super::{ENDLESS, Env, Phase, Sender};
 use crate::tap::Tap;
 use measure::SendBufferMeter;
 use mechanism::Control;
-use scenario::model::{self, SendTuning};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{self, SendTuning};
 
 /// `TCP_INIT_CWND`
 const LEAST_WINDOW: u32 = 10;

@@ -5,7 +5,7 @@
 //! acknowledgement on no new segment is sent, and when all are acknowledged the sender waits. So it sends one window in
 //! the time of a round trip and of the wait.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// Whether new segments may be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::{Phase, Sender, rtt};
 use crate::scoreboard::state;
 use mechanism::sock::ca_state;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// Windows up to this are counted segment by segment.
 const RECOUNTED: u32 = 128;

@@ -59,7 +59,7 @@ mod tests {
         ["rack.dsack_seen", "rack.last_delivered", "rack.reo_wnd_persist", "rate_app_limited", "reord_seen"];
 
     /// Losses, marks, outages of the whole window, a receiver's window, pacing, a transfer that ends.
-    fn scenario(control: &str) -> scenario::model::Scenario {
+    fn scenario(control: &str) -> model::Scenario {
         let text = format!(
             r#"
             duration = "20s"

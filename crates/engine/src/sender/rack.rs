@@ -5,7 +5,7 @@ use crate::clock::after;
 use crate::scoreboard::state;
 use crate::sender::rate::sent_after;
 use mechanism::sock::ca_state;
-use scenario::model::{Rack, Reduction};
+use model::{Rack, Reduction};
 
 /// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a
 /// walk.
@@ -123,7 +123,7 @@ impl Sender {
     }
 
     /// `tcp_identify_packet_loss`.
-    pub(super) fn identify_loss(&mut self, flags: &mut u32, now: scenario::units::Nanos) {
+    pub(super) fn identify_loss(&mut self, flags: &mut u32, now: model::units::Nanos) {
         use super::ack_flag::{LOST_RETRANS, SET_XMIT_TIMER, SND_UNA_ADVANCED};
         if self.board.is_empty() {
             return;

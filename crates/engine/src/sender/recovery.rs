@@ -8,8 +8,8 @@ use crate::scoreboard::state;
 use crate::tap::Tap;
 use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, ca_event, ca_state, ecn};
-use scenario::model::{Rack, Reduction};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{Rack, Reduction};
 
 /// What may be sent once the window is set: the kernel's `REXMIT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

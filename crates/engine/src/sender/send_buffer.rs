@@ -7,7 +7,7 @@
 
 use super::small_queue::HEAD;
 use measure::SendBufferMeter;
-use scenario::model::{self, SendTuning};
+use model::{self, SendTuning};
 
 /// What a buffer of TCP's holds at most, bytes (`sk_gso_max_size` without `MAX_TCP_HEADER`; `tcp_xmit_size_goal`).
 pub const SIZE_GOAL: u64 = 65_536 - 1 - 320;
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::sender::ENDLESS;
     use measure::Interval;
-    use scenario::units::{Bytes, Nanos};
+    use model::units::{Bytes, Nanos};
 
     const WINDOWS: u32 = 2;
 

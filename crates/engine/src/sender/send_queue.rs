@@ -3,8 +3,8 @@
 use super::pushes::Pushes;
 use super::send_buffer::SendBuffer;
 use apps::SlowWriter;
-use scenario::model::WRITTEN_AT_ONCE;
-use scenario::units::{Bytes, Nanos};
+use model::WRITTEN_AT_ONCE;
+use model::units::{Bytes, Nanos};
 
 /// How a sender's application writes.
 pub enum SendQueue {

@@ -10,8 +10,8 @@ use crate::packet::{Band, Data, Packet, flag};
 use crate::tap::Tap;
 use measure::SendBufferMeter;
 use mechanism::{Classifier, ClassifyPacket, PacketKind};
-use scenario::model::{Host, Link, Service};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{Host, Link, Service};
 use std::ops::Range;
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss
 //! probe or RACK's reordering timer.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What happens when the timer rings: the kernel's `ICSK_TIME_*`, with their values in `icsk_pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::{Env, Phase, Sender, rtt};
 use crate::clock::{self, micros_to_jiffies};
 use crate::tap::Tap;
 use mechanism::sock::{HZ, ca_state};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// Shortest timer, us (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN_US: u64 = 2_000;

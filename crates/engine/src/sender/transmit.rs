@@ -8,8 +8,8 @@ use crate::scoreboard::{Segment, state};
 use crate::tap::Tap;
 use mechanism::sock::{ca_event, ca_state, ecn};
 use mechanism::{Control, PacketKind};
-use scenario::model::{Rack, Reduction};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{Rack, Reduction};
 
 /// The first segments of a connection are not paced.
 const UNPACED_SEGMENTS: u32 = 10;

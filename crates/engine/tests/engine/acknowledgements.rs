@@ -3,9 +3,9 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Ack, Block, Data, flag};
-use scenario::impairments::Reorder;
-use scenario::model::{Limit, Loss, Scenario, TcpProfile};
-use scenario::units::{Bytes, Nanos};
+use model::impairments::Reorder;
+use model::units::{Bytes, Nanos};
+use model::{Limit, Loss, Scenario, TcpProfile};
 
 /// 100 Mbit/s and 40 ms, a packet every 0.12 ms, with room for everything.
 fn scenario_100m() -> Scenario {

@@ -2,10 +2,10 @@
 
 use crate::world::{flow, phone_of_2013, run, scenario};
 use engine::Options;
-use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
-use scenario::model::{FlowGroup, Scenario, Service};
-use scenario::records::{AppStats, Flow};
-use scenario::units::{Bytes, Nanos, Rate};
+use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
+use model::records::{AppStats, Flow};
+use model::units::{Bytes, Nanos, Rate};
+use model::{FlowGroup, Scenario, Service};
 
 fn ms(ms: u64) -> Nanos {
     Nanos::from_millis(ms)
@@ -135,7 +135,7 @@ fn a_page_takes_its_rounds_and_its_bytes() {
 fn a_call_is_as_good_as_its_worse_direction() {
     let mut s = path(vec![datagrams(DatagramKind::Voice, ms(20), 200), flow("cubic")]);
     s.warmup = Nanos::from_secs(10);
-    s.links[0].reverse.queue = crate::world::droptail(scenario::model::Limit::Packets(1000));
+    s.links[0].reverse.queue = crate::world::droptail(model::Limit::Packets(1000));
     s.flows[1].reverse = true;
     let call = stats(&flows(&s)[0]);
     assert!(call.rating_out > Some(91.0) && call.rating_in < Some(60.0), "{call:?}");
@@ -148,7 +148,7 @@ fn a_call_is_as_good_as_its_worse_direction() {
 fn an_upload_spoils_a_call() {
     let mut s = path(vec![flow("cubic"), datagrams(DatagramKind::Voice, ms(20), 200)]);
     s.warmup = Nanos::from_secs(10);
-    s.links[0].forward.queue = crate::world::droptail(scenario::model::Limit::Packets(1000));
+    s.links[0].forward.queue = crate::world::droptail(model::Limit::Packets(1000));
     s.hosts = vec![phone_of_2013(Bytes(2_000_000))];
     s.flows.iter_mut().for_each(|group| group.host = Some(0));
     let alone = stats(&flows(&Scenario { flows: vec![s.flows[1].clone()], ..s.clone() })[0]);

@@ -6,11 +6,11 @@
 use crate::under_way::UnderWay;
 use engine::packet::{Ack, Data, Datagram, flag};
 use engine::tap::{PacketEvent, Tap};
-use scenario::lte::{DECODING, PREPARATION, SUBFRAME};
-use scenario::mesh;
-use scenario::model::{FlowGroup, Link, Scenario, Service};
-use scenario::units::{Bytes, Nanos};
-use scenario::workload::FlowArrival;
+use model::radio::ieee802154::{frames, phy};
+use model::radio::lte::{DECODING, PREPARATION, SUBFRAME};
+use model::units::{Bytes, Nanos};
+use model::workload::FlowArrival;
+use model::{FlowGroup, Link, Scenario, Service};
 use std::collections::VecDeque;
 
 /// The smallest packet: a datagram without payload.
@@ -119,7 +119,7 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
         Service::Rates(rates) => rates.extremes().1.time_to_send(Bytes(bytes)),
         Service::Wifi(station) => station.phy_rate.time_to_send(Bytes(bytes)),
         Service::Trace(_) => Nanos::ZERO,
-        Service::Mesh(_) => mesh::radio::air_time(mesh::frames::bytes(bytes as u32, 0)),
+        Service::Mesh(_) => phy::air_time(frames::bytes(bytes as u32, 0)),
         Service::Lte(_) => PREPARATION + SUBFRAME + DECODING,
     }
 }
@@ -172,7 +172,7 @@ impl Flow {
             size: arrival.size.map(|size| size.0),
             from: scenario.warmup,
             timestamps: group.stack.timestamps,
-            own_echo: matches!(&group.cc.source, scenario::model::MechanismSource::Builtin(name) if name == "dctcp"),
+            own_echo: matches!(&group.cc.source, model::MechanismSource::Builtin(name) if name == "dctcp"),
             least_transit: onto_access + group.access.delay + there,
             least_return: back + group.access.delay,
             data_under_way: UnderWay::new(ordered, same_data),

@@ -2,9 +2,9 @@
 
 use crate::world::*;
 use engine::packet::{Data, flag};
-use scenario::model::{Limit, Loss, MechanismRef, MechanismSource, ParamValue, Scenario};
-use scenario::records::{FlowSeries, Series};
-use scenario::units::{Bytes, Nanos};
+use model::records::{FlowSeries, Series};
+use model::units::{Bytes, Nanos};
+use model::{Limit, Loss, MechanismRef, MechanismSource, ParamValue, Scenario};
 use std::path::PathBuf;
 
 /// A fixed window, paced at so many bytes of payload a second.

@@ -5,10 +5,10 @@ use crate::properties::{config, flows_agree, links_agree, queues_keep_their_limi
 use crate::random;
 use crate::world::*;
 use engine::Options;
+use model::records::Run;
+use model::units::{Nanos, Rate};
+use model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, TcpProfile};
 use proptest::prelude::*;
-use scenario::model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, TcpProfile};
-use scenario::records::Run;
-use scenario::units::{Nanos, Rate};
 
 /// The same seen from the other side of the bottleneck.
 fn mirrored(scenario: &Scenario) -> Scenario {

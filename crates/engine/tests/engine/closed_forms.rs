@@ -4,9 +4,9 @@ use crate::auditor::mss;
 use crate::world::*;
 use engine::Options;
 use engine::packet::flag;
-use scenario::model::{FlowGroup, Limit, Link, Loss, ParamValue, Scenario, TcpProfile};
-use scenario::records::Run;
-use scenario::units::{Bytes, Nanos, Rate};
+use model::records::Run;
+use model::units::{Bytes, Nanos, Rate};
+use model::{FlowGroup, Limit, Link, Loss, ParamValue, Scenario, TcpProfile};
 
 fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(
@@ -83,7 +83,7 @@ trait Rtt {
     fn rtt_ms_mean(&self) -> f64;
 }
 
-impl Rtt for scenario::records::Flow {
+impl Rtt for model::records::Flow {
     fn rtt_ms_mean(&self) -> f64 {
         self.rtt.rtt_ms_mean.expect("samples")
     }
@@ -283,7 +283,7 @@ fn reno_obeys_the_square_root_law_where_one_in_10_000_is_lost() {
 
 /// One way with the acknowledgement back, for a packet of `bytes`.
 fn there_and_back(s: &Scenario, bytes: u64) -> Nanos {
-    let (scenario::model::Service::Rate(out), scenario::model::Service::Rate(back)) =
+    let (model::Service::Rate(out), model::Service::Rate(back)) =
         (&s.links[0].forward.service, &s.links[0].reverse.service)
     else {
         panic!("constant rates");
@@ -294,7 +294,7 @@ fn there_and_back(s: &Scenario, bytes: u64) -> Nanos {
 
 /// The handshake: a SYN and its answer, and the acknowledgement that the first data leave behind.
 fn handshake(s: &Scenario) -> Nanos {
-    let scenario::model::Service::Rate(out) = &s.links[0].forward.service else { panic!("constant rate") };
+    let model::Service::Rate(out) = &s.links[0].forward.service else { panic!("constant rate") };
     there_and_back(s, 60) + out.time_to_send(Bytes(52))
 }
 
@@ -330,7 +330,7 @@ fn an_access_link_adds_transmission_and_delay() {
     s.flows[0].size = Some(Bytes(500));
     let direct = completion(&s);
     s.flows[0].access =
-        scenario::model::Access { rate: Some(Rate(1_000_000)), delay: Nanos::from_millis(3), ..Default::default() };
+        model::Access { rate: Some(Rate(1_000_000)), delay: Nanos::from_millis(3), ..Default::default() };
     // SYN, acknowledgement and segment: 60, 52 and 552 bytes at 1 Mbit/s, where the bottleneck had the 52 to send;
     // four crossings of 3 ms.
     let added = (60.0 + 52.0 + 552.0) * 8.0 / 1e6 - 52.0 * 8.0 / 1e7 + 4.0 * 0.003;

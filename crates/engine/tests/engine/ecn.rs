@@ -3,9 +3,9 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Data, flag};
-use scenario::impairments::Outage;
-use scenario::model::{FlowGroup, Limit, Queue, Service, TcpProfile, Trace};
-use scenario::units::Nanos;
+use model::impairments::Outage;
+use model::units::Nanos;
+use model::{FlowGroup, Limit, Queue, Service, TcpProfile, Trace};
 use std::sync::Arc;
 
 fn marking(threshold: u64) -> Queue {

@@ -2,7 +2,7 @@
 
 use crate::world::{control, library, scenario};
 use engine::{Error, Options};
-use scenario::model::Scenario;
+use model::Scenario;
 use std::ops::ControlFlow;
 
 fn why_not(s: &Scenario, options: &Options, go_on: ControlFlow<()>) -> Error {

@@ -7,10 +7,10 @@
 use crate::random;
 use crate::world::fingerprint;
 use engine::Options;
+use model::Scenario;
+use model::units::Nanos;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use scenario::model::Scenario;
-use scenario::units::Nanos;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -2,11 +2,11 @@
 
 use crate::world::{control_with, droptail, flow, phone_of_2013, run, run_with_series, scenario};
 use engine::Options;
-use scenario::app::{App, DatagramKind, Datagrams};
-use scenario::model::{Access, FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
-use scenario::queue::{Discipline, PfifoFast, Prio};
-use scenario::records::{Flow, Run};
-use scenario::units::{Bytes, Nanos, Rate};
+use model::app::{App, DatagramKind, Datagrams};
+use model::queue::{Discipline, PfifoFast, Prio};
+use model::records::{Flow, Run};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Access, FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
 
 /// What a full segment takes where each has a buffer of its own.
 const SEGMENT: u64 = 896 + 1448;

@@ -2,8 +2,8 @@
 
 use crate::world::{library, run};
 use engine::Options;
+use model::records::Run;
 use scenario::load_text;
-use scenario::records::Run;
 use std::path::Path;
 
 const WIFI: &str = r#"

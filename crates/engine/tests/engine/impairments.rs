@@ -7,10 +7,10 @@ use crate::random;
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Data, flag};
+use model::impairments::{Distribution, Jitter, Outage, Rates, Reorder};
+use model::units::{Bytes, Nanos, Rate};
+use model::{FlowGroup, Limit, Scenario, Service};
 use proptest::prelude::*;
-use scenario::impairments::{Distribution, Jitter, Outage, Rates, Reorder};
-use scenario::model::{FlowGroup, Limit, Scenario, Service};
-use scenario::units::{Bytes, Nanos, Rate};
 
 proptest! {
     #![proptest_config(config(200))]

@@ -4,14 +4,12 @@
 use crate::networks::{acceptable, network, packets};
 use crate::random::log_uniform;
 use crate::world::{control, phone_of_2013};
+use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
+use model::queue::{Discipline, Prio};
+use model::units::{Bytes, Frequency, Nanos, Rate};
+use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Sizes};
+use model::{Access, FlowGroup, Host, Limit, MechanismSource, Queue, Scenario, SendBuffer, SendTuning, Service};
 use proptest::prelude::*;
-use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
-use scenario::model::{
-    Access, FlowGroup, Host, Limit, MechanismSource, Queue, Scenario, SendBuffer, SendTuning, Service,
-};
-use scenario::queue::{Discipline, Prio};
-use scenario::units::{Bytes, Frequency, Nanos, Rate};
-use scenario::workload::{Arrivals, Exponential, Lognormal, Pareto, Sizes};
 
 /// Rates of datagrams of whole bytes whose intervals are whole nanoseconds.
 const DATAGRAM_RATES: [u64; 6] = [10_000, 100_000, 500_000, 1_000_000, 2_000_000, 10_000_000];

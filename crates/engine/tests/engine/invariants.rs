@@ -6,14 +6,14 @@ use crate::inhabited;
 use crate::world::library;
 use engine::tap::Fingerprint;
 use engine::{Options, Outcome};
+use model::impairments::Rates;
+use model::radio::lte::Harq;
+use model::records::{ProgressUpdate, Run};
+use model::units::{Bytes, Nanos};
+use model::{FlowGroup, Limit, MechanismSource, Queue, Scenario, Service};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use scenario::impairments::Rates;
-use scenario::lte::Harq;
-use scenario::model::{FlowGroup, Limit, MechanismSource, Queue, Scenario, Service};
-use scenario::records::{ProgressUpdate, Run};
-use scenario::units::{Bytes, Nanos};
 use std::ops::ControlFlow;
 
 /// Rows of a run's series.

@@ -3,7 +3,7 @@
 use crate::linux_examples::{controls, refused, trees};
 use engine::{Error, Options};
 use mechanism::{Library, MechanismError};
-use scenario::records::ProgressUpdate;
+use model::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::Path;
 

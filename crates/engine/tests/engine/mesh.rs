@@ -4,12 +4,12 @@ use crate::invariants;
 use crate::world::{Script, is_data, library, run, watch};
 use engine::Options;
 use engine::packet::{Data, flag};
+use model::Scenario;
+use model::radio::ieee802154::{frames, phy};
+use model::records::Run;
+use model::units::Nanos;
 use proptest::prelude::*;
 use scenario::load_text;
-use scenario::mesh;
-use scenario::model::Scenario;
-use scenario::records::Run;
-use scenario::units::Nanos;
 use std::path::Path;
 
 /// Nodes in a chain, 25 m apart, of which a hop is heard; some of them send.
@@ -78,7 +78,7 @@ fn an_applications_answers_go_down_the_tree() {
     assert_eq!((of_node("n2"), of_node("n3"), record.flows.len()), (2, 2, 4));
     let link = |name: &str| record.links.iter().find(|link| link.link == name).expect("it is there");
     assert!(link("m.n3").utilisation_percent > 0.0 && link("m.n3.reverse").utilisation_percent > 0.0);
-    let hop = |bytes| mesh::radio::air_time(mesh::frames::bytes(bytes, 0)).as_millis_f64();
+    let hop = |bytes| phy::air_time(frames::bytes(bytes, 0)).as_millis_f64();
     let least_ms = 2.0 * (hop(40 + 60) + hop(40));
     assert!(record.flows.iter().all(|flow| flow.rtt.rtt_ms_mean > Some(least_ms)), "{least_ms} ms: {:?}", record.flows);
 }

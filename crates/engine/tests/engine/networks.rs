@@ -2,17 +2,16 @@
 
 use crate::random;
 use crate::world::control_with;
-use proptest::prelude::*;
-use scenario::lte::{self, Bandwidth, Cqi, Direction, Scheduling};
-use scenario::model::{
-    MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation,
-};
-use scenario::queue::{
+use model::lte::{self, Scheduling};
+use model::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
 };
-use scenario::skb::truesize;
-use scenario::units::{Bytes, Nanos, Rate};
-use scenario::wifi::{LARGEST_PACKET, Slot, Standard};
+use model::radio::ieee80211::{LARGEST_PACKET, Slot, Standard};
+use model::radio::lte::{Bandwidth, Cqi, Direction};
+use model::skb::truesize;
+use model::units::{Bytes, Nanos, Rate};
+use model::{MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation};
+use proptest::prelude::*;
 
 /// Types of service that the disciplines tell apart: best effort, low delay, bulk, background, video, voice, control.
 const TYPES_OF_SERVICE: [u8; 7] = [0, 0x10, 0x08, 0x20, 0x88, 0xb8, 0xc0];

@@ -4,9 +4,9 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Ack, Data, flag};
-use scenario::impairments::{Outage, Reorder};
-use scenario::model::{MechanismRef, MechanismSource, ParamValue, Scenario, TcpProfile};
-use scenario::units::Nanos;
+use model::impairments::{Outage, Reorder};
+use model::units::Nanos;
+use model::{MechanismRef, MechanismSource, ParamValue, Scenario, TcpProfile};
 use std::path::PathBuf;
 
 // The handshake.

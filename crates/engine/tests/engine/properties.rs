@@ -5,11 +5,11 @@ use crate::invariants::{capacity_bytes, groups};
 use crate::random;
 use crate::world::{self, fingerprint, run, run_with_series, watch};
 use engine::{Options, Outcome};
+use model::records::Run;
+use model::units::{Bytes, Nanos};
+use model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, TcpProfile};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use scenario::model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, TcpProfile};
-use scenario::records::Run;
-use scenario::units::{Bytes, Nanos};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
 pub fn config(cases: u32) -> ProptestConfig {

@@ -1,10 +1,10 @@
 //! Random scenarios: everything that the model can say, within a budget of packets.
 
 use crate::world::{self, flow, library};
+use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Access, DuplexLink, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace};
 use proptest::prelude::*;
-use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
-use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace};
-use scenario::units::{Bytes, Nanos, Rate};
 use std::sync::Arc;
 
 /// About so many packets pass a scenario's bottleneck at most.

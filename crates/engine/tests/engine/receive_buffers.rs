@@ -3,9 +3,9 @@
 use crate::world::{Script, flow, is_data, link, scenario, watch};
 use engine::packet::{Ack, Data};
 use engine::{Options, Outcome};
-use scenario::impairments::{Distribution, Jitter};
-use scenario::model::{Scenario, TcpProfile, TcpRmem};
-use scenario::units::{Bytes, Nanos, Rate};
+use model::impairments::{Distribution, Jitter};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Scenario, TcpProfile, TcpRmem};
 
 type Sent<Packet> = Vec<(Nanos, Packet)>;
 

@@ -4,10 +4,10 @@
 use crate::world::{Script, control_with, droptail, flow, library, run, scenario, watch};
 use engine::Options;
 use engine::packet::{Ack, Data, flag};
-use scenario::impairments::Rates;
-use scenario::model::{FlowGroup, Limit, ParamValue, Scenario, Service};
-use scenario::records::{Flow, Run};
-use scenario::units::{Bytes, Nanos, Rate};
+use model::impairments::Rates;
+use model::records::{Flow, Run};
+use model::units::{Bytes, Nanos, Rate};
+use model::{FlowGroup, Limit, ParamValue, Scenario, Service};
 
 /// Of data over that of packets.
 const HEADERS: f64 = 1500.0 / 1448.0;

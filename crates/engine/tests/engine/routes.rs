@@ -6,12 +6,12 @@ use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
 use engine::Options;
+use model::queue::{Codel, Discipline};
+use model::records::{self, Run};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, TcpProfile};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use scenario::model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, TcpProfile};
-use scenario::queue::{Codel, Discipline};
-use scenario::records::{self, Run};
-use scenario::units::{Bytes, Nanos, Rate};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

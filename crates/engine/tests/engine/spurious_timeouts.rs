@@ -5,8 +5,8 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{Link, Service, TcpProfile};
-use scenario::units::{Bytes, Nanos};
+use model::units::{Bytes, Nanos};
+use model::{Link, Service, TcpProfile};
 
 /// Silent from 1 s to 2 s.
 fn outage() -> Service {

@@ -5,8 +5,8 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::{Data, flag};
-use scenario::model::{Limit, Loss, TcpProfile};
-use scenario::units::{Bytes, Nanos};
+use model::units::{Bytes, Nanos};
+use model::{Limit, Loss, TcpProfile};
 
 // Loss of the last segment.
 

@@ -3,9 +3,9 @@
 
 use crate::world::{self, Script, losing, run, run_with_series, watch};
 use engine::Options;
-use scenario::app::{App, DatagramKind, Datagrams};
-use scenario::model::{Clock, FlowGroup, Loss, MechanismRef, MechanismSource, Scenario, TcpProfile};
-use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
+use model::app::{App, DatagramKind, Datagrams};
+use model::units::{Bytes, Drift, Nanos, Offset, Rate};
+use model::{Clock, FlowGroup, Loss, MechanismRef, MechanismSource, Scenario, TcpProfile};
 use std::path::PathBuf;
 
 /// The hosts have been up for so long when a run starts.
@@ -15,7 +15,7 @@ const ONE_WAY_MS: u32 = 20;
 
 fn scenario(seconds: u64, clock: Clock, stack: TcpProfile) -> Scenario {
     let mut s = world::scenario(seconds);
-    s.flows[0] = scenario::model::FlowGroup { cc: world::fixed_window(10), clock, stack, ..world::flow("reno") };
+    s.flows[0] = model::FlowGroup { cc: world::fixed_window(10), clock, stack, ..world::flow("reno") };
     s
 }
 

@@ -3,9 +3,9 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{FlowGroup, Scenario, Service, TcpProfile, Trace};
-use scenario::records::{Flow, FlowSeries};
-use scenario::units::{Bytes, Nanos};
+use model::records::{Flow, FlowSeries};
+use model::units::{Bytes, Nanos};
+use model::{FlowGroup, Scenario, Service, TcpProfile, Trace};
 use std::ops::Range;
 use std::sync::Arc;
 

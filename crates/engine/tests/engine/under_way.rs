@@ -5,7 +5,7 @@
 //! timestamps. Which of those a channel lost or doubled, the spectator does not see. On a path that keeps the order it
 //! is settled by what arrives next.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// Packets that are sent, and have neither arrived nor been lost.

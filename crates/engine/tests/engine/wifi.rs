@@ -2,10 +2,10 @@
 
 use crate::world::{library, run};
 use engine::Options;
+use model::radio::ieee80211::{Slot, Standard};
+use model::records::Run;
+use model::units::Bytes;
 use scenario::load_text;
-use scenario::records::Run;
-use scenario::units::Bytes;
-use scenario::wifi::{Slot, Standard};
 use std::path::Path;
 
 /// One download, or more, each to a station of its own, whose access point is not what limits the queue.

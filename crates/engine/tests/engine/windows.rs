@@ -4,8 +4,8 @@ use crate::transfers::*;
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use scenario::model::{FlowGroup, MechanismRef, MechanismSource, ParamValue, TcpProfile};
-use scenario::units::{Bytes, Nanos};
+use model::units::{Bytes, Nanos};
+use model::{FlowGroup, MechanismRef, MechanismSource, ParamValue, TcpProfile};
 
 /// A flow that the receiver's window holds back does not grow a window that it does not use (RFC 7661).
 #[test]

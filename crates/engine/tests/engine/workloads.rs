@@ -3,9 +3,9 @@
 use crate::auditor::{Auditor, mss};
 use crate::world::*;
 use engine::Options;
-use scenario::model::{FlowGroup, Scenario};
-use scenario::units::{Bytes, Frequency, Nanos};
-use scenario::workload::{Arrivals, Pareto, Sizes};
+use model::units::{Bytes, Frequency, Nanos};
+use model::workload::{Arrivals, Pareto, Sizes};
+use model::{FlowGroup, Scenario};
 
 /// Short flows beside a long one, at 40 % of the link.
 fn short_flows() -> Scenario {
@@ -13,7 +13,7 @@ fn short_flows() -> Scenario {
     let arrivals = Some(Arrivals::Poisson { rate: Frequency(10_000_000) });
     let sizes = Some(Sizes::Pareto(Pareto { mean: Bytes(50_000), shape: 1.2, most: Some(Bytes(1_000_000)) }));
     s.flows = vec![flow("cubic"), FlowGroup { arrivals, sizes, ..flow("cubic") }];
-    s.links[0].forward.queue = droptail(scenario::model::Limit::Packets(50));
+    s.links[0].forward.queue = droptail(model::Limit::Packets(50));
     s
 }
 

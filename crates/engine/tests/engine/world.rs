@@ -4,11 +4,9 @@ use engine::packet::{Ack, Data, flag};
 use engine::tap::{PacketEvent, Tap};
 use engine::{Options, Outcome};
 use mechanism::Library;
-use scenario::model::{
-    DuplexLink, FlowGroup, Limit, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario,
-};
-use scenario::model::{Emulator, Host, SendBuffer, SendTuning, Service};
-use scenario::units::{Bytes, Nanos, Rate};
+use model::units::{Bytes, Nanos, Rate};
+use model::{DuplexLink, FlowGroup, Limit, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario};
+use model::{Emulator, Host, SendBuffer, SendTuning, Service};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -121,7 +119,7 @@ pub fn fingerprint(scenario: &Scenario, options: &Options) -> (Outcome, u64) {
 }
 
 /// Runs it for its records and a series.
-pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (scenario::records::Run, scenario::records::Series) {
+pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (model::records::Run, model::records::Series) {
     let outcome = run(scenario, &Options { series: Some(step), ..Options::default() });
     (outcome.run, outcome.series.expect("asked for"))
 }

@@ -1,14 +1,14 @@
 //! A scenario as the file that says it: for people who want to repeat what a random one showed.
 
-use scenario::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
-use scenario::impairments::Impairments;
-use scenario::model::{
+use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
+use model::declare::{Written, table};
+use model::impairments::Impairments;
+use model::quantity::{Share, Start};
+use model::units::{Bytes, Nanos, Rate};
+use model::workload::Arrivals;
+use model::{
     DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service,
 };
-use scenario::quantity::{Share, Start};
-use scenario::units::{Bytes, Nanos, Rate};
-use scenario::workload::Arrivals;
-use scenario::{Written, table};
 use std::fmt::Write;
 use std::io;
 use std::path::Path;

@@ -6,8 +6,8 @@ use crate::netlink::Netlink;
 use crate::netlink::{Qdisc, RootQdisc};
 use crate::tc::qdisc::{htb, htb_class, prio};
 use mechanism::Error;
+use model::units::{Nanos, Rate};
 use netlink_packet_route::tc::TcHandle;
-use scenario::units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::io;
 

@@ -10,8 +10,8 @@ use crate::rights;
 use crate::tc_program::remove_clsact;
 use mechanism::Error;
 use mechanism::Library;
-use scenario::model::MechanismRef;
-use scenario::units::Rate;
+use model::MechanismRef;
+use model::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@ use crate::tc_program::TcProgram;
 use libbpf_rs::{MapCore, MapHandle, Object, TC_EGRESS};
 use mechanism::Error;
 use mechanism::{ClassifierScope, DeviceObject, Library, MechanismKind};
-use scenario::model::MechanismRef;
+use model::MechanismRef;
 use std::os::fd::AsFd;
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use crate::netlink::attribute;
 use crate::tc::kernel_units::word;
-use scenario::model::{KernelQueue, ParameterValue};
-use scenario::units::Rate;
+use model::units::Rate;
+use model::{KernelQueue, ParameterValue};
 
 const BASE_RATE64: u16 = 2;
 const RTT: u16 = 7;

@@ -1,7 +1,7 @@
 //! The scenario's settings in the units of the kernel's netlink interface.
 
-use scenario::model::{Limit, ParameterValue};
-use scenario::units::Bytes;
+use model::units::Bytes;
+use model::{Limit, ParameterValue};
 
 /// A setting in the kernel's units: packets, bytes, microseconds, bytes a second, 0 or 1.
 pub fn word(setting: ParameterValue) -> u32 {

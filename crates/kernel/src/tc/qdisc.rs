@@ -3,8 +3,8 @@
 use crate::netlink::{Qdisc, attribute};
 use crate::tc::kernel_units::word;
 use crate::tc::{cake, red};
-use scenario::model::{Gemodel, KernelQueue, Limit, Loss, ParameterValue};
-use scenario::units::{Nanos, Rate};
+use model::units::{Nanos, Rate};
+use model::{Gemodel, KernelQueue, Limit, Loss, ParameterValue};
 
 /// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
 const ATTRIBUTES: &[(&str, &[(&str, u16)])] = &[

@@ -1,9 +1,9 @@
 //! What the kernel wants to be told of RED.
 
 use crate::netlink::attribute;
-use scenario::model::{KernelQueue, Limit, ParameterValue};
-use scenario::queue::{Red, RedBounds};
-use scenario::units::{Bytes, Rate};
+use model::queue::{Red, RedBounds};
+use model::units::{Bytes, Rate};
+use model::{KernelQueue, Limit, ParameterValue};
 
 const PARAMETERS: u16 = 1;
 const IDLE_TABLE: u16 = 2;

@@ -7,7 +7,7 @@ use crate::device_notes::{self, AtDevice, DeviceNote, DeviceUnloaded};
 use crate::rights;
 use mechanism::Error;
 use mechanism::{Library, WindowScope};
-use scenario::model::MechanismRef;
+use model::MechanismRef;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::net::{IpAddr, Ipv6Addr};

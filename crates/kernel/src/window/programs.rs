@@ -7,7 +7,7 @@ use crate::tc_program::{TcProgram, remove_clsact};
 use libbpf_rs::{MapCore, MapFlags, Object, TC_EGRESS, TC_INGRESS};
 use mechanism::Error;
 use mechanism::{DeviceObject, Library, MechanismKind, WindowScope};
-use scenario::model::MechanismRef;
+use model::MechanismRef;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 

@@ -3,7 +3,7 @@
 
 use kernel::{self, Loaded};
 use mechanism::Library;
-use scenario::model::{MechanismRef, MechanismSource, ParamValue};
+use model::{MechanismRef, MechanismSource, ParamValue};
 use std::io::{Error, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;

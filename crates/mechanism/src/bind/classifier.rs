@@ -2,7 +2,7 @@
 
 use crate::bind::opened::{Function, Opened};
 use crate::bind::ops::Callback;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// The function that `CLASSIFIER` leaves (`include/classify.h`).
 pub(crate) const CLASSIFY: Function = Function {

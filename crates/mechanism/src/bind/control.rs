@@ -6,7 +6,7 @@ use crate::bind::ops::{Callback, CongestionOps, ReturnsNothing, ReturnsU32};
 use crate::bind::parameter::Setting;
 use crate::build::object_file::{CONG_CONTROL_ARGUMENTS, Object};
 use crate::sock::{AckSample, CA_PRIV_BYTES, RateSample, TCP_CONG_NEEDS_ECN, TcpSock};
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::collections::HashMap;
 
 /// One loaded instance: one algorithm with one set of parameters, its own globals, clock and generator. Any number of

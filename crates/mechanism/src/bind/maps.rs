@@ -1,8 +1,8 @@
 //! What BPF maps hold when a run begins.
 
 use crate::build::map_shapes::{Layout, MapShape};
-use scenario::did_you_mean;
-use scenario::model::MapContents;
+use model::MapContents;
+use model::did_you_mean;
 use std::collections::{BTreeMap, HashSet};
 
 /// A key and its value, as a map holds them.

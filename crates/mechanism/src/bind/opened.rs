@@ -7,7 +7,7 @@ use crate::bind::parameter::Setting;
 use crate::bind::watchdog;
 use crate::build::object_file::Object;
 use crate::sock::TcpSock;
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_long};
 use std::fmt;

@@ -2,10 +2,10 @@
 
 use crate::build::debug_info::Holds;
 use crate::build::object_file::{Object, Symbol};
-use scenario::did_you_mean;
-use scenario::model::{Limit, ParamValue};
-use scenario::quantity::Share;
-use scenario::units::{Bytes, Nanos};
+use model::did_you_mean;
+use model::quantity::Share;
+use model::units::{Bytes, Nanos};
+use model::{Limit, ParamValue};
 use std::fmt;
 
 /// A global that is set before a mechanism starts and constant afterwards. Texts are as a scenario writes them.

@@ -70,7 +70,7 @@ impl WindowController {
 
     /// The largest window that an acknowledgement may show, bytes; 0 = whatever the stack offers.
     pub fn window(&self, flow: &mut WindowFlow, ack: &WindowAck) -> u32 {
-        self.opened.set_now(scenario::units::Nanos::from_micros(ack.now_us));
+        self.opened.set_now(model::units::Nanos::from_micros(ack.now_us));
         self.opened.enter(Callback::Window);
         // SAFETY: both are what the function takes, and outlive the call.
         unsafe { (self.window)(flow, ack) }

@@ -3,8 +3,8 @@
 use crate::build::debug_info::{DebugInfo, Place, Target};
 use crate::build::tokens::{Token, behind_parentheses, tokens};
 use crate::error::{Error, unreadable};
-use scenario::model::Compile;
-use scenario::regular_file;
+use model::Compile;
+use model::regular_file;
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use crate::build::fingerprint::hex;
 use crate::build::source::TranslationUnit;
 use crate::error::Error;
-use scenario::model::Compile;
+use model::Compile;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};

@@ -3,7 +3,7 @@
 use crate::harness::{at, builtin, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::TcpSock;
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 /// After a loss at 1000 segments, which left 900; the window is `cwnd` now.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {

@@ -4,7 +4,7 @@ use crate::harness::{at, builtin, change_state, compile_text, lose, socket, with
 use libloading::os::unix::Library;
 use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 

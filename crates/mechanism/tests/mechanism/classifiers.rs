@@ -2,8 +2,8 @@
 
 use crate::harness::{UserFiles, library};
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Error, MechanismKind, PacketKind};
-use scenario::model::{MechanismRef, MechanismSource, ParamValue};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{MechanismRef, MechanismSource, ParamValue};
 
 fn load(source: MechanismSource, params: &[(&str, ParamValue)]) -> Result<Classifier, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();

@@ -5,7 +5,7 @@ use crate::harness::{
 };
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 const ONE: u32 = 1024;
 const EXPORTS: &str = "#include \"clpc.bpf.c\"\n\

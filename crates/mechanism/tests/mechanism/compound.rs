@@ -3,7 +3,7 @@
 use crate::harness::{at, builtin, change_state, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 const BASE_US: i32 = 100_000;
 const EIGHTHS: u32 = 8;

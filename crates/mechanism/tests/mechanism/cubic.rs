@@ -3,7 +3,7 @@
 use crate::harness::{ack, acknowledge, at, builtin, change_state, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 /// A member of `struct cubic`, by its place among the 32-bit ones.
 fn state(sk: &TcpSock, place: usize) -> u32 {

@@ -4,7 +4,7 @@
 use crate::harness::{ack, at, builtin, change_state, library, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 /// One period of 100 ms with an ACK every 10 ms, all with the RTT given; its verdict falls with the last ACK.
 fn period(control: &Control, sk: &mut TcpSock, rtt_us: i32) {

@@ -4,7 +4,7 @@ use crate::harness::{ack, at, change_state, compile_text, lose, socket, with_par
 use libloading::os::unix::Library;
 use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 use std::sync::OnceLock;
 
 const EXPORTS: &str = "#include \"dtpa_period.h\"\n\

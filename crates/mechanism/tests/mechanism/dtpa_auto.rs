@@ -4,7 +4,7 @@ use crate::dtpa::period_of_window;
 use crate::harness::{ack, at, change_state, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 const RTT_US: u32 = 500_000;
 const UNLIMITED: u64 = u64::MAX;

@@ -3,7 +3,7 @@
 use crate::harness::{ack, at, builtin, change_state, compile_text, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 const EXPORTS: &str = "#define ELASTIC_AS_BASE\n#include \"elastic.bpf.c\"\n\
     __u32 wwf(__u32 cwnd, __u32 rtt_max, __u32 rtt_cur) { return elastic_wwf(cwnd, rtt_max, rtt_cur); }\n";

@@ -2,7 +2,7 @@
 
 use crate::harness::{UserFiles, builtin, library, live, load, socket};
 use mechanism::{Fault, Library};
-use scenario::model::{MechanismRef, MechanismSource};
+use model::{MechanismRef, MechanismSource};
 use std::path::PathBuf;
 
 const HEAD: &str = r#"

@@ -4,7 +4,7 @@
 use crate::harness::{UserFiles, at, builtin, library, live, load, socket, source};
 use mechanism::Control;
 use mechanism::sock::{RateSample, ack_pending, ca_event};
-use scenario::model::{MechanismSource, ParamValue};
+use model::{MechanismSource, ParamValue};
 use std::path::PathBuf;
 
 fn open(path: impl Into<PathBuf>) -> Control {

@@ -3,7 +3,7 @@
 use crate::harness::{acks_for_a_segment, at, builtin, change_state, compile_text, lose, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 /// A thousand ticks a second, so that milliseconds are ticks.
 const EXPORTS: &str = "#undef UNBLOAT_HZ\n#define UNBLOAT_HZ 1000UL\n#include \"htcp.bpf.c\"\n\

@@ -3,7 +3,7 @@
 
 use crate::harness::{builtin, live, load};
 use crate::linux_examples::{controls, folder, refused, trees};
-use scenario::model::MechanismSource;
+use model::MechanismSource;
 
 #[test]
 fn the_kernels_examples_compile_and_live() {

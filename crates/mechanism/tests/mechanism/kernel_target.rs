@@ -3,8 +3,8 @@
 
 use crate::harness::{UserFiles, library};
 use mechanism::{About, Error, KernelObject, Library, MechanismKind};
+use model::{MechanismRef, MechanismSource, ParamValue};
 use object::{Object, ObjectSection};
-use scenario::model::{MechanismRef, MechanismSource, ParamValue};
 use std::path::Path;
 use std::process::Command;
 

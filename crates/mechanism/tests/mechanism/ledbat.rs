@@ -3,7 +3,7 @@
 use crate::harness::{acks_for_a_segment, at, builtin, delay_ms, live, one_way, socket_with_timestamps, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_event};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 const MINUTE_US: u64 = 60_000_000;
 /// What the filter of the latest delays takes in.

@@ -2,7 +2,7 @@
 
 use crate::harness::{library, socket, source};
 use mechanism::{About, Control, Error};
-use scenario::model::{MapContents, MechanismRef, MechanismSource};
+use model::{MapContents, MechanismRef, MechanismSource};
 
 type Contents<'a> = &'a [(&'a str, &'a [(&'a str, &'a [i128])])];
 

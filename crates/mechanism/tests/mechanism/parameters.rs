@@ -2,7 +2,7 @@
 
 use crate::harness::{UserFiles, library, load, socket, with_params};
 use mechanism::{About, Description};
-use scenario::model::{MechanismSource, ParamValue};
+use model::{MechanismSource, ParamValue};
 
 fn text(text: &str) -> ParamValue {
     ParamValue::Text(text.into())

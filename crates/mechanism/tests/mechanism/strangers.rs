@@ -3,7 +3,7 @@
 
 use crate::harness::{UserFiles, library, live, source};
 use mechanism::{Control, Error, Library, MechanismKind};
-use scenario::model::{Compile, MechanismRef, MechanismSource};
+use model::{Compile, MechanismRef, MechanismSource};
 use std::path::PathBuf;
 
 fn stranger(name: &str) -> PathBuf {

@@ -3,7 +3,7 @@
 use crate::harness::{at, builtin, compile_text, delay_ms, live, one_way, socket_with_timestamps, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 const EXPORTS: &str = "#include \"tcp_lp.bpf.c\"\n\
     static struct tcp_lp state;\n\

@@ -3,7 +3,7 @@
 use crate::harness::{ack, at, builtin, change_state, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 /// One round with three samples, then the ACK that ends it. Samples count one microsecond more than they are.
 fn round(control: &Control, sk: &mut TcpSock, rtt_us: i32) {

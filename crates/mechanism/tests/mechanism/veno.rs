@@ -3,7 +3,7 @@
 use crate::harness::{at, builtin, change_state, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 /// With three samples behind it, of which one is the least RTT. A sample counts one microsecond more than it is.
 fn connection(control: &Control, cwnd: u32, base_us: i32) -> TcpSock {

@@ -3,7 +3,7 @@
 use crate::harness::{at, builtin, change_state, compile_text, socket, with_params};
 use mechanism::Control;
 use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
-use scenario::model::ParamValue;
+use model::ParamValue;
 
 const MSS: u32 = 1448;
 const EXPORTS: &str = "#include \"westwood.bpf.c\"\n__u64 filter(__u64 before, __u64 sample) { return \

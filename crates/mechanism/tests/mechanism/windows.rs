@@ -2,7 +2,7 @@
 
 use crate::harness::{UserFiles, compile_text, library};
 use mechanism::{About, Error, MechanismKind, WindowAck, WindowController, WindowFlow};
-use scenario::model::{MechanismRef, MechanismSource, ParamValue};
+use model::{MechanismRef, MechanismSource, ParamValue};
 
 const MSS: u32 = 1448;
 const FIRST_WINDOW: u32 = 65_535;

@@ -3,7 +3,7 @@
 use super::member::MemberId;
 use super::members::Members;
 use crate::packet::{Packet, PacketId, Pool};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What decides who may transmit. It is told of packets that come to the queues, takes them out again, and gives those
 /// that will arrive to their channels.

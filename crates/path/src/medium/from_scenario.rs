@@ -6,9 +6,9 @@ use super::{lte, mesh, wifi};
 use crate::channel::PortId;
 use crate::direction::{self, discipline_of, purpose};
 use crate::qdisc::DeviceRing;
-use scenario::lte::Cqi;
-use scenario::mesh::Hop;
-use scenario::model::{Host, Link, Scenario, Service, WifiCell};
+use model::mesh::Hop;
+use model::radio::lte::Cqi;
+use model::{Host, Link, Scenario, Service, WifiCell};
 
 /// Which member a port is; none if its link has a transmitter of its own.
 pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPort> {
@@ -108,7 +108,7 @@ fn lte_users(scenario: &Scenario, cell: usize) -> impl Iterator<Item = (usize, C
 }
 
 /// An LTE cell, with a queue for each of its members.
-pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &scenario::lte::Cell) -> (lte::Cell, Members) {
+pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &model::lte::Cell) -> (lte::Cell, Members) {
     let (links, qualities): (Vec<_>, Vec<_>) = lte_users(scenario, number).unzip();
     let (mut members, mut queues) = (vec![], vec![]);
     for port in links.into_iter().flat_map(|link| down_and_up(scenario, link)) {
@@ -119,7 +119,7 @@ pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &scenario::lte:
 }
 
 /// A mesh, with a queue for each of its nodes, which the packets to all of the node's neighbours share.
-pub(super) fn mesh(scenario: &Scenario, number: usize, mesh: &scenario::mesh::Mesh) -> (mesh::Mesh, Members) {
+pub(super) fn mesh(scenario: &Scenario, number: usize, mesh: &model::mesh::Mesh) -> (mesh::Mesh, Members) {
     let Scenario { seed, warmup, duration, .. } = *scenario;
     let (mut members, mut hops) = (vec![], vec![]);
     for (link, up) in scenario.links_of_mesh(number) {

@@ -4,9 +4,9 @@ use crate::LinkStats;
 use crate::channel::{Channel, PortId};
 use crate::qdisc::Occupancy;
 use measure::LinkSample;
-use scenario::model::Link;
-use scenario::records;
-use scenario::units::Nanos;
+use model::Link;
+use model::records;
+use model::units::Nanos;
 
 /// Number of a member of a medium.
 pub type MemberId = u32;

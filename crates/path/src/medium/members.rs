@@ -7,8 +7,8 @@ use crate::output::DropReason;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::qdisc::{DeviceRing, Ecn, Qdisc, Skb};
 use crate::queued::Gone;
-use scenario::records;
-use scenario::units::Nanos;
+use model::records;
+use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// A packet that has left its queue to be transmitted, perhaps more than once.

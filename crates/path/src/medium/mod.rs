@@ -23,9 +23,9 @@ use crate::channel::{PortId, Transit};
 use crate::packet::{Packet, PacketId, Pool};
 use crate::queued::Gone;
 use access_control::AccessControl;
-use scenario::model::Scenario;
-use scenario::records;
-use scenario::units::Nanos;
+use model::Scenario;
+use model::records;
+use model::units::Nanos;
 
 /// A medium with its members.
 pub struct Medium {

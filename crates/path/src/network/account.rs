@@ -6,8 +6,8 @@ use crate::medium::{Medium, Member, MemberPort};
 use crate::packet::Packet;
 use crate::port::{ExternalPort, Port};
 use measure::{Histogram, LinkSample};
-use scenario::records;
-use scenario::units::Nanos;
+use model::records;
+use model::units::Nanos;
 
 impl<P: Packet, X> Network<P, X> {
     /// The records of all ports that count: link by link, forward before reverse, then the access links.

@@ -16,10 +16,10 @@ use crate::output::DropReason;
 use crate::packet::{Ends, Packet, PacketId, Pool};
 use crate::port::{External, NoExternal, Port};
 use crate::queued::Gone;
+use model::units::Nanos;
 pub use observer::{NetworkEvent, Observer};
 pub use routes::Routes;
 pub(crate) use routes::{Hop, HopId};
-use scenario::units::Nanos;
 
 /// Ports, routes, and the packets in them.
 pub struct Network<P, X = NoExternal> {

@@ -3,7 +3,7 @@
 use crate::channel::PortId;
 use crate::output::DropReason;
 use crate::packet::PacketId;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What a driver has to act on, with the time of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::medium::{self, MemberPort};
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{External, Port};
 use crate::queued::Gone;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What an event on the slow path has brought about.
 enum Output {

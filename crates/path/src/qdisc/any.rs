@@ -2,9 +2,9 @@
 
 use super::{Cake, Codel, Fifo, FqCodel, FqPie, Pie, Prio, Qdisc, Red, Skb};
 use crate::rng;
-use scenario::model::Queue;
-use scenario::queue::Discipline;
-use scenario::units::{Nanos, Rate};
+use model::Queue;
+use model::queue::Discipline;
+use model::units::{Nanos, Rate};
 
 /// Any of them: which one is known where it is used, so that no packet goes through a table of functions.
 #[derive(Clone, Debug)]

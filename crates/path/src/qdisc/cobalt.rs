@@ -4,8 +4,8 @@
 use super::Skb;
 use super::codel::newton_step;
 use crate::Rng;
+use model::units::Nanos;
 use rand::RngCore;
-use scenario::units::Nanos;
 
 /// BLUE's probability rises by 1/256 with an overflow, and falls by 1/4096 when the queue is empty, each once a
 /// target's time at most. Of 2^32.

@@ -3,8 +3,8 @@
 
 use super::packets::{Packets, Total};
 use super::{Qdisc, Skb};
-use scenario::queue;
-use scenario::units::Nanos;
+use model::queue;
+use model::units::Nanos;
 
 /// CoDel's clock: it ticks once in 1024 ns, in 32 bits that wrap; instants compare by the sign of their difference.
 type Ticks = u32;

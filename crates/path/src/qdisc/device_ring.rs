@@ -6,7 +6,7 @@ use super::occupancy::Occupancy;
 use super::packets::Packets;
 use super::{AnyQdisc, Qdisc, Skb};
 use crate::byte_queue_limits::ByteQueueLimits;
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// A discipline, and the ring that it fills.
 pub struct DeviceRing {
@@ -195,8 +195,8 @@ mod tests {
     use super::*;
     use crate::qdisc::testing::skb;
     use crate::qdisc::{Fifo, Prio};
-    use scenario::model::Limit;
-    use scenario::queue;
+    use model::Limit;
+    use model::queue;
 
     /// Five packets of the second band come, then an urgent one, before each is sent: how many go before it.
     fn before_the_urgent_one(slots: u32, has_limits: bool) -> usize {

@@ -5,8 +5,8 @@
 use super::packets::Packets;
 use super::{Ecn, Qdisc, Skb};
 use crate::droptail::{Admission, Droptail};
-use scenario::model::Limit;
-use scenario::units::Nanos;
+use model::Limit;
+use model::units::Nanos;
 
 /// What would be more than its limit is dropped; what finds as much waiting as its threshold says is marked (RFC 8257,
 /// section 3.1).
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
     use crate::qdisc::testing::skb;
     use crate::qdisc::{AnyQdisc, of};
-    use scenario::model::Queue;
-    use scenario::units::{Bytes, Rate};
+    use model::Queue;
+    use model::units::{Bytes, Rate};
 
     fn drops_and_marks(queue: &Queue, packets: u32) -> (usize, Vec<Ecn>) {
         let Some(AnyQdisc::Fifo(mut fifo)) = of(queue, Rate(1), 1500, 1, 1) else { panic!("a FIFO") };

@@ -8,8 +8,8 @@ use super::packets::{Packets, Total};
 use super::round_robin::RoundRobin;
 use super::{Qdisc, Skb};
 use crate::Rng;
-use scenario::queue;
-use scenario::units::Nanos;
+use model::queue;
+use model::units::Nanos;
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
@@ -114,7 +114,7 @@ impl Qdisc for FqCodel {
 mod tests {
     use super::*;
     use crate::qdisc::testing::skb;
-    use scenario::units::Bytes;
+    use model::units::Bytes;
 
     fn fq_codel(parameters: queue::FqCodel, mtu: u32) -> FqCodel {
         FqCodel::new(&parameters, mtu, crate::rng(1, 1))

@@ -8,8 +8,8 @@ use super::round_robin::RoundRobin;
 use super::timer::Timer;
 use super::{Qdisc, Skb};
 use crate::Rng;
-use scenario::queue;
-use scenario::units::Nanos;
+use model::queue;
+use model::units::Nanos;
 
 #[derive(Clone, Debug, Default)]
 struct Flow {

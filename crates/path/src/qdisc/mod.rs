@@ -37,7 +37,7 @@ pub use pie::Pie;
 pub use prio::Prio;
 pub use red::Red;
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// What a queue discipline sees of a packet; the packet itself lies in the network's pool under `id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

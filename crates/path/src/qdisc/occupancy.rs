@@ -1,6 +1,6 @@
 //! How full a queue is over time.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// The integral, over a measuring interval, of what a queue holds.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use super::Skb;
 use crate::ring::Ring;
-use scenario::skb::truesize;
-use scenario::units::Nanos;
+use model::skb::truesize;
+use model::units::Nanos;
 
 /// First in, first out.
 #[derive(Clone, Debug, Default)]

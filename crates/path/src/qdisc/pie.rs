@@ -9,9 +9,9 @@ use super::packets::{Packets, Total};
 use super::timer::Timer;
 use super::{Qdisc, Skb};
 use crate::Rng;
+use model::queue;
+use model::units::Nanos;
 use rand::RngCore;
-use scenario::queue;
-use scenario::units::Nanos;
 
 /// A probability of 1.
 pub(super) const MAX_PROB: u64 = u64::MAX >> 8;

@@ -4,8 +4,8 @@
 
 use super::packets::Packets;
 use super::{Qdisc, Skb};
-use scenario::queue;
-use scenario::units::Nanos;
+use model::queue;
+use model::units::Nanos;
 
 /// The band of each of the eight types of service of RFC 1349: the kernel makes a priority of it (`ip_tos2prio`), and a
 /// band of that (`prio2band`). Low delay goes first (priority 6); none, and low delay with throughput, next (0 and 4);

@@ -8,9 +8,9 @@ use super::packets::{Packets, Total};
 use super::timer::Timer;
 use super::{Qdisc, Skb};
 use crate::Rng;
+use model::queue::{self, RedArithmetic};
+use model::units::{Nanos, Rate};
 use rand::RngCore;
-use scenario::queue::{self, RedArithmetic};
-use scenario::units::{Nanos, Rate};
 
 /// Of 2^32.
 const ONE_PERCENT: u32 = 42_949_673;
@@ -215,7 +215,7 @@ impl Qdisc for Red {
 mod tests {
     use super::*;
     use crate::qdisc::testing::{drops, marks, skb, standing};
-    use scenario::units::Bytes;
+    use model::units::Bytes;
 
     /// Between 5 and 15 packets, with a weight of 1/512.
     fn parameters() -> queue::Red {

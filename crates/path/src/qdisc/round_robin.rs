@@ -1,7 +1,7 @@
 //! Deficit round robin with new flows first (RFC 8290, section 4.2), which FQ-CoDel and FQ-PIE share.
 
 use super::chains::Chains;
-use scenario::units::Bytes;
+use model::units::Bytes;
 
 /// The lists of flows with packets, or with a turn left.
 const NEW: usize = 0;

@@ -1,7 +1,7 @@
 //! What the disciplines' tests have in common.
 
 use super::{Ecn, Qdisc, Skb};
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// A packet of 1500 bytes of the flow `flow`, which is ECN-capable if `ecn`.
 pub fn skb(id: u32, flow: u32, ecn: bool) -> Skb {

@@ -1,6 +1,6 @@
 //! Timers of a kernel of 250 Hz that set themselves anew each time they ring.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// `CONFIG_HZ` of Debian's kernels.
 const HZ: u64 = 250;

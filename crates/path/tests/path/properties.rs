@@ -1,13 +1,13 @@
 //! What every network does with every train of packets.
 
+use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use model::units::{Bytes, Nanos, Rate};
+use model::{self, Gemodel, Limit, Loss, Queue, Service, Trace};
 use path::{
     AccessPort, DelayLine, DropReason, Ecn, FifoPort, Network, NetworkEvent, Observer, Packet, Port, PortId, Routes,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
-use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
-use scenario::model::{self, Gemodel, Limit, Loss, Queue, Service, Trace};
-use scenario::units::{Bytes, Nanos, Rate};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 //! What every queue discipline does with every train of packets.
 
-use path::qdisc::{AnyQdisc, Ecn, Qdisc, Skb, of};
-use proptest::prelude::*;
-use scenario::model::{Limit, Queue};
-use scenario::queue::{
+use model::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
 };
-use scenario::units::{Bytes, Nanos, Rate};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Limit, Queue};
+use path::qdisc::{AnyQdisc, Ecn, Qdisc, Skb, of};
+use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MTU: u32 = 1500;

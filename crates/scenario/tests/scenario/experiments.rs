@@ -1,12 +1,12 @@
 //! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
 
-use scenario::model::{
+use model::queue::Discipline;
+use model::schema;
+use model::units::{Bytes, Drift, Nanos, Offset, Rate};
+use model::{
     Clock, Gemodel, KernelQueue, Limit, Loss, MechanismSource, ParamValue, ParameterValue, Queue, Scenario, Service,
     TcpProfile,
 };
-use scenario::queue::Discipline;
-use scenario::schema;
-use scenario::units::{Bytes, Drift, Nanos, Offset, Rate};
 use scenario::{Cell, Experiment, load_text};
 use std::collections::BTreeMap;
 use std::path::Path;

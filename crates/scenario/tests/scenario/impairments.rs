@@ -1,9 +1,9 @@
 //! Impairments of links, random starts, and limits in bandwidth-delay products, as a file says them.
 
-use scenario::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Limit, ParameterValue, Queue, Scenario, Service};
 use scenario::load_text;
-use scenario::model::{Limit, ParameterValue, Queue, Scenario, Service};
-use scenario::units::{Bytes, Nanos, Rate};
 use std::path::Path;
 
 const BASE: &str = r#"

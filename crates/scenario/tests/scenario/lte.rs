@@ -1,9 +1,10 @@
 //! LTE cells and the links to their users, as a file says them.
 
+use model::lte::Scheduling;
+use model::radio::lte::{Cqi, Direction};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Limit, Queue, Scenario, Service};
 use scenario::load_text;
-use scenario::lte::{Cqi, Direction, Scheduling};
-use scenario::model::{Limit, Queue, Scenario, Service};
-use scenario::units::{Bytes, Nanos, Rate};
 use std::path::Path;
 
 const BASE: &str = r#"

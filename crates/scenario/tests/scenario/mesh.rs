@@ -1,9 +1,9 @@
 //! Meshes, and flow groups that come from them, as a file says them.
 
+use model::mesh::{Csma, Energy, Hop};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Limit, Queue, Scenario, Service, TcpProfile};
 use scenario::load_text;
-use scenario::mesh::{Csma, Energy, Hop};
-use scenario::model::{Limit, Queue, Scenario, Service, TcpProfile};
-use scenario::units::{Bytes, Nanos, Rate};
 use std::path::Path;
 
 const OFFICE: &str = r#"
@@ -56,7 +56,7 @@ fn the_tree_goes_round_a_node_that_is_down() {
     let down = ("mesh.office.nodes.b.down", "[{ at = \"10s\", for = \"3s\" }, { at = \"20s\", for = \"30s\" }]");
     let trees = |more: &[(&str, &str)]| {
         let s = read(&[&[d, down], more].concat());
-        let parents = |tree: scenario::mesh::Tree| (tree.since.as_secs_f64(), tree.parents);
+        let parents = |tree: model::mesh::Tree| (tree.since.as_secs_f64(), tree.parents);
         s.meshes[0].later_trees().into_iter().map(parents).collect::<Vec<_>>()
     };
     let with = vec![None, Some(0), Some(1), Some(2), Some(1)];
@@ -76,7 +76,7 @@ fn each_node_has_a_link_to_its_parent() {
     assert_eq!((names.len(), &names[..2]), (4, &expected[..]));
     assert_eq!(s.links[3].forward.service, Service::Mesh(Hop { mesh: 0, from: 3, to: 2 }));
     assert_eq!(s.links[3].reverse.service, Service::Mesh(Hop { mesh: 0, from: 2, to: 3 }));
-    let limit = |link: &scenario::model::Link| link.queue.limit();
+    let limit = |link: &model::Link| link.queue.limit();
     assert!(s.directions().skip(2).all(|link| limit(link) == Some(Limit::Packets(7))));
 }
 

@@ -1,10 +1,10 @@
 //! Properties of units, traces and sweeps over random input.
 
+use model::quantity::Share;
+use model::units::{Bytes, Nanos, Rate};
+use model::{Limit, Trace};
 use proptest::prelude::*;
 use scenario::load_text;
-use scenario::model::{Limit, Trace};
-use scenario::quantity::Share;
-use scenario::units::{Bytes, Nanos, Rate};
 use std::path::Path;
 
 /// Plain numbers, and round ones, which get a larger unit.

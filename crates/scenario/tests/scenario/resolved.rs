@@ -1,6 +1,6 @@
 //! A scenario's JSON, read again by another process.
 
-use scenario::model::{Scenario, Service, Trace};
+use model::{Scenario, Service, Trace};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The scenarios and the trace that come with the project.
 
+use model::{Service, Trace};
 use scenario::load;
-use scenario::model::{Service, Trace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,9 +1,9 @@
 //! Wi-Fi cells, and links on them, as a file says them.
 
+use model::radio::ieee80211::{Slot, Standard};
+use model::units::{Bytes, Rate};
+use model::{Limit, Queue, Scenario, Service};
 use scenario::load_text;
-use scenario::model::{Limit, Queue, Scenario, Service};
-use scenario::units::{Bytes, Rate};
-use scenario::wifi::{Slot, Standard};
 use std::path::Path;
 
 const HOME: &str = r#"

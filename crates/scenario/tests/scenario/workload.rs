@@ -1,9 +1,9 @@
 //! Flows that come at random, and sizes that are drawn: what is known of the distributions, and what disturbs them.
 
+use model::Scenario;
+use model::units::Nanos;
+use model::workload::FlowArrival;
 use scenario::load_text;
-use scenario::model::Scenario;
-use scenario::units::Nanos;
-use scenario::workload::FlowArrival;
 use std::path::Path;
 
 const BASE: &str = r#"

@@ -7,9 +7,9 @@ use crate::surroundings::Surroundings;
 use crate::timing::clock::Time;
 use crate::uplink::port::UplinkPort;
 use measure::LinkSample;
+use model::units::Nanos;
+use model::{Emulator, Link, Queue, Scenario};
 use path::{External, ExternalPort, Gone, LinkOutput, PacketId, Pool, Transit};
-use scenario::model::{Emulator, Link, Queue, Scenario};
-use scenario::units::Nanos;
 
 /// Such a port.
 pub enum KernelPort {
@@ -25,7 +25,7 @@ impl KernelPort {
     /// # Errors
     /// If the kernel does not have the queue that the scenario asks for.
     pub fn of(scenario: &Scenario, link: &Link, purpose: u64, time: Time) -> Result<Option<KernelPort>, Error> {
-        let is_uplink = |host: &scenario::model::Host| scenario.links[host.uplink].forward.name == link.name;
+        let is_uplink = |host: &model::Host| scenario.links[host.uplink].forward.name == link.name;
         if scenario.hosts.iter().any(is_uplink) {
             return Ok(Some(KernelPort::Uplink(Box::new(UplinkPort::new(scenario, link, purpose)))));
         }

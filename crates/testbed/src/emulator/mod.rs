@@ -15,8 +15,8 @@ use crate::soundness;
 use crate::timing::clock::Clock;
 use crate::timing::lateness::Standstill;
 use crate::timing::waiting::Waiting;
-use scenario::model::Scenario;
-use scenario::units::Nanos;
+use model::Scenario;
+use model::units::Nanos;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -190,7 +190,7 @@ mod tests {
     use crate::timing::clock::Time;
     use kernel::netlink::Netlink;
     use kernel::tun;
-    use scenario::records::Options;
+    use model::records::Options;
 
     const SCENARIO: &str = r#"
 duration = "1s"

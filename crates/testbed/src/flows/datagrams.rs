@@ -8,10 +8,10 @@ use crate::flows::sockets::{address, service_type};
 use crate::host::sockopt::{AMPLE, set_at};
 use crate::host::{Host, Pair};
 use crate::packet::{DATAGRAM_HEADER, echo_identifier, stamp};
+use model::app::DatagramKind;
+use model::units::Nanos;
 use nix::errno::Errno;
 use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, sockopt};
-use scenario::app::DatagramKind;
-use scenario::units::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 

@@ -2,7 +2,7 @@
 
 use crate::packet::Segment;
 use measure::{ReceiverMeter, SendBufferMeter, SenderMeter};
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// A data packet that is not acknowledged yet.

@@ -7,9 +7,9 @@
 use crate::error::Error;
 use crate::host::End;
 use apps::SlowWriter;
-use scenario::app::{App, DatagramKind, Datagrams};
-use scenario::model::{FlowGroup, Scenario};
-use scenario::workload::FlowArrival;
+use model::app::{App, DatagramKind, Datagrams};
+use model::workload::FlowArrival;
+use model::{FlowGroup, Scenario};
 use std::sync::Arc;
 
 /// Where the receivers listen, and below it where several do at one host: iperf3's port, so that Wireshark and people

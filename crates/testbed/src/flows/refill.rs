@@ -6,7 +6,7 @@
 //! writes a piece, and lets the emulator have the processor before the next. What it writes, and which segments are
 //! pushed, is the same as at once: that is known beforehand.
 
-use scenario::units::{Bytes, Nanos};
+use model::units::{Bytes, Nanos};
 
 /// Segments of a piece. They take some 20 us, a nanosecond an instruction.
 const PIECE: u64 = 4;

@@ -1,8 +1,8 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
 use crate::ip::Version;
+use model::{SendBuffer, TcpProfile, TcpRmem};
 use netlink_packet_route::route::RouteMetric;
-use scenario::model::{SendBuffer, TcpProfile, TcpRmem};
 use std::io;
 use std::path::Path;
 

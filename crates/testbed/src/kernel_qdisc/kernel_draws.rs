@@ -22,7 +22,7 @@ pub fn follow(seed: u64) -> io::Result<()> {
 
 /// The seed of a `netem` for one purpose of a run; no two purposes of neighbouring runs have the same.
 pub fn netem_seed(seed: u64, purpose: u64) -> u64 {
-    scenario::rng(seed, purpose).next_u64()
+    model::rng(seed, purpose).next_u64()
 }
 
 #[cfg(test)]

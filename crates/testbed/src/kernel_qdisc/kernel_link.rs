@@ -16,12 +16,12 @@ use kernel::netlink::{Netlink, Qdisc};
 use kernel::tc::qdisc;
 use kernel::tun;
 use measure::{Histogram, LinkSample};
+use model::units::Nanos;
+use model::{self, Emulator, Loss, Queue, Scenario, Service};
 use netlink_packet_route::tc::TcHandle;
 use path::{
     DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, PacketId, Pool, Transit,
 };
-use scenario::model::{self, Emulator, Loss, Queue, Scenario, Service};
-use scenario::units::Nanos;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn what_this_kernel_does_not_have_is_named_with_its_module() {
         let unknown = Qdisc { kind: "nonesuch", options: None };
-        let rate = scenario::units::Rate(1_000_000);
+        let rate = model::units::Rate(1_000_000);
         let shaper = qdisc::htb_class(rate, rate, Nanos::from_micros(200), 1500, 0);
         let error = QdiscDevice::new(1500, |netlink| shape(netlink, &shaper, &unknown)).err().expect("there is none");
         let Error::Scenario { key, why } = refused(error, "link.bottleneck.queue.kind".into()) else {

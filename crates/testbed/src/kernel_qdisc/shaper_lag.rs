@@ -2,7 +2,7 @@
 
 use crate::timing::clock::Time;
 use measure::Histogram;
-use scenario::units::{Bytes, Nanos, Rate};
+use model::units::{Bytes, Nanos, Rate};
 
 /// How late packets may come out of the shaper and count as punctual: what no timer is better than, or where that is
 /// more a tenth of a packet's transmission.

@@ -3,8 +3,8 @@
 //! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it
 //! never will.
 
+use model::units::Nanos;
 use path::PacketId;
-use scenario::units::Nanos;
 use std::collections::{HashMap, VecDeque};
 
 /// Protocol, addresses and ports: what belongs together and stays in order.

@@ -1,9 +1,9 @@
 //! A run's clock: the time since its start.
 
 use mechanism::sock::HZ;
+use model::units::Nanos;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
-use scenario::units::Nanos;
 use std::hint::black_box;
 use std::io;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Are the threads of a run where their clock is?
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// A thread may spend this part of its time on looking at sockets: it goes before those that carry packets.
 const LOOKING_TAKES_AT_MOST: u64 = 4;

@@ -1,11 +1,11 @@
 //! Waiting for packets or an instant, whichever comes first, more precisely than a sleeping thread is woken.
 
 use crate::timing::clock::Clock;
+use model::units::Nanos;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use scenario::units::Nanos;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;

@@ -7,10 +7,10 @@ use kernel::netlink::{Netlink, Qdisc};
 use kernel::tc::qdisc::{fifo, htb, htb_class, of_scenario, prio, sockets_fifo};
 use kernel::tun;
 use kernel::{BANDS_HANDLE, band_classes};
+use model::queue::{self, Cake, Codel, Discipline, FqCodel, PfifoFast};
+use model::units::{Bytes, Nanos, Rate};
+use model::{KernelQueue, Limit, Link, ParameterValue, Queue, Service};
 use netlink_packet_route::tc::TcHandle;
-use scenario::model::{KernelQueue, Limit, Link, ParameterValue, Queue, Service};
-use scenario::queue::{self, Cake, Codel, Discipline, FqCodel, PfifoFast};
-use scenario::units::{Bytes, Nanos, Rate};
 use std::io;
 
 /// The shaper, and the one class that it has around a discipline.

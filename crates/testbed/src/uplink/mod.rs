@@ -15,9 +15,9 @@ use kernel::netlink::Netlink;
 use kernel::tun;
 use kernel::{ClassifierDrops, ClassifierPlace, ClassifierProgram, SendBuffers, Stamp, StampReader};
 use mechanism::{Library, Role};
+use model::units::{Bytes, Nanos};
+use model::{self, Limit, Link, MechanismRef, MechanismSource, Scenario};
 use nix::net::if_::if_nametoindex;
-use scenario::model::{self, Limit, Link, MechanismRef, MechanismSource, Scenario};
-use scenario::units::{Bytes, Nanos};
 use std::collections::BTreeMap;
 use std::io;
 

@@ -6,9 +6,9 @@ use crate::packet::PacketInfo;
 use crate::surroundings::Surroundings;
 use crate::uplink::{HostQueue, discipline};
 use measure::LinkSample;
+use model::units::Nanos;
+use model::{Link, Scenario};
 use path::{DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, Packet, PacketId, Pool, Transit};
-use scenario::model::{Link, Scenario};
-use scenario::units::Nanos;
 use std::io;
 
 /// The port of a host's uplink.

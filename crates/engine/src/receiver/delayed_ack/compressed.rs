@@ -1,7 +1,7 @@
 //! Duplicates whose acknowledgements wait for more of their kind, so that one reports several (`__tcp_ack_snd_check`,
 //! `tcp_compressed_ack_kick`).
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// Duplicates acknowledged at once, so that the sender finds the loss (`TCP_FASTRETRANS_THRESH`).
 const PROMPT_DUPLICATES: u8 = 3;

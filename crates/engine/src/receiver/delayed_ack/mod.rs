@@ -7,8 +7,8 @@ use super::window::LEAST_MSS;
 use crate::clock::{self, micros_to_jiffies};
 use compressed::CompressedAcks;
 use mechanism::sock::HZ;
-use scenario::model::TcpProfile;
-use scenario::units::Nanos;
+use model::TcpProfile;
+use model::units::Nanos;
 
 /// `TCP_MAX_QUICKACKS`: segments acknowledged at once after the start or a surprise.
 pub const MAX_QUICKACKS: u8 = 16;

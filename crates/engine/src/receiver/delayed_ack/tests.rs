@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::receiver::window::{Announced, ReceiveWindow};
-use scenario::skb::{ReceiveBuffer, receive_memory};
-use scenario::units::Bytes;
+use model::skb::{ReceiveBuffer, receive_memory};
+use model::units::Bytes;
 
 const MSS: u32 = 1448;
 

@@ -2,8 +2,8 @@
 
 use super::trace::{LOSSY, file, library, run, scenario};
 use engine::{Error, Options};
+use model::Scenario;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use scenario::model::Scenario;
 use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;

@@ -3,10 +3,10 @@
 use engine::{Error, Options, Outcome};
 use etherparse::{Ipv4Header, TcpHeader, TcpOptionElement};
 use mechanism::Library;
+use model::Scenario;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use pcap_file::{DataLink, Endianness};
-use scenario::model::Scenario;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

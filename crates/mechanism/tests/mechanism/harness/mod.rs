@@ -4,8 +4,8 @@ pub mod one_way;
 
 use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_event, ca_state};
 use mechanism::{Control, Error, Library};
-use scenario::model::{MechanismRef, MechanismSource, ParamValue};
-use scenario::units::Nanos;
+use model::units::Nanos;
+use model::{MechanismRef, MechanismSource, ParamValue};
 use std::path::{Path, PathBuf};
 
 /// The library of this repository.

@@ -4,9 +4,9 @@ use crate::medium::member::MemberId;
 use crate::medium::members::{Frame, Members};
 use crate::packet::{Packet, Pool};
 use crate::rng;
-use scenario::Rng;
-use scenario::lte::{Cqi, DECODING, Direction, Harq, PACKET_HEADER, PREPARATION, SUBFRAME, Tries};
-use scenario::units::Nanos;
+use model::Rng;
+use model::radio::lte::{Cqi, DECODING, Direction, Harq, PACKET_HEADER, PREPARATION, SUBFRAME, Tries};
+use model::units::Nanos;
 
 /// A packet of which not all has been sent, or of which all has now.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,9 @@ use super::repeats::Repeats;
 use super::scheduler::{Scheduler, Want};
 use crate::medium::members::Members;
 use crate::packet::{Packet, Pool};
-use scenario::lte::{Harq, Scheduling, Tries};
-use scenario::units::Nanos;
+use model::lte::Scheduling;
+use model::radio::lte::{Harq, Tries};
+use model::units::Nanos;
 
 /// A transport block that a user has sent.
 #[derive(Clone, Copy, Debug)]

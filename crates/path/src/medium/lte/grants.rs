@@ -4,7 +4,7 @@
 //! is on the air some subframes later, as one of the downlink is after it was scheduled.
 
 use super::carrier::Sent;
-use scenario::lte::{ANSWERED_AFTER, Harq, REQUEST_PERIOD};
+use model::radio::lte::{ANSWERED_AFTER, Harq, REQUEST_PERIOD};
 use std::collections::VecDeque;
 
 /// What a request is answered with, bytes: it does not say how much waits. Room for two TCP acknowledgements.
@@ -84,8 +84,8 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::radio::lte::Tries;
     use proptest::prelude::*;
-    use scenario::lte::Tries;
 
     fn sent(room: u32, left: u64, count: u32) -> Sent {
         Sent { user: 0, room, left, tries: Tries { count, lost: false } }

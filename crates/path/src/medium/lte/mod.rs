@@ -1,7 +1,7 @@
 //! An LTE cell, frequency division duplex: a base station divides subframes of 1 ms among its users, in either
 //! direction.
 //!
-//! What a transport block carries is in `scenario::lte`, with the sections of 3GPP's specifications. Packets are cut
+//! What a transport block carries is in `model::lte`, with the sections of 3GPP's specifications. Packets are cut
 //! and put together as RLC does it ([`bearer`]); a block that cannot be decoded is repeated 8 ms later, and all behind
 //! it wait for it; who sends is for the [`scheduler`]; a handset has to request before it may send, and reports then
 //! what waits ([`grants`]).
@@ -22,9 +22,10 @@ use crate::packet::{Packet, Pool};
 use bearer::Bearer;
 use carrier::Carrier;
 use grants::Grants;
-use scenario::lte::{self, Cqi, Direction, SUBFRAME};
-use scenario::stream;
-use scenario::units::Nanos;
+use model::lte;
+use model::radio::lte::{Cqi, Direction, SUBFRAME};
+use model::stream;
+use model::units::Nanos;
 
 /// What a member's number leaves when divided by two.
 const DOWN: MemberId = 0;

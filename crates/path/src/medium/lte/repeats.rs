@@ -1,6 +1,6 @@
 //! Transport blocks that will be sent again, and the resource blocks that they take then.
 
-use scenario::lte::{Harq, Tries};
+use model::radio::lte::{Harq, Tries};
 
 /// A block that was not decoded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

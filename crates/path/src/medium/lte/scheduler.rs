@@ -1,6 +1,6 @@
 //! Which users a base station serves in a subframe.
 
-use scenario::lte::Scheduling;
+use model::lte::Scheduling;
 
 /// Subframes over which proportional fair averages what a user was given (Jalali, Padovani and Pankaj, Data throughput
 /// of CDMA-HDR, VTC 2000): 100 ms.

@@ -7,9 +7,9 @@
 
 use crate::Rng;
 use crate::loss::threshold;
+use model::radio::ieee802154::phy;
+use model::units::Nanos;
 use rand::RngCore;
-use scenario::mesh::radio;
-use scenario::units::Nanos;
 
 /// A strength in attowatt: whole numbers add up to the same in any order, and come down to nothing again.
 type Attowatts = u64;
@@ -20,7 +20,7 @@ const NEGLIGIBLE: f64 = 20.0;
 const CLEAN: f64 = 8.0;
 
 fn attowatts(dbm: f64) -> Attowatts {
-    (1e15 * radio::from_decibels(dbm)).round() as Attowatts
+    (1e15 * phy::from_decibels(dbm)).round() as Attowatts
 }
 
 /// Whom a node's transmissions reach.
@@ -86,13 +86,13 @@ impl Air {
     pub fn new(signals: &[Vec<Option<f64>>], rng: Rng) -> Air {
         let nodes = signals.len();
         let reach = |(node, signal): (usize, &Option<f64>)| {
-            let dbm = signal.filter(|dbm| *dbm > radio::NOISE - NEGLIGIBLE)?;
-            Some(Reach { node, strength: attowatts(dbm), is_heard: dbm >= radio::SENSITIVITY })
+            let dbm = signal.filter(|dbm| *dbm > phy::NOISE - NEGLIGIBLE)?;
+            Some(Reach { node, strength: attowatts(dbm), is_heard: dbm >= phy::SENSITIVITY })
         };
         Air {
             reaches: signals.iter().map(|row| row.iter().enumerate().filter_map(reach).collect()).collect(),
-            noise: attowatts(radio::NOISE),
-            weight: radio::from_decibels(radio::INTERFERER_COUNTS),
+            noise: attowatts(phy::NOISE),
+            weight: phy::from_decibels(phy::INTERFERER_COUNTS),
             strengths: vec![0; nodes],
             busy: vec![Busy::default(); nodes],
             listens: vec![true; nodes],
@@ -173,8 +173,8 @@ impl Air {
         if let Some(reception) = &mut self.receptions[node] {
             reception.settled = now;
             if ratio < CLEAN && now > settled {
-                let bytes = (now - settled).0 as f64 / radio::BYTE.0 as f64;
-                reception.success *= radio::success(ratio, bytes);
+                let bytes = (now - settled).0 as f64 / phy::BYTE.0 as f64;
+                reception.success *= phy::success(ratio, bytes);
             }
         }
     }
@@ -250,8 +250,8 @@ mod tests {
     /// At the sensitivity, 20 bytes with their header of 6 are lost once in a hundred.
     #[test]
     fn frames_at_the_sensitivity_are_lost_as_the_data_sheet_says() {
-        let mut air = hidden(radio::SENSITIVITY, -80.0);
-        let time = radio::air_time(20);
+        let mut air = hidden(phy::SENSITIVITY, -80.0);
+        let time = phy::air_time(20);
         let mut lost = 0;
         for number in 0..20_000 {
             let start = Nanos(10 * MS.0 * number);

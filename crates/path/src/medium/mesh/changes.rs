@@ -1,7 +1,7 @@
 //! When nodes go down and come up again, and the trees that follow.
 
-use scenario::mesh;
-use scenario::units::Nanos;
+use model::mesh;
+use model::units::Nanos;
 
 /// What happens to a mesh.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Change {
 /// All that will happen, the next last.
 pub(super) fn plan(model: &mesh::Mesh) -> Vec<(Nanos, Change)> {
     let of_node = |(number, node): (usize, &mesh::Node)| {
-        let both = |outage: &scenario::impairments::Outage| {
+        let both = |outage: &model::impairments::Outage| {
             [(outage.at, Change::Down(number)), (outage.end(), Change::Up(number))]
         };
         node.down.iter().flat_map(both).collect::<Vec<_>>()

@@ -4,8 +4,8 @@ use super::changes::Change;
 use super::{Mesh, NodeEvent, Routing};
 use crate::medium::members::Members;
 use crate::packet::{Packet, Pool};
-use scenario::mesh::DutyCycle;
-use scenario::units::Nanos;
+use model::mesh::DutyCycle;
+use model::units::Nanos;
 use std::cmp::Reverse;
 
 impl Mesh {

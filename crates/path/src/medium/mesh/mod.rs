@@ -33,11 +33,12 @@ use crate::packet::{Packet, PacketId, Pool};
 use crate::{EventQueue, Rng, rng};
 use air::Air;
 use changes::Change;
+use model::mesh::{Csma, DutyCycle, Hop};
+use model::radio::ieee802154::{frames, phy};
+use model::units::Nanos;
+use model::{mesh, records, stream};
 use node::{Answer, Node, Outgoing, State};
 use routing::Routing;
-use scenario::mesh::{Csma, DutyCycle, Hop, frames, radio};
-use scenario::units::Nanos;
-use scenario::{mesh, records, stream};
 
 /// Who transmits when, and what of it arrives.
 pub struct Mesh {
@@ -70,7 +71,7 @@ const AWAKE_AFTER_RECEPTION: Nanos = Nanos::from_millis(100);
 /// A node that cannot fall asleep yet tries again after this.
 const FALLS_ASLEEP_LATER: Nanos = Nanos::from_millis(1);
 /// Between two repetitions of a frame the channel is idle for so long.
-const BETWEEN_REPETITIONS: Nanos = Nanos(radio::ACK_WAIT.0 + radio::TURNAROUND.0);
+const BETWEEN_REPETITIONS: Nanos = Nanos(phy::ACK_WAIT.0 + phy::TURNAROUND.0);
 
 /// Why a packet is given up.
 enum Failure {
@@ -104,7 +105,7 @@ impl Mesh {
         let Some(DutyCycle { interval, .. }) = self.model.duty_cycle else { return };
         for node in self.model.children().collect::<Vec<_>>() {
             self.fall_asleep(node, Nanos::ZERO);
-            self.set_event(node, NodeEvent::Turn, Nanos(scenario::up_to(interval.0 - 1, rng)));
+            self.set_event(node, NodeEvent::Turn, Nanos(model::up_to(interval.0 - 1, rng)));
         }
     }
 
@@ -190,14 +191,14 @@ impl Mesh {
     fn back_off(&mut self, node: usize, now: Nanos) {
         let one = &mut self.nodes[node];
         one.state = State::BackOff;
-        let periods = scenario::up_to(Csma::most_periods(one.exponent), &mut one.back_off);
-        let assessed = Nanos(periods * radio::BACKOFF_PERIOD.0) + self.assessment();
+        let periods = model::up_to(Csma::most_periods(one.exponent), &mut one.back_off);
+        let assessed = Nanos(periods * phy::BACKOFF_PERIOD.0) + self.assessment();
         self.set_event(node, NodeEvent::Send, now + assessed);
     }
 
     /// How long a node assesses the channel: where frames are repeated, until no repetition can have escaped it.
     fn assessment(&self) -> Nanos {
-        if self.model.duty_cycle.is_some() { BETWEEN_REPETITIONS + radio::CCA } else { radio::CCA }
+        if self.model.duty_cycle.is_some() { BETWEEN_REPETITIONS + phy::CCA } else { phy::CCA }
     }
 
     /// The channel was assessed until now.
@@ -205,7 +206,7 @@ impl Mesh {
         if !self.air.was_busy(node, now.since(self.assessment()), now) && self.nodes[node].answer.is_none() {
             self.nodes[node].state = State::Turnaround;
             self.air.stop_listening(node);
-            return self.set_event(node, NodeEvent::Send, now + radio::TURNAROUND);
+            return self.set_event(node, NodeEvent::Send, now + phy::TURNAROUND);
         }
         let Csma { max_be, max_backoffs, .. } = self.model.csma;
         let one = &mut self.nodes[node];
@@ -221,7 +222,7 @@ impl Mesh {
     fn transmit(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(outgoing) = self.nodes[node].outgoing else { return };
         let Outgoing { frame, to, bytes, fragment, retries, repeats_until, .. } = outgoing;
-        let end = now + radio::air_time(frames::bytes(bytes, fragment));
+        let end = now + phy::air_time(frames::bytes(bytes, fragment));
         let one = &mut self.nodes[node];
         one.state = State::Transmission;
         one.counted.transmits(now, end);
@@ -235,7 +236,7 @@ impl Mesh {
             members.starts(now, &frame);
         }
         members.get_mut(frame.member).transmits(now, end);
-        let assessed = repeats_until.is_none().then_some(now - radio::TURNAROUND);
+        let assessed = repeats_until.is_none().then_some(now - phy::TURNAROUND);
         self.start_on_air(now, end, node, to, assessed);
         self.set_event(node, NodeEvent::Send, end);
     }
@@ -243,7 +244,7 @@ impl Mesh {
     /// The end of its frame: the node that it is for answers if it has understood it.
     fn end_transmission<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &Pool<P>) {
         self.nodes[node].state = State::AckWait;
-        self.set_event(node, NodeEvent::Send, now + radio::ACK_WAIT);
+        self.set_event(node, NodeEvent::Send, now + phy::ACK_WAIT);
         let understood = self.air.ends(now, node);
         self.air.listen(node);
         let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
@@ -261,7 +262,7 @@ impl Mesh {
         self.nodes[to].answer = Some(Answer { to: node, is_sent: false });
         self.nodes[to].awake_until = now + AWAKE_AFTER_RECEPTION;
         self.air.stop_listening(to);
-        self.set_event(to, NodeEvent::Answer, now + radio::TURNAROUND);
+        self.set_event(to, NodeEvent::Answer, now + phy::TURNAROUND);
     }
 
     /// A packet has come to a node over a hop: data on its way up counts there. What comes down brings the rate that
@@ -304,7 +305,7 @@ impl Mesh {
     fn answer(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(Answer { to, is_sent }) = self.nodes[node].answer else { return };
         if !is_sent {
-            let end = now + radio::air_time(radio::ACK_BYTES);
+            let end = now + phy::air_time(phy::ACK_BYTES);
             self.nodes[node].answer = Some(Answer { to, is_sent: true });
             self.nodes[node].counted.transmits(now, end);
             self.start_on_air(now, end, node, to, None);
@@ -324,7 +325,7 @@ impl Mesh {
     /// The frame has come: the next fragment, or the next packet, follows after a space.
     fn acknowledged(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
-        let space = radio::space_after(frames::bytes(outgoing.bytes, outgoing.fragment));
+        let space = phy::space_after(frames::bytes(outgoing.bytes, outgoing.fragment));
         (outgoing.retries, outgoing.is_received, outgoing.repeats_until) = (0, false, None);
         outgoing.fragment += 1;
         if outgoing.fragment == outgoing.fragments {
@@ -348,7 +349,7 @@ impl Mesh {
             if now < until {
                 self.nodes[node].state = State::Turnaround;
                 self.air.stop_listening(node);
-                return self.set_event(node, NodeEvent::Send, now + radio::TURNAROUND);
+                return self.set_event(node, NodeEvent::Send, now + phy::TURNAROUND);
             }
         }
         (outgoing.retries, outgoing.repeats_until) = (outgoing.retries + 1, None);

@@ -3,8 +3,9 @@
 use super::relayed::Relayed;
 use crate::medium::members::Frame;
 use crate::{Rng, rng};
-use scenario::mesh::{Times, radio};
-use scenario::units::Nanos;
+use model::mesh::Times;
+use model::radio::ieee802154::phy;
+use model::units::Nanos;
 
 /// What a node is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +167,7 @@ impl Counted {
 
     /// It has turned round before `start`, and transmits until `end`.
     pub fn transmits(&mut self, start: Nanos, end: Nanos) {
-        let start = start.since(radio::TURNAROUND);
+        let start = start.since(phy::TURNAROUND);
         self.transmitted += end.min(self.to).since(start.max(self.from));
     }
 

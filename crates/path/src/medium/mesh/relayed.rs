@@ -6,7 +6,7 @@
 //! While packets go up and nothing comes down, senders have nothing but their timeouts, and what they send says nothing
 //! about what they could. That time is left out, as if it had not been.
 
-use scenario::units::Nanos;
+use model::units::Nanos;
 
 /// How long counts are kept, in buckets.
 const BUCKETS: u64 = 12;

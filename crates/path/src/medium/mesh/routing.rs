@@ -6,7 +6,7 @@
 
 use crate::medium::member::MemberId;
 use crate::packet::PacketId;
-use scenario::mesh::{self, Hop};
+use model::mesh::{self, Hop};
 
 /// A packet that is in the mesh.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,9 +9,9 @@
 //! as those that did not understand it, whose EIFS is made to last until an answer would have come.
 
 use crate::{Rng, rng};
-use scenario::stream;
-use scenario::units::Nanos;
-use scenario::wifi::{Slot, Standard, WINDOWS};
+use model::radio::ieee80211::{Slot, Standard, WINDOWS};
+use model::stream;
+use model::units::Nanos;
 
 /// A station's part in the contention.
 struct Station {
@@ -109,7 +109,7 @@ impl Contention {
     fn draw(&mut self, station: usize) {
         let Contention { slots, busy_periods, .. } = *self;
         let station = &mut self.stations[station];
-        station.due = slots + scenario::up_to(station.window.into(), &mut station.rng);
+        station.due = slots + model::up_to(station.window.into(), &mut station.rng);
         station.drawn_in = busy_periods;
     }
 

@@ -1,7 +1,7 @@
 //! How many frames a transmission takes: one in 802.11g, an aggregate in 802.11n.
 
-use scenario::units::Nanos;
-use scenario::wifi::{LARGEST_AGGREGATE, LONGEST_AGGREGATE, SIFS, Standard};
+use model::radio::ieee80211::{LARGEST_AGGREGATE, LONGEST_AGGREGATE, SIFS, Standard};
+use model::units::Nanos;
 
 /// Frames that are put into one transmission.
 #[derive(Clone, Copy, Debug)]

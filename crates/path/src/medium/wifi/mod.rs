@@ -17,10 +17,10 @@ use crate::packet::{Packet, Pool};
 use crate::{Rng, rng};
 use contention::Contention;
 use load::Load;
+use model::radio::ieee80211::{Slot, Standard};
+use model::stream;
+use model::units::Nanos;
 use rates::FrameErrors;
-use scenario::stream;
-use scenario::units::Nanos;
-use scenario::wifi::{Slot, Standard};
 use turns::Turns;
 use window::Window;
 

@@ -2,8 +2,8 @@
 
 use crate::Rng;
 use crate::loss::threshold;
+use model::radio::ieee80211::Standard;
 use rand::RngCore;
-use scenario::wifi::Standard;
 
 /// The mode of a frame that has been tried so often, by its station's own: a fixed chain, as Atheros hardware tries a
 /// frame at several rates one after the other. Four times at the station's rate, twice at the next lower, then at the

@@ -1,7 +1,7 @@
 //! For whom of its receivers a station transmits next.
 
 use crate::medium::member::MemberId;
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// What a receiver's turn is worth in time on the air (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`).

@@ -2,8 +2,8 @@
 //! would tell apart, in the order of their sequence numbers.
 
 use crate::medium::members::{Frame, Members};
-use scenario::units::Nanos;
-use scenario::wifi::{MOST_FRAMES, TRIES};
+use model::radio::ieee80211::{MOST_FRAMES, TRIES};
+use model::units::Nanos;
 use std::collections::VecDeque;
 
 /// A frame with what has become of it so far.

@@ -1,6 +1,6 @@
 //! The tins of CAKE's modes: their shares, and the code points that go to each.
 
-use scenario::queue::Diffserv;
+use model::queue::Diffserv;
 
 /// A tin's part: of the rate, and its weight where nothing is shaped.
 pub(super) struct Share {

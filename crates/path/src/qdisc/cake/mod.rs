@@ -16,8 +16,8 @@ use super::hash::Salt;
 use super::packets::Total;
 use super::{Qdisc, Skb};
 use crate::Rng;
-use scenario::queue;
-use scenario::units::{Nanos, Rate};
+use model::queue;
+use model::units::{Nanos, Rate};
 
 /// Packets of MTU size that may wait if the memory allows for more.
 const MOST_PACKETS: u64 = 10_240;
@@ -214,8 +214,8 @@ mod tests {
     use super::*;
     use crate::qdisc::Ecn;
     use crate::qdisc::testing::skb;
-    use scenario::queue::{Diffserv, FlowMode};
-    use scenario::units::Bytes;
+    use model::queue::{Diffserv, FlowMode};
+    use model::units::Bytes;
     use std::collections::BTreeMap;
 
     fn cake(parameters: queue::Cake) -> Cake {

@@ -1,6 +1,6 @@
 //! CAKE's shaper, which knows how long packets are on the wire.
 
-use scenario::queue::Atm;
+use model::queue::Atm;
 
 /// Nanoseconds a byte, as a fraction of a power of two (`psched_ratecfg` of the kernel).
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,9 @@ use crate::qdisc::cobalt::{Cobalt, Law};
 use crate::qdisc::hash::Salt;
 use crate::qdisc::packets::{Packets, Total};
 use crate::qdisc::set_hash::{self, Lookup, QUEUES};
+use model::queue::FlowMode;
+use model::units::Nanos;
 use rand::RngCore;
-use scenario::queue::FlowMode;
-use scenario::units::Nanos;
 
 /// `rtt` over this is what delay is aimed at, as tc has it.
 const TARGET_SHARE: u64 = 20;

@@ -1,15 +1,16 @@
 //! An LTE cell against closed forms.
 
 use super::TestPacket;
+use model::impairments::Impairments;
+use model::lte::{Cell, Scheduling};
+use model::radio::lte::{Bandwidth, Cqi, Direction, Harq, PACKET_HEADER};
+use model::units::{Bytes, Nanos, Rate};
+use model::{Limit, Link, Loss, Queue, Service};
+use model::{rng, up_to};
 use path::medium::{Medium, Member, MemberId, Members, Step, lte};
 use path::qdisc::DeviceRing;
 use path::{DropReason, Pool, Transit, qdisc};
 use proptest::prelude::*;
-use scenario::impairments::Impairments;
-use scenario::lte::{Bandwidth, Cell, Cqi, Direction, Harq, PACKET_HEADER, Scheduling};
-use scenario::model::{Limit, Link, Loss, Queue, Service};
-use scenario::units::{Bytes, Nanos, Rate};
-use scenario::{rng, up_to};
 
 const MS: Nanos = Nanos::from_millis(1);
 const DELAY: Nanos = Nanos::from_millis(10);

@@ -1,13 +1,13 @@
 //! A Wi-Fi cell against hand-computed timings, closed forms and published analyses.
 
 use super::TestPacket;
+use model::impairments::Impairments;
+use model::radio::ieee80211::{SIFS, Slot, Standard, WINDOWS};
+use model::units::{Nanos, Rate};
+use model::{Limit, Link, Loss, Queue, Service};
 use path::medium::{Member, MemberId, Members, Step, wifi};
 use path::qdisc::{AnyQdisc, DeviceRing, Fifo};
 use path::{Medium, Pool, Transit};
-use scenario::impairments::Impairments;
-use scenario::model::{Limit, Link, Loss, Queue, Service};
-use scenario::units::{Nanos, Rate};
-use scenario::wifi::{SIFS, Slot, Standard, WINDOWS};
 
 const SEED: u64 = 1;
 const END: Nanos = Nanos::from_secs(100);
@@ -210,7 +210,7 @@ fn a_lone_sender_carries_what_the_closed_form_says() {
     let g_and_n = [(Standard::G, 7), (Standard::G, 0), (Standard::N, 7), (Standard::N, 0)];
     let all = g_and_n.into_iter().flat_map(|one| [(one, Slot::Short), (one, Slot::Long)]);
     for ((standard, mode), slot) in all {
-        let expected = standard.most_carried(slot, mode, scenario::units::Bytes(FULL.into())).0 as f64 / 1e6;
+        let expected = standard.most_carried(slot, mode, model::units::Bytes(FULL.into())).0 as f64 / 1e6;
         let mut world = World::new(&Setup { slot, ..Setup::new(standard, &[mode]) });
         let measured = mbps(&world.saturate(&[0], 200, END), END);
         println!("{standard:?}, mode {mode}, {slot:?} slots: {measured:.3} Mbit/s, closed form {expected:.3}");

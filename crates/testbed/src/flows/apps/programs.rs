@@ -4,7 +4,7 @@ use super::{AppEvent, Apps, CHUNK, send_some};
 use crate::flows::refill::PAUSE;
 use crate::flows::tcp_info::TcpInfo;
 use apps::SlowWriter;
-use scenario::units::Nanos;
+use model::units::Nanos;
 use std::cmp::Reverse;
 use std::io;
 

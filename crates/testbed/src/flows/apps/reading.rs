@@ -2,8 +2,8 @@
 
 use super::{AppEvent, Apps, CHUNK, Flow};
 use crate::flows::sockets;
+use model::units::Bytes;
 use nix::sys::socket::{MsgFlags, recv};
-use scenario::units::Bytes;
 use std::cmp::Reverse;
 use std::io;
 use std::os::fd::AsRawFd;

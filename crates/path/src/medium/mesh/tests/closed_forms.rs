@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_lone_hop_carries_what_its_timings_leave() {
     let mut world = World::new(&scenario(&star(1), "", 1));
-    let expected = radio::most_carried(Csma::default(), Bytes(PACKET.into())).0 as f64 / f64::from(8 * PACKET);
+    let expected = phy::most_carried(Csma::default(), Bytes(PACKET.into())).0 as f64 / f64::from(8 * PACKET);
     let rate = world.saturated(&[1], 2, 300);
     assert!((rate / expected - 1.0).abs() < 0.005, "{rate} packets a second, not {expected}");
     let record = &world.medium.node_records()[1];
@@ -24,8 +24,8 @@ fn a_packet_of_two_frames_takes_both() {
         let arrival = world.run(start + Nanos::from_millis(100))[0];
         taken += us(arrival.at - start);
     }
-    let frame = |bytes| 3.5 * 320.0 + 128.0 + 192.0 + us(radio::air_time(bytes));
-    let expected = frame(126) + us(radio::answer_time()) + 640.0 + frame(48);
+    let frame = |bytes| 3.5 * 320.0 + 128.0 + 192.0 + us(phy::air_time(bytes));
+    let expected = frame(126) + us(phy::answer_time()) + 640.0 + frame(48);
     assert!((taken / 2000.0 / expected - 1.0).abs() < 0.01, "{} us, not {expected}", taken / 2000.0);
 }
 
@@ -53,8 +53,8 @@ fn the_time_over_n_hops() {
             let arrivals = world.run(start + Nanos::from_millis(500));
             taken += us(arrivals[0].at - start);
         }
-        let hop = |busy| access_us(busy, 3) + 192.0 + us(radio::air_time(FRAME));
-        let expected = hop(0.0) + (hops - 1) as f64 * hop(us(radio::answer_time()));
+        let hop = |busy| access_us(busy, 3) + 192.0 + us(phy::air_time(FRAME));
+        let expected = hop(0.0) + (hops - 1) as f64 * hop(us(phy::answer_time()));
         let mean = taken / 2000.0;
         assert!((mean / expected - 1.0).abs() < 0.01, "{hops} hops: {mean} us, not {expected}");
     }
@@ -99,10 +99,9 @@ fn the_rate_over_n_hops() {
 /// received itself, and what was received is sent again, unless the channel is busy too often.
 fn saturation(nodes: f64) -> f64 {
     const STAGES: i32 = 5;
-    let (turnaround, cca) = (us(radio::TURNAROUND), us(radio::CCA));
-    let (frame, answer, space) = (us(radio::air_time(FRAME)), us(radio::answer_time()), us(radio::space_after(FRAME)));
-    let stage =
-        |stage: i32| Csma::most_periods((3 + stage as u32).min(5)) as f64 / 2.0 * us(radio::BACKOFF_PERIOD) + cca;
+    let (turnaround, cca) = (us(phy::TURNAROUND), us(phy::CCA));
+    let (frame, answer, space) = (us(phy::air_time(FRAME)), us(phy::answer_time()), us(phy::space_after(FRAME)));
+    let stage = |stage: i32| Csma::most_periods((3 + stage as u32).min(5)) as f64 / 2.0 * us(phy::BACKOFF_PERIOD) + cca;
     let mut busy = 0.3_f64;
     let mut carried = 0.0;
     for _ in 0..4000 {
@@ -115,7 +114,7 @@ fn saturation(nodes: f64) -> f64 {
         let (collides, spoils) = (within(turnaround), within(turnaround - cca));
         let end = (1.0 - collides) * (answer + spoils * (frame - turnaround)) + collides * turnaround / 2.0;
         let period = idle + turnaround + frame + end;
-        let wait = us(radio::ACK_WAIT);
+        let wait = us(phy::ACK_WAIT);
         let own = (turnaround + frame + (1.0 - collides) * (answer + space) + collides * wait) / nodes;
         busy += 0.05 * ((frame + end) * (nodes - 1.0) / nodes / (period - own) - busy);
         // Of those whose acknowledgement is lost, so many come once more.

@@ -8,8 +8,8 @@ use super::*;
 use crate::channel::Transit;
 use crate::medium::{Medium, Step, from_scenario};
 use crate::packet::tests::TestPacket;
-use scenario::model::Scenario;
-use scenario::units::{Bytes, Rate};
+use model::Scenario;
+use model::units::{Bytes, Rate};
 use std::path::Path;
 
 /// A transmission, with the end of the assessment before it, if it is not an acknowledgement.
@@ -220,7 +220,7 @@ fn a_border_router_announces_the_rate_in_packets_down() {
         times
     };
     let silent = up_and_down("", 10);
-    let (plain, longer) = (radio::air_time(FRAME), radio::air_time(FRAME + frames::ANNOUNCEMENT));
+    let (plain, longer) = (phy::air_time(FRAME), phy::air_time(FRAME + frames::ANNOUNCEMENT));
     assert_eq!((frames(&silent, 0), frames(&silent, 1)), (vec![plain], vec![plain]));
     assert_eq!(
         (frames(&world, 0), frames(&world, 1), frames(&world, 2)),
@@ -245,5 +245,5 @@ fn members_have_the_names_of_nodes() {
     let world = World::new(&scenario(&star(2), "", 1));
     let names: Vec<_> = (0..4).map(|member| world.medium.record(member).link).collect();
     assert_eq!(names, ["m.n1", "m.n1.reverse", "m.n2", "m.n2.reverse"]);
-    assert_eq!(Rate(250_000).time_to_send(Bytes(FRAME.into())) + Nanos::from_micros(192), radio::air_time(FRAME));
+    assert_eq!(Rate(250_000).time_to_send(Bytes(FRAME.into())) + Nanos::from_micros(192), phy::air_time(FRAME));
 }

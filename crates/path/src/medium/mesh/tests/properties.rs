@@ -8,7 +8,7 @@ fn energy_adds_up(world: &World) -> Result<(), TestCaseError> {
     let end = Nanos::from_secs(1000);
     for (number, record) in world.medium.node_records().iter().enumerate() {
         let sent = world.mesh().log.iter().filter(|sent| sent.from == number);
-        let transmitted: u64 = sent.map(|sent| (sent.end - sent.start).0 + radio::TURNAROUND.0).sum();
+        let transmitted: u64 = sent.map(|sent| (sent.end - sent.start).0 + phy::TURNAROUND.0).sum();
         prop_assert!((record.transmit_s - transmitted as f64 / 1e9).abs() < 1e-6, "{record:?}");
         let all = record.transmit_s + record.listen_s + record.sleep_s + record.down_s;
         prop_assert!((all - end.as_secs_f64()).abs() < 1e-6, "{record:?}");
@@ -35,8 +35,7 @@ fn who_is_down_is_silent(world: &World) -> Result<(), TestCaseError> {
 /// No node sends data while another that it hears is sending, or was in its assessment; none sends twice at a time.
 fn nobody_talks_over_others(world: &World) -> Result<(), TestCaseError> {
     let log = &world.mesh().log;
-    let hears =
-        |from: usize, to: usize| world.mesh.signals[from][to].is_some_and(|signal| signal >= radio::SENSITIVITY);
+    let hears = |from: usize, to: usize| world.mesh.signals[from][to].is_some_and(|signal| signal >= phy::SENSITIVITY);
     for (number, sent) in log.iter().enumerate() {
         // Transmissions are in the order of their start, and none lasts longer than 5 ms.
         let near = log[..number].iter().rev().take_while(|other| other.start + Nanos::from_millis(10) > sent.start);
@@ -44,7 +43,7 @@ fn nobody_talks_over_others(world: &World) -> Result<(), TestCaseError> {
             if other.from == sent.from {
                 prop_assert!(other.end <= sent.start, "node {} sends twice at a time", sent.from);
             } else if let Some(assessed) = sent.assessed.filter(|_| hears(other.from, sent.from)) {
-                let overlaps = other.start < assessed && other.end > assessed - radio::CCA;
+                let overlaps = other.start < assessed && other.end > assessed - phy::CCA;
                 prop_assert!(!overlaps, "{sent:?} though {other:?} was heard");
             }
         }

@@ -1,0 +1,114 @@
+//! The receive window of a group that says none: so large that it never holds a sender up.
+
+use crate::app::{App, Datagrams};
+use crate::queue::{Discipline, Queue};
+use crate::scenario::LARGEST_ACK;
+use crate::units::{Bytes, Nanos};
+use crate::{FlowGroup, Limit, Scenario};
+use std::collections::BTreeMap;
+
+/// What a window is at least.
+const LEAST: u64 = 128 << 10;
+/// What Linux 6.18 lets a receiver have at most (`tcp_rmem`).
+const LINUX_MAX: u64 = 32 << 20;
+/// A window is so many times what the path and its queues hold: what waits in a cell or behind outages is not in that.
+const MARGIN: u64 = 4;
+/// Margin where acknowledgements wait for as long as their queues let them, which few do all the time.
+const MARGIN_WITH_WAITS: u64 = 2;
+
+impl Scenario {
+    /// Room that a receiver of `group` comes to offer if nothing says how much: four times what the path holds, twice
+    /// what it holds while acknowledgements wait, so that the window never limits a flow. What Linux 6.18 lets a
+    /// receiver have (`tcp_rmem`) is enough for such waits, and the least where a queue has no end.
+    pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
+        let rate = self.bottleneck_of(group).service.most_bits_per_second();
+        let carried_in = |time: Nanos| (rate * time.as_secs_f64() / 8.0) as u64;
+        let in_flight = carried_in(self.propagation_rtt(group));
+        let waiting = self.data_waits(group).zip(self.acknowledgements_wait(group));
+        let Some((waiting, longest)) = waiting else {
+            return Bytes(in_flight.saturating_mul(MARGIN).max(LINUX_MAX));
+        };
+        let held = in_flight.saturating_add(waiting);
+        let with_waits = held.saturating_add(self.in_ring(group)).saturating_add(carried_in(longest));
+        let with_waits = with_waits.saturating_mul(MARGIN_WITH_WAITS).min(LINUX_MAX);
+        Bytes(held.saturating_mul(MARGIN).max(with_waits).max(LEAST))
+    }
+
+    /// The directions of links that a group's packets pass: that of its data or the other.
+    fn passed(&self, group: &FlowGroup, by_data: bool) -> impl Iterator<Item = (usize, bool)> {
+        let is_reverse = group.reverse == by_data;
+        let links = if is_reverse { &group.reverse_path } else { &group.path };
+        let in_mesh = self.way_up(group, self.farthest(group));
+        links.iter().copied().chain(in_mesh).map(move |link| (link, is_reverse)).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Bytes that may wait in queues on the way of a group's data; none without an end. Disciplines keep their queues
+    /// far shorter than their limits, which are for what does not heed them.
+    fn data_waits(&self, group: &FlowGroup) -> Option<u64> {
+        self.passed(group, true).try_fold(0u64, |sum, (number, is_reverse)| {
+            let queue = &self.links[number].direction(is_reverse).queue;
+            let limit = queue.limit().filter(|_| !matches!(queue, Queue::Discipline(_)))?;
+            Some(sum.saturating_add(bytes(limit, group.packet)))
+        })
+    }
+
+    /// What the device of a group's host takes out of its queue.
+    fn in_ring(&self, group: &FlowGroup) -> u64 {
+        let sends_from = group.host.filter(|_| !group.reverse);
+        sends_from.map_or(0, |host| u64::from(self.hosts[host].ring).saturating_mul(group.packet.0))
+    }
+
+    /// How long the acknowledgements of a group may wait on their way; none without an end. They wait where a link has
+    /// no more rate than all that comes to it may need.
+    fn acknowledgements_wait(&self, group: &FlowGroup) -> Option<Nanos> {
+        self.passed(group, false).try_fold(Nanos::ZERO, |sum, (number, is_reverse)| {
+            let rate = self.links[number].direction(is_reverse).service.least_bits_per_second();
+            if self.load(number, is_reverse) < rate {
+                return Some(sum);
+            }
+            let seconds = self.room(number, is_reverse)? as f64 * 8.0 / rate;
+            Some(sum + Nanos((seconds * 1e9) as u64))
+        })
+    }
+
+    /// What the flows send at most in a direction of link `number`, bit/s: data as much as the slowest link of its path
+    /// carries, whatever number of flows share that, and acknowledgements one a packet.
+    fn load(&self, number: usize, is_reverse: bool) -> f64 {
+        let mut by_bottleneck = BTreeMap::new();
+        let mut of_datagrams = 0.0;
+        for group in self.flows.iter().filter(|group| group.passes(number, is_reverse)) {
+            if let Some(App::Datagrams(Datagrams { every, packet, .. })) = &group.app {
+                of_datagrams += f64::from(group.count) * packet.0 as f64 * 8.0 / every.as_secs_f64();
+                continue;
+            }
+            for group in (0..group.flows_of_one().min(2)).map(|flow| group.of_flow(flow)) {
+                let bottleneck = self.bottleneck_of(&group);
+                let rate = bottleneck.service.most_bits_per_second();
+                let share =
+                    if group.reverse == is_reverse { 1.0 } else { LARGEST_ACK.0 as f64 / group.packet.0 as f64 };
+                let load: &mut f64 = by_bottleneck.entry((bottleneck.name.clone(), group.reverse)).or_default();
+                *load = load.max(rate * share);
+            }
+        }
+        of_datagrams + by_bottleneck.values().sum::<f64>()
+    }
+
+    /// Bytes that acknowledgements may wait for in a direction of link `number`; none without an end. Where flows are
+    /// queued fairly those of few bytes wait for nobody.
+    fn room(&self, number: usize, is_reverse: bool) -> Option<u64> {
+        let queue = &self.links[number].direction(is_reverse).queue;
+        match queue {
+            Queue::Discipline(Discipline::FqCodel(_) | Discipline::FqPie(_) | Discipline::Cake(_)) => Some(0),
+            Queue::Discipline(Discipline::Red(_) | Discipline::Codel(_) | Discipline::Pie(_)) => None,
+            queue => queue.limit().map(|limit| bytes(limit, self.largest_packet(number, is_reverse))),
+        }
+    }
+}
+
+/// What a queue with this limit has room for, in packets of this size.
+fn bytes(limit: Limit, packet: Bytes) -> u64 {
+    match limit {
+        Limit::Bytes(limit) => limit.0,
+        Limit::Packets(limit) => limit.saturating_mul(packet.0),
+    }
+}

@@ -1,0 +1,485 @@
+//! Declares a section of the experiment file once: from each key's field, kind, default, range and meaning come the
+//! struct, its `Default`, its reader, its writer and its rows of the schema.
+
+use crate::quantity::{Number, Share};
+use crate::schema::{self, Absence, Key, KeyType};
+use crate::section::{Readable, Section};
+use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
+
+/// What a file says as a section.
+pub trait Written {
+    /// Its keys that have a value, and the values as a file has them.
+    fn written(&self) -> Vec<(&'static str, String)>;
+}
+
+/// A struct that is declared as a section.
+pub trait Declared: Written + Sized {
+    /// Its name in the schema.
+    const SECTION: &'static str;
+    /// Its keys, in the order of the reference.
+    const KEYS: &'static [Key];
+    /// What a section says; a field without a key holds a placeholder, as does one whose value is wrong.
+    fn read(section: &Section) -> Self;
+    /// What holds where nothing is written.
+    fn absent() -> Self;
+    /// Sets the fields whose keys a section has, or whose keys have defaults.
+    fn change(&mut self, section: &Section);
+}
+
+/// A type that a field with a key can have.
+pub trait Field: Sized {
+    /// What is written behind the key.
+    const KIND: KeyType;
+    /// The value in `section`, or the default; a placeholder where there is none.
+    fn read(section: &Section, name: &'static str) -> Self {
+        Self::find(section, name).unwrap_or_else(|| Self::absent(schema::find(section.shape, name)))
+    }
+    /// The value in `section`, or the default.
+    fn find(section: &Section, name: &'static str) -> Option<Self>;
+    /// The value where the key is not written.
+    fn absent(key: &Key) -> Self;
+    /// The value as a file has it; none if it is left out.
+    fn written(&self) -> Option<String>;
+}
+
+macro_rules! field {
+    ($($type:ty: $kind:ident),+) => {
+        $(impl Field for $type {
+            const KIND: KeyType = KeyType::$kind;
+            fn find(section: &Section, name: &'static str) -> Option<$type> {
+                section.read(name)
+            }
+            fn absent(key: &Key) -> $type {
+                key.default().unwrap_or_default()
+            }
+            fn written(&self) -> Option<String> {
+                Some(Readable::written(self))
+            }
+        })+
+    };
+}
+field!(bool: Flag, u64: Integer, Number: Number, String: Text, Share: Share, Frequency: Frequency, Decibels: Ratio);
+field!(Rate: Rate, Nanos: Time, Bytes: Size, Offset: Offset, Drift: Drift, Dbm: Signal);
+
+/// Whole numbers that the schema's range keeps to fewer bits.
+macro_rules! narrow_field {
+    ($($type:ty),+) => {
+        $(impl Field for $type {
+            const KIND: KeyType = KeyType::Integer;
+            fn find(section: &Section, name: &'static str) -> Option<$type> {
+                section.read::<u64>(name).map(|number| number as $type)
+            }
+            fn absent(key: &Key) -> $type {
+                u64::absent(key) as $type
+            }
+            fn written(&self) -> Option<String> {
+                Some(self.to_string())
+            }
+        })+
+    };
+}
+narrow_field!(u8, u32);
+
+impl Field for Limit {
+    const KIND: KeyType = KeyType::Limit;
+    fn find(section: &Section, name: &'static str) -> Option<Limit> {
+        section.read_limit(name)
+    }
+    fn absent(key: &Key) -> Limit {
+        key.default().unwrap_or(Limit::Packets(0))
+    }
+    fn written(&self) -> Option<String> {
+        Some(Readable::written(self))
+    }
+}
+
+/// Limits that the schema's range keeps to packets, or to bytes.
+macro_rules! limit_field {
+    ($($(#[$doc:meta])* $Name:ident($type:ty): $Unit:ident($own:ty)),+) => {
+        $($(#[$doc])*
+        pub struct $Name($type);
+
+        impl From<$Name> for $type {
+            fn from(limit: $Name) -> $type {
+                limit.0
+            }
+        }
+
+        impl From<$type> for $Name {
+            fn from(limit: $type) -> $Name {
+                $Name(limit)
+            }
+        }
+
+        impl Field for $Name {
+            const KIND: KeyType = KeyType::Limit;
+            fn find(section: &Section, name: &'static str) -> Option<$Name> {
+                $Name::of(section.read_limit(name)?)
+            }
+            fn absent(key: &Key) -> $Name {
+                key.default().and_then($Name::of).unwrap_or($Name(<$type>::default()))
+            }
+            fn written(&self) -> Option<String> {
+                Some(Readable::written(&Limit::$Unit(<$own>::from(self.0))))
+            }
+        })+
+    };
+}
+limit_field! {
+    /// A limit in packets.
+    Packets(u32): Packets(u64),
+    /// A limit in bytes.
+    Room(Bytes): Bytes(Bytes)
+}
+
+impl Packets {
+    fn of(limit: Limit) -> Option<Packets> {
+        match limit {
+            Limit::Packets(packets) => Some(Packets(packets as u32)),
+            Limit::Bytes(_) => None,
+        }
+    }
+}
+
+impl Room {
+    fn of(limit: Limit) -> Option<Room> {
+        match limit {
+            Limit::Bytes(bytes) => Some(Room(bytes)),
+            Limit::Packets(_) => None,
+        }
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    const KIND: KeyType = T::KIND;
+    fn read(section: &Section, name: &'static str) -> Option<T> {
+        T::find(section, name)
+    }
+    fn find(section: &Section, name: &'static str) -> Option<Option<T>> {
+        Some(T::find(section, name))
+    }
+    fn absent(_: &Key) -> Option<T> {
+        None
+    }
+    fn written(&self) -> Option<String> {
+        self.as_ref().and_then(T::written)
+    }
+}
+
+/// A table of its own keys.
+impl<T: Declared> Field for T {
+    const KIND: KeyType = KeyType::Table;
+    fn read(section: &Section, name: &'static str) -> T {
+        T::read(&section.child(name, T::SECTION))
+    }
+    fn find(section: &Section, name: &'static str) -> Option<T> {
+        let table = section.child(name, T::SECTION);
+        table.is_there().then(|| T::read(&table))
+    }
+    fn absent(_: &Key) -> T {
+        T::absent()
+    }
+    fn written(&self) -> Option<String> {
+        Some(table(&Written::written(self)))
+    }
+}
+
+/// Tables, each with its own keys.
+impl<T: Declared> Field for Vec<T> {
+    const KIND: KeyType = KeyType::Tables;
+    fn find(section: &Section, name: &'static str) -> Option<Vec<T>> {
+        Some(section.list(name).iter().map(T::read).collect())
+    }
+    fn absent(_: &Key) -> Vec<T> {
+        Vec::new()
+    }
+    fn written(&self) -> Option<String> {
+        let tables: Vec<_> = self.iter().map(|item| table(&item.written())).collect();
+        (!tables.is_empty()).then(|| format!("[{}]", tables.join(", ")))
+    }
+}
+
+/// Keys and their values as a table in one line.
+pub fn table(keys: &[(&'static str, String)]) -> String {
+    let keys: Vec<_> = keys.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    format!("{{ {} }}", keys.join(", "))
+}
+
+/// A doc comment as the meaning of a key.
+pub const fn meaning(doc: &'static str) -> &'static str {
+    doc.trim_ascii_start()
+}
+
+/// How many keys there are in all rows.
+pub const fn count(rows: &[&[Key]]) -> usize {
+    let (mut count, mut row) = (0, 0);
+    while row < rows.len() {
+        count += rows[row].len();
+        row += 1;
+    }
+    count
+}
+
+/// The keys of all rows.
+pub const fn flat<const COUNT: usize>(rows: &[&[Key]]) -> [Key; COUNT] {
+    const NONE: Key =
+        Key { section: "", name: "", kind: KeyType::Table, absence: Absence::Required, range: "", meaning: "" };
+    let mut keys = [NONE; COUNT];
+    let (mut at, mut row) = (0, 0);
+    while row < rows.len() {
+        let mut column = 0;
+        while column < rows[row].len() {
+            keys[at] = rows[row][column];
+            (at, column) = (at + 1, column + 1);
+        }
+        row += 1;
+    }
+    keys
+}
+
+/// Keys that another section has too.
+pub const fn in_section<const COUNT: usize>(section: &'static str, mut keys: [Key; COUNT]) -> [Key; COUNT] {
+    let mut at = 0;
+    while at < COUNT {
+        keys[at].section = section;
+        at += 1;
+    }
+    keys
+}
+
+/// The choices of a key: an enum, whose variants have the names that a file has.
+macro_rules! choice {
+    (
+        $(#[$attr:meta])*
+        pub enum $Name:ident { $($(#[$variant_attr:meta])* $Variant:ident = $name:literal),+ $(,)? }
+    ) => {
+        $(#[$attr])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $Name {
+            $($(#[$variant_attr])* #[serde(rename = $name)] $Variant),+
+        }
+
+        impl $Name {
+            /// The names, as a scenario writes them.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// Its name, as a scenario writes it.
+            pub fn name(self) -> &'static str {
+                $Name::NAMES[self as usize]
+            }
+
+            /// The choice that has this name.
+            pub fn named(name: &str) -> Option<$Name> {
+                let all = [$($Name::$Variant),+];
+                $Name::NAMES.iter().position(|other| *other == name).map(|number| all[number])
+            }
+        }
+
+        impl $crate::declare::Field for $Name {
+            const KIND: $crate::schema::KeyType = $crate::schema::KeyType::Choice($Name::NAMES);
+            fn find(section: &$crate::section::Section, name: &'static str) -> Option<$Name> {
+                $Name::named(&section.read::<String>(name)?)
+            }
+            fn absent(key: &$crate::schema::Key) -> $Name {
+                // Whoever leaves out a key that is required is refused.
+                key.default::<String>().and_then(|name| $Name::named(&name)).unwrap_or([$($Name::$Variant),+][0])
+            }
+            fn written(&self) -> Option<String> {
+                Some(format!("{:?}", self.name()))
+            }
+        }
+    };
+}
+
+/// A table of one of several kinds: an enum, whose variants hold the sections that are called like the kinds.
+macro_rules! kinds {
+    (
+        $(#[$attr:meta])*
+        pub enum $Name:ident { $($(#[$variant_attr:meta])* $Variant:ident($Section:ty)),+ $(,)? }
+    ) => {
+        $(#[$attr])*
+        pub enum $Name {
+            $($(#[$variant_attr])* $Variant($Section)),+
+        }
+
+        impl $Name {
+            /// The names of the kinds.
+            pub const KINDS: &'static [&'static str] =
+                &[$(<$Section as $crate::declare::Declared>::SECTION),+];
+
+            /// Its kind.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($Name::$Variant(_) => <$Section as $crate::declare::Declared>::SECTION),+
+                }
+            }
+
+            /// What a section of one of the kinds says; none if it is of another.
+            pub fn read(section: &$crate::section::Section) -> Option<$Name> {
+                // It is looked at for its errors: the section has been chosen by it.
+                section.read::<String>("kind");
+                $(if section.shape == <$Section as $crate::declare::Declared>::SECTION {
+                    return Some($Name::$Variant($crate::declare::Declared::read(section)));
+                })+
+                None
+            }
+        }
+
+        impl $crate::declare::Written for $Name {
+            fn written(&self) -> Vec<(&'static str, String)> {
+                let keys = match self {
+                    $($Name::$Variant(keys) => keys.written()),+
+                };
+                [vec![("kind", format!("{:?}", self.name()))], keys].concat()
+            }
+        }
+    };
+}
+
+/// A declaration: `/// meaning`, then `pub field: Type = absence, range;` for each key.
+///
+/// `field("key")` has another name in the file, `Type [Written]` stands there as another type. `field: Type;` has no
+/// key: whoever reads the section fills it in. `"key" = kind, absence, range => "meaning";` has no field. `: Default`
+/// behind the name asks for that.
+macro_rules! section {
+    (
+        $(#[$struct_attr:meta])*
+        pub struct $Name:ident $(: $Default:ident)? in $section:literal {
+            $($first:literal = $first_kind:expr, $first_absence:expr $(, $first_range:expr)? => $first_meaning:expr;)*
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[serde($($serde:tt)*)])?
+                pub $field:ident $(($name:literal))? : $type:ty $([$written:ty])?
+                    $(= $absence:expr $(, $range:expr)?)?;
+                $($key:literal = $key_kind:expr, $key_absence:expr $(, $key_range:expr)? => $key_meaning:expr;)*
+            )*
+        }
+    ) => {
+        $(#[$struct_attr])*
+        pub struct $Name {
+            $($(#[doc = $doc])* $(#[serde($($serde)*)])? pub $field: $type,)*
+        }
+
+        impl $crate::declare::Declared for $Name {
+            const SECTION: &'static str = $section;
+            const KEYS: &'static [$crate::schema::Key] = {
+                #[allow(unused_imports)]
+                use $crate::schema::Absence::{Default, Means, Required};
+                const ROWS: &[&[$crate::schema::Key]] = &[
+                    $(&[section!(
+                        @key $section, $first, $first_kind, $first_absence, [$($first_range)?], $first_meaning
+                    )],)*
+                    $(
+                        section!(
+                            @row $section, section!(@name $field $($name)?), section!(@type $type $([$written])?),
+                            [$($absence $(, $range)?)?], concat!($($doc),*)
+                        ),
+                        $(&[section!(
+                            @key $section, $key, $key_kind, $key_absence, [$($key_range)?], $key_meaning
+                        )],)*
+                    )*
+                ];
+                &$crate::declare::flat::<{ $crate::declare::count(ROWS) }>(ROWS)
+            };
+
+            fn read(section: &$crate::section::Section) -> $Name {
+                $Name {
+                    $($field: section!(
+                        @read section, section!(@name $field $($name)?), $type $([$written])? $(= $absence)?
+                    ),)*
+                }
+            }
+
+            fn absent() -> $Name {
+                $Name {
+                    $($field: section!(
+                        @absent $section, section!(@name $field $($name)?), $type $([$written])? $(= $absence)?
+                    ),)*
+                }
+            }
+
+            fn change(&mut self, section: &$crate::section::Section) {
+                $(section!(
+                    @change self.$field, section, section!(@name $field $($name)?), $type $([$written])? $(= $absence)?
+                );)*
+            }
+        }
+
+        impl $crate::declare::Written for $Name {
+            fn written(&self) -> Vec<(&'static str, String)> {
+                let values = [$(section!(
+                    @write self.$field, section!(@name $field $($name)?), $type $([$written])? $(= $absence)?
+                )),*];
+                values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+            }
+        }
+
+        $(impl $Default for $Name {
+            fn default() -> $Name {
+                $crate::declare::Declared::absent()
+            }
+        })?
+    };
+
+    (@key $section:expr, $name:expr, $kind:expr, $absence:expr, [$($range:expr)?], $meaning:expr) => {
+        $crate::schema::Key {
+            section: $section,
+            name: $name,
+            kind: $kind,
+            absence: $absence,
+            range: section!(@range $($range)?),
+            meaning: $meaning,
+        }
+    };
+    (@row $section:expr, $name:expr, $type:ty, [], $doc:expr) => { &[] };
+    (@row $section:expr, $name:expr, $type:ty, [$absence:expr $(, $range:expr)?], $doc:expr) => {
+        &[section!(
+            @key $section, $name, <$type as $crate::declare::Field>::KIND, $absence, [$($range)?],
+            $crate::declare::meaning($doc)
+        )]
+    };
+    (@range) => { "" };
+    (@range $range:expr) => { $range };
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+    (@type $type:ty) => { $type };
+    (@type $type:ty [$written:ty]) => { $written };
+
+    (@read $section:ident, $name:expr, $type:ty $([$written:ty])?) => { ::std::default::Default::default() };
+    (@read $section:ident, $name:expr, $type:ty = $absence:expr) => {
+        <$type as $crate::declare::Field>::read($section, $name)
+    };
+    (@read $section:ident, $name:expr, $type:ty [$written:ty] = $absence:expr) => {
+        <$type>::from(<$written as $crate::declare::Field>::read($section, $name))
+    };
+
+    (@absent $section:expr, $name:expr, $type:ty) => { ::std::default::Default::default() };
+    (@absent $section:expr, $name:expr, $type:ty = $absence:expr) => {
+        <$type as $crate::declare::Field>::absent($crate::schema::find($section, $name))
+    };
+    (@absent $section:expr, $name:expr, $type:ty [$written:ty] = $absence:expr) => {
+        <$type>::from(<$written as $crate::declare::Field>::absent($crate::schema::find($section, $name)))
+    };
+
+    (@change $value:expr, $section:ident, $name:expr, $type:ty) => {};
+    (@change $value:expr, $section:ident, $name:expr, $type:ty = $absence:expr) => {
+        if let Some(value) = <$type as $crate::declare::Field>::find($section, $name) {
+            $value = value;
+        }
+    };
+    (@change $value:expr, $section:ident, $name:expr, $type:ty [$written:ty] = $absence:expr) => {
+        if let Some(value) = <$written as $crate::declare::Field>::find($section, $name) {
+            $value = value.into();
+        }
+    };
+
+    (@write $value:expr, $name:expr, $type:ty) => { ($name, None) };
+    (@write $value:expr, $name:expr, $type:ty = $absence:expr) => {
+        ($name, $crate::declare::Field::written(&$value))
+    };
+    (@write $value:expr, $name:expr, $type:ty [$written:ty] = $absence:expr) => {
+        ($name, $crate::declare::Field::written(&<$written>::from($value)))
+    };
+}
+
+pub(crate) use {choice, kinds, section};

@@ -1,0 +1,148 @@
+//! What is wrong with an experiment file, one sentence a mistake.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+use strsim::levenshtein;
+
+/// Everything that is wrong with an experiment, in the order of the file; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// One sentence each.
+    pub problems: Vec<Problem>,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// Where it stands.
+    pub place: Location,
+    /// The key with the sections it lies in, such as `link.bottleneck.rate`; empty if the file as a whole is meant.
+    pub key: String,
+    /// What is wrong, and what may stand there.
+    pub message: String,
+}
+
+/// More mistakes than this help nobody.
+const MOST_SHOWN: usize = 50;
+/// Bytes of a key or a message; what a value quotes stands first in it, and what is allowed behind that.
+const LONGEST: usize = 1500;
+const HEAD: usize = 100;
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Location {
+    /// Set anew, on a command line or in a program.
+    Override,
+    /// In a file as a whole.
+    File(Arc<str>),
+    /// In a line of a file, counted from 1.
+    Line(Arc<str>, usize),
+}
+
+impl Error {
+    /// An error of one problem.
+    pub fn one(place: Location, key: impl Into<String>, message: impl Into<String>) -> Error {
+        let problem = Problem { place, key: key.into(), message: message.into() };
+        Error { problems: vec![problem] }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
+            let newline = if n == 0 { "" } else { "\n" };
+            write!(f, "{newline}{problem}")?;
+        }
+        match self.problems.len().saturating_sub(MOST_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more mistakes like these"),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place.of(&shortened(&self.key)), shortened(&self.message))
+    }
+}
+
+/// A text that is longer than any sentence of this program, because it quotes the file, without its middle.
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST {
+        return text.into();
+    }
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let head = (0..=HEAD).rev().find(is_boundary).unwrap_or(0);
+    let tail = (text.len() - (LONGEST - HEAD)..text.len()).find(is_boundary).unwrap_or(text.len());
+    format!("{} ... {}", &text[..head], &text[tail..]).into()
+}
+
+impl Location {
+    /// `FILE:LINE: KEY`; the key alone where it was set anew, on a command line or in a program.
+    pub fn of(&self, key: &str) -> String {
+        let place = match self {
+            Location::Override => return key.to_string(),
+            Location::File(file) => file.to_string(),
+            Location::Line(file, line) => format!("{file}:{line}"),
+        };
+        match key {
+            "" => place,
+            key => format!("{place}: {key}"),
+        }
+    }
+}
+
+/// Collects the mistakes while reading goes on, so that one look at the answer mends all of them.
+#[derive(Debug, Default)]
+pub struct Problems(RefCell<Vec<Problem>>);
+
+impl Problems {
+    /// Notes a problem.
+    pub fn add(&self, place: &Location, key: impl Into<String>, message: impl Into<String>) {
+        let problem = Problem { place: place.clone(), key: key.into(), message: message.into() };
+        self.0.borrow_mut().push(problem);
+    }
+
+    /// The number of problems so far.
+    pub fn count(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    /// `value` if nothing was wrong; otherwise every mistake once, in the order of the file.
+    pub fn unless_any<T>(self, value: T) -> Result<T, Error> {
+        let mut problems = self.0.into_inner();
+        if problems.is_empty() {
+            return Ok(value);
+        }
+        problems.sort();
+        problems.dedup();
+        Err(Error { problems })
+    }
+}
+
+/// ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise nothing.
+pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let wrong = wrong.to_lowercase();
+    let close = |name: &&str| {
+        let most = (name.len().max(wrong.len()) / 3).max(1);
+        // So many letters are to insert or delete in any case: a megabyte is not compared with every name.
+        name.len().abs_diff(wrong.len()) <= most && levenshtein(&wrong, name) <= most
+    };
+    let best = known.into_iter().filter(close).min_by_key(|name| levenshtein(&wrong, name));
+    best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_close_names_are_proposed() {
+        assert_eq!(did_you_mean("rat", ["trace", "rate"]), " (did you mean rate?)");
+        assert_eq!(did_you_mean("bandwidth", ["trace", "rate"]), "");
+    }
+}

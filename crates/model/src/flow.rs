@@ -1,0 +1,306 @@
+//! A group of flows: its congestion control, its path, when it comes, how much it sends.
+
+use crate::TcpProfile;
+use crate::app::App;
+use crate::declare::{Declared, section};
+use crate::mesh::Origin;
+use crate::queue::Queue;
+use crate::schema::{DELAYS, KeyType, RATES, SOME_TIME, TIMES};
+use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
+use crate::workload::{Arrivals, SIZES, Sizes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+section! {
+    /// `count` flows that differ in their start time only.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct FlowGroup in "flows" {
+        /// what tables and figures call the group's flows
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub name: Option<String> = Means("the congestion control's name");
+        /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
+        /// scenario's folder by the reader).
+        pub cc: MechanismRef;
+        "cc" = KeyType::Text, Required =>
+            "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of \
+            several), or kernel:NAME for the running kernel's own";
+        "params" = KeyType::Table, Means("the control's own defaults") =>
+            "parameters of the control; a table params.NAME holds for the control NAME only";
+        "maps" = KeyType::Table, Means("as the control's file has them, empty or zero") =>
+            "what BPF maps of the control hold when the run begins, such as rates = { 0 = 1250000 }: by map and key the \
+            value, a whole number or a list of them for a struct's members; a table maps.CC holds for the control CC \
+            only";
+        /// What its programs do; `None` = each writes a transfer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub app: Option<App>;
+        /// number of flows in the group
+        pub count: u32 = Default("1"), "1..1000000";
+        /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
+        pub arrivals: Option<Arrivals>;
+        "arrivals" = KeyType::Table, Means("as count and stagger say") =>
+            "flows that come by a random process in place of count and stagger, from start until stop";
+        /// The host that the group's flows send from, or receive at if their data takes the reverse path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub host: Option<usize>;
+        /// the data takes the reverse path, whose links need queues then; acknowledgements take the forward one
+        pub reverse: bool = Default("false");
+        /// The nodes of a mesh that its flows come from, one each; `None` = the senders are not in a mesh.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub origin: Option<Origin>;
+        "mesh" = KeyType::Text, Means("the senders are hosts at the first link") =>
+            "the mesh whose nodes are the senders, one flow each: their packets go along its tree to the border \
+            router, and from there along path";
+        "nodes" = KeyType::Names, Means("all but the border router, in the file's order") =>
+            "the nodes of the mesh that send";
+        /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
+        /// from the border router of their mesh.
+        pub path: Vec<usize>;
+        "path" = KeyType::Names, Means("every link, in the file's order") =>
+            "the links between senders and receivers, from the senders on: the forward path passes their forward \
+            directions";
+        /// The links whose reverse directions make up the reverse path, in the order in which packets pass them.
+        pub reverse_path: Vec<usize>;
+        "reverse_path" = KeyType::Names, Means("those of path, the other way round") =>
+            "the links whose reverse directions the reverse path passes, in this order";
+        "app" = KeyType::App, Means("a transfer, of the size that size says") =>
+            "what the flows' programs do: messenger, game, upload, web and video over TCP, with two flows for each \
+            connection, and voice, ping and udp, which need no cc";
+        "host" = KeyType::Text, Means("none that has a queue of its own") =>
+            "the host that the flows send from; with reverse = true the one that they come to, by whose queue their \
+            acknowledgements leave";
+        /// each sender's own link to the bottleneck
+        pub access: Access = Means("no constraint");
+        /// the receiver's clock, as its timestamps (RFC 7323) show it, relative to the sender's
+        pub clock: Clock = Means("as the sender's");
+        /// When the first flow of the group opens its connection.
+        pub start: Nanos;
+        /// Each flow opens later than `start` and `stagger` say by a time up to this, drawn for it alone.
+        #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+        pub start_spread: Nanos;
+        "start" = KeyType::Start, Default("0s"), TIMES =>
+            "when the first flow opens its connection; of a range such as 0s..1s each flow draws its own time, \
+            evenly, to which stagger is added";
+        /// each next flow opens this much later
+        pub stagger: Nanos = Default("0s"), TIMES;
+        /// when the applications stop writing, and no more flows arrive
+        pub stop: Option<Nanos> = Means("the end of the run"), SOME_TIME;
+        /// How much the application writes; `None` = without end, unless `sizes` says how much.
+        pub size: Option<Bytes>;
+        /// What each flow's size is drawn from, in place of `size`.
+        pub sizes: Option<Sizes>;
+        "size" = KeyType::Sizes, Means("without end"), SIZES => "how much the application writes";
+        /// IP length of a full data packet
+        pub packet: Bytes = Means("1500b, or 104b with profile lln"), "100b..65535b";
+        /// type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at
+        pub tos: u8 = Default("0"), "0..252";
+        /// room that the receiver offers
+        pub receive_window: Option<Bytes> =
+            Means("the largest that can be advertised; four segments with profile lln"), "100b..1gib";
+        /// the receiver's buffer is auto-tuned within net.ipv4.tcp_rmem
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub tcp_rmem: Option<TcpRmem> =
+            Means("a buffer of fixed size, SO_RCVBUF, as large as receive_window needs");
+        /// how fast the receiving application reads at most, segment by segment
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub read_rate: Option<Rate> = Means("all that has come, at once"), RATES;
+        /// payload that the sending application writes, a segment at a time; data that finds four unsent segments is
+        /// lost
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub write_rate: Option<Rate> = Means("as much as TCP takes"), RATES;
+        /// What lowers the window that the receiver shows; `None` = nothing does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub receiver: Option<MechanismRef>;
+        "receiver" = KeyType::Text, Means("the stack alone decides") =>
+            "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
+        "receiver_params" = KeyType::Table, Means("the receiver's own defaults") =>
+            "parameters of the receiver; a table receiver_params.NAME holds for the receiver NAME only";
+        /// How the two TCP ends behave.
+        pub stack: TcpProfile;
+        "profile" = KeyType::Profile, Means("the experiment's") => "how this group's TCP ends behave";
+        "delayed_ack" = KeyType::Flag, Means("as the profile says") =>
+            "acknowledge every second segment, or after 40 ms";
+        "ecn" = KeyType::Flag, Means("as the profile says") => "negotiate ECN";
+        "pacing" = KeyType::Flag, Means("as the profile says") => "pace every flow at Linux's default rates";
+        "initial_window" = KeyType::Integer, Means("as the profile says"), "1..10000" => "initial window in segments";
+        "rto_min" = KeyType::Time, Means("as the profile says"), "1ms..120s" =>
+            "lower bound of the retransmission timeout's variance term";
+    }
+}
+
+impl FlowGroup {
+    /// Makes a group of one endless Linux flow over the first link, in packets of 1500 bytes.
+    pub fn bulk(cc: MechanismRef) -> FlowGroup {
+        let (path, reverse_path) = (vec![0], vec![0]);
+        FlowGroup { cc, path, reverse_path, packet: Bytes(1500), ..FlowGroup::absent() }
+    }
+
+    /// Yields the congestion control, and the receiver's window controller if the group has one.
+    pub fn mechanisms(&self) -> impl Iterator<Item = &MechanismRef> {
+        std::iter::once(&self.cc).chain(&self.receiver)
+    }
+
+    /// Yields mutable access to the group's mechanisms.
+    pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut MechanismRef> {
+        std::iter::once(&mut self.cc).chain(&mut self.receiver)
+    }
+
+    /// Flows of one program: one, or several of an application.
+    pub fn flows_of_one(&self) -> u32 {
+        self.app.as_ref().map_or(1, App::flows)
+    }
+
+    /// Returns the node of a mesh that a flow of the group comes from, if it comes from one.
+    pub fn node_of_flow(&self, number: u32) -> Option<usize> {
+        let program = number / self.flows_of_one();
+        self.origin.as_ref()?.nodes.get(program as usize).copied()
+    }
+
+    /// IP length of its largest packet.
+    pub fn largest_packet(&self) -> Bytes {
+        match &self.app {
+            Some(App::Datagrams(datagrams)) => datagrams.packet,
+            _ => self.packet,
+        }
+    }
+
+    /// Does flow `number` of the group carry responses, against the direction of the group's requests?
+    pub fn is_response(&self, number: u32) -> bool {
+        matches!(self.app, Some(App::Requests(_))) && number % 2 == 1
+    }
+
+    /// The group as its flow of this number is, where an application's flows differ: responses go the other way, and a
+    /// message that fits one packet takes a packet of its own size.
+    pub fn of_flow(&self, number: u32) -> FlowGroup {
+        let group = self.of_receiver(number);
+        let Some(App::Requests(requests)) = &self.app else { return group };
+        let message = if self.is_response(number) { requests.largest_response() } else { requests.request };
+        let headers = Bytes(self.packet.0 - self.mss().0);
+        FlowGroup { packet: self.packet.min(Bytes(message.0 + headers.0)), ..group }
+    }
+
+    /// The group as the receiver of its flow of this number knows it: it does not know how long messages are.
+    pub fn of_receiver(&self, number: u32) -> FlowGroup {
+        FlowGroup { reverse: self.reverse ^ self.is_response(number), ..self.clone() }
+    }
+
+    /// Does the file say how large the receiver's buffer is, how fast it is read, or what lowers its window?
+    pub fn receiver_may_limit(&self) -> bool {
+        let has_buffer = self.receive_window.is_some() || self.tcp_rmem.is_some();
+        has_buffer || self.read_rate.is_some() || self.receiver.is_some()
+    }
+
+    /// Do its packets take that direction of link `number`, data or acknowledgements?
+    pub fn passes(&self, number: usize, is_reverse: bool) -> bool {
+        if is_reverse { &self.reverse_path } else { &self.path }.contains(&number)
+    }
+
+    /// Payload of a full data packet.
+    pub fn mss(&self) -> Bytes {
+        const HEADERS: u64 = 40;
+        const TIMESTAMP_OPTION: u64 = 12;
+        Bytes(self.packet.0 - HEADERS - if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 })
+    }
+
+    /// The group with full segments of so much payload.
+    pub fn with_payload(&self, payload: Bytes) -> FlowGroup {
+        FlowGroup { packet: Bytes(self.packet.0 - self.mss().0 + payload.0), ..self.clone() }
+    }
+
+    /// The most that one flow of the group can be told to send: a simulated flow numbers its packets with 32 bits, of
+    /// which the last number stands for a flow without end.
+    pub fn largest_size(&self) -> Bytes {
+        Bytes((u32::MAX as u64 - 1) * self.mss().0)
+    }
+}
+
+/// Names a congestion control, a receiver's window controller or a host's classifier, and sets its parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MechanismRef {
+    /// Built-in name or source file.
+    pub source: MechanismSource,
+    /// Globals of the file to set, by name. A duration stands in the unit that the parameter declares.
+    pub params: BTreeMap<String, ParamValue>,
+    /// What its BPF maps hold when the run begins, by name.
+    pub maps: BTreeMap<String, MapContents>,
+}
+
+/// What a BPF map holds, by key: the whole numbers that make up each value. A key of several numbers has commas between
+/// them.
+pub type MapContents = BTreeMap<String, Vec<i128>>;
+
+impl MechanismRef {
+    /// Refers to a mechanism whose maps begin as its file has them.
+    pub fn new(source: MechanismSource, params: BTreeMap<String, ParamValue>) -> MechanismRef {
+        MechanismRef { source, params, maps: BTreeMap::new() }
+    }
+}
+
+/// Where a mechanism comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MechanismSource {
+    /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window` or `algorithms/classify`.
+    Builtin(String),
+    /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
+    File(PathBuf),
+    /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
+    Kernel(String),
+    /// Nowhere: the group's programs send datagrams.
+    #[default]
+    None,
+}
+
+/// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParamValue {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A bare number.
+    Integer(i64),
+    /// A string: a quantity with its unit, such as `"100ms"`.
+    Text(String),
+}
+
+section! {
+    /// A sender's own link to the bottleneck.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Access: Default in "access" {
+        /// what a sender's own link carries
+        pub rate: Option<Rate> = Means("no constraint"), RATES;
+        /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub queue: Option<Queue>;
+        "queue" = KeyType::Table, Means("a queue that never drops") =>
+            "where a sender's packets wait for its own link, which needs a rate then: any but the kernel's";
+        /// each sender is told when a packet has left its host, and keeps few there (TCP small queues); needs a rate;
+        /// simulator only
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub small_queues: bool = Default("false");
+        /// propagation from the sender to the bottleneck, one way; acknowledgements take it too
+        pub delay: Nanos = Default("0s"), DELAYS;
+    }
+}
+
+section! {
+    /// The memory of a receive buffer that is auto-tuned (`net.ipv4.tcp_rmem`; its least value counts only where the
+    /// host is short of memory).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct TcpRmem in "tcp_rmem" {
+        /// memory of the buffer at first; half of it is offered in the handshake
+        pub default: Bytes = Default("131072b"), "4kib..1gib";
+        /// memory that it may grow to
+        pub max: Bytes = Default("6mib"), "4kib..1gib";
+    }
+}
+
+section! {
+    /// A receiver's clock for the timestamps option (RFC 7323) against its sender's. Its timers run as true time does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Clock: Default in "clock" {
+        /// how much it is ahead of the sender's when the run starts; a kernel gives each connection a random one in its
+        /// place
+        pub offset: Offset = Default("0s"), "-1000000s..1000000s";
+        /// how much faster it runs than the sender's (clock skew, as RFC 6817 calls it); simulator only
+        pub drift: Drift = Default("0ppm"), "-10000ppm..10000ppm";
+    }
+}

@@ -1,0 +1,97 @@
+//! What a host of a scenario asks for that a kernel's host does not have.
+
+use super::{
+    FlowGroup, Host, Limit, Link, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, SendTuning, Service,
+};
+use crate::queue::Discipline;
+use crate::{OnlyInTheSimulator, OnlyThere};
+
+impl Scenario {
+    /// The first such thing, of any host.
+    pub(super) fn host_only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
+        (0..).zip(&self.hosts).find_map(|(number, host)| {
+            let uplink = &self.links[host.uplink].forward;
+            in_host(host, &uplink.queue).or_else(|| in_uplink(uplink)).or_else(|| self.in_groups_of(number))
+        })
+    }
+
+    /// The groups of a host have one namespace, and one device at either end.
+    fn in_groups_of(&self, host: usize) -> Option<OnlyInTheSimulator> {
+        let mut groups = self.flows.iter().enumerate().filter(|(_, group)| group.host == Some(host));
+        let (_, first) = groups.next()?;
+        let differs = |group: &FlowGroup| match () {
+            () if group.stack != first.stack => Some("profile"),
+            () if group.tcp_rmem != first.tcp_rmem => Some("tcp_rmem"),
+            () if group.receiver != first.receiver || (group.receiver.is_some() && group.reverse != first.reverse) => {
+                Some("receiver")
+            }
+            () => None,
+        };
+        groups.find_map(|(number, group)| {
+            Some(only(format!("flows.{number}.{}", differs(group)?), OnlyThere::SharedHost))
+        })
+    }
+}
+
+fn only(key: String, what: OnlyThere) -> OnlyInTheSimulator {
+    OnlyInTheSimulator { key, what }
+}
+
+fn in_host(host: &Host, queue: &Queue) -> Option<OnlyInTheSimulator> {
+    let key = |key: &str| format!("host.{}.{key}", host.name);
+    match host {
+        Host { small_queues: false, .. } if !counts_packets(queue) => {
+            Some(only(key("small_queues"), OnlyThere::NoSmallQueues))
+        }
+        Host { pacing_shift: Some(_), .. } => Some(only(key("pacing_shift"), OnlyThere::PacingShift)),
+        Host { ring: 1.., .. } => Some(only(key("ring"), OnlyThere::Ring)),
+        Host { send_buffer, .. } if send_buffer.tuning != SendTuning::Linux => {
+            Some(only(key("tcp_wmem.tuning"), OnlyThere::Tuning))
+        }
+        Host { small_queues: false, classifier: Some(classifier), .. } => {
+            asks_what_is_in_host(classifier).map(|asks| only(key(asks), OnlyThere::InHost))
+        }
+        _ => None,
+    }
+}
+
+/// Where a classifier is told to go by what a connection has in the host (`in_host`), as far as that can be known from
+/// outside. A queue that takes packets from their sockets leaves nothing on their accounts.
+fn asks_what_is_in_host(classifier: &MechanismRef) -> Option<&'static str> {
+    match classifier.params.get("no_overtake") {
+        _ if classifier.source == MechanismSource::Builtin("sorpc_fair".into()) => Some("classifier"),
+        Some(ParamValue::Bool(true)) => Some("classifier_params.no_overtake"),
+        _ => None,
+    }
+}
+
+/// A queue that can take packets from their sockets has room for so many packets, in each band if it has bands.
+fn counts_packets(queue: &Queue) -> bool {
+    match queue {
+        Queue::Droptail { limit, .. } => !matches!(limit, Some(Limit::Bytes(_))),
+        Queue::Discipline(discipline) => matches!(discipline, Discipline::Prio(_) | Discipline::PfifoFast(_)),
+        Queue::Kernel(_) => false,
+    }
+}
+
+fn in_uplink(link: &Link) -> Option<OnlyInTheSimulator> {
+    let key = |key: &str| format!("link.{}.{key}", link.name);
+    match (&link.service, &link.queue) {
+        (Service::Rate(_), _) if !link.impairments.outages.is_empty() => {
+            Some(only(key("outages"), OnlyThere::UplinkOfOneRate))
+        }
+        (Service::Rate(_), Queue::Droptail { ecn_threshold: Some(_), .. }) => {
+            Some(only(key("queue.ecn_threshold"), OnlyThere::HostQueue))
+        }
+        (Service::Rate(_), Queue::Droptail { .. } | Queue::Kernel(_)) => None,
+        (Service::Rate(_), Queue::Discipline(discipline)) => match discipline {
+            Discipline::Prio(_) | Discipline::PfifoFast(_) | Discipline::Codel(_) | Discipline::FqCodel(_) => None,
+            Discipline::Cake(_) => None,
+            _ => Some(only(key("queue.kind"), OnlyThere::HostQueue)),
+        },
+        (Service::Trace(_), _) => Some(only(key("trace"), OnlyThere::UplinkOfOneRate)),
+        (Service::Wifi(_), _) => Some(only(key("wifi"), OnlyThere::HostInCell)),
+        (Service::Lte(_), _) => Some(only(key("lte"), OnlyThere::HostInCell)),
+        (_, _) => Some(only(key("rates"), OnlyThere::UplinkOfOneRate)),
+    }
+}

@@ -1,0 +1,61 @@
+//! What an experiment is: links, queues, hosts, flows, applications and radio cells, with units in the types; and what
+//! a run of it records.
+//!
+//! ```
+//! use model::units::{Nanos, Rate};
+//!
+//! let rate: Rate = "20mbit".parse()?;
+//! let rtt: Nanos = "40ms".parse()?;
+//! assert_eq!(rate.time_to_send(model::units::Bytes(100_000)), rtt);
+//! # Ok::<(), model::quantity::QuantityError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod ample_window;
+pub mod app;
+pub mod bdp;
+mod compile;
+pub mod declare;
+mod error;
+mod flow;
+mod flow_arrivals;
+mod host;
+mod host_on_kernel;
+pub mod impairments;
+mod link;
+pub mod lte;
+pub mod mesh;
+mod only;
+pub mod quantity;
+pub mod queue;
+pub mod radio;
+pub mod records;
+pub mod regular_file;
+mod resolved;
+mod rng;
+mod scenario;
+pub mod schema;
+pub mod section;
+mod setup;
+pub mod skb;
+mod tcp_profile;
+mod trace;
+pub mod units;
+pub mod value;
+mod wifi;
+pub mod workload;
+
+pub use compile::Compile;
+pub use error::{Error, Location, Problem, Problems, did_you_mean};
+pub use flow::{Access, Clock, FlowGroup, MapContents, MechanismRef, MechanismSource, ParamValue, TcpRmem};
+pub use host::{Host, SendBuffer, SendTuning};
+pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
+pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
+pub use queue::{KernelQueue, ParameterValue, Queue};
+pub use rng::{Rng, normal, rng, stream, up_to};
+pub use scenario::{Emulator, LARGEST_ACK, Scenario, WRITTEN_AT_ONCE};
+pub use setup::{FlowSetup, LinkSetup};
+pub use tcp_profile::{Rack, Reduction, TcpProfile};
+pub use units::Limit;
+pub use wifi::{WifiCell, WifiStation};

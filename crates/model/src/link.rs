@@ -1,0 +1,214 @@
+//! A link in both directions: what serves it, how long it is, what it loses.
+
+use crate::WifiStation;
+use crate::declare::section;
+use crate::impairments::{Impairments, Rates};
+use crate::lte;
+use crate::mesh::{Csma, Hop};
+use crate::quantity::Share;
+use crate::queue::Queue;
+use crate::radio::ieee802154::phy;
+use crate::schema::KeyType;
+use crate::units::{Bytes, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A link with its two directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DuplexLink {
+    /// From the senders' side.
+    pub forward: Link,
+    /// Towards the senders' side.
+    pub reverse: Link,
+}
+
+impl DuplexLink {
+    /// One of the two.
+    pub fn direction(&self, is_reverse: bool) -> &Link {
+        if is_reverse { &self.reverse } else { &self.forward }
+    }
+
+    /// If it belongs to a mesh, its forward direction, from a node up to its parent.
+    pub fn hop(&self) -> Option<Hop> {
+        match self.forward.service {
+            Service::Mesh(hop) => Some(hop),
+            _ => None,
+        }
+    }
+
+    /// One of the two directions, to be changed.
+    pub fn direction_mut(&mut self, is_reverse: bool) -> &mut Link {
+        if is_reverse { &mut self.reverse } else { &mut self.forward }
+    }
+}
+
+/// One direction of a link: a queue, a transmitter, a channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// The key under `[link]`; the reverse direction is `NAME.reverse`.
+    pub name: String,
+    /// What decides when a packet may leave the queue.
+    pub service: Service,
+    /// Propagation, one way.
+    pub delay: Nanos,
+    /// Where packets wait for the transmitter.
+    pub queue: Queue,
+    /// What the wire loses after transmission.
+    pub loss: Loss,
+    /// What else it does to packets.
+    #[serde(default, skip_serializing_if = "Impairments::is_none")]
+    pub impairments: Impairments,
+}
+
+impl Link {
+    /// The least time that a packet may be on the wire.
+    pub fn least_delay(&self) -> Nanos {
+        use crate::impairments::Distribution;
+        match (&self.impairments.reorder, &self.impairments.jitter) {
+            (Some(reorder), _) if reorder.by.is_none() => Nanos::ZERO,
+            (_, Some(jitter)) if jitter.distribution == Distribution::Normal => Nanos::ZERO,
+            (_, Some(jitter)) => self.delay.since(jitter.spread),
+            (_, None) => self.delay,
+        }
+    }
+}
+
+/// How a wire loses packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Loss {
+    /// Each with this probability, 0 to 1, whatever became of those before.
+    Uniform(f64),
+    /// In bursts.
+    Gemodel(Gemodel),
+}
+
+impl Loss {
+    /// It loses nothing.
+    pub const NONE: Loss = Loss::Uniform(0.0);
+}
+
+section! {
+    /// The Gilbert-Elliott model as tc-netem(8) has it (`loss gemodel p r 1-h 1-k`): a wire that is good or bad, and
+    /// good at first. A packet is lost with the probability of the state that it finds; then the state may change for
+    /// the next. All are probabilities, 0 to 1.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Gemodel in "loss" {
+        "kind" = KeyType::Choice(&["gemodel"]), Default("gemodel") =>
+            "bursts by the model of Gilbert and Elliott, as in tc-netem(8): the wire is good or bad, and good at first";
+        /// probability that a wire that was good for a packet is bad for the next
+        pub p: f64 [Share] = Required;
+        /// probability that a wire that was bad for a packet is good for the next: the mean stay is 1/r packets
+        pub r: f64 [Share] = Means("100% - p, so that each packet is lost by itself");
+        /// share of the packets that a bad wire loses
+        pub lost_while_bad("1-h"): f64 [Share] = Default("100%");
+        /// share of the packets that a good wire loses
+        pub lost_while_good("1-k"): f64 [Share] = Default("0%");
+    }
+}
+
+/// What decides when a packet may leave the queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Service {
+    /// A transmitter of constant rate.
+    Rate(Rate),
+    /// One whose rate changes at given times.
+    Rates(Rates),
+    /// Recorded delivery opportunities.
+    Trace(Arc<Trace>),
+    /// The air of a Wi-Fi cell, shared with others.
+    Wifi(WifiStation),
+    /// The subframes of an LTE cell, which others share.
+    Lte(lte::User),
+    /// The air of a mesh, which all its nodes share.
+    Mesh(Hop),
+}
+
+impl Service {
+    /// What it carries in a time at most, of a cell all; nothing is known of a trace.
+    pub fn carried_in(&self, time: Nanos) -> Bytes {
+        let rate = match self {
+            Service::Rate(rate) => *rate,
+            Service::Rates(rates) => rates.extremes().1,
+            Service::Wifi(station) => station.phy_rate,
+            Service::Lte(user) => user.most,
+            Service::Mesh(_) => lone_hop(),
+            Service::Trace(_) => return Bytes(0),
+        };
+        Bytes(rate.0 / 8 * time.as_micros() / 1_000_000)
+    }
+
+    /// The rate, in the mean if it varies; on Wi-Fi and LTE what a station or user gets if nobody else has data, in a
+    /// mesh what a hop carries of packets that fill a frame.
+    pub fn bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rate(rate) => rate.0 as f64,
+            Service::Rates(rates) => rates.mean.0 as f64,
+            Service::Wifi(station) => station.carries().0 as f64,
+            Service::Lte(user) => user.most.0 as f64,
+            Service::Mesh(_) => lone_hop().0 as f64,
+            Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
+        }
+    }
+
+    /// What it adds in the mean to the delay of a packet that meets no other.
+    pub fn idle_delay(&self) -> Nanos {
+        match self {
+            Service::Lte(user) => user.idle_delay,
+            Service::Rate(_) | Service::Rates(_) | Service::Trace(_) | Service::Wifi(_) | Service::Mesh(_) => {
+                Nanos::ZERO
+            }
+        }
+    }
+
+    /// The highest rate, that of a trace in the mean, and on Wi-Fi that of the physical layer.
+    pub fn most_bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rates(rates) => rates.extremes().1.0 as f64,
+            Service::Wifi(station) => station.phy_rate.0 as f64,
+            _ => self.bits_per_second(),
+        }
+    }
+
+    /// The least that it carries at any time, in the mean over its delivery opportunities.
+    pub fn least_bits_per_second(&self) -> f64 {
+        match self {
+            Service::Rates(rates) => rates.extremes().0.0 as f64,
+            _ => self.bits_per_second(),
+        }
+    }
+}
+
+/// What a hop of a mesh carries if nobody else transmits, of packets that fill a frame.
+fn lone_hop() -> Rate {
+    const FILLS_A_FRAME: Bytes = Bytes(113);
+    phy::most_carried(Csma::default(), FILLS_A_FRAME)
+}
+
+/// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenTrace")]
+pub struct Trace {
+    /// The file it came from.
+    pub path: PathBuf,
+    /// Instants, not decreasing, all at most `period`.
+    pub opportunities: Vec<Nanos>,
+    /// The last instant of the file: where the trace wraps.
+    pub period: Nanos,
+}
+
+/// A trace in the JSON of a scenario, which brings its text along.
+#[derive(Deserialize)]
+struct WrittenTrace {
+    file: PathBuf,
+    text: String,
+}
+
+impl TryFrom<WrittenTrace> for Trace {
+    type Error = String;
+
+    fn try_from(written: WrittenTrace) -> Result<Trace, String> {
+        Trace::parse(&written.file, &written.text)
+    }
+}

@@ -1,0 +1,122 @@
+//! A mesh of IEEE 802.15.4 radios: who is in it, who hears whom and how well, and along which tree packets go.
+
+mod csma;
+mod energy;
+mod repair;
+mod tree;
+
+pub use csma::Csma;
+pub use energy::{DutyCycle, Energy, Times};
+pub use repair::Tree;
+pub use tree::etx_tree;
+
+use crate::declare::section;
+use crate::impairments::{Impairments, Outage};
+use crate::queue::Queue;
+use crate::units::Nanos;
+use crate::{DuplexLink, Link, Loss, Service};
+use serde::{Deserialize, Serialize};
+
+section! {
+    /// A mesh, `[mesh.NAME]`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Mesh in "mesh.NAME" {
+        /// What flow groups call it.
+        pub name: String;
+        /// Its nodes, in the file's order.
+        pub nodes: Vec<Node>;
+        /// The place of the border router among them, at the root of the tree.
+        pub border_router: usize;
+        /// The strength, in dBm, with which each node (row) is heard by each other (column); none where it is not at
+        /// all.
+        pub signals: Vec<Vec<Option<f64>>>;
+        /// Where packets wait in each node, whichever way they go.
+        pub queue: Queue;
+        /// How nodes share the channel.
+        pub csma: Csma;
+        /// What their radios draw.
+        pub energy: Energy;
+        /// When those of all nodes but the border router listen; `None` = whenever they do not transmit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub duty_cycle: Option<DutyCycle>;
+        /// the border router tells nodes the mean rate of the flows that it forwards, in 6 bytes of each packet down,
+        /// for dtpa_auto
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub announces_rate: bool = Default("false");
+        /// after how long other nodes find out that one is down, or back, and build the tree anew; by default what IPv6
+        /// takes to find a neighbour unreachable, five seconds and three probes (RFC 4861, section 10)
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub repair_after: Option<Nanos> = Default("8s"), "1ms..3600s";
+    }
+}
+
+/// A node of a mesh.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name in the file.
+    pub name: String,
+    /// The place of its parent at first; the border router has none.
+    pub parent: Option<usize>,
+    /// When it is down, in order of time and without overlap.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub down: Vec<Outage>,
+}
+
+/// The two ends of one direction of a link between a node and its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hop {
+    /// The place of the mesh in the file.
+    pub mesh: usize,
+    /// The node that sends.
+    pub from: usize,
+    /// The node that receives.
+    pub to: usize,
+}
+
+/// The nodes of a mesh that a group's flows come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The place of the mesh in the file.
+    pub mesh: usize,
+    /// The node of each flow.
+    pub nodes: Vec<usize>,
+}
+
+impl Mesh {
+    /// The nodes from one up to the border router, which is left out; as many as the mesh has where parents go round in
+    /// a circle.
+    pub fn way_up(&self, node: usize) -> impl Iterator<Item = usize> {
+        let parent = move |node: &usize| self.nodes[*node].parent;
+        let way = std::iter::successors(Some(node), parent).filter(|node| *node != self.border_router);
+        way.take(self.nodes.len())
+    }
+
+    /// How many hops a node is from the border router.
+    pub fn hops(&self, node: usize) -> u32 {
+        self.way_up(node).count() as u32
+    }
+
+    /// The links of mesh `number`, each between a node and its parent.
+    pub fn links(&self, number: usize) -> Vec<DuplexLink> {
+        let direction = |name: String, from, to| Link {
+            name,
+            service: Service::Mesh(Hop { mesh: number, from, to }),
+            delay: Nanos::ZERO,
+            queue: self.queue.clone(),
+            loss: Loss::NONE,
+            impairments: Impairments::default(),
+        };
+        let link = |node: usize| {
+            let parent = self.nodes[node].parent?;
+            let name = format!("{}.{}", self.name, self.nodes[node].name);
+            let reverse = direction(format!("{name}.reverse"), parent, node);
+            Some(DuplexLink { forward: direction(name, node, parent), reverse })
+        };
+        self.children().filter_map(link).collect()
+    }
+
+    /// The nodes that have a parent, and with it a link.
+    pub fn children(&self) -> impl Iterator<Item = usize> {
+        (0..self.nodes.len()).filter(|node| *node != self.border_router)
+    }
+}

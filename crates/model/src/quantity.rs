@@ -1,0 +1,521 @@
+//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`, `-20ppm`. Exact: a value that its type cannot hold is
+//! refused, never rounded.
+
+use crate::Limit;
+use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
+use std::fmt;
+use std::str::FromStr;
+
+/// Why a text is no quantity, in words that go on from the text itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuantityError(pub String);
+
+impl std::error::Error for QuantityError {}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A share of a whole, 0 to 1, written as a percentage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Share(pub f64);
+
+/// A percentage in so small parts that any that is written is a whole number of them: for sums without rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinePercentage(pub u64);
+
+/// Decimal places of a percentage that still count.
+const PERCENT_PLACES: usize = 12;
+/// Decimal places of a percentage that a share may be written with.
+const MOST_PERCENT_PLACES: usize = 18;
+/// Those of a frequency.
+const FREQUENCY_PLACES: usize = 6;
+/// Those of a ratio.
+const DECIBEL_PLACES: usize = 3;
+/// Those of a multiple of the bandwidth-delay product.
+const BDP_PLACES: usize = 6;
+
+/// One way to write quantities of one type.
+struct Scale {
+    /// What the quantity is, with its article.
+    what: &'static str,
+    /// An example.
+    example: &'static str,
+    /// What one is, in the plural: the smallest step of the type.
+    step: &'static str,
+    /// Units and their size in steps; the first spelling of a size is the one that is written.
+    units: &'static [(&'static str, u64)],
+    /// The units in words, for errors.
+    choice: &'static str,
+}
+
+/// Rates as tc(8) has them: `bit` counts bits a second, `bps` bytes a second.
+const RATE: Scale = Scale {
+    what: "a rate",
+    example: "2mbit",
+    step: "bits a second",
+    units: &[
+        ("tbit", 1_000_000_000_000),
+        ("gbit", 1_000_000_000),
+        ("mbit", 1_000_000),
+        ("kbit", 1_000),
+        ("bit", 1),
+        ("tibit", 1 << 40),
+        ("gibit", 1 << 30),
+        ("mibit", 1 << 20),
+        ("kibit", 1 << 10),
+        ("tbps", 8_000_000_000_000),
+        ("gbps", 8_000_000_000),
+        ("mbps", 8_000_000),
+        ("kbps", 8_000),
+        ("bps", 8),
+        ("tibps", 8 << 40),
+        ("gibps", 8 << 30),
+        ("mibps", 8 << 20),
+        ("kibps", 8 << 10),
+    ],
+    choice: "bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a \
+        second",
+};
+
+/// Times as tc(8) has them, and nanoseconds.
+const TIME: Scale = Scale {
+    what: "a time",
+    example: "10ms",
+    step: "nanoseconds",
+    units: &[
+        ("s", 1_000_000_000),
+        ("sec", 1_000_000_000),
+        ("secs", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("msec", 1_000_000),
+        ("msecs", 1_000_000),
+        ("us", 1_000),
+        ("usec", 1_000),
+        ("usecs", 1_000),
+        ("ns", 1),
+        ("nsec", 1),
+        ("nsecs", 1),
+    ],
+    choice: "ns, us, ms, s",
+};
+
+/// Sizes as on the wire: `k` is 1000. Here tc(8) takes 1024, which is `kib`.
+const SIZE: Scale = Scale {
+    what: "a size",
+    example: "500kb",
+    step: "bytes",
+    units: &[
+        ("gb", 1_000_000_000),
+        ("g", 1_000_000_000),
+        ("mb", 1_000_000),
+        ("m", 1_000_000),
+        ("kb", 1_000),
+        ("k", 1_000),
+        ("b", 1),
+        ("gib", 1 << 30),
+        ("mib", 1 << 20),
+        ("kib", 1 << 10),
+    ],
+    choice: "b, kb, mb, gb, or kib, mib, gib for 1024",
+};
+
+/// How often something happens; the parts are small enough for once a fortnight.
+const FREQUENCY: Scale = Scale {
+    what: "a number of times a second",
+    example: "10/s",
+    step: "millionths a second",
+    units: &[("/s", 10u64.pow(FREQUENCY_PLACES as u32))],
+    choice: "/s",
+};
+
+/// Queue limits by what the path holds.
+const PRODUCTS: Scale = Scale {
+    what: "a multiple of the bandwidth-delay product",
+    example: "0.5bdp",
+    step: "millionths",
+    units: &[("bdp", 10u64.pow(BDP_PLACES as u32))],
+    choice: "bdp",
+};
+
+const PACKETS: Scale =
+    Scale { what: "a number of packets", example: "300p", step: "packets", units: &[("p", 1)], choice: "p" };
+
+/// Drifts of clocks, in the unit of their data sheets.
+const DRIFT: Scale = Scale {
+    what: "a drift",
+    example: "100ppm",
+    step: "billionths",
+    units: &[("ppm", 1_000), ("ppb", 1)],
+    choice: "ppm, ppb",
+};
+
+/// Strengths of signals, nearly all of them negative.
+const DBM: Scale =
+    Scale { what: "a signal strength", example: "-51dbm", step: "dBm", units: &[("dbm", 1)], choice: "dbm" };
+
+/// Ratios of powers.
+const RATIO: Scale = Scale {
+    what: "a ratio",
+    example: "18db",
+    step: "thousandths of a decibel",
+    units: &[("db", 10u64.pow(DECIBEL_PLACES as u32))],
+    choice: "db",
+};
+
+const PERCENTAGE: Scale = Scale {
+    what: "a percentage",
+    example: "1%",
+    step: "millionths of a millionth of a percent",
+    units: &[("%", 10u64.pow(PERCENT_PLACES as u32))],
+    choice: "%",
+};
+
+impl Scale {
+    /// The quantity in steps.
+    fn parse(&self, text: &str) -> Result<u64, QuantityError> {
+        if text.trim_start().starts_with('-') {
+            let Scale { what, example, .. } = self;
+            return Err(QuantityError(format!("\"{text}\" is negative; write {what} such as \"{example}\"")));
+        }
+        self.parse_amount(text, text)
+    }
+
+    /// The same with a minus before it, or not.
+    fn parse_signed(&self, text: &str) -> Result<i64, QuantityError> {
+        let amount = text.strip_prefix('-');
+        let steps = i64::try_from(self.parse_amount(amount.unwrap_or(text), text)?).map_err(|_| too_large(text))?;
+        Ok(if amount.is_some() { -steps } else { steps })
+    }
+
+    /// The quantity `amount`, which is all or a part of `text`.
+    fn parse_amount(&self, amount: &str, text: &str) -> Result<u64, QuantityError> {
+        let (number, unit) = split(amount);
+        let Some(decimal) = Decimal::parse(number) else {
+            let Scale { what, example, .. } = self;
+            let message = format!("\"{text}\" is not {what}; write a number and its unit, such as \"{example}\"");
+            return Err(QuantityError(message));
+        };
+        let lower = unit.to_ascii_lowercase();
+        let Some((_, steps)) = self.units.iter().find(|(name, _)| *name == lower) else {
+            return Err(self.no_unit(text, &lower));
+        };
+        if lower.ends_with("bps") && unit != lower {
+            return Err(ambiguous(text, number, &lower));
+        }
+        let digits = decimal.digits.checked_mul(u128::from(*steps)).ok_or_else(|| too_large(text))?;
+        let divisor = 10u128.pow(decimal.places);
+        if !digits.is_multiple_of(divisor) {
+            return Err(QuantityError(format!("\"{text}\" is no whole number of {}", self.step)));
+        }
+        u64::try_from(digits / divisor).map_err(|_| too_large(text))
+    }
+
+    fn no_unit(&self, text: &str, unit: &str) -> QuantityError {
+        let hint = match self.meant(text) {
+            Some(meant) => format!(" (did you mean {meant}?)"),
+            None => crate::error::did_you_mean(unit, self.units.iter().map(|(name, _)| *name)),
+        };
+        QuantityError(match unit {
+            "" => format!("\"{text}\" lacks its unit; units of {} are {}", self.what, self.choice),
+            _ => format!("\"{text}\" is not {}; its unit must be one of {}{hint}", self.what, self.choice),
+        })
+    }
+
+    /// What a text means that has a blank before its unit, a decimal comma, or minutes or hours, which tc(8) lacks.
+    fn meant(&self, text: &str) -> Option<String> {
+        let plain = text.replace(',', ".").replace(char::is_whitespace, "");
+        if plain != text && self.parse_amount(&plain, &plain).is_ok() {
+            return Some(plain);
+        }
+        let (number, unit) = split(&plain);
+        let seconds = match unit {
+            "m" | "min" | "mins" | "minute" | "minutes" => 60,
+            "h" | "hour" | "hours" => 3600,
+            _ => return None,
+        };
+        let count: u64 = number.parse().ok().filter(|_| self.what == TIME.what)?;
+        count.checked_mul(seconds).map(|seconds| format!("{seconds}s"))
+    }
+
+    /// The shortest text without a fraction that `parse` reads as `steps`.
+    fn write(&self, steps: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimal = self.units.iter().filter(|(_, size)| size.to_string().trim_end_matches('0') == "1");
+        let whole = |(_, size): &&(&str, u64)| *size == 1 || steps != 0 && steps.is_multiple_of(*size);
+        match decimal.into_iter().find(whole) {
+            Some((name, size)) => write!(f, "{}{name}", steps / size),
+            None => write!(f, "{steps}"),
+        }
+    }
+
+    /// The same with a minus, if there is to be one.
+    fn write_signed(&self, steps: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if steps < 0 { "-" } else { "" })?;
+        self.write(steps.unsigned_abs(), f)
+    }
+}
+
+/// To tc(8) `Mbps` are megabytes a second, to most others megabits.
+fn ambiguous(text: &str, number: &str, bytes: &str) -> QuantityError {
+    let bits = bytes.replace("bps", "bit");
+    QuantityError(format!(
+        "\"{text}\" may mean bits or bytes; write \"{number}{bits}\" for bits, \
+         or \"{number}{bytes}\" for bytes a second, as tc(8) does"
+    ))
+}
+
+fn too_large(text: &str) -> QuantityError {
+    QuantityError(format!("\"{text}\" is more than this program can count"))
+}
+
+/// Ten to this power still fits 128 bits; nothing real is written with more decimal places.
+const MOST_PLACES: u32 = 30;
+
+/// A number as it was written: `digits` over ten to the power of `places`.
+struct Decimal {
+    digits: u128,
+    places: u32,
+}
+
+impl Decimal {
+    /// Digits with at most one point among them, and at least one digit before it.
+    fn parse(text: &str) -> Option<Decimal> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !all_digits(whole) || !all_digits(fraction) {
+            return None;
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let digits = format!("{whole}{fraction}").parse().ok()?;
+        let places = u32::try_from(fraction.len()).ok().filter(|places| *places <= MOST_PLACES)?;
+        Some(Decimal { digits, places })
+    }
+}
+
+/// The number in front, and the unit behind it.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    text.split_at(end)
+}
+
+macro_rules! quantity {
+    ($type:ident, $scale:expr, $parse:ident, $write:ident) => {
+        impl FromStr for $type {
+            type Err = QuantityError;
+            fn from_str(text: &str) -> Result<$type, QuantityError> {
+                $scale.$parse(text).map($type)
+            }
+        }
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $scale.$write(self.0, f)
+            }
+        }
+    };
+}
+quantity!(Rate, RATE, parse, write);
+quantity!(Nanos, TIME, parse, write);
+quantity!(Bytes, SIZE, parse, write);
+quantity!(Offset, TIME, parse_signed, write_signed);
+quantity!(Drift, DRIFT, parse_signed, write_signed);
+quantity!(Dbm, DBM, parse_signed, write_signed);
+
+impl FromStr for Limit {
+    type Err = QuantityError;
+    /// Packets (`300p`) or bytes (`500kb`), at least one.
+    fn from_str(text: &str) -> Result<Limit, QuantityError> {
+        let limit = match split(text.trim_start_matches('-')).1 {
+            "p" | "P" => Limit::Packets(PACKETS.parse(text)?),
+            _ => Limit::Bytes(text.parse().map_err(|QuantityError(why)| {
+                QuantityError(format!("{why}; a number of packets such as \"300p\", or \"1bdp\", may stand here too"))
+            })?),
+        };
+        match limit {
+            Limit::Packets(0) | Limit::Bytes(Bytes(0)) => {
+                Err(QuantityError(format!("\"{text}\" leaves no room; write at least \"1p\" or \"1b\"")))
+            }
+            _ => Ok(limit),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Bytes(bytes) => bytes.fmt(f),
+            Limit::Packets(packets) => PACKETS.write(*packets, f),
+        }
+    }
+}
+
+/// A multiple of the bandwidth-delay product, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bdp(pub u64);
+
+impl Bdp {
+    /// Is this written in its unit?
+    pub fn is_meant_by(text: &str) -> bool {
+        split(text.trim_start_matches('-')).1.eq_ignore_ascii_case("bdp")
+    }
+}
+
+impl FromStr for Bdp {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Bdp, QuantityError> {
+        PRODUCTS.parse(text).map(Bdp)
+    }
+}
+
+impl fmt::Display for Bdp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_parts(self.0, BDP_PLACES, "bdp", f)
+    }
+}
+
+/// When something starts: at a given time, or at any from one to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
+pub struct Start {
+    /// The time, or the first of them.
+    pub from: Nanos,
+    /// The last of them, which is the first where there is no choice.
+    pub until: Nanos,
+}
+
+impl FromStr for Start {
+    type Err = QuantityError;
+    /// `10ms`, or `0s..1s`.
+    fn from_str(text: &str) -> Result<Start, QuantityError> {
+        let Some((from, until)) = text.split_once("..") else {
+            let from = text.parse()?;
+            return Ok(Start { from, until: from });
+        };
+        let (from, until) = (from.parse()?, until.parse()?);
+        match from <= until {
+            true => Ok(Start { from, until }),
+            false => Err(QuantityError(format!("\"{text}\" ends before it begins; write the earlier time first"))),
+        }
+    }
+}
+
+impl FromStr for FinePercentage {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<FinePercentage, QuantityError> {
+        PERCENTAGE.parse(text).map(FinePercentage)
+    }
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.from == self.until {
+            true => self.from.fmt(f),
+            false => write!(f, "{}..{}", self.from, self.until),
+        }
+    }
+}
+
+impl fmt::Display for FinePercentage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_parts(self.0, PERCENT_PLACES, "%", f)
+    }
+}
+
+impl FromStr for Frequency {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Frequency, QuantityError> {
+        FREQUENCY.parse(text).map(Frequency)
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_parts(self.0, FREQUENCY_PLACES, "/s", f)
+    }
+}
+
+impl FromStr for Decibels {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Decibels, QuantityError> {
+        RATIO.parse_signed(text).map(Decibels)
+    }
+}
+
+impl fmt::Display for Decibels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 < 0 { "-" } else { "" })?;
+        write_parts(self.0.unsigned_abs(), DECIBEL_PLACES, "db", f)
+    }
+}
+
+/// `parts`, of which 10 to the power of `width` make a whole, as a decimal number with its unit.
+fn write_parts(parts: u64, width: usize, unit: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let one = 10u64.pow(width as u32);
+    let places = format!("{:0width$}", parts % one);
+    match places.trim_end_matches('0') {
+        "" => write!(f, "{}{unit}", parts / one),
+        places => write!(f, "{}.{places}{unit}", parts / one),
+    }
+}
+
+/// A plain number with a point in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Number(pub f64);
+
+impl FromStr for Number {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Number, QuantityError> {
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        number.map(Number).ok_or_else(|| QuantityError(format!("\"{text}\" is not a number; write it such as 1.2")))
+    }
+}
+
+impl FromStr for Share {
+    type Err = QuantityError;
+    /// A percentage from 0 % to 100 %.
+    fn from_str(text: &str) -> Result<Share, QuantityError> {
+        let number = text.strip_suffix('%').map(str::trim_end);
+        let Some(decimal) = number.and_then(Decimal::parse) else {
+            return Err(QuantityError(format!("\"{text}\" is not a percentage; write it such as \"1%\" or \"0.01%\"")));
+        };
+        // Both are exact below 2^53 and 10^22, so that the quotient is the nearest number there is.
+        let share = decimal.digits as f64 / 10f64.powi(decimal.places as i32 + 2);
+        match share <= 1.0 {
+            true => Ok(Share(share)),
+            false => Err(QuantityError(format!("\"{text}\" is more than the whole; at most \"100%\" may stand here"))),
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    /// With as many places as it takes to be read as the same share.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with = |places: usize| format!("{:.places$}%", self.0 * 100.0);
+        let is_same = |text: &String| text.parse() == Ok(*self);
+        f.write_str(&(0..MOST_PERCENT_PLACES).map(with).find(is_same).unwrap_or_else(|| with(MOST_PERCENT_PLACES)))
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> f64 {
+        share.0
+    }
+}
+
+impl From<f64> for Share {
+    fn from(share: f64) -> Share {
+        Share(share)
+    }
+}
+
+impl From<Number> for f64 {
+    fn from(number: Number) -> f64 {
+        number.0
+    }
+}
+
+impl From<f64> for Number {
+    fn from(number: f64) -> Number {
+        Number(number)
+    }
+}

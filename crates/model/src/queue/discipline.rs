@@ -1,0 +1,275 @@
+//! The queue disciplines that this program has itself. Names, units and defaults of their parameters are those of tc(8)
+//! and of the kernel.
+
+use super::red::Red;
+use crate::declare::{Packets, choice, kinds, section};
+use crate::schema::KeyType;
+use crate::units::{Bytes, Limit, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+/// What the kernel counts in 32 bits.
+pub const U32_PACKETS: &str = "1p..4294967295p";
+pub(crate) const U32_BYTES: &str = "1b..4294967295b";
+pub(crate) const U32_MICROSECONDS: &str = "1us..4294s";
+const U32: &str = "1..4294967295";
+/// What CoDel's clock of 32 bits can tell apart.
+const CODEL_TIMES: &str = "1us..1000s";
+/// Both `alpha` and `beta` of PIE.
+const GAINS: &str = "0..32";
+const MEMORY: &str = "1b..2gib";
+/// `txqueuelen`, which all bands of a discipline have.
+const BAND_PACKETS: &str = "1p..1000000p";
+
+kinds! {
+    /// A discipline with its parameters.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(tag = "discipline", rename_all = "snake_case")]
+    pub enum Discipline {
+        /// Drops at random, the more the longer the mean queue.
+        Red(Red),
+        /// Drops when packets have waited too long for too long.
+        Codel(Codel),
+        /// A queue for each flow, each with CoDel.
+        FqCodel(FqCodel),
+        /// Drops at random, so that the delay stays near a target.
+        Pie(Pie),
+        /// A queue for each flow, each with PIE.
+        FqPie(FqPie),
+        /// Strict priorities by the type of service.
+        Prio(Prio),
+        /// The same in three bands.
+        PfifoFast(PfifoFast),
+        /// A shaper, classes of service, fair shares for hosts and flows, and COBALT.
+        Cake(Cake),
+    }
+}
+
+impl Discipline {
+    /// Room for waiting packets, in all bands; none where it is counted in memory.
+    pub fn limit(&self) -> Option<Limit> {
+        let packets = match self {
+            Discipline::Red(red) => return Some(Limit::Bytes(red.limit)),
+            Discipline::Cake(_) => return None,
+            Discipline::Codel(codel) => codel.limit,
+            Discipline::FqCodel(fq_codel) => fq_codel.limit,
+            Discipline::Pie(pie) => pie.limit,
+            Discipline::FqPie(fq_pie) => fq_pie.limit,
+            Discipline::Prio(prio) => prio.bands * prio.limit,
+            Discipline::PfifoFast(pfifo_fast) => Prio::default().bands * pfifo_fast.limit,
+        };
+        Some(Limit::Packets(packets.into()))
+    }
+}
+
+section! {
+    /// CoDel (RFC 8289).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Codel: Default in "codel" {
+        "kind" = KeyType::Choice(&["codel"]), Required =>
+            "drops when packets have waited too long for too long (RFC 8289)";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
+        /// acceptable standing queueing delay
+        pub target: Nanos = Default("5ms"), CODEL_TIMES;
+        /// how long the delay must exceed target before packets are dropped
+        pub interval: Nanos = Default("100ms"), CODEL_TIMES;
+        /// packets that have waited longer than this are marked in any case
+        pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("false");
+    }
+}
+
+section! {
+    /// FQ-CoDel (RFC 8290).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct FqCodel: Default in "fq_codel" {
+        "kind" = KeyType::Choice(&["fq_codel"]), Required =>
+            "a queue for each flow, served in turn, each with CoDel (RFC 8290)";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
+        /// queues over which flows are spread
+        pub flows: u32 = Default("1024"), "1..65536";
+        /// what a queue may send before it is the next one's turn
+        pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
+        /// acceptable standing queueing delay
+        pub target: Nanos = Default("5ms"), CODEL_TIMES;
+        /// how long the delay must exceed target before packets are dropped
+        pub interval: Nanos = Default("100ms"), CODEL_TIMES;
+        /// packets that have waited longer than this are marked in any case
+        pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("true");
+        /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
+        pub memory_limit: Bytes = Default("32mib"), MEMORY;
+        /// packets that are dropped at once where there is no more room
+        pub drop_batch: u32 = Default("64"), U32;
+    }
+}
+
+section! {
+    /// PIE (RFC 8033).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Pie: Default in "pie" {
+        "kind" = KeyType::Choice(&["pie"]), Required =>
+            "drops at random, so that the delay stays near a target (RFC 8033)";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
+        /// queueing delay to keep
+        pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
+        pub tupdate: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// weight of the distance from the target, in sixteenths
+        pub alpha: u32 = Default("2"), GAINS;
+        /// weight of the change of the delay, in sixteenths
+        pub beta: u32 = Default("20"), GAINS;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("false");
+        /// drop small packets less often
+        pub bytemode: bool = Default("false");
+        /// tell the delay from the rate of departures in place of time stamps
+        pub dq_rate_estimator: bool = Default("false");
+    }
+}
+
+section! {
+    /// FQ-PIE.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct FqPie: Default in "fq_pie" {
+        "kind" = KeyType::Choice(&["fq_pie"]), Required =>
+            "a queue for each flow, served in turn, each with PIE";
+        /// room for waiting packets
+        pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
+        /// queues over which flows are spread
+        pub flows: u32 = Default("1024"), "1..65536";
+        /// what a queue may send before it is the next one's turn
+        pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
+        /// queueing delay to keep
+        pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
+        pub tupdate: Nanos = Default("15ms"), U32_MICROSECONDS;
+        /// weight of the distance from the target, in sixteenths
+        pub alpha: u32 = Default("2"), GAINS;
+        /// weight of the change of the delay, in sixteenths
+        pub beta: u32 = Default("20"), GAINS;
+        /// mark packets of ECN-capable flows in place of dropping them
+        pub ecn: bool = Default("false");
+        /// percent: up to this drop probability packets are marked, above it dropped
+        pub ecn_prob: u32 = Default("10"), "0..100";
+        /// drop small packets less often
+        pub bytemode: bool = Default("false");
+        /// tell the delay from the rate of departures in place of time stamps
+        pub dq_rate_estimator: bool = Default("false");
+    }
+}
+
+impl FqPie {
+    /// That of each queue.
+    pub fn pie(&self) -> Pie {
+        let FqPie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator, .. } = *self;
+        Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator }
+    }
+}
+
+section! {
+    /// Strict priorities.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Prio: Default in "prio" {
+        "kind" = KeyType::Choice(&["prio"]), Required =>
+            "strict priorities by the type of service";
+        /// queues, the lower first; packets go to the first three by their type of service
+        pub bands: u32 = Default("3"), "2..16";
+        /// room in each band: the device's txqueuelen
+        pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
+    }
+}
+
+section! {
+    /// Strict priorities in three bands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct PfifoFast: Default in "pfifo_fast" {
+        "kind" = KeyType::Choice(&["pfifo_fast"]), Required =>
+            "strict priorities by the type of service, in three bands";
+        /// room in each band: the device's txqueuelen
+        pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
+    }
+}
+
+section! {
+    /// CAKE.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Cake: Default in "cake" {
+        "kind" = KeyType::Choice(&["cake"]), Required =>
+            "a shaper, classes of service, equal shares for hosts and flows, and COBALT, which is CoDel and BLUE";
+        /// what it lets through
+        pub bandwidth: Option<Rate> = Means("nothing is held back"), "1kbit..1tbit";
+        /// classes of service by the Diffserv code point
+        pub diffserv: Diffserv = Default("diffserv3");
+        /// what gets equal shares: flows, hosts, or flows of a host and hosts
+        pub flowmode: FlowMode = Default("triple-isolate");
+        /// round-trip time of the paths: CoDel's interval, and twenty times its target
+        pub rtt: Nanos = Default("100ms"), U32_MICROSECONDS;
+        /// bytes that each packet takes on the wire beside its IP length
+        pub overhead: u32 = Default("0"), "0..256";
+        /// bytes that each packet takes on the wire at least
+        pub mpu: u32 = Default("0"), "0..256";
+        /// framing of the wire: cells of ATM, or a byte in 65 of PTM
+        pub atm: Atm = Default("noatm");
+        /// the shaper stands behind the bottleneck: packets that it drops count against the bandwidth
+        pub ingress: bool = Default("false");
+        /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
+        pub memlimit: Option<Bytes> = Means("four round trips at bandwidth, 4mib at least"), MEMORY;
+    }
+}
+
+choice! {
+    /// Classes of service of CAKE.
+    #[allow(missing_docs)]
+    pub enum Diffserv {
+        Diffserv3 = "diffserv3",
+        Diffserv4 = "diffserv4",
+        Diffserv8 = "diffserv8",
+        Besteffort = "besteffort",
+        Precedence = "precedence",
+    }
+}
+
+choice! {
+    /// What CAKE gives equal shares.
+    #[allow(missing_docs)]
+    pub enum FlowMode {
+        Flowblind = "flowblind",
+        Srchost = "srchost",
+        Dsthost = "dsthost",
+        Hosts = "hosts",
+        Flows = "flows",
+        DualSrchost = "dual-srchost",
+        DualDsthost = "dual-dsthost",
+        TripleIsolate = "triple-isolate",
+    }
+}
+
+choice! {
+    /// How a wire frames packets.
+    #[allow(missing_docs)]
+    pub enum Atm {
+        Noatm = "noatm",
+        Atm = "atm",
+        Ptm = "ptm",
+    }
+}
+
+impl FlowMode {
+    /// Does it look at the hosts that packets come from?
+    pub const fn sources(self) -> bool {
+        self as u8 & 1 != 0
+    }
+    /// At those that they go to?
+    pub const fn destinations(self) -> bool {
+        self as u8 & 2 != 0
+    }
+    /// At single flows?
+    pub const fn flows(self) -> bool {
+        self as u8 & 4 != 0
+    }
+}

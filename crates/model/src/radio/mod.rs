@@ -1,0 +1,5 @@
+//! Radio physics: what the standards say about timing, frames and channel quality.
+
+pub mod ieee80211;
+pub mod ieee802154;
+pub mod lte;

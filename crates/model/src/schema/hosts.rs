@@ -1,0 +1,19 @@
+//! The keys of hosts.
+
+use super::key::Absence::Required;
+use super::key::KeyType::Table;
+use super::key::{Key, keys};
+use crate::declare::Declared;
+use crate::{Host, SendBuffer};
+
+/// Section by section.
+pub(super) const SECTIONS: &[&[Key]] = &[
+    keys! {
+        "host":
+        "NAME" = Table, Required =>
+            "a host, under a name of your choice, whose flows share its send buffers' rules and the queue of the link \
+            that their paths begin with";
+    },
+    Host::KEYS,
+    SendBuffer::KEYS,
+];

@@ -1,0 +1,60 @@
+//! Every key of the experiment file: type, default, range, meaning. The reader, its errors and the documentation all
+//! read this.
+
+mod apps;
+mod flows;
+mod hosts;
+mod key;
+mod links;
+mod lte;
+mod mesh;
+mod queues;
+
+pub use key::{APPS, ARRIVALS, Absence, Key, KeyType, PROFILES, QUEUES};
+pub(crate) use key::{DELAYS, DROPTAIL, RATES, SOME_TIME, TIMES};
+pub use key::{OF_THE_KERNEL, UDP};
+
+use crate::Scenario;
+use crate::declare::Declared;
+use key::Absence::Means;
+use key::KeyType::Names;
+use key::keys;
+
+const COMPILE: &[Key] = keys! {
+    "compile":
+    "include" = Names, Means("headers lie beside the file") =>
+        "folders in which headers are looked for, as -I has them";
+    "define" = Names, Means("no macros are set") => "macros, \"NAME\" or \"NAME=VALUE\", as -D has them";
+};
+
+/// Every key, section by section.
+pub fn all() -> impl Iterator<Item = &'static Key> {
+    sections().flatten()
+}
+
+/// The keys of each section; those of some are in several places.
+fn sections() -> impl Iterator<Item = &'static [Key]> {
+    [
+        &[Scenario::KEYS, COMPILE],
+        links::SECTIONS,
+        lte::SECTIONS,
+        mesh::SECTIONS,
+        queues::SECTIONS,
+        hosts::SECTIONS,
+        flows::SECTIONS,
+        apps::SECTIONS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+/// The keys of one section.
+pub fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
+    sections().filter(move |keys| keys[0].section == section).flatten()
+}
+
+/// One key; the reader asks for keys of the schema only.
+pub fn find(section: &str, name: &str) -> &'static Key {
+    keys_of(section).find(|key| key.name == name).unwrap_or_else(|| panic!("[{section}] {name} is not in the schema"))
+}

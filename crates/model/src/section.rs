@@ -1,0 +1,441 @@
+//! Takes typed values out of one section of the file, as the schema describes them.
+
+use crate::Limit;
+use crate::bdp::Product;
+use crate::error::{Location, Problems, did_you_mean};
+use crate::quantity::{Bdp, Number, Share, Start};
+use crate::schema::{self, Absence, Key, KeyType};
+use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
+use crate::value::{Node, Table, Value};
+use crate::workload::Sizes;
+use std::str::FromStr;
+
+/// One section: a table of the file, or the absence of one.
+pub struct Section<'a> {
+    table: Option<&'a Table>,
+    /// Where it stands in the file, such as `flows.0`.
+    pub path: String,
+    /// Its name in the schema, such as `flows`.
+    pub shape: &'static str,
+    /// Its header's line.
+    pub place: Location,
+    problems: &'a Problems,
+    /// What limits are multiples of.
+    product: Option<Product>,
+}
+
+impl<'a> Section<'a> {
+    /// The file's top.
+    pub fn top(table: &'a Table, place: Location, problems: &'a Problems) -> Section<'a> {
+        let top = Section { table: Some(table), path: String::new(), shape: "", place, problems, product: None };
+        top.refuse_unknown_keys();
+        top
+    }
+
+    /// The section `name` in this one, described under `shape` in the schema. What is wrong with it is put down, and
+    /// nothing is found in it.
+    pub fn child(&self, name: &str, shape: &'static str) -> Section<'a> {
+        match self.table.and_then(|table| table.get(name)) {
+            Some(node) => self.nested(node, self.path_of(name), shape),
+            None => {
+                self.refuse_absence(name);
+                Section {
+                    table: None,
+                    path: self.path_of(name),
+                    shape,
+                    place: self.place.clone(),
+                    problems: self.problems,
+                    product: None,
+                }
+            }
+        }
+    }
+
+    /// The table in the place of a group's size, as a section of its kind.
+    pub fn sizes(&self) -> Option<Section<'a>> {
+        let kind = self.get("size")?.value.as_table()?.get("kind").and_then(|kind| kind.value.as_text());
+        let shape = Sizes::KINDS.iter().find(|name| Some(**name) == kind);
+        Some(self.child("size", shape.unwrap_or(&Sizes::KINDS[0])))
+    }
+
+    /// The queue of a link, as a section of its kind.
+    pub fn queue(&self) -> Section<'a> {
+        let kind = self.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());
+        let own_section = schema::QUEUES.iter().find(|name| Some(**name) == kind && **name != schema::DROPTAIL);
+        self.child("queue", own_section.unwrap_or(&"queue"))
+    }
+
+    /// A section that is not written, described under `shape`: every key has its default.
+    pub fn absent(&self, name: &str, shape: &'static str) -> Section<'a> {
+        let place = self.place_of(name);
+        Section { table: None, path: self.path_of(name), shape, place, problems: self.problems, product: None }
+    }
+
+    /// The sections of a list of tables that must not be empty.
+    pub fn children(&self, name: &'static str) -> Vec<Section<'a>> {
+        if let Some(Value::Array(items)) = self.get(name).map(|node| &node.value)
+            && items.is_empty()
+        {
+            self.complain(name, format!("is empty; write at least one [[{}]]", self.path_of(name)));
+        }
+        self.list(name)
+    }
+
+    /// The sections of a list of tables.
+    pub fn list(&self, name: &'static str) -> Vec<Section<'a>> {
+        let path = self.path_of(name);
+        let Some(node) = self.get(name) else {
+            self.refuse_absence(name);
+            return Vec::new();
+        };
+        let Value::Array(items) = &node.value else {
+            self.complain(
+                name,
+                format!("must be written as [[{path}]], once for each; here it is {}", node.value.kind()),
+            );
+            return Vec::new();
+        };
+        let child = |(n, item)| self.nested(item, format!("{path}.{n}"), name);
+        items.iter().enumerate().map(child).collect()
+    }
+
+    /// The sections of a table whose keys are names that the file chooses, in its order.
+    pub fn named_children(&self, shape: &'static str) -> Vec<Section<'a>> {
+        let all = || self.table.map(|table| &table.0).into_iter().flatten();
+        for (name, _) in all().filter(|(name, _)| !is_name(name)) {
+            self.complain(name, "is no name; it may have letters, digits, - and _");
+        }
+        let keys: Vec<_> = schema::keys_of(shape).map(|key| key.name).collect();
+        if let Some((key, _)) = all().find(|(name, node)| node.value.as_table().is_none() && keys.contains(&&**name)) {
+            self.complain(key, format!("stands under no name; write [{shape}] over such keys, with a name for NAME"));
+            return Vec::new();
+        }
+        all().map(|(name, node)| self.nested(node, self.path_of(name), shape)).collect()
+    }
+
+    /// Its own key, the last part of its path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or(&self.path)
+    }
+
+    fn nested(&self, node: &'a Node, path: String, shape: &'static str) -> Section<'a> {
+        let table = node.value.as_table();
+        if table.is_none() {
+            let known: Vec<_> = schema::keys_of(shape).map(|key| key.name).collect();
+            let message = format!("must be a table of {}; here it is {}", known.join(", "), node.value.kind());
+            self.problems.add(&node.place, &path, message);
+        }
+        let child = Section { table, path, shape, place: node.place.clone(), problems: self.problems, product: None };
+        child.refuse_unknown_keys();
+        child
+    }
+
+    /// Is the section written at all?
+    pub fn is_there(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Is the section written, and nothing in it?
+    pub fn is_empty(&self) -> bool {
+        self.table.is_some_and(|table| table.0.is_empty())
+    }
+
+    /// The value of `name` as it stands.
+    pub fn get(&self, name: &str) -> Option<&'a Node> {
+        self.table?.get(name)
+    }
+
+    /// The value of `name`, or the default from the schema; nothing without either, or if it is wrong.
+    pub fn read<T: Readable>(&self, name: &str) -> Option<T> {
+        let key = schema::find(self.shape, name);
+        debug_assert!(T::reads(key.kind), "{} is read as another type than the schema says", key.path());
+        let Some(node) = self.get(name) else {
+            return self.read_default(key);
+        };
+        match T::from_value(&node.value, key.kind).and_then(|value| within(key, value, &node.value)) {
+            Ok(value) => Some(value),
+            Err(message) => {
+                self.complain(name, message);
+                None
+            }
+        }
+    }
+
+    /// Like `read`; a placeholder where the value is wrong, for the run is refused then anyway.
+    pub fn need<T: Readable + Default>(&self, name: &str) -> T {
+        self.read(name).unwrap_or_default()
+    }
+
+    /// The same section, in which limits may be multiples of `product`.
+    pub fn with(self, product: Product) -> Section<'a> {
+        Section { product: Some(product), ..self }
+    }
+
+    /// The limit of a queue, which may be written as a multiple of the section's product.
+    pub fn read_limit(&self, name: &str) -> Option<Limit> {
+        let written = self.get(name).map(|node| &node.value);
+        let multiple = written.and_then(Value::as_text).filter(|text| Bdp::is_meant_by(text));
+        let (Some(text), Some(product)) = (multiple, &self.product) else {
+            return self.read(name);
+        };
+        let key = schema::find(self.shape, name);
+        let in_packets = key.bounds().is_some_and(|(least, _)| matches!(least.parse(), Ok(Limit::Packets(_))));
+        let limit = product.times(text, in_packets).map_err(|why| why.to_string());
+        let in_range = |limit: Limit| within(key, limit, &Value::Text(format!("{text}, which is {limit},")));
+        limit.and_then(in_range).map_err(|message| self.complain(name, message)).ok()
+    }
+
+    fn read_default<T: Readable>(&self, key: &Key) -> Option<T> {
+        self.refuse_absence(key.name);
+        key.default()
+    }
+
+    /// Puts a mistake down at the line of `name`, or at the section's if it is absent.
+    pub fn complain(&self, name: &str, message: impl Into<String>) {
+        self.problems.add(&self.place_of(name), self.path_of(name), message);
+    }
+
+    /// Puts a mistake down that stands elsewhere: `path` is the whole dotted key.
+    pub fn complain_about(&self, place: &Location, path: String, message: impl Into<String>) {
+        self.problems.add(place, path, message);
+    }
+
+    /// The line of `name`, or the section's where the key is not written.
+    pub fn place_of(&self, name: &str) -> Location {
+        self.get(name).map_or(&self.place, |node| &node.place).clone()
+    }
+
+    /// `name` with the sections that it lies in, such as `link.bottleneck.rate`.
+    pub fn path_of(&self, name: &str) -> String {
+        match self.path.as_str() {
+            "" => name.to_string(),
+            path => format!("{path}.{name}"),
+        }
+    }
+
+    /// Silent beside an unknown key, which most likely is the missing one with a slip in it.
+    fn refuse_absence(&self, name: &str) {
+        let key = schema::find(self.shape, name);
+        if self.is_there() && self.unknown_keys().next().is_none() && key.absence == Absence::Required {
+            self.complain(name, format!("is missing; it is {}: {}", key.kind.words(), key.meaning));
+        }
+    }
+
+    fn refuse_unknown_keys(&self) {
+        let known: Vec<_> = schema::keys_of(self.shape).map(|key| key.name).collect();
+        for (name, node) in self.unknown() {
+            let hint = did_you_mean(name, known.iter().copied());
+            let message = format!("no such key; here may stand {}{hint}", known.join(", "));
+            self.complain_about(&node.place, self.path_of(name), message);
+        }
+    }
+
+    /// The keys that the schema does not have.
+    pub fn unknown_keys(&self) -> impl Iterator<Item = &'a str> {
+        self.unknown().map(|(name, _)| name.as_str())
+    }
+
+    fn unknown(&self) -> impl Iterator<Item = &'a (String, Node)> {
+        let entries = self.table.map(|table| &table.0).into_iter().flatten();
+        // The schema has NAME where the file chooses the names.
+        let known = |name: &str| schema::keys_of(self.shape).any(|key| key.name == name || key.name == "NAME");
+        entries.filter(move |(name, _)| !known(name))
+    }
+}
+
+/// A list of names.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub struct Names(pub Vec<String>);
+
+impl Readable for Names {
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Names
+    }
+    fn from_text(text: &str) -> Result<Names, String> {
+        Ok(Names(text.split(", ").map(String::from).collect()))
+    }
+    fn from_value(value: &Value, kind: KeyType) -> Result<Names, String> {
+        let Value::Array(items) = value else { return Err(not_the_kind(value, kind)) };
+        let name = |item: &Node| {
+            item.value.as_text().map(String::from).ok_or_else(|| not_the_kind(&item.value, KeyType::Text))
+        };
+        match items.is_empty() {
+            true => Err(format!("must be {}, not an empty list", kind.words())),
+            false => Ok(Names(items.iter().map(name).collect::<Result<_, _>>()?)),
+        }
+    }
+    fn written(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+impl Key {
+    /// The value that holds when the key is absent, if the schema says one.
+    pub fn default<T: Readable>(&self) -> Option<T> {
+        match self.absence {
+            Absence::Default(text) => Some(T::from_text(text).expect("the schema's defaults are valid")),
+            Absence::Required | Absence::Means(_) | Absence::LeftToKernel(_) => None,
+        }
+    }
+}
+
+/// A type that values of the file can have.
+pub trait Readable: Sized + PartialOrd {
+    /// Does it hold values of this kind?
+    fn reads(kind: KeyType) -> bool;
+    /// From the text of a string, or of the schema.
+    fn from_text(text: &str) -> Result<Self, String>;
+    /// From a value of the file.
+    fn from_value(value: &Value, kind: KeyType) -> Result<Self, String>;
+    /// As a file has it.
+    fn written(&self) -> String;
+}
+
+/// `value` if it lies in the schema's range; `written` is how it stands in the file.
+fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String> {
+    let Some((least, most)) = key.bounds() else {
+        return Ok(value);
+    };
+    let bound = |text| T::from_text(text).expect("the schema's ranges are valid");
+    if bound(least) <= value && value <= bound(most) {
+        return Ok(value);
+    }
+    // Packets do not compare with bytes.
+    let what = if value.partial_cmp(&bound(least)).is_none() { "counts something else" } else { "is out of range" };
+    Err(format!("{written} {what}; it may be {least} to {most}"))
+}
+
+/// May a section be called this? It stands between dots in the paths of keys.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_')
+}
+
+/// "must be KIND, not VALUE".
+fn not_the_kind(value: &Value, kind: KeyType) -> String {
+    match value {
+        Value::Table(_) => format!("must be {}, not a table", kind.words()),
+        Value::Array(_) => {
+            format!("must be {}, not a list; to compare several values, write them under [sweep]", kind.words())
+        }
+        Value::Text(text) => format!("must be {}, not \"{text}\"", kind.words()),
+        other => format!("must be {}, not {other}", kind.words()),
+    }
+}
+
+macro_rules! readable_quantity {
+    ($type:ty, $($kind:ident)|+) => {
+        impl Readable for $type {
+            fn reads(kind: KeyType) -> bool {
+                matches!(kind, $(KeyType::$kind)|+)
+            }
+            fn from_text(text: &str) -> Result<$type, String> {
+                <$type>::from_str(text).map_err(|why| why.to_string())
+            }
+            fn from_value(value: &Value, kind: KeyType) -> Result<$type, String> {
+                match value {
+                    Value::Text(text) => <$type>::from_text(text),
+                    other => Err(not_the_kind(other, kind)),
+                }
+            }
+            fn written(&self) -> String {
+                format!("\"{self}\"")
+            }
+        }
+    };
+}
+readable_quantity!(Rate, Rate);
+readable_quantity!(Nanos, Time);
+readable_quantity!(Start, Start);
+readable_quantity!(Offset, Offset);
+readable_quantity!(Drift, Drift);
+readable_quantity!(Dbm, Signal);
+readable_quantity!(Bytes, Size | Sizes);
+readable_quantity!(Limit, Limit);
+readable_quantity!(Share, Share | Loss);
+readable_quantity!(Frequency, Frequency);
+readable_quantity!(Decibels, Ratio);
+
+impl Readable for Number {
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Number
+    }
+    fn from_text(text: &str) -> Result<Number, String> {
+        text.parse().map_err(|why: crate::quantity::QuantityError| why.to_string())
+    }
+    fn from_value(value: &Value, kind: KeyType) -> Result<Number, String> {
+        match value {
+            Value::Float(text) => Number::from_text(text),
+            Value::Integer(number) => Ok(Number(*number as f64)),
+            other => Err(not_the_kind(other, kind)),
+        }
+    }
+    fn written(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+impl Readable for u64 {
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Integer
+    }
+    fn from_text(text: &str) -> Result<u64, String> {
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", KeyType::Integer.words()))
+    }
+    fn from_value(value: &Value, kind: KeyType) -> Result<u64, String> {
+        match value {
+            Value::Integer(number) if *number < 0 => Err(format!("must be a whole number of at least 0, not {number}")),
+            Value::Integer(number) => Ok(u64::try_from(*number).unwrap_or(u64::MAX)),
+            other => Err(not_the_kind(other, kind)),
+        }
+    }
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Readable for bool {
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Flag
+    }
+    fn from_text(text: &str) -> Result<bool, String> {
+        text.parse().map_err(|_| format!("must be {}, not \"{text}\"", KeyType::Flag.words()))
+    }
+    fn from_value(value: &Value, kind: KeyType) -> Result<bool, String> {
+        match value {
+            Value::Flag(flag) => Ok(*flag),
+            other => Err(not_the_kind(other, kind)),
+        }
+    }
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Readable for String {
+    fn reads(kind: KeyType) -> bool {
+        matches!(kind, KeyType::Text | KeyType::Choice(_) | KeyType::Profile | KeyType::App)
+    }
+    fn from_text(text: &str) -> Result<String, String> {
+        Ok(text.to_string())
+    }
+    fn from_value(value: &Value, kind: KeyType) -> Result<String, String> {
+        let text = value.as_text().ok_or_else(|| not_the_kind(value, kind))?;
+        let names = match kind {
+            KeyType::Choice(names) => names,
+            KeyType::Profile => schema::PROFILES,
+            KeyType::App => schema::APPS,
+            _ if text.is_empty() => return Err("must not be empty".into()),
+            _ => return Ok(text.to_string()),
+        };
+        match names.contains(&text) {
+            true => Ok(text.to_string()),
+            false => Err(format!("{}{}", not_the_kind(value, kind), did_you_mean(text, names.iter().copied()))),
+        }
+    }
+    fn written(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! What of the scenario stands beside the results: what it takes to draw a run and to read its numbers.
+
+use crate::units::Nanos;
+use crate::{FlowGroup, Limit, Link, Queue, Scenario, Service, Trace};
+use serde::Serialize;
+
+/// A trace's opportunity is one packet of this size.
+const OPPORTUNITY_BITS: f64 = 1500.0 * 8.0;
+
+/// Of a flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowSetup {
+    /// The name of its group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Propagation from its sender to its receiver and back.
+    pub base_rtt_ms: f64,
+    /// The mesh that it comes from ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
+    /// ... and the node of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// How many hops that is from the border router.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<u32>,
+}
+
+/// Of a direction of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LinkSetup {
+    /// Its rate; none if it varies, on Wi-Fi, and of an access link.
+    pub rate_mbps: Option<f64>,
+    /// The same in the mean; on Wi-Fi what it carries at most, if nobody else transmits.
+    pub rate_mbps_mean: Option<f64>,
+    /// What queues there, as the scenario calls it.
+    pub queue_kind: Option<String>,
+    /// Room for waiting packets, where that is counted in bytes.
+    pub limit_bytes: Option<u64>,
+    /// The same in packets.
+    pub limit_packets: Option<u64>,
+}
+
+impl Scenario {
+    /// What stands beside the records of a group's flows, which are so many.
+    pub fn flow_setups(&self, group: &FlowGroup, count: usize) -> Vec<FlowSetup> {
+        let base_rtt_ms = self.propagation_rtt(group).as_millis_f64();
+        let name = |flow: u32| match (&group.name, group.is_response(flow)) {
+            (Some(name), true) => Some(format!("{name}: responses")),
+            (name, _) => name.clone(),
+        };
+        let setup = |flow: u32| FlowSetup { name: name(flow), base_rtt_ms, ..FlowSetup::default() };
+        let Some(origin) = &group.origin else { return (0..count as u32).map(setup).collect() };
+        let mesh = &self.meshes[origin.mesh];
+        let of_node = |flow| {
+            let node = group.node_of_flow(flow)?;
+            let (mesh_name, name) = (mesh.name.clone(), mesh.nodes[node].name.clone());
+            Some(FlowSetup { mesh: Some(mesh_name), node: Some(name), hops: Some(mesh.hops(node)), ..setup(flow) })
+        };
+        (0..count as u32).filter_map(of_node).collect()
+    }
+}
+
+impl Link {
+    /// What stands beside its record.
+    pub fn setup(&self) -> LinkSetup {
+        let limit = self.queue.limit();
+        let mean = self.service.bits_per_second() / 1e6;
+        LinkSetup {
+            rate_mbps: matches!(self.service, Service::Rate(_)).then_some(mean),
+            rate_mbps_mean: Some(mean),
+            queue_kind: Some(self.queue.name()),
+            limit_bytes: limit.and_then(|limit| if let Limit::Bytes(bytes) = limit { Some(bytes.0) } else { None }),
+            limit_packets: limit
+                .and_then(|limit| if let Limit::Packets(packets) = limit { Some(packets) } else { None }),
+        }
+    }
+
+    /// What it could have sent between two instants, in bits, had there always been a packet.
+    pub fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
+        let mut bits = 0.0;
+        let mut at = from;
+        for outage in &self.impairments.outages {
+            bits += self.service.capacity_bits(at, outage.at.min(to));
+            at = at.max(outage.end());
+        }
+        bits + self.service.capacity_bits(at, to)
+    }
+}
+
+impl Service {
+    /// The same without outages; nothing where `to` is not later than `from`.
+    fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
+        if to <= from {
+            return 0.0;
+        }
+        match self {
+            Service::Rate(rate) => rate.0 as f64 * to.since(from).as_secs_f64(),
+            Service::Lte(user) => user.most.0 as f64 * to.since(from).as_secs_f64(),
+            Service::Rates(rates) => {
+                let ends = rates.steps.iter().skip(1).map(|(at, _)| *at).chain([Nanos::NEVER]);
+                let steps = rates.steps.iter().zip(ends);
+                steps.map(|((at, rate), end)| rate.0 as f64 * end.min(to).since(from.max(*at)).as_secs_f64()).sum()
+            }
+            Service::Wifi(_) | Service::Mesh(_) => self.bits_per_second() * to.since(from).as_secs_f64(),
+            Service::Trace(trace) => {
+                (trace.opportunities_until(to) - trace.opportunities_until(from)) * OPPORTUNITY_BITS
+            }
+        }
+    }
+}
+
+impl Trace {
+    /// How many opportunities there were when `end` is over.
+    fn opportunities_until(&self, end: Nanos) -> f64 {
+        let (rounds, rest) = (end.0 / self.period.0, Nanos(end.0 % self.period.0));
+        rounds as f64 * self.opportunities.len() as f64 + self.opportunities.partition_point(|at| *at <= rest) as f64
+    }
+}
+
+impl Queue {
+    /// As the scenario calls its kind.
+    pub fn name(&self) -> String {
+        match self {
+            Queue::Droptail { .. } => "droptail".into(),
+            Queue::Discipline(discipline) => discipline.name().into(),
+            Queue::Kernel(queue) => format!("kernel:{}", queue.discipline),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Loss;
+    use crate::impairments::{Impairments, Outage, Rates};
+    use crate::units::Rate;
+    use std::path::Path;
+
+    fn secs(s: u64) -> Nanos {
+        Nanos::from_secs(s)
+    }
+
+    fn link(service: Service) -> Link {
+        let (queue, impairments) = (Queue::default(), Impairments::default());
+        Link { name: "a".into(), service, delay: Nanos::ZERO, queue, loss: Loss::Uniform(0.0), impairments }
+    }
+
+    #[test]
+    fn a_rate_that_changes_sends_what_each_part_allows() {
+        let rates = Rates::new(Rate(1000), &[(secs(2), Rate(3000)), (secs(5), Rate(0))], secs(10));
+        let link = link(Service::Rates(rates));
+        assert_eq!(link.capacity_bits(secs(0), secs(10)), 2.0 * 1000.0 + 3.0 * 3000.0);
+        assert_eq!(link.capacity_bits(secs(1), secs(3)), 1000.0 + 3000.0);
+        assert_eq!(link.capacity_bits(secs(7), secs(7)), 0.0);
+    }
+
+    /// Opportunities at 0, 1, 1 and 4 seconds, over again after the fourth.
+    #[test]
+    fn a_trace_starts_again() {
+        let trace = Trace::parse(Path::new("t"), "0\n1000\n1000\n4000\n").unwrap();
+        let link = link(Service::Trace(trace.into()));
+        let packets = |from, to| link.capacity_bits(secs(from), secs(to)) / OPPORTUNITY_BITS;
+        assert_eq!((packets(0, 1), packets(1, 3), packets(0, 4), packets(0, 8)), (2.0, 0.0, 4.0, 8.0));
+    }
+
+    #[test]
+    fn nothing_is_sent_in_an_outage() {
+        let mut link = link(Service::Rate(Rate(1000)));
+        let outage = |at, lasts| Outage { at: secs(at), lasts: secs(lasts), lose: false };
+        link.impairments.outages = vec![outage(2, 3), outage(8, 1)];
+        assert_eq!(link.capacity_bits(secs(0), secs(10)), 6000.0);
+        assert_eq!(link.capacity_bits(secs(3), secs(4)), 0.0);
+        assert_eq!(link.capacity_bits(secs(4), secs(6)), 1000.0);
+    }
+}

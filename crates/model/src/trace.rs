@@ -1,0 +1,82 @@
+//! Recorded delivery opportunities: the file format, and what of it goes into a scenario's hash.
+
+use crate::Trace;
+use crate::regular_file;
+use crate::units::Nanos;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use std::path::Path;
+
+/// As long as the longest run.
+const LONGEST_MS: u64 = 1_000_000_000;
+/// Bytes of the largest file that is read.
+const MOST_BYTES: u64 = 1 << 28;
+/// Characters that are shown of a line that is wrong: it may be somebody's secret, in a file that is no trace.
+const SHOWN: usize = 6;
+
+impl Trace {
+    /// Reads a trace: one whole number of milliseconds a line, not decreasing; equal lines are several opportunities of
+    /// that millisecond; after the last one the trace starts again.
+    ///
+    /// The error names the file and the line.
+    pub fn read(path: &Path) -> Result<Trace, String> {
+        let unreadable = |why| format!("cannot read {}: {why}", path.display());
+        let bytes = regular_file::read(path, MOST_BYTES).map_err(|why| unreadable(why.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text".into()))?;
+        Trace::parse(path, &text)
+    }
+
+    /// Reads a trace that is at hand; `path` names it.
+    pub fn parse(path: &Path, text: &str) -> Result<Trace, String> {
+        let mut opportunities = Vec::new();
+        let mut last = Nanos::ZERO;
+        for (number, line) in text.lines().enumerate() {
+            let wrong = |what: String| format!("{}:{}: {what}", path.display(), number + 1);
+            let milliseconds = line.trim().parse().ok().filter(|ms| *ms <= LONGEST_MS);
+            let Some(at) = milliseconds.map(Nanos::from_millis) else {
+                let shown: String = line.chars().take(SHOWN).collect();
+                let rest = if shown.len() < line.len() { " ..." } else { "" };
+                return Err(wrong(format!(
+                    "{shown:?}{rest} is not a whole number of milliseconds from 0 to {LONGEST_MS}"
+                )));
+            };
+            if at < last {
+                return Err(wrong(format!(
+                    "{} comes after {}; a trace never goes back in time",
+                    line.trim(),
+                    last.0 / 1_000_000
+                )));
+            }
+            opportunities.push(at);
+            last = at;
+        }
+        if last == Nanos::ZERO {
+            return Err(format!("{}: a trace needs a line with at least 1 (millisecond)", path.display()));
+        }
+        Ok(Trace { path: path.to_path_buf(), opportunities, period: last })
+    }
+
+    /// A text that `parse` reads as this trace.
+    pub fn text(&self) -> String {
+        self.opportunities.iter().map(|at| format!("{}\n", at.0 / 1_000_000)).collect()
+    }
+
+    /// Changes with every opportunity: FNV-1a, 128 bits, over their instants.
+    pub fn content_hash(&self) -> u128 {
+        const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+        const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+        let bytes = self.opportunities.iter().flat_map(|at| at.0.to_le_bytes());
+        bytes.fold(OFFSET, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+    }
+}
+
+/// The file's name and a hash of its content, in place of a hundred thousand numbers; without the folder, so that the
+/// same experiment has the same text on every machine.
+impl Serialize for Trace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let mut fields = serializer.serialize_struct("Trace", 2)?;
+        fields.serialize_field("file", &file)?;
+        fields.serialize_field("hash", &format!("{:032x}", self.content_hash()))?;
+        fields.end()
+    }
+}

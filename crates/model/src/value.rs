@@ -1,0 +1,132 @@
+//! Values of the experiment file as a tree in which each knows the line it was written in.
+
+use crate::error::Location;
+use std::fmt;
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where it was written.
+    pub place: Location,
+}
+
+/// What TOML can say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A table.
+    Table(Table),
+    /// A list.
+    Array(Vec<Node>),
+    /// A string.
+    Text(String),
+    /// A whole number, wide enough to tell "too large" from "no number".
+    Integer(i128),
+    /// A number with a fraction or an exponent, as written.
+    Float(String),
+    /// `true` or `false`.
+    Flag(bool),
+    /// A date or a time of day, as written.
+    Date(String),
+}
+
+/// Keys in the file's order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table(pub Vec<(String, Node)>);
+
+impl Table {
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+
+    /// The keys, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The value of `key`, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.0.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
+    }
+
+    /// The value of `key` without its place, to be changed.
+    pub fn get_value_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.get_mut(key).map(|node| &mut node.value)
+    }
+
+    /// Takes the value of `key` out.
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
+        let at = self.0.iter().position(|(name, _)| name == key)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Sets the value of `key`; a new key comes last.
+    pub fn replace(&mut self, key: &str, node: Node) {
+        match self.get_mut(key) {
+            Some(old) => *old = node,
+            None => self.0.push((key.to_string(), node)),
+        }
+    }
+}
+
+impl Value {
+    /// What it is, for "not X but Y".
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Table(_) => "a table",
+            Value::Array(_) => "a list",
+            Value::Text(_) => "a string",
+            Value::Integer(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Flag(_) => "true or false",
+            Value::Date(_) => "a date",
+        }
+    }
+
+    /// The table, if the value is one.
+    pub fn as_table(&self) -> Option<&Table> {
+        match self {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The string, if the value is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// As TOML; a string on its own without its quotes: the label of a sweep's value.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => f.write_str(text),
+            Value::Integer(number) => write!(f, "{number}"),
+            Value::Float(text) | Value::Date(text) => f.write_str(text),
+            Value::Flag(flag) => write!(f, "{flag}"),
+            Value::Array(items) => {
+                let items: Vec<_> = items.iter().map(|item| quoted(&item.value)).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Value::Table(table) => {
+                let entries: Vec<_> =
+                    table.0.iter().map(|(key, node)| format!("{key} = {}", quoted(&node.value))).collect();
+                write!(f, "{{ {} }}", entries.join(", "))
+            }
+        }
+    }
+}
+
+/// As TOML, strings in quotes.
+pub fn quoted(value: &Value) -> String {
+    match value {
+        Value::Text(text) => format!("{text:?}"),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,124 @@
+//! By what random processes flows come, and what distributions their sizes are of. Logarithms and powers are those of
+//! `libm`, which are the same on every machine.
+
+use crate::declare::{kinds, section};
+use crate::quantity::Number;
+use crate::rng::{Rng, exponential, normal, uniform};
+use crate::schema::KeyType;
+use crate::units::{Bytes, Frequency, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// What no draw exceeds: the largest `size` that a file may say.
+const LARGEST: f64 = 1e15;
+
+/// A random process by which the flows of a group come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Arrivals {
+    /// Each at any instant as likely as at any other: exponential times between them.
+    Poisson {
+        /// How many, in the mean.
+        rate: Frequency,
+    },
+}
+
+/// Sizes that a file may say.
+pub const SIZES: &str = "1b..1000000gb";
+
+kinds! {
+    /// A distribution that the sizes of a group's flows are drawn from.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub enum Sizes {
+        /// Many small ones and a few very large: a power law.
+        Pareto(Pareto),
+        /// The logarithm is normal.
+        Lognormal(Lognormal),
+        /// Without a heavy tail.
+        Exponential(Exponential),
+    }
+}
+
+section! {
+    /// The Pareto distribution, a power law.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Pareto in "pareto" {
+        "kind" = KeyType::Choice(Sizes::KINDS), Required => "pareto: many small sizes and a few very large";
+        /// the mean size, of the bounded distribution if there is a bound
+        pub mean: Bytes = Required, SIZES;
+        /// exponent of the tail: the smaller, the heavier
+        pub shape: f64 [Number] = Default("1.2"), "1.01..100";
+        /// where the distribution ends (bounded Pareto)
+        pub most: Option<Bytes> = Means("no bound"), SIZES;
+    }
+}
+
+section! {
+    /// The lognormal distribution.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Lognormal in "lognormal" {
+        "kind" = KeyType::Choice(&["lognormal"]), Required => "sizes whose logarithm is normal";
+        /// the mean size
+        pub mean: Bytes = Required, SIZES;
+        /// standard deviation of the size's natural logarithm
+        pub sigma: f64 [Number] = Default("1"), "0..10";
+    }
+}
+
+section! {
+    /// The exponential distribution.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Exponential in "exponential" {
+        "kind" = KeyType::Choice(&["exponential"]), Required => "sizes without a heavy tail";
+        /// the mean size
+        pub mean: Bytes = Required, SIZES;
+    }
+}
+
+/// One flow of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowArrival {
+    /// When it opens its connection.
+    pub at: Nanos,
+    /// How much its application writes; `None` = without end.
+    pub size: Option<Bytes>,
+}
+
+impl Sizes {
+    /// Draws one size after the other.
+    pub fn sampler(self) -> Box<dyn FnMut(&mut Rng) -> Bytes> {
+        match self {
+            Sizes::Pareto(Pareto { mean, shape, most }) => {
+                let (least, cut) = pareto(mean.0 as f64, shape, most.map(|most| most.0 as f64));
+                Box::new(move |rng| whole(least * libm::pow(1.0 - uniform(rng) * cut, -1.0 / shape)))
+            }
+            Sizes::Lognormal(Lognormal { mean, sigma }) => {
+                // The mean of exp(mu + sigma z) is exp(mu + sigma^2 / 2).
+                let mu = libm::log(mean.0 as f64) - sigma * sigma / 2.0;
+                Box::new(move |rng| whole(libm::exp(mu + sigma * normal(rng))))
+            }
+            Sizes::Exponential(Exponential { mean }) => Box::new(move |rng| whole(mean.0 as f64 * exponential(rng))),
+        }
+    }
+}
+
+/// The smallest size of a Pareto distribution with this mean, and the share of its draws that the bound leaves: `1 -
+/// (least / most)^shape`.
+///
+/// Bounded between L and H the mean is `H a/(a-1) (r - r^a)/(1 - r^a)` with `r = L/H` and `a` the shape. It grows with
+/// r, so that halving finds r.
+fn pareto(mean: f64, shape: f64, most: Option<f64>) -> (f64, f64) {
+    let Some(most) = most else { return (mean * (shape - 1.0) / shape, 1.0) };
+    let mean_at = |ratio: f64| {
+        let power = libm::pow(ratio, shape);
+        most * shape / (shape - 1.0) * (ratio - power) / (1.0 - power)
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if mean_at(middle) < mean { low = middle } else { high = middle }
+    }
+    (most * low, 1.0 - libm::pow(low, shape))
+}
+
+fn whole(size: f64) -> Bytes {
+    Bytes(size.round().clamp(1.0, LARGEST) as u64)
+}
