@@ -225,7 +225,11 @@ impl Scenario {
         let passes = |group: &&FlowGroup| group.passes(number, is_reverse);
         let packet = |group: &FlowGroup| {
             let both_ways = group.app.is_some();
-            if both_ways || group.reverse == is_reverse { group.packet } else { LARGEST_ACK }
+            if both_ways || group.reverse == is_reverse {
+                group.packet.max(group.largest_packet())
+            } else {
+                LARGEST_ACK
+            }
         };
         self.flows.iter().filter(passes).map(packet).max().unwrap_or_default()
     }

@@ -1,6 +1,7 @@
 //! What no single key can tell: values that contradict each other.
 
 use crate::read_app;
+use model::app::App;
 use model::impairments::Impairments;
 use model::queue::Discipline;
 use model::section::Section;
@@ -88,6 +89,16 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
              write queue in [link.{name}.reverse], such as {{ limit = \"100p\" }}"
         );
         group.complain("reverse", message);
+    }
+}
+
+/// Do the packets of a group fit what takes no larger ones?
+pub(crate) fn packet(section: &Section, group: &FlowGroup, largest: Bytes, what: &str) {
+    let packet = group.largest_packet();
+    if packet > largest {
+        let key = if let Some(App::Datagrams(_)) = group.app { "app" } else { "packet" };
+        let path = if key == "app" { "app.packet" } else { key };
+        section.complain_about(&section.place_of(key), section.path_of(path), format!("{packet} do not fit {what}"));
     }
 }
 

@@ -175,6 +175,9 @@ pub(crate) fn origin(group: &Section, meshes: &[Mesh]) -> Option<Origin> {
     for key in ["count", "arrivals"].into_iter().filter(|key| group.get(key).is_some()) {
         group.complain(key, "cannot be set together with mesh, whose nodes have one flow each; leave it out");
     }
+    if group.get("host").is_some() {
+        group.complain("host", "cannot be set together with mesh, whose nodes are these flows' hosts; leave it out");
+    }
     let mesh = &meshes[number];
     let Some(chosen) = group.read::<Names>("nodes") else {
         return Some(Origin { mesh: number, nodes: mesh.children().collect() });
@@ -237,9 +240,9 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
         }
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
-        if group.origin.is_some() && group.packet > LARGEST_PACKET {
-            let message = format!("{} do not fit a datagram of 6LoWPAN; a mesh takes {LARGEST_PACKET}", group.packet);
-            section.complain("packet", message);
+        if group.origin.is_some() {
+            let what = format!("a datagram of 6LoWPAN; a mesh takes {LARGEST_PACKET}");
+            checks::packet(section, group, LARGEST_PACKET, &what);
         }
     }
 }

@@ -127,10 +127,12 @@ pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[S
         }
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
-        let on_wifi = |link: &&Link| matches!(link.service, Service::Wifi(_));
-        if group.packet > LARGEST_PACKET && scenario.data_path(group).iter().any(on_wifi) {
-            let message = format!("{} do not fit a frame of Wi-Fi, which takes {LARGEST_PACKET}", group.packet);
-            section.complain("packet", message);
+        let on_wifi = |link: &usize| matches!(scenario.links[*link].forward.service, Service::Wifi(_));
+        let [there, back] = [&group.path, &group.reverse_path].map(|path| path.iter().any(on_wifi));
+        let both_ways = group.app.is_some();
+        if there && (both_ways || !group.reverse) || back && (both_ways || group.reverse) {
+            let what = format!("a frame of Wi-Fi, which takes {LARGEST_PACKET}");
+            checks::packet(section, group, LARGEST_PACKET, &what);
         }
     }
 }

@@ -104,6 +104,11 @@ fn what_no_cell_can_be_is_refused() {
         ("link.phone.queue.kind", "kernel:pfifo", "link.phone.queue.kind: kernel:pfifo cannot share the air of home"),
         ("link.phone.outages", "[{ at = \"1s\", for = \"1s\" }]", "link.phone.outages: cannot stop the air"),
         ("flows.0.packet", "9000b", "flows.0.packet: 9kb do not fit a frame of Wi-Fi, which takes 2296b"),
+        (
+            "flows.0.app",
+            "{ kind = \"ping\", packet = \"3kb\" }",
+            "flows.0.app.packet: 3kb do not fit a frame of Wi-Fi, which takes 2296b",
+        ),
         ("emulator", "netem", "link.phone.wifi: is nothing that the kernel has here; netem needs a rate"),
     ];
     for (key, value, expected) in cases {

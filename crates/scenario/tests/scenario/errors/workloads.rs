@@ -45,6 +45,9 @@ const WORKLOADS: &[Case] = &[
     ("count = 2", "reverse = true",
      "base.toml:15: flows.0.reverse: its data takes the reverse direction of bottleneck, which needs a queue then; \
          write queue in [link.bottleneck.reverse], such as { limit = \"100p\" }"),
+    ("loss = \"0%\"", "reverse = { queue = { limit = \"2kb\" } }\n[[flows]]\napp = { kind = \"ping\", packet = \"3kb\" }",
+     "base.toml:11: link.bottleneck.reverse.queue.limit: 2kb has no room for one packet of 3kb, so that nothing could \
+         pass"),
     ("loss = \"0%\"", "reverse = { queue = { limit = \"1000b\" } }\n[[flows]]\ncc = \"reno\"\nreverse = true",
      "base.toml:11: link.bottleneck.reverse.queue.limit: 1kb has no room for one packet of 1500b, so that nothing \
          could pass"),
