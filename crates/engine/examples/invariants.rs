@@ -9,6 +9,8 @@ mod auditor;
 mod inhabited;
 #[path = "../tests/engine/invariants.rs"]
 mod invariants;
+#[path = "../tests/engine/meshed.rs"]
+mod meshed;
 #[path = "../tests/engine/networks.rs"]
 mod networks;
 #[path = "../tests/engine/random.rs"]

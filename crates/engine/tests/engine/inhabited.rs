@@ -1,6 +1,7 @@
 //! Random networks with more on them: those of `networks`, with hosts, applications, flows that come at random and
 //! writers with a rate of their own; and meshes.
 
+use crate::meshed;
 use crate::networks::{acceptable, network, packets};
 use crate::random::log_uniform;
 use crate::world::{control, phone_of_2013};
@@ -26,17 +27,21 @@ enum Source {
     App(App),
 }
 
-/// Any scenario that the tools search: a network, whose flows may be an application's, and may be on a host.
-pub fn inhabited() -> impl Strategy<Value = Scenario> {
-    let with_sources = network().boxed().prop_flat_map(|scenario| {
+/// Any scenario of these controls that the tools search: a network, whose flows may be an application's, may come from a
+/// mesh, and may be on one or two hosts.
+pub fn inhabited(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let with_sources = network(controls).boxed().prop_flat_map(|scenario| {
         let sources = prop::collection::vec(source(), scenario.flows.len());
-        (Just(scenario), sources, prop::option::weighted(0.5, host()))
+        let mesh = prop::option::weighted(0.15, meshed::mesh().boxed());
+        let hosts = prop::option::of(prop::collection::vec(host(), 2));
+        (Just(scenario), sources, mesh, hosts)
     });
-    with_sources.prop_map(|(mut scenario, sources, host)| {
+    with_sources.prop_map(|(mut scenario, sources, mesh, hosts)| {
         for (group, source) in scenario.flows.iter_mut().zip(sources) {
             source.moves(group);
         }
-        if let Some((host, sorts)) = host {
+        let mut scenario = mesh.into_iter().fold(scenario, meshed::join);
+        for (host, sorts) in hosts.into_iter().flatten() {
             live_on(&mut scenario, host, sorts);
         }
         make_room(&mut scenario);
@@ -145,20 +150,24 @@ fn host() -> impl Strategy<Value = (Host, Option<(Discipline, &'static str)>)> {
     let switches = any::<[bool; 3]>();
     (switches, ring, prop::option::of(0u8..20), buffer, sorts).prop_map(
         |([small_queues, gso, limits], ring, pacing_shift, send_buffer, sorts)| {
-            let name = "h0".into();
             let byte_queue_limits = limits && ring > 0;
             let phone = phone_of_2013(Bytes(0));
-            let host = Host { name, small_queues, gso, pacing_shift, ring, byte_queue_limits, send_buffer, ..phone };
+            let host = Host { small_queues, gso, pacing_shift, ring, byte_queue_limits, send_buffer, ..phone };
             (host, sorts)
         },
     )
 }
 
-/// The groups whose paths begin with the link that the first one's does are on this host.
+/// The groups whose paths begin with one link are on this host: with the first that is no other host's, and that no
+/// group from a mesh begins with.
 fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'static str)>) {
-    let uplink = scenario.flows[0].path[0];
-    for group in scenario.flows.iter_mut().filter(|group| group.path[0] == uplink) {
-        (group.host, group.access, group.write_rate) = (Some(0), Access::default(), None);
+    let begins = |group: &FlowGroup| group.path[0];
+    let in_mesh: Vec<_> = scenario.flows.iter().filter(|group| group.origin.is_some()).map(begins).collect();
+    let is_free = |group: &&FlowGroup| group.host.is_none() && !in_mesh.contains(&begins(group));
+    let Some(uplink) = scenario.flows.iter().find(is_free).map(begins) else { return };
+    let number = scenario.hosts.len();
+    for group in scenario.flows.iter_mut().filter(|group| begins(group) == uplink) {
+        (group.host, group.access, group.write_rate) = (Some(number), Access::default(), None);
     }
     let link = &mut scenario.links[uplink];
     let impairments = &mut link.forward.impairments;
@@ -171,12 +180,12 @@ fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'sta
         link.reverse.queue = shared;
     }
     let byte_queue_limits = host.byte_queue_limits && !in_cell;
-    let mut host = Host { uplink, byte_queue_limits, ..host };
+    let mut host = Host { name: format!("h{number}"), uplink, byte_queue_limits, ..host };
     if let Some((bands, classifier)) = sorts {
         link.forward.queue = Queue::Discipline(bands);
         host.classifier = Some(control(classifier));
     }
-    scenario.hosts = vec![host];
+    scenario.hosts.push(host);
 }
 
 /// An application's data goes both ways: every queue takes a packet.

@@ -19,6 +19,7 @@ mod kernel_examples;
 #[path = "../../../mechanism/tests/linux_examples/mod.rs"]
 mod linux_examples;
 mod mesh;
+mod meshed;
 mod networks;
 mod overtaken;
 mod pcap;

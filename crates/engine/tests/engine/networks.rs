@@ -9,8 +9,11 @@ use model::queue::{
 use model::radio::ieee80211::{LARGEST_PACKET, Slot, Standard};
 use model::radio::lte::{Bandwidth, Cqi, Direction};
 use model::skb::truesize;
-use model::units::{Bytes, Nanos, Rate};
-use model::{MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell, WifiStation};
+use model::units::{Bytes, Drift, Nanos, Offset, Rate};
+use model::{
+    Clock, Gemodel, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell,
+    WifiStation,
+};
 use proptest::prelude::*;
 
 /// Types of service that the disciplines tell apart: best effort, low delay, bulk, background, video, voice, control.
@@ -38,16 +41,17 @@ pub fn packets() -> impl Strategy<Value = u32> {
 fn red() -> impl Strategy<Value = Discipline> {
     let bounds = (random::log_uniform(1e3, 1e6), 0.05f64..1.0, 0.05f64..0.95, 100u64..2000);
     let switches = any::<[bool; 4]>();
-    let red = (bounds, 0.001..1.0, 1.0..4.0, switches).prop_map(|(bounds, probability, more, switches)| {
-        let (limit, share_of_limit, share_of_max, avpkt) = bounds;
-        let [ecn, harddrop, adaptive, gentle] = switches;
-        let (limit, avpkt) = (Bytes(limit as u64), Bytes(avpkt));
-        let max = Bytes((limit.0 as f64 * share_of_limit) as u64);
-        let min = Bytes((max.0 as f64 * share_of_max) as u64);
-        let least = RedBounds { limit, min: Some(min), max: Some(max), avpkt, burst: None }.fill().2;
-        let burst = (least as f64 * more) as u64;
-        Red { limit, min, max, probability, avpkt, burst, ecn, harddrop, adaptive, gentle }
-    });
+    let red =
+        (bounds, random::share(0.001, 1.0), 1.0..4.0, switches).prop_map(|(bounds, probability, more, switches)| {
+            let (limit, share_of_limit, share_of_max, avpkt) = bounds;
+            let [ecn, harddrop, adaptive, gentle] = switches;
+            let (limit, avpkt) = (Bytes(limit as u64), Bytes(avpkt));
+            let max = Bytes((limit.0 as f64 * share_of_limit) as u64);
+            let min = Bytes((max.0 as f64 * share_of_max) as u64);
+            let least = RedBounds { limit, min: Some(min), max: Some(max), avpkt, burst: None }.fill().2;
+            let burst = (least as f64 * more) as u64;
+            Red { limit, min, max, probability, avpkt, burst, ecn, harddrop, adaptive, gentle }
+        });
     red.prop_filter("consistent", |red| red.arithmetic(Rate(1_000_000)).is_ok()).prop_map(Discipline::Red)
 }
 
@@ -198,17 +202,25 @@ pub fn acceptable(queue: Queue, largest: u64) -> Queue {
     }
 }
 
-/// Any scenario: one to three links with any queues and impairments, some of them on Wi-Fi or in LTE cells, any
-/// routes, data in either direction, access links, receivers of any kind.
-pub fn network() -> impl Strategy<Value = Scenario> {
-    let with_receivers = on_any_links().prop_flat_map(|scenario| {
+/// The clock of a receiver, by which nothing may happen otherwise.
+fn clock() -> impl Strategy<Value = Clock> {
+    (-1_000_000_000_000_000i64..1_000_000_000_000_001, -10_000_000i64..10_000_001)
+        .prop_map(|(offset, drift)| Clock { offset: Offset(offset), drift: Drift(drift) })
+}
+
+/// Any scenario of these controls: one to three links with any queues and impairments, some of them on Wi-Fi or in LTE
+/// cells, any routes, data in either direction, access links, receivers of any kind.
+pub fn network(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let with_receivers = on_any_links(controls).prop_flat_map(|scenario| {
         let receivers = prop::option::weighted(0.3, window_controller().boxed());
         let buffers = (prop::option::weighted(0.3, tcp_rmem()), prop::option::weighted(0.2, read_rate()));
-        let receivers = prop::collection::vec((receivers, buffers), scenario.flows.len());
+        let clocks = prop::option::weighted(0.3, clock());
+        let receivers = prop::collection::vec((receivers, buffers, clocks), scenario.flows.len());
         (Just(scenario), receivers)
     });
     with_receivers.prop_map(|(mut scenario, receivers)| {
-        for (group, (receiver, (tcp_rmem, read_rate))) in scenario.flows.iter_mut().zip(receivers) {
+        for (group, (receiver, (tcp_rmem, read_rate), clock)) in scenario.flows.iter_mut().zip(receivers) {
+            group.clock = clock.unwrap_or_default();
             // Others than this one measure RTTs by timestamps.
             let is_static = |receiver: &MechanismRef| receiver.source == MechanismSource::Builtin("static".into());
             group.receiver = receiver.filter(|receiver| group.stack.timestamps || is_static(receiver));
@@ -225,18 +237,19 @@ pub fn network() -> impl Strategy<Value = Scenario> {
     })
 }
 
-fn on_any_links() -> impl Strategy<Value = Scenario> {
-    prop_oneof![3 => wired().boxed(), 1 => on_wifi().boxed(), 1 => in_lte_cells().boxed()]
+fn on_any_links(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let [on_wires, on_wifi_, in_cells] = [(); 3].map(|()| wired(controls.clone()).boxed());
+    prop_oneof![3 => on_wires, 1 => on_wifi(on_wifi_).boxed(), 1 => in_lte_cells(in_cells).boxed()]
 }
 
 /// Any scenario in which one link or more are those of a Wi-Fi cell.
-pub fn on_wifi() -> impl Strategy<Value = Scenario> {
-    let station = (0..8usize, prop_oneof![Just(0.0), 0.0..0.9]);
+fn on_wifi(wired: BoxedStrategy<Scenario>) -> impl Strategy<Value = Scenario> {
+    let station = (0..8usize, prop_oneof![Just(0.0), random::share(0.01, 0.9)]);
     let stations = prop::collection::vec((prop::bool::weighted(0.7), station), 3);
     let standard = prop::sample::select(&[Standard::G, Standard::N][..]);
     let slot = prop::sample::select(&[Slot::Short, Slot::Long][..]);
     let cell = (standard, slot, any::<bool>(), stations);
-    (wired(), cell).prop_map(|(mut scenario, (standard, slot, shares_queue, stations))| {
+    (wired, cell).prop_map(|(mut scenario, (standard, slot, shares_queue, stations))| {
         for group in &mut scenario.flows {
             group.packet = group.packet.min(LARGEST_PACKET);
         }
@@ -262,10 +275,10 @@ pub fn on_wifi() -> impl Strategy<Value = Scenario> {
 }
 
 /// Any scenario in which one link or more are those of users of LTE cells.
-pub fn in_lte_cells() -> impl Strategy<Value = Scenario> {
+fn in_lte_cells(wired: BoxedStrategy<Scenario>) -> impl Strategy<Value = Scenario> {
     let place = || (0..2usize, 1..16u8);
     let places = (place(), prop::collection::vec(prop::option::weighted(0.6, place()), 2));
-    (wired(), lte_cell(0), lte_cell(1), places).prop_map(|(mut scenario, first, second, (place, places))| {
+    (wired, lte_cell(0), lte_cell(1), places).prop_map(|(mut scenario, first, second, (place, places))| {
         put_into_cells(&mut scenario, [first, second], &[vec![Some(place)], places].concat());
         random::within_budget(scenario)
     })
@@ -300,10 +313,20 @@ fn put_into_cells(scenario: &mut Scenario, cells: [lte::Cell; 2], places: &[Opti
     }
 }
 
+/// Losses that come in bursts.
+fn bursts() -> impl Strategy<Value = Loss> {
+    let share = random::share;
+    let while_good = prop_oneof![Just(0.0), share(0.001, 0.05)];
+    (share(1e-4, 0.1), share(0.05, 1.0), share(0.1, 1.0), while_good).prop_map(
+        |(p, r, lost_while_bad, lost_while_good)| Loss::Gemodel(Gemodel { p, r, lost_while_bad, lost_while_good }),
+    )
+}
+
 /// Any scenario all of whose links have transmitters of their own.
-fn wired() -> impl Strategy<Value = Scenario> {
-    let with_queues = random::impaired().boxed().prop_flat_map(|scenario| {
-        let queues = prop::collection::vec(prop::option::weighted(0.6, discipline().boxed()), 2 * scenario.links.len());
+fn wired(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let with_queues = random::impaired_of(controls).boxed().prop_flat_map(|scenario| {
+        let of_links = (prop::option::weighted(0.6, discipline().boxed()), prop::option::weighted(0.2, bursts()));
+        let queues = prop::collection::vec(of_links, 2 * scenario.links.len());
         let services = prop::collection::vec(prop::sample::select(&TYPES_OF_SERVICE[..]), scenario.flows.len());
         let of_senders = (prop::option::of(discipline()), any::<bool>());
         let of_senders = prop::collection::vec(of_senders, scenario.flows.len());
@@ -313,7 +336,8 @@ fn wired() -> impl Strategy<Value = Scenario> {
         // Acknowledgements, which have up to 80 bytes, may take any of them.
         let largest = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0).max(80);
         let directions = scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]);
-        for (link, discipline) in directions.zip(queues) {
+        for (link, (discipline, bursts)) in directions.zip(queues) {
+            link.loss = bursts.unwrap_or(link.loss);
             link.queue = acceptable(discipline.map_or(link.queue.clone(), Queue::Discipline), largest);
         }
         for ((group, tos), (queue, small_queues)) in scenario.flows.iter_mut().zip(services).zip(of_senders) {

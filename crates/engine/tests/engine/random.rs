@@ -15,6 +15,11 @@ pub fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..high.ln()).prop_map(f64::exp)
 }
 
+/// Such a share of whole millionths, which a file says exactly.
+pub fn share(low: f64, high: f64) -> impl Strategy<Value = f64> {
+    log_uniform(low, high).prop_map(|share| (share * 1e6).round() / 1e6)
+}
+
 fn millis(range: std::ops::Range<f64>) -> impl Strategy<Value = Nanos> {
     range.prop_map(|ms| Nanos((ms * 1e6) as u64))
 }
@@ -78,10 +83,6 @@ fn access() -> impl Strategy<Value = Access> {
     })
 }
 
-/// The controls that the fingerprint of random scenarios is of: with another they would all be others.
-pub const FINGERPRINTED: [&str; 8] =
-    ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
-
 prop_compose! {
     fn group(controls: Vec<String>)(
         cc in prop::sample::select(controls),
@@ -125,7 +126,7 @@ fn queue(largest: u64) -> impl Strategy<Value = Queue> {
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
-    prop_oneof![Just(0.0), log_uniform(1e-4, 0.2)].prop_map(Loss::Uniform)
+    prop_oneof![Just(0.0), share(1e-4, 0.2)].prop_map(Loss::Uniform)
 }
 
 /// Opportunities with outages now and then, as a mobile link has them.
@@ -171,8 +172,7 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
     scenario_of(library().names())
 }
 
-/// Any scenario of these controls.
-pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let flows = prop::collection::vec(group(controls), 1..4);
     let links = |flows: Vec<FlowGroup>| {
         let largest = flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
@@ -197,8 +197,12 @@ pub fn scenario_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
 
 /// Any scenario in which some of the data, or all of it, goes the other way.
 pub fn both_ways() -> impl Strategy<Value = Scenario> {
+    both_ways_of(library().names())
+}
+
+fn both_ways_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let turned = any::<[bool; 3]>().prop_filter("one at least", |turned| turned[0]);
-    (scenario(), turned).prop_flat_map(|(mut scenario, turned)| {
+    (scenario_of(controls), turned).prop_flat_map(|(mut scenario, turned)| {
         for (group, turned) in scenario.flows.iter_mut().rev().zip(turned) {
             group.reverse = turned;
         }
@@ -216,7 +220,11 @@ pub fn both_ways() -> impl Strategy<Value = Scenario> {
 /// Any scenario of one to three links. Each group takes any of them there and any of them back, in any order, and its
 /// data may go either way.
 pub fn routed() -> impl Strategy<Value = Scenario> {
-    let with_links = scenario().prop_flat_map(|scenario| {
+    routed_of(library().names())
+}
+
+fn routed_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let with_links = scenario_of(controls).prop_flat_map(|scenario| {
         let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
         let directions = || (direction("forward", largest), direction("reverse", largest));
         (Just(scenario), prop::collection::vec(directions(), 1..4))
@@ -242,14 +250,20 @@ pub fn routed() -> impl Strategy<Value = Scenario> {
 
 /// The same for so long as the budget of packets allows: the fastest of the groups' bottlenecks decides how many there
 /// may be.
-pub fn within_budget(scenario: Scenario) -> Scenario {
+pub fn within_budget(mut scenario: Scenario) -> Scenario {
     let bottleneck = |group| {
         let rates = scenario.data_path(group).into_iter().map(|link| bits_a_second(&link.service));
         rates.fold(f64::INFINITY, f64::min)
     };
     let fastest = scenario.flows.iter().map(bottleneck).fold(0.0, f64::max);
     let smallest = scenario.flows.iter().map(|g| g.packet.0).min().unwrap_or(1) as f64;
-    let duration = Nanos(((PACKETS * smallest * 8.0 / fastest).clamp(1.5, 30.0) * 1e9) as u64);
+    let longest = if scenario.meshes.is_empty() { 30.0 } else { 10.0 };
+    let duration = Nanos(((PACKETS * smallest * 8.0 / fastest).clamp(1.5, longest) * 1e9) as u64);
+    for link in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
+        if let Service::Rates(rates) = &mut link.service {
+            *rates = Rates::new(rates.steps[0].1, &rates.steps[1..], duration);
+        }
+    }
     Scenario { warmup: scenario.warmup.min(Nanos(duration.0 / 2)), duration, ..scenario }
 }
 
@@ -257,8 +271,8 @@ prop_compose! {
     /// What a link of this delay may do to packets in the first seconds.
     fn impairments(delay: Nanos)(
         jitter in prop::option::of((0.0..1.0, any::<bool>(), any::<bool>())),
-        reorder in prop::option::of((log_uniform(1e-3, 0.3), 1u64..10, prop::option::of(millis(0.1..50.0)))),
-        duplicate in prop_oneof![Just(0.0), log_uniform(1e-3, 0.3)],
+        reorder in prop::option::of((share(1e-3, 0.3), 1u64..10, prop::option::of(millis(0.1..50.0)))),
+        duplicate in prop_oneof![Just(0.0), share(1e-3, 0.3)],
         outages in prop::collection::vec((millis(0.0..2000.0), millis(0.1..1000.0), any::<bool>()), 0..3),
     ) -> Impairments {
         let jitter = jitter.map(|(share, normal, reorder)| Jitter {
@@ -294,8 +308,14 @@ fn changing(service: Service, duration: Nanos) -> impl Strategy<Value = Service>
 
 /// Any scenario, all of whose links may be impaired, and whose flows may start at random.
 pub fn impaired() -> impl Strategy<Value = Scenario> {
+    impaired_of(library().names())
+}
+
+/// Any such scenario of these controls.
+pub fn impaired_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
+    let [scenario, both_ways, routed] = [(); 3].map(|()| controls.clone());
     // In boxes: as they are, these values are too large for the stack of a thread.
-    let any = prop_oneof![scenario().boxed(), both_ways().boxed(), routed().boxed()];
+    let any = prop_oneof![scenario_of(scenario).boxed(), both_ways_of(both_ways).boxed(), routed_of(routed).boxed()];
     let with_links = any.prop_flat_map(|scenario| {
         let (directions, duration): (Vec<_>, _) = (scenario.directions().cloned().collect(), scenario.duration);
         let impaired =

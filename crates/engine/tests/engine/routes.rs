@@ -5,22 +5,26 @@ use crate::invariants;
 use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
+use crate::written;
 use engine::Options;
 use model::queue::{Codel, Discipline};
 use model::records::{self, Run};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Access, DuplexLink, FlowGroup, Limit, Loss, Queue, TcpProfile};
+use model::{Access, Clock, DuplexLink, FlowGroup, Limit, Loss, MechanismSource, Queue, Scenario, Service, TcpProfile};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::panic;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// So many random networks are tried.
+const SCENARIOS: u64 = 400;
 
 /// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; queues within
 /// their limits, links within their capacity, drops and losses in their records; the same seed, the same events and
 /// records. `tools/invariants` goes on where this ends.
 #[test]
 fn every_invariant_holds_in_random_networks() {
-    const SCENARIOS: u64 = 400;
     let next = AtomicU64::new(0);
     let check_some = || {
         while let number @ ..SCENARIOS = next.fetch_add(1, Relaxed) {
@@ -29,6 +33,65 @@ fn every_invariant_holds_in_random_networks() {
         }
     };
     std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(check_some)).map(|worker| worker.join().unwrap()));
+}
+
+/// Each of them is what its file says, so that what is found can be repeated from that.
+#[test]
+fn a_random_network_is_what_its_file_says() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..SCENARIOS {
+        let drawn = invariants::numbered(number).current();
+        written::write_traces(&drawn, folder.path()).unwrap();
+        let text = written::text(&drawn);
+        let read = scenario::load_text(&text, "random.toml", folder.path(), &[]);
+        let mut read = read.unwrap_or_else(|error| panic!("{number}: {error}\n{text}")).cells.remove(0).scenario;
+        for link in read.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
+            if let Service::Trace(trace) = &mut link.service {
+                Arc::make_mut(trace).path = "random".into();
+            }
+        }
+        assert!(drawn == read, "{number}: {drawn:?} is read as {read:?}");
+    }
+}
+
+/// What the random networks are to have, and how many of them have it at least.
+#[test]
+fn random_networks_have_every_part() {
+    let networks: Vec<_> = (0..SCENARIOS).map(|number| invariants::numbered(number).current()).collect();
+    let count = |has: &dyn Fn(&Scenario) -> bool| networks.iter().filter(|scenario| has(scenario)).count();
+    let groups = |has: &dyn Fn(&FlowGroup) -> bool| count(&|scenario| scenario.flows.iter().any(has));
+    let is_cake = |queue: &Queue| matches!(queue, Queue::Discipline(Discipline::Cake(_)));
+    let queues = |scenario: &Scenario| scenario.directions().any(|link| is_cake(&link.queue));
+    let receives = |group: &FlowGroup, name: &str| {
+        group.receiver.as_ref().is_some_and(|receiver| receiver.source == MechanismSource::Builtin(name.into()))
+    };
+    let profile = |of: TcpProfile| {
+        let switches = move |stack: TcpProfile| TcpProfile { delayed_ack: false, ecn: false, pacing: false, ..stack };
+        groups(&move |group| switches(group.stack) == switches(of))
+    };
+    let parts = [
+        ("profile linux", profile(TcpProfile::LINUX)),
+        ("profile sack", profile(TcpProfile::SACK)),
+        ("profile newreno", profile(TcpProfile::NEWRENO)),
+        ("profile ns2-linux", profile(TcpProfile::NS2_LINUX)),
+        ("profile lln", profile(TcpProfile::LLN)),
+        ("tcp_usec_ts", groups(&|group| group.stack.tcp_usec_ts)),
+        ("gate", groups(&|group| group.stack.gate)),
+        ("clocks", groups(&|group| group.clock != Clock::default())),
+        ("rtac_auto", groups(&|group| receives(group, "rtac_auto"))),
+        ("arrivals", groups(&|group| group.arrivals.is_some())),
+        ("applications", groups(&|group| group.app.is_some())),
+        ("a host", count(&|scenario| !scenario.hosts.is_empty())),
+        ("two hosts", count(&|scenario| scenario.hosts.len() == 2)),
+        ("CAKE and a host", count(&|scenario| !scenario.hosts.is_empty() && queues(scenario))),
+        ("a mesh", count(&|scenario| !scenario.meshes.is_empty())),
+        ("a mesh and applications", groups(&|group| group.origin.is_some() && group.app.is_some())),
+        ("Wi-Fi", count(&|scenario| !scenario.wifi.is_empty())),
+        ("LTE", count(&|scenario| !scenario.lte.is_empty())),
+        ("bursts", count(&|scenario| scenario.directions().any(|link| matches!(link.loss, Loss::Gemodel(_))))),
+    ];
+    let rare: Vec<_> = parts.iter().filter(|(_, count)| *count < 10).collect();
+    assert!(rare.is_empty(), "{rare:?}");
 }
 
 proptest! {

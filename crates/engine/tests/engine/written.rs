@@ -2,7 +2,8 @@
 
 use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use model::declare::{Written, table};
-use model::impairments::Impairments;
+use model::impairments::{Impairments, Outage};
+use model::mesh::Mesh;
 use model::quantity::{Share, Start};
 use model::units::{Bytes, Nanos, Rate};
 use model::workload::Arrivals;
@@ -41,7 +42,10 @@ pub fn text(scenario: &Scenario) -> String {
         writeln!(text, "\n[wifi.{}]\n{}", cell.name, lines(cell)).unwrap();
         cell.queue.iter().for_each(|shared| writeln!(text, "queue = {}", queue(shared)).unwrap());
     }
-    for DuplexLink { forward, reverse } in &scenario.links {
+    for mesh in &scenario.meshes {
+        write!(text, "\n{}", section_of_mesh(mesh)).unwrap();
+    }
+    for DuplexLink { forward, reverse } in scenario.links.iter().filter(|link| link.hop().is_none()) {
         writeln!(text, "\n[link.{}]\n{}", forward.name, link(scenario, forward, false)).unwrap();
         writeln!(text, "\n[link.{}]\n{}", reverse.name, link(scenario, reverse, true)).unwrap();
     }
@@ -60,6 +64,30 @@ pub fn text(scenario: &Scenario) -> String {
 /// The keys of a section, a line each.
 fn lines(section: &impl Written) -> String {
     section.written().iter().map(|(name, value)| format!("{name} = {value}\n")).collect()
+}
+
+/// Who its nodes hear, and their parents where the tree stays.
+fn section_of_mesh(mesh: &Mesh) -> String {
+    let Mesh { name, nodes, border_router, signals, .. } = mesh;
+    let duty_cycle = mesh.duty_cycle.iter().map(lines).collect::<String>();
+    let mut text = format!("[mesh.{name}]\nborder_router = {:?}\n", nodes[*border_router].name);
+    text += &[lines(mesh), lines(&mesh.csma), lines(&mesh.energy), duty_cycle].concat();
+    writeln!(text, "queue = {}", queue(&mesh.queue)).unwrap();
+    for (number, node) in nodes.iter().enumerate() {
+        writeln!(text, "[mesh.{name}.nodes.{}]", node.name).unwrap();
+        if let (None, Some(parent)) = (mesh.repair_after, node.parent) {
+            writeln!(text, "parent = {:?}", nodes[parent].name).unwrap();
+        }
+        let heard = nodes.iter().zip(signals).filter_map(|(from, row)| Some((from, row[number]?)));
+        let hears: Vec<_> = heard.map(|(from, signal)| format!("{} = \"{signal}dbm\"", from.name)).collect();
+        writeln!(text, "hears = {{ {} }}", hears.join(", ")).unwrap();
+        let outage = |down: &Outage| format!("{{ at = \"{}ns\", for = \"{}ns\" }}", down.at.0, down.lasts.0);
+        let down: Vec<_> = node.down.iter().map(outage).collect();
+        if !down.is_empty() {
+            writeln!(text, "down = [{}]", down.join(", ")).unwrap();
+        }
+    }
+    text
 }
 
 fn host(host: &Host) -> String {
@@ -207,8 +235,14 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     };
     lines.push(format!("path = {}", names(&group.path)));
     lines.push(format!("reverse_path = {}", names(&group.reverse_path)));
+    if let Some(origin) = &group.origin {
+        let mesh = &scenario.meshes[origin.mesh];
+        let nodes: Vec<_> = origin.nodes.iter().map(|node| mesh.nodes[*node].name.as_str()).collect();
+        lines.push(format!("mesh = {:?}\nnodes = {nodes:?}", mesh.name));
+    }
     let is_said = |name: &str| match name {
-        "count" | "stagger" => group.arrivals.is_none(),
+        "count" => group.arrivals.is_none() && group.origin.is_none(),
+        "stagger" => group.arrivals.is_none(),
         "access" => false,
         _ => true,
     };
