@@ -101,7 +101,8 @@ mod tests {
     fn run_from(control: &str, library: &Library, isn: InitialSequence) -> (u64, String) {
         FORCED.set(Some(isn));
         let scenario = scenario(control);
-        let mut simulation = Simulation::new(&scenario, library, None, Fingerprint::new()).expect("a built-in control");
+        let mut simulation =
+            Simulation::watched(&scenario, library, None, Fingerprint::new()).expect("a built-in control");
         simulation.run(&mut |_| ControlFlow::Continue(())).expect("nothing interrupts it");
         for sender in &simulation.senders {
             assert_eq!(sender.sk.rcv_nxt, isn.receiver.wrapping_add(1));
@@ -109,7 +110,7 @@ mod tests {
             assert!((1_000_000..1 << 26).contains(&relative), "{relative} bytes acknowledged");
         }
         FORCED.set(None);
-        let (outcome, fingerprint) = simulation.finish();
+        let (outcome, fingerprint) = simulation.finish().expect("no control faults");
         (fingerprint.0, serde_json::to_string(&outcome.run).expect("records are plain"))
     }
 

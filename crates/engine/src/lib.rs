@@ -1,4 +1,4 @@
-//! The discrete-event simulator: give it a scenario, get records.
+//! The discrete-event simulator: give it a scenario, get records, or drive a [`Simulation`] yourself.
 //!
 //! Time passes in two places only: in the ports of the network (crate `path`), and in the timers of `sender` and
 //! `receiver`. The `simulation` takes the earliest event of both, again and again.
@@ -45,12 +45,13 @@ pub mod tap;
 
 pub use error::Error;
 use measure::SnapLength;
-use mechanism::{Fault, Library};
+pub use measure::{FlowSample, LinkSample};
+use mechanism::Library;
 use model::Scenario;
 use model::records::Progress;
 pub use model::records::{Options, Outcome};
 use pcap::Pcap;
-use simulation::Simulation;
+pub use simulation::{End, Pause, Simulation};
 use tap::{Fingerprint, Silent, Tap};
 
 /// The version of Linux whose TCP the profile `linux` is.
@@ -101,13 +102,7 @@ pub fn watch<T: Tap>(
     progress: Progress,
     tap: T,
 ) -> Result<(Outcome, T), Error> {
-    if let Some(refused) = scenario.only_in_the_kernel() {
-        return Err(Error::OnlyInTheKernel(refused));
-    }
-    let simulate = || {
-        let mut simulation = Simulation::new(scenario, library, options.series, tap)?;
-        simulation.run(progress)?;
-        Ok(simulation.finish())
-    };
-    Fault::catch(simulate).map_err(Error::Fault)?
+    let mut simulation = Simulation::watched(scenario, library, options.series, tap)?;
+    simulation.run(progress)?;
+    simulation.finish()
 }

@@ -166,6 +166,24 @@ pub(crate) fn route(flow: u32) -> u32 {
 }
 
 impl Ack {
+    /// Answers a packet: all segments below `next` have arrived, and `window` bytes may follow. It answers a SYN with
+    /// one, echoes the timestamp, and is as long as with timestamps.
+    pub fn answering(data: &Data, next: u32, window: u32) -> Ack {
+        Ack {
+            flow: data.flow,
+            next,
+            tsval: 0,
+            tsecr: data.tsval,
+            window,
+            bytes: ack_bytes(true, 0),
+            flags: data.flags & flag::SYN,
+            tos: data.tos,
+            band: None,
+            block_count: 0,
+            blocks: [Block::default(); MAX_SACK_BLOCKS],
+        }
+    }
+
     /// The SACK blocks in use.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks[..self.block_count as usize]
@@ -229,6 +247,24 @@ pub enum Packet {
     Ack(Ack),
     /// From a program that does without TCP.
     Datagram(Datagram),
+}
+
+impl From<Data> for Packet {
+    fn from(data: Data) -> Packet {
+        Packet::Data(data)
+    }
+}
+
+impl From<Ack> for Packet {
+    fn from(ack: Ack) -> Packet {
+        Packet::Ack(ack)
+    }
+}
+
+impl From<Datagram> for Packet {
+    fn from(datagram: Datagram) -> Packet {
+        Packet::Datagram(datagram)
+    }
 }
 
 impl Packet {

@@ -1,22 +1,26 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 
+mod stepping;
+
 use crate::monitor::Monitor;
 use crate::packet::{Ack, Band, Data, Datagram, Packet};
 use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
-use crate::tap::{PacketEvent, Tap};
+use crate::tap::{PacketEvent, Silent, Tap};
 use crate::{Error, Outcome};
 use apps::{Action, Programs};
 use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
-use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Control, Library, PacketKind, Role, WindowController};
+use mechanism::{
+    Classifier, ClassifyFlow, ClassifyPacket, Control, Fault, Library, PacketKind, Role, WindowController,
+};
 use model::app::{App, DatagramKind, Datagrams};
 use model::records::{Progress, ProgressUpdate, Run};
 use model::units::Nanos;
 use model::workload::FlowArrival;
 use model::{MechanismRef, MechanismSource, Scenario};
 use path::{EventQueue, EventSource, Network, NetworkEvent, PacketId, Topology};
-use std::ops::ControlFlow;
 use std::rc::Rc;
+pub use stepping::{End, Pause};
 
 /// IPv4 and UDP headers, or those of an ICMP echo, bytes.
 const IP_AND_UDP: u64 = 28;
@@ -26,23 +30,61 @@ const MOST_UNDER_WAY: usize = 1 << 22;
 /// Events at the hosts between two calls of `progress`.
 const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 
-/// The state of a run.
-pub struct Simulation<'a, T> {
+/// A run of a scenario, from its first packet to its records.
+///
+/// [`run`](crate::run) takes it to its end. Whoever wants to look into it, or to play an end of a flow, drives it:
+///
+/// ```
+/// use engine::packet::{Ack, Packet};
+/// use engine::{End, Pause, Simulation};
+/// use model::units::Nanos;
+///
+/// let text = r#"
+///     duration = "5s"
+///     [link.bottleneck]
+///     rate  = "10mbit"
+///     delay = "20ms"
+///     queue = { limit = "50kb" }
+///     [[flows]]
+///     cc = "cubic"
+/// "#;
+/// let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
+/// let library = mechanism::Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
+/// let mut simulation = Simulation::new(&experiment.cells[0].scenario, &library)?;
+///
+/// // The receiver is ours: it acknowledges each segment at once, and offers 64 kB.
+/// simulation.detach(End::Receiver(0));
+/// let mut next = 0;
+/// while let Pause::Arrived(Packet::Data(data)) = simulation.step_until(Nanos::from_secs(5))? {
+///     next += u32::from(!data.is_handshake() && data.segment == next);
+///     simulation.inject(Ack::answering(&data, next, 65_535));
+/// }
+///
+/// let flow = simulation.flow(0).ok_or("no flow")?;
+/// println!("a window of {} packets, and {} arrived", flow.cwnd, next);
+/// println!("{} packets wait at the link", simulation.links()[0].waiting.1);
+/// let (outcome, _) = simulation.finish()?;
+/// assert!(outcome.run.links[0].utilisation_percent > 90.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Simulation<'a, T = Silent> {
     scenario: &'a Scenario,
     groups: Vec<Group>,
     /// One per host, of those that have one.
     classifiers: Vec<Option<Rc<Classifier>>>,
     /// The number of each flow's group.
     group_of: Vec<u32>,
-    pub senders: Vec<Sender>,
-    pub receivers: Vec<Receiver>,
+    pub(crate) senders: Vec<Sender>,
+    pub(crate) receivers: Vec<Receiver>,
     programs: Programs,
     network: Network<Packet>,
     /// When each sample, sender, receiver and program has something to do. At the same time packets go first.
     timers: EventQueue,
     sampler: Option<Sampler>,
-    /// The end has come.
-    is_over: bool,
+    /// When it paused last.
+    now: Nanos,
+    /// The ends of flows that its driver plays.
+    foreign: Vec<End>,
     monitor: Monitor<T>,
 }
 
@@ -63,7 +105,7 @@ enum Timer {
     Receiver(u32),
     /// A program, by its number.
     Program(u32),
-    /// The end of the run, behind all else at its time.
+    /// The end of the run, or a pause in it, behind all else at its time.
     End,
 }
 
@@ -92,9 +134,42 @@ impl Timer {
     }
 }
 
+/// Why the loop is left.
+enum Left {
+    /// It has carried out its share of events.
+    Tired,
+    /// A sample was taken.
+    Sampled,
+    /// A packet has come to an end of a flow that the driver plays.
+    Arrived(PacketId),
+    /// The end has come, or the pause.
+    Ended,
+}
+
+impl<'a> Simulation<'a> {
+    /// Sets up the hosts, and the congestion controls of `library`, at the time 0.
+    ///
+    /// # Errors
+    /// What the simulator does not have of the scenario, or what is wrong with a mechanism.
+    pub fn new(scenario: &'a Scenario, library: &Library) -> Result<Self, Error> {
+        Simulation::watched(scenario, library, None, Silent)
+    }
+}
+
 impl<'a, T: Tap> Simulation<'a, T> {
+    /// Sets up a run whose packet events `tap` sees, and of which a sample is taken at every step of `series`.
+    ///
+    /// # Errors
+    /// As of [`new`](Simulation::new).
+    pub fn watched(scenario: &'a Scenario, library: &Library, series: Option<Nanos>, tap: T) -> Result<Self, Error> {
+        if let Some(refused) = scenario.only_in_the_kernel() {
+            return Err(Error::OnlyInTheKernel(refused));
+        }
+        Fault::catch(|| Simulation::set_up(scenario, library, series, tap)).map_err(Error::Fault)?
+    }
+
     /// Sets up the hosts and loads one instance of each group's congestion control.
-    pub fn new(scenario: &'a Scenario, library: &Library, series: Option<Nanos>, tap: T) -> Result<Self, Error> {
+    fn set_up(scenario: &'a Scenario, library: &Library, series: Option<Nanos>, tap: T) -> Result<Self, Error> {
         let arrivals = scenario.flow_arrivals();
         let counts: Vec<_> = arrivals.iter().map(|group| group.len() as u32).collect();
         let flows = counts.iter().sum::<u32>() as usize;
@@ -111,7 +186,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             timers: EventQueue::new(2 + 2 * flows as u32 + programs.count()),
             programs,
             sampler: series.map(|step| Sampler::new(step, flows)),
-            is_over: false,
+            now: Nanos::ZERO,
+            foreign: vec![],
             monitor: Monitor::new(tap, flows),
         };
         simulation.load_classifiers(library)?;
@@ -203,33 +279,50 @@ impl<'a, T: Tap> Simulation<'a, T> {
     }
 
     /// Sets a timer unless it is due earlier.
-    #[inline]
+    #[inline(always)]
     fn set_timer_no_later(&mut self, timer: Timer, at: Nanos) {
         self.timers.no_later_than(timer.source(self.senders.len() as u32, self.programs.count()), at);
     }
 
     /// Lets time pass until the end of the run.
-    pub fn run(&mut self, progress: Progress) -> Result<(), Error> {
+    pub(crate) fn run(&mut self, progress: Progress) -> Result<(), Error> {
+        Fault::catch(|| self.run_to_end(progress)).map_err(Error::Fault)?
+    }
+
+    fn run_to_end(&mut self, progress: Progress) -> Result<(), Error> {
         loop {
-            let mut sampled = false;
-            for _ in 0..EVENTS_BETWEEN_REPORTS {
-                match self.network.run_until(self.timers.first().0, &mut self.monitor) {
-                    Some(NetworkEvent::Delivered(now, id)) => self.packet_arrives(now, id),
-                    Some(NetworkEvent::Departed(now)) => self.packets_depart(now),
-                    None if self.timer_expires().is_continue() => {}
-                    None if self.is_over => return Ok(()),
-                    None => {
-                        sampled = true;
-                        break;
-                    }
-                }
-            }
+            let sampled = match self.carry_out_events() {
+                Left::Ended => return Ok(()),
+                left => matches!(left, Left::Sampled),
+            };
             let now = self.network.next().min(self.timers.first().0);
             let step = self.sampler.as_ref().filter(|_| sampled).map(Sampler::latest);
             if progress(ProgressUpdate { now, step }).is_break() {
                 return Err(Error::Interrupted);
             }
         }
+    }
+
+    /// The loop: carries out one event after the other, until somebody has to know.
+    fn carry_out_events(&mut self) -> Left {
+        for _ in 0..EVENTS_BETWEEN_REPORTS {
+            match self.network.run_until(self.timers.first().0, &mut self.monitor) {
+                Some(NetworkEvent::Delivered(now, id)) => {
+                    if !self.foreign.is_empty() && self.arrives_abroad(id) {
+                        self.now = now;
+                        return Left::Arrived(id);
+                    }
+                    self.packet_arrives(now, id);
+                }
+                Some(NetworkEvent::Departed(now)) => self.packets_depart(now),
+                None => {
+                    if let Some(left) = self.timer_expires() {
+                        return left;
+                    }
+                }
+            }
+        }
+        Left::Tired
     }
 
     /// A packet is at the end of its route.
@@ -247,28 +340,28 @@ impl<'a, T: Tap> Simulation<'a, T> {
     #[inline(never)]
     fn packets_depart(&mut self, now: Nanos) {
         while let Some(data) = self.monitor.departed.pop() {
+            if self.is_foreign(End::Sender(data.flow)) {
+                continue;
+            }
             let deadline = self.with_sender(now, data.flow, |sender, env| sender.on_departure(env, &data));
             self.set_timer_no_later(Timer::Sender(data.flow), deadline);
         }
     }
 
-    /// The next timer. Breaks for a sample, and at the end of the run.
-    fn timer_expires(&mut self) -> ControlFlow<()> {
+    /// Carries out what the next timer is for.
+    fn timer_expires(&mut self) -> Option<Left> {
         let (now, source) = self.timers.first();
         match Timer::of_source(source, self.senders.len() as u32, self.programs.count()) {
             Timer::Sample => {
                 self.sample(now);
-                return ControlFlow::Break(());
+                return Some(Left::Sampled);
             }
             Timer::Sender(flow) => self.sender_timer(now, flow),
             Timer::Receiver(flow) => self.receiver_timer(now, flow),
             Timer::Program(program) => self.program_timer(now, program),
-            Timer::End => {
-                self.is_over = true;
-                return ControlFlow::Break(());
-            }
+            Timer::End => return Some(Left::Ended),
         }
-        ControlFlow::Continue(())
+        None
     }
 
     #[inline]
@@ -391,6 +484,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
     fn send_datagram(&mut self, now: Nanos, flow: u32, sent_at: Nanos, is_reply: bool) {
         let group = &self.scenario.flows[self.group_of[flow as usize] as usize];
         let Some(App::Datagrams(datagrams)) = &group.app else { return };
+        if self.is_foreign(if is_reply { End::Receiver(flow) } else { End::Sender(flow) }) {
+            return;
+        }
         let bytes = datagrams.packet.0 as u16;
         let counts = !is_reply && self.senders[flow as usize].meter.sent(now, false);
         if self.network.packets.is_full(MOST_UNDER_WAY) {
@@ -451,14 +547,12 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    /// Makes the records. `fingerprint` is taken from the tap by the caller.
-    pub fn finish(mut self) -> (Outcome, T) {
+    /// Makes the records.
+    fn into_records(mut self) -> (Outcome, T) {
         #[cfg(debug_assertions)]
         if self.network.packets.count() == 0 {
-            assert!(
-                self.senders.iter().all(|sender| sender.in_host() == (0, false)),
-                "nothing in the network, but in hosts"
-            );
+            let is_idle = |s: &Sender| s.in_host() == (0, false) || self.is_foreign(End::Sender(s.number()));
+            assert!(self.senders.iter().all(is_idle), "nothing in the network, but in hosts");
         }
         let mut flows = vec![];
         for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {

@@ -127,7 +127,7 @@ impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
 
     /// Sets the time of `source` unless it has an earlier one: a timer that is only ever put off costs nothing until it
     /// rings.
-    #[inline]
+    #[inline(always)]
     pub fn no_later_than(&mut self, source: EventSource, at: Nanos) {
         if at < self.at(source) {
             self.set(source, at);

@@ -255,7 +255,7 @@ impl Receiver {
             self.ts_recent = data.tsval;
         }
         self.duplicate = None;
-        self.delayed_ack.in_order(now, self.window.as_ref().map(ReceiveWindow::offered));
+        self.note_spacing(now);
         self.widen(1);
         self.next += 1;
         self.unread = 1;
@@ -288,7 +288,7 @@ impl Receiver {
         }
         self.duplicate = None;
         if data.segment == self.next {
-            self.delayed_ack.in_order(now, self.window.as_ref().map(ReceiveWindow::offered));
+            self.note_spacing(now);
         }
         if self.stack.timestamps && (self.shown.is_some() || self.application.is_some()) {
             self.measure_rtt(now, data);

@@ -1,7 +1,9 @@
 //! What the window that is offered and the acknowledgements make of each other.
 
 use super::Receiver;
+use super::delayed_ack::MAX_QUICKACKS;
 use super::window::{ReceiveWindow, Room};
+use model::units::Nanos;
 
 impl Receiver {
     /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is
@@ -17,6 +19,14 @@ impl Receiver {
     pub(super) fn comes_to(&mut self, waiting: u32) {
         if self.window.as_mut().is_some_and(|window| window.overflows(waiting)) {
             self.delayed_ack.leave_quickack_mode();
+        }
+    }
+
+    /// A segment came in order, from whose spacing the delay follows.
+    #[inline(always)]
+    pub(super) fn note_spacing(&mut self, now: Nanos) {
+        if self.delayed_ack.in_order(now) {
+            self.delayed_ack.acknowledge_quickly(MAX_QUICKACKS, self.window.as_ref().map(ReceiveWindow::offered));
         }
     }
 

@@ -46,7 +46,6 @@ fn members(sk: &TcpSock) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::simulation::Simulation;
-    use crate::tap::Silent;
     use mechanism::Library;
     use std::ops::ControlFlow;
     use std::path::Path;
@@ -89,9 +88,9 @@ mod tests {
         CHANGED.set(Some(BTreeSet::new()));
         for control in ["cubic", "bbr", "dctcp"] {
             let scenario = scenario(control);
-            let mut simulation = Simulation::new(&scenario, &library, None, Silent).expect("a built-in control");
+            let mut simulation = Simulation::new(&scenario, &library).expect("a built-in control");
             simulation.run(&mut |_| ControlFlow::Continue(())).expect("nothing interrupts it");
-            simulation.finish();
+            simulation.finish().expect("no control faults");
         }
         let changed = CHANGED.take().expect("set above");
         let all: BTreeSet<String> = members(&TcpSock::default()).into_iter().map(|(name, _)| name).collect();

@@ -378,7 +378,8 @@ impl Sender {
         }
     }
 
-    fn finish(&mut self) {
+    /// Sends nothing more.
+    pub fn finish(&mut self) {
         self.phase = Phase::Finished;
         self.clear_timer();
         self.pace_at = Nanos::NEVER;

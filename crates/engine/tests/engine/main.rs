@@ -29,6 +29,7 @@ mod receive_buffers;
 mod receivers;
 mod routes;
 mod spurious_timeouts;
+mod stepping;
 mod tails;
 mod timestamps;
 mod transfers;

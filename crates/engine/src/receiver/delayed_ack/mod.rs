@@ -135,24 +135,26 @@ impl DelayedAck {
         self.timeout
     }
 
-    /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`). `offered`: as
-    /// for `enter_quickack_mode`.
+    /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`). True for the
+    /// first and after a silence: the sender may start over with a small window, so that the next ones are to be
+    /// acknowledged quickly.
     #[inline]
-    pub fn in_order(&mut self, now: Nanos, offered: Option<u32>) {
+    pub fn in_order(&mut self, now: Nanos) -> bool {
         let now = clock::jiffies(now);
         let gap = now - self.last_in_order;
         self.last_in_order = now;
         if self.ato == 0 {
             self.ato = ATO_MIN;
-            self.acknowledge_quickly(MAX_QUICKACKS, offered);
-        } else if gap <= ATO_MIN / 2 {
+            return true;
+        }
+        if gap <= ATO_MIN / 2 {
             self.ato = self.ato / 2 + ATO_MIN / 2;
         } else if gap < self.ato {
             self.ato = (self.ato / 2 + gap).min(self.timeout).min(DELACK_MAX);
-        } else if gap > self.timeout {
-            // The sender may start over with a small window.
-            self.acknowledge_quickly(MAX_QUICKACKS, offered);
+        } else {
+            return gap > self.timeout;
         }
+        false
     }
 
     /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
@@ -192,7 +194,7 @@ impl DelayedAck {
     }
 
     /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
-    fn acknowledge_quickly(&mut self, most: u8, offered: Option<u32>) {
+    pub fn acknowledge_quickly(&mut self, most: u8, offered: Option<u32>) {
         if let Some(offered) = offered {
             let half = offered / (2 * self.mss);
             let by_window = if half == 0 { 2 } else { half };

@@ -25,7 +25,7 @@ fn settled(round_trip: Nanos) -> DelayedAck {
     let mut delayed = linux();
     delayed.answered_syn(Nanos::ZERO);
     delayed.heard(round_trip);
-    delayed.in_order(round_trip, None);
+    delayed.in_order(round_trip);
     delayed.acknowledged();
     delayed
 }
@@ -68,7 +68,7 @@ fn segments_close_together_bring_the_delay_back_to_40_ms() {
     let mut delayed = settled(ms(70));
     delayed.ato = 40;
     for n in 0..12 {
-        delayed.in_order(ms(1000 + 20 * n), None);
+        delayed.in_order(ms(1000 + 20 * n));
     }
     assert_eq!(delayed.ato, ATO_MIN);
 }
@@ -76,10 +76,9 @@ fn segments_close_together_bring_the_delay_back_to_40_ms() {
 /// The timeout after a handshake of 70 ms is 270 ms, 68 jiffies; the handshake ends 2 ms after a tick.
 #[test]
 fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
-    for (gap, expected) in [(273, 0), (274, 16)] {
+    for (gap, expected) in [(273, false), (274, true)] {
         let mut delayed = settled(ms(70));
-        delayed.in_order(ms(70 + gap), Some(50 * MSS));
-        assert_eq!(delayed.quick, expected, "after {gap} ms");
+        assert_eq!(delayed.in_order(ms(70 + gap)), expected, "after {gap} ms");
     }
 }
 
@@ -88,7 +87,8 @@ fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
 fn no_more_quick_acknowledgements_than_half_a_window() {
     for (segments, expected) in [(1, 2), (2, 2), (3, 1), (9, 3), (100, 16)] {
         let mut delayed = linux();
-        delayed.in_order(ms(70), Some(of_segments(segments).offered()));
+        assert!(delayed.in_order(ms(70)), "it is the first");
+        delayed.acknowledge_quickly(MAX_QUICKACKS, Some(of_segments(segments).offered()));
         assert_eq!(delayed.quick, expected, "memory for {segments}");
     }
 }
