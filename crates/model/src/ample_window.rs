@@ -1,7 +1,7 @@
 //! The receive window of a group that says none: so large that it never holds a sender up.
 
 use crate::app::{App, Datagrams};
-use crate::queue::{Discipline, Queue};
+use crate::queue::Discipline;
 use crate::scenario::LARGEST_ACK;
 use crate::units::{Bytes, Nanos};
 use crate::{FlowGroup, Limit, Scenario};
@@ -47,7 +47,7 @@ impl Scenario {
     fn data_waits(&self, group: &FlowGroup) -> Option<u64> {
         self.passed(group, true).try_fold(0u64, |sum, (number, is_reverse)| {
             let queue = &self.links[number].direction(is_reverse).queue;
-            let limit = queue.limit().filter(|_| !matches!(queue, Queue::Discipline(_)))?;
+            let limit = queue.limit().filter(|_| queue.simulated().is_none())?;
             Some(sum.saturating_add(bytes(limit, group.packet)))
         })
     }
@@ -97,10 +97,10 @@ impl Scenario {
     /// queued fairly those of few bytes wait for nobody.
     fn room(&self, number: usize, is_reverse: bool) -> Option<u64> {
         let queue = &self.links[number].direction(is_reverse).queue;
-        match queue {
-            Queue::Discipline(Discipline::FqCodel(_) | Discipline::FqPie(_) | Discipline::Cake(_)) => Some(0),
-            Queue::Discipline(Discipline::Red(_) | Discipline::Codel(_) | Discipline::Pie(_)) => None,
-            queue => queue.limit().map(|limit| bytes(limit, self.largest_packet(number, is_reverse))),
+        match queue.simulated() {
+            Some(Discipline::FqCodel(_) | Discipline::FqPie(_) | Discipline::Cake(_)) => Some(0),
+            Some(Discipline::Red(_) | Discipline::Codel(_) | Discipline::Pie(_)) => None,
+            _ => queue.limit().map(|limit| bytes(limit, self.largest_packet(number, is_reverse))),
         }
     }
 }

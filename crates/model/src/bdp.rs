@@ -6,6 +6,7 @@ use crate::units::{Bytes, Nanos};
 use crate::{FlowGroup, Limit, Scenario};
 
 /// What one bandwidth-delay product is at a queue.
+#[derive(Clone, Copy)]
 pub struct Product {
     /// The mean rate before which the queue stands, in bits a second.
     rate: u64,

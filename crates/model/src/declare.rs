@@ -2,9 +2,10 @@
 //! struct, its `Default`, its reader, its writer and its rows of the schema.
 
 use crate::quantity::{Number, Share};
-use crate::schema::{self, Absence, Key, KeyType};
+use crate::schema::{self, Absence, Key, KeyType, OnKernel};
 use crate::section::{Readable, Section};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
+use serde::{Deserialize, Serialize};
 
 /// What a file says as a section.
 pub trait Written {
@@ -24,6 +25,39 @@ pub trait Declared: Written + Sized {
     fn absent() -> Self;
     /// Sets the fields whose keys a section has, or whose keys have defaults.
     fn change(&mut self, section: &Section);
+    /// The netlink attributes of those keys that `said` has, in the kernel's units.
+    fn attributes(&self, said: Said) -> Vec<(u16, u64)>;
+}
+
+/// Which keys of a section a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said(u32);
+
+impl Said {
+    /// Every key.
+    pub const ALL: Said = Said(u32::MAX);
+
+    /// No key.
+    pub const NONE: Said = Said(0);
+
+    /// Those of `keys` that `section` has.
+    pub fn of(section: &Section, keys: &[Key]) -> Said {
+        Said::which(keys, |name| section.get(name).is_some())
+    }
+
+    /// Those of `keys` with these names.
+    pub fn these(keys: &[Key], names: &[&str]) -> Said {
+        Said::which(keys, |name| names.contains(&name))
+    }
+
+    fn which(keys: &[Key], is_said: impl Fn(&str) -> bool) -> Said {
+        Said(keys.iter().enumerate().map(|(number, key)| u32::from(is_said(key.name)) << number).sum())
+    }
+
+    /// Whether the file has key `name` of `keys`.
+    pub fn has(self, keys: &[Key], name: &str) -> bool {
+        keys.iter().position(|key| key.name == name).is_some_and(|number| self.0 >> number & 1 == 1)
+    }
 }
 
 /// A type that a field with a key can have.
@@ -40,11 +74,20 @@ pub trait Field: Sized {
     fn absent(key: &Key) -> Self;
     /// The value as a file has it; none if it is left out.
     fn written(&self) -> Option<String>;
+    /// The value as the kernel's queue disciplines have it: packets, bytes, microseconds, bytes a second, 0 or 1; none
+    /// if they have no such type, or there is no value.
+    fn in_kernel(&self) -> Option<u64> {
+        None
+    }
 }
 
 macro_rules! field {
-    ($($type:ty: $kind:ident),+) => {
+    ($($type:ty: $kind:ident $(, |$value:ident| $in_kernel:expr)?);+ $(;)?) => {
         $(impl Field for $type {
+            $(fn in_kernel(&self) -> Option<u64> {
+                let $value = self;
+                Some($in_kernel)
+            })?
             const KIND: KeyType = KeyType::$kind;
             fn find(section: &Section, name: &'static str) -> Option<$type> {
                 section.read(name)
@@ -58,8 +101,21 @@ macro_rules! field {
         })+
     };
 }
-field!(bool: Flag, u64: Integer, Number: Number, String: Text, Share: Share, Frequency: Frequency, Decibels: Ratio);
-field!(Rate: Rate, Nanos: Time, Bytes: Size, Offset: Offset, Drift: Drift, Dbm: Signal);
+field! {
+    bool: Flag, |flag| (*flag).into();
+    u64: Integer, |number| *number;
+    Number: Number;
+    String: Text;
+    Share: Share;
+    Frequency: Frequency;
+    Decibels: Ratio;
+    Rate: Rate, |rate| rate.0 / 8;
+    Nanos: Time, |time| time.as_micros();
+    Bytes: Size, |size| size.0;
+    Offset: Offset;
+    Drift: Drift;
+    Dbm: Signal;
+}
 
 /// Whole numbers that the schema's range keeps to fewer bits.
 macro_rules! narrow_field {
@@ -74,6 +130,9 @@ macro_rules! narrow_field {
             }
             fn written(&self) -> Option<String> {
                 Some(self.to_string())
+            }
+            fn in_kernel(&self) -> Option<u64> {
+                Some((*self).into())
             }
         })+
     };
@@ -97,7 +156,14 @@ impl Field for Limit {
 macro_rules! limit_field {
     ($($(#[$doc:meta])* $Name:ident($type:ty): $Unit:ident($own:ty)),+) => {
         $($(#[$doc])*
-        pub struct $Name($type);
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct $Name(pub $type);
+
+        impl From<$Name> for Limit {
+            fn from(limit: $Name) -> Limit {
+                Limit::$Unit(<$own>::from(limit.0))
+            }
+        }
 
         impl From<$Name> for $type {
             fn from(limit: $Name) -> $type {
@@ -120,7 +186,10 @@ macro_rules! limit_field {
                 key.default().and_then($Name::of).unwrap_or($Name(<$type>::default()))
             }
             fn written(&self) -> Option<String> {
-                Some(Readable::written(&Limit::$Unit(<$own>::from(self.0))))
+                Some(Readable::written(&Limit::from(*self)))
+            }
+            fn in_kernel(&self) -> Option<u64> {
+                self.0.in_kernel()
             }
         })+
     };
@@ -163,6 +232,9 @@ impl<T: Field> Field for Option<T> {
     }
     fn written(&self) -> Option<String> {
         self.as_ref().and_then(T::written)
+    }
+    fn in_kernel(&self) -> Option<u64> {
+        self.as_ref().and_then(T::in_kernel)
     }
 }
 
@@ -220,11 +292,19 @@ pub const fn count(rows: &[&[Key]]) -> usize {
     count
 }
 
+const NO_KEY: Key = Key {
+    section: "",
+    name: "",
+    kind: KeyType::Table,
+    absence: Absence::Required,
+    range: "",
+    meaning: "",
+    on_kernel: OnKernel::Has,
+};
+
 /// The keys of all rows.
 pub const fn flat<const COUNT: usize>(rows: &[&[Key]]) -> [Key; COUNT] {
-    const NONE: Key =
-        Key { section: "", name: "", kind: KeyType::Table, absence: Absence::Required, range: "", meaning: "" };
-    let mut keys = [NONE; COUNT];
+    let mut keys = [NO_KEY; COUNT];
     let (mut at, mut row) = (0, 0);
     while row < rows.len() {
         let mut column = 0;
@@ -287,6 +367,10 @@ macro_rules! choice {
             fn written(&self) -> Option<String> {
                 Some(format!("{:?}", self.name()))
             }
+            // The names stand in the order of the kernel's numbers, where it has them.
+            fn in_kernel(&self) -> Option<u64> {
+                Some(*self as u64)
+            }
         }
     };
 }
@@ -307,6 +391,24 @@ macro_rules! kinds {
             pub const KINDS: &'static [&'static str] =
                 &[$(<$Section as $crate::declare::Declared>::SECTION),+];
 
+            /// The keys of each kind.
+            pub const SECTIONS: &'static [&'static [$crate::schema::Key]] =
+                &[$(<$Section as $crate::declare::Declared>::KEYS),+];
+
+            /// The keys of its kind.
+            pub fn keys(&self) -> &'static [$crate::schema::Key] {
+                match self {
+                    $($Name::$Variant(_) => <$Section as $crate::declare::Declared>::KEYS),+
+                }
+            }
+
+            /// The netlink attributes of those keys that `said` has, in the kernel's units.
+            pub fn attributes(&self, said: $crate::declare::Said) -> Vec<(u16, u64)> {
+                match self {
+                    $($Name::$Variant(keys) => $crate::declare::Declared::attributes(keys, said)),+
+                }
+            }
+
             /// Its kind.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -318,6 +420,11 @@ macro_rules! kinds {
             pub fn read(section: &$crate::section::Section) -> Option<$Name> {
                 // It is looked at for its errors: the section has been chosen by it.
                 section.read::<String>("kind");
+                $Name::read_keys(section)
+            }
+
+            /// What the keys beside the kind say.
+            pub fn read_keys(section: &$crate::section::Section) -> Option<$Name> {
                 $(if section.shape == <$Section as $crate::declare::Declared>::SECTION {
                     return Some($Name::$Variant($crate::declare::Declared::read(section)));
                 })+
@@ -348,6 +455,7 @@ macro_rules! section {
             $($first:literal = $first_kind:expr, $first_absence:expr $(, $first_range:expr)? => $first_meaning:expr;)*
             $(
                 $(#[doc = $doc:literal])*
+                $(#[kernel($($on_kernel:tt)*)])?
                 $(#[serde($($serde:tt)*)])?
                 pub $field:ident $(($name:literal))? : $type:ty $([$written:ty])?
                     $(= $absence:expr $(, $range:expr)?)?;
@@ -367,15 +475,15 @@ macro_rules! section {
                 use $crate::schema::Absence::{Default, Means, Required};
                 const ROWS: &[&[$crate::schema::Key]] = &[
                     $(&[section!(
-                        @key $section, $first, $first_kind, $first_absence, [$($first_range)?], $first_meaning
+                        @key $section, $first, $first_kind, $first_absence, [$($first_range)?], $first_meaning, []
                     )],)*
                     $(
                         section!(
                             @row $section, section!(@name $field $($name)?), section!(@type $type $([$written])?),
-                            [$($absence $(, $range)?)?], concat!($($doc),*)
+                            [$($absence $(, $range)?)?], concat!($($doc),*), [$($($on_kernel)*)?]
                         ),
                         $(&[section!(
-                            @key $section, $key, $key_kind, $key_absence, [$($key_range)?], $key_meaning
+                            @key $section, $key, $key_kind, $key_absence, [$($key_range)?], $key_meaning, []
                         )],)*
                     )*
                 ];
@@ -396,6 +504,18 @@ macro_rules! section {
                         @absent $section, section!(@name $field $($name)?), $type $([$written])? $(= $absence)?
                     ),)*
                 }
+            }
+
+            fn attributes(&self, said: $crate::declare::Said) -> Vec<(u16, u64)> {
+                let values: &[(&str, Option<u64>)] = &[$(section!(
+                    @number self.$field, section!(@name $field $($name)?), $type $([$written])? $(= $absence)?
+                )),*];
+                let said_value = |(name, value): &(&str, Option<u64>)| {
+                    let key = Self::KEYS.iter().find(|key| key.name == *name)?;
+                    let $crate::schema::OnKernel::Attribute(number) = key.on_kernel else { return None };
+                    Some((number, value.filter(|_| said.has(Self::KEYS, name))?))
+                };
+                values.iter().filter_map(said_value).collect()
             }
 
             fn change(&mut self, section: &$crate::section::Section) {
@@ -421,7 +541,7 @@ macro_rules! section {
         })?
     };
 
-    (@key $section:expr, $name:expr, $kind:expr, $absence:expr, [$($range:expr)?], $meaning:expr) => {
+    (@key $section:expr, $name:expr, $kind:expr, $absence:expr, [$($range:expr)?], $meaning:expr, [$($on_kernel:tt)*]) => {
         $crate::schema::Key {
             section: $section,
             name: $name,
@@ -429,13 +549,16 @@ macro_rules! section {
             absence: $absence,
             range: section!(@range $($range)?),
             meaning: $meaning,
+            on_kernel: section!(@on_kernel $($on_kernel)*),
         }
     };
-    (@row $section:expr, $name:expr, $type:ty, [], $doc:expr) => { &[] };
-    (@row $section:expr, $name:expr, $type:ty, [$absence:expr $(, $range:expr)?], $doc:expr) => {
+    (@on_kernel) => { $crate::schema::OnKernel::Has };
+    (@on_kernel $($on_kernel:tt)+) => { $crate::schema::OnKernel::$($on_kernel)+ };
+    (@row $section:expr, $name:expr, $type:ty, [], $doc:expr, []) => { &[] };
+    (@row $section:expr, $name:expr, $type:ty, [$absence:expr $(, $range:expr)?], $doc:expr, $on_kernel:tt) => {
         &[section!(
             @key $section, $name, <$type as $crate::declare::Field>::KIND, $absence, [$($range)?],
-            $crate::declare::meaning($doc)
+            $crate::declare::meaning($doc), $on_kernel
         )]
     };
     (@range) => { "" };
@@ -471,6 +594,14 @@ macro_rules! section {
         if let Some(value) = <$written as $crate::declare::Field>::find($section, $name) {
             $value = value.into();
         }
+    };
+
+    (@number $value:expr, $name:expr, $type:ty) => { ($name, None) };
+    (@number $value:expr, $name:expr, $type:ty = $absence:expr) => {
+        ($name, $crate::declare::Field::in_kernel(&$value))
+    };
+    (@number $value:expr, $name:expr, $type:ty [$written:ty] = $absence:expr) => {
+        ($name, $crate::declare::Field::in_kernel(&<$written>::from($value)))
     };
 
     (@write $value:expr, $name:expr, $type:ty) => { ($name, None) };

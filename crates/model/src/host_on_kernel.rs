@@ -69,8 +69,7 @@ fn asks_what_is_in_host(classifier: &MechanismRef) -> Option<&'static str> {
 fn counts_packets(queue: &Queue) -> bool {
     match queue {
         Queue::Droptail { limit, .. } => !matches!(limit, Some(Limit::Bytes(_))),
-        Queue::Discipline(discipline) => matches!(discipline, Discipline::Prio(_) | Discipline::PfifoFast(_)),
-        Queue::Kernel(_) => false,
+        queue => matches!(queue.simulated(), Some(Discipline::Prio(_) | Discipline::PfifoFast(_))),
     }
 }
 
@@ -83,11 +82,11 @@ fn in_uplink(link: &Link) -> Option<OnlyInTheSimulator> {
         (Service::Rate(_), Queue::Droptail { ecn_threshold: Some(_), .. }) => {
             Some(only(key("queue.ecn_threshold"), OnlyThere::HostQueue))
         }
-        (Service::Rate(_), Queue::Droptail { .. } | Queue::Kernel(_)) => None,
-        (Service::Rate(_), Queue::Discipline(discipline)) => match discipline {
-            Discipline::Prio(_) | Discipline::PfifoFast(_) | Discipline::Codel(_) | Discipline::FqCodel(_) => None,
-            Discipline::Cake(_) => None,
-            _ => Some(only(key("queue.kind"), OnlyThere::HostQueue)),
+        (Service::Rate(_), queue) => match queue.simulated() {
+            Some(Discipline::Red(_) | Discipline::Pie(_) | Discipline::FqPie(_)) => {
+                Some(only(key("queue.kind"), OnlyThere::HostQueue))
+            }
+            _ => None,
         },
         (Service::Trace(_), _) => Some(only(key("trace"), OnlyThere::UplinkOfOneRate)),
         (Service::Wifi(_), _) => Some(only(key("wifi"), OnlyThere::HostInCell)),

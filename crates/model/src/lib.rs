@@ -32,7 +32,6 @@ pub mod queue;
 pub mod radio;
 pub mod records;
 pub mod regular_file;
-mod resolved;
 mod rng;
 mod scenario;
 pub mod schema;
@@ -52,7 +51,7 @@ pub use flow::{Access, Clock, FlowGroup, MapContents, MechanismRef, MechanismSou
 pub use host::{Host, SendBuffer, SendTuning};
 pub use link::{DuplexLink, Gemodel, Link, Loss, Service, Trace};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
-pub use queue::{KernelQueue, ParameterValue, Queue};
+pub use queue::Queue;
 pub use rng::{Rng, normal, rng, stream, up_to};
 pub use scenario::{Emulator, LARGEST_ACK, Scenario, WRITTEN_AT_ONCE};
 pub use setup::{FlowSetup, LinkSetup};

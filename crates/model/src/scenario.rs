@@ -134,13 +134,8 @@ impl Scenario {
         if self.emulator == Emulator::Netem {
             return Some(OnlyInTheKernel { key: "emulator".into(), what: "netem".into() });
         }
-        self.directions().find_map(|link| match &link.queue {
-            Queue::Kernel(queue) => Some(OnlyInTheKernel {
-                key: format!("link.{}.queue.kind", link.name),
-                what: format!("kernel:{}", queue.discipline),
-            }),
-            Queue::Droptail { .. } | Queue::Discipline(_) => None,
-        })
+        let link = self.directions().find(|link| link.queue.is_of_kernel())?;
+        Some(OnlyInTheKernel { key: format!("link.{}.queue.kind", link.name), what: link.queue.name() })
     }
 
     /// The links whose forward queues take in packets without end, because no limit was written.

@@ -58,6 +58,12 @@ impl<'a> Section<'a> {
         Some(self.child("size", shape.unwrap_or(&Sizes::KINDS[0])))
     }
 
+    /// The same table, described under another name in the schema.
+    pub fn described_as(&self, shape: &'static str) -> Section<'a> {
+        let Section { table, problems, product, .. } = *self;
+        Section { table, path: self.path.clone(), shape, place: self.place.clone(), problems, product }
+    }
+
     /// The queue of a link, as a section of its kind.
     pub fn queue(&self) -> Section<'a> {
         let kind = self.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());

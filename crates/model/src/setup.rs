@@ -1,7 +1,7 @@
 //! What of the scenario stands beside the results: what it takes to draw a run and to read its numbers.
 
 use crate::units::Nanos;
-use crate::{FlowGroup, Limit, Link, Queue, Scenario, Service, Trace};
+use crate::{FlowGroup, Limit, Link, Scenario, Service, Trace};
 use serde::Serialize;
 
 /// A trace's opportunity is one packet of this size.
@@ -118,23 +118,12 @@ impl Trace {
     }
 }
 
-impl Queue {
-    /// As the scenario calls its kind.
-    pub fn name(&self) -> String {
-        match self {
-            Queue::Droptail { .. } => "droptail".into(),
-            Queue::Discipline(discipline) => discipline.name().into(),
-            Queue::Kernel(queue) => format!("kernel:{}", queue.discipline),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Loss;
     use crate::impairments::{Impairments, Outage, Rates};
     use crate::units::Rate;
+    use crate::{Loss, Queue};
     use std::path::Path;
 
     fn secs(s: u64) -> Nanos {

@@ -117,7 +117,7 @@ pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
         section.complain("ecn_threshold", format!("{threshold} is never reached, because the limit is {limit}"));
     }
     // Whatever the rate is: it has no part in what may be wrong.
-    if let Queue::Discipline(Discipline::Red(red)) = queue
+    if let Some(Discipline::Red(red)) = queue.simulated()
         && let Err(why) = red.arithmetic(Rate(1_000_000))
     {
         section.complain("kind", why);
@@ -166,17 +166,16 @@ fn impairments(section: &Section, link: &Link) {
 
 /// Is a link of the kernel's one that its shaper and its queues can be?
 fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
-    if let (Queue::Discipline(discipline), Emulator::Netem) = (&link.queue, emulator) {
+    if let (Some(discipline), Emulator::Netem) = (link.queue.simulated(), emulator) {
         let name = discipline.name();
         let message =
             format!("{name} is this program's own; with emulator = \"netem\" it must be the kernel's, kernel:{name}");
         section.queue().complain("kind", message);
     }
     let whose = match (&link.queue, emulator) {
-        (Queue::Discipline(_), _) => return,
-        (Queue::Kernel(queue), _) => format!("kernel:{}", queue.discipline),
+        (queue, _) if queue.is_of_kernel() => queue.name(),
         (Queue::Droptail { .. }, Emulator::Netem) => "netem".to_string(),
-        (Queue::Droptail { .. }, Emulator::Unbloat) => return,
+        _ => return,
     };
     match link.service {
         Service::Trace(_) => {
@@ -209,7 +208,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
 fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
     if section.get("lte").is_some() {
         section.complain("lte", format!("cannot be followed by the kernel's shaper; {whose} needs a rate"));
-    } else if matches!(link.queue, Queue::Kernel(_)) {
+    } else if link.queue.is_of_kernel() {
         let message = format!("{whose} cannot wait for the grants of an LTE cell; take a queue of this program's own");
         section.queue().complain("kind", message);
     }
@@ -335,9 +334,9 @@ fn access(section: &Section, group: &FlowGroup) {
     if group.access.rate.is_none() {
         section.complain("queue", "stands before a link without a rate, where no packet waits; write rate beside it");
     }
-    if let Queue::Kernel(kernels) = written {
-        let name = kernels.discipline;
-        let message = format!("kernel:{name} is for links; before an access link it must be this program's own");
+    if written.is_of_kernel() {
+        let name = written.name();
+        let message = format!("{name} is for links; before an access link it must be this program's own");
         section.queue().complain("kind", message);
         return;
     }

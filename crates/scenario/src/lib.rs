@@ -32,7 +32,6 @@ mod read_lte;
 mod read_maps;
 mod read_mechanism;
 mod read_mesh;
-mod read_queue;
 mod read_wifi;
 mod sweep;
 mod tree;

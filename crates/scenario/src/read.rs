@@ -3,7 +3,7 @@
 use crate::checks;
 use crate::profile::{GroupProfile, Profile};
 use crate::read_mechanism::Folder;
-use crate::{read_app, read_host, read_lte, read_mesh, read_queue, read_wifi};
+use crate::{read_app, read_host, read_lte, read_mesh, read_wifi};
 use model::bdp::Product;
 use model::declare::Declared;
 use model::impairments::{Impairments, Jitter, Rates, Reorder};
@@ -87,14 +87,14 @@ impl Reader {
                     continue;
                 }
                 let product = Product::at(&scenario, number, is_reverse);
-                scenario.links[number].direction_mut(is_reverse).queue = read_queue::queue(section.queue(), product);
+                scenario.links[number].direction_mut(is_reverse).queue = Queue::read(&section.queue().with(product));
             }
         }
         for (number, group) in groups.iter().enumerate() {
             let queue = group.child("access", "access").queue();
             if queue.is_there() {
                 let product = Product::at_access(&scenario, &scenario.flows[number]);
-                scenario.flows[number].access.queue = Some(read_queue::queue(queue, product));
+                scenario.flows[number].access.queue = Some(Queue::read(&queue.with(product)));
             }
         }
         if problems.count() == found_before {

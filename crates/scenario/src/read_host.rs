@@ -7,7 +7,7 @@ use model::queue::Discipline;
 use model::section::Section;
 use model::skb::truesize;
 use model::units::{Bytes, Nanos};
-use model::{Host, LARGEST_ACK, Queue, Scenario, SendBuffer, Service};
+use model::{Host, LARGEST_ACK, Scenario, SendBuffer, Service};
 
 /// Where a host's flows have not said yet which link it leaves by.
 const NO_LINK: usize = usize::MAX;
@@ -129,7 +129,7 @@ fn check_host(section: &Section, host: &Host, in_cell: bool) {
 
 fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scenario) {
     let forward = &scenario.links[host.uplink].forward;
-    let sorts = matches!(forward.queue, Queue::Discipline(Discipline::Prio(_)));
+    let sorts = matches!(forward.queue.simulated(), Some(Discipline::Prio(_)));
     if host.classifier.is_some() && !sorts {
         let message = format!(
             "needs bands to sort packets into; write queue = {{ kind = \"prio\", bands = 2 }} in [link.{}]",
@@ -138,7 +138,7 @@ fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scena
         section.complain("classifier", message);
     }
     let whose = format!("is of the link by which the packets of [host.{}] leave it", host.name);
-    if let Queue::Kernel(_) = forward.queue {
+    if forward.queue.is_of_kernel() {
         link.queue()
             .complain("kind", format!("{whose}: write it without \"kernel:\", and a kernel runs its own there"));
     }

@@ -1,7 +1,6 @@
 //! Meshes, their nodes, and the flow groups that come from them, with the checks of all three.
 
 use crate::checks;
-use crate::read_queue;
 use model::bdp::Product;
 use model::declare::Declared;
 use model::did_you_mean;
@@ -203,7 +202,7 @@ pub(crate) fn add_links(scenario: &mut Scenario, sections: &[Section]) {
         let first = scenario.links.len();
         scenario.links.extend(scenario.meshes[number].links(number));
         if section.get("queue").is_some() && scenario.links.len() > first {
-            let queue = read_queue::queue(section.queue(), Product::at(scenario, first, false));
+            let queue = Queue::read(&section.queue().with(Product::at(scenario, first, false)));
             for link in &mut scenario.links[first..] {
                 (link.forward.queue, link.reverse.queue) = (queue.clone(), queue.clone());
             }
@@ -231,9 +230,8 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
             (None, _) => {
                 section.complain("nodes", format!("no flow group has mesh = \"{}\", so that nobody sends", mesh.name));
             }
-            (_, Queue::Kernel(kernels)) => {
-                let message =
-                    format!("kernel:{} cannot share the air; take one of this program's own", kernels.discipline);
+            (_, queue) if queue.is_of_kernel() => {
+                let message = format!("{} cannot share the air; take one of this program's own", queue.name());
                 section.queue().complain("kind", message);
             }
             (Some(largest), queue) => checks::queue(section, queue, largest),

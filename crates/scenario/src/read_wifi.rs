@@ -1,7 +1,6 @@
 //! Wi-Fi cells, and links that share the air of one, with the checks of both.
 
 use crate::checks;
-use crate::read_queue;
 use model::bdp::Product;
 use model::declare::Declared;
 use model::did_you_mean;
@@ -94,7 +93,7 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
         if cell.get("queue").is_none() {
             continue;
         }
-        let queue = read_queue::queue(cell.queue(), Product::at_cell(scenario, number));
+        let queue = Queue::read(&cell.queue().with(Product::at_cell(scenario, number)));
         for link in scenario.links_of_cell(number).collect::<Vec<_>>() {
             let is_reverse = scenario.leads_from_station(link);
             let (reverse, forward) = &links[link];
@@ -139,9 +138,9 @@ pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[S
 
 /// Are queue and outages of a direction such as the air can have?
 fn direction(section: &Section, link: &Link, cell: &Section) {
-    if let Queue::Kernel(kernels) = &link.queue {
-        let name = kernels.discipline;
-        let message = format!("kernel:{name} cannot share the air of {}; take one of this program's own", cell.name());
+    if link.queue.is_of_kernel() {
+        let name = link.queue.name();
+        let message = format!("{name} cannot share the air of {}; take one of this program's own", cell.name());
         let shared = section.get("queue").is_none();
         if shared { cell } else { section }.queue().complain("kind", message);
     }

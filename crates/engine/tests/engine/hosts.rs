@@ -28,7 +28,7 @@ fn phone(queue: Queue, packets: u64, groups: Vec<FlowGroup>) -> Scenario {
 }
 
 fn two_bands(classifier: &str, params: &[(&str, ParamValue)], mut s: Scenario) -> Scenario {
-    s.links[0].forward.queue = Queue::Discipline(Discipline::Prio(Prio { bands: 2, limit: 1000 }));
+    s.links[0].forward.queue = Queue::from(Discipline::Prio(Prio { bands: 2, limit: 1000 }));
     s.hosts[0].classifier = Some(control_with(classifier, params));
     s
 }
@@ -74,7 +74,7 @@ fn what_finds_no_room_in_the_host_is_not_lost() {
 #[test]
 fn a_ring_is_no_part_of_the_queue() {
     for (ring, gso) in [(0, false), (64, false), (0, true), (64, true)] {
-        let mut s = phone(Queue::Discipline(Discipline::PfifoFast(PfifoFast { limit: 4 })), 5000, vec![flow("cubic")]);
+        let mut s = phone(Queue::from(Discipline::PfifoFast(PfifoFast { limit: 4 })), 5000, vec![flow("cubic")]);
         (s.hosts[0].ring, s.hosts[0].gso) = (ring, gso);
         let link = simulate(&s).links.remove(0);
         let percent = link.queue_percent_mean.expect("it has a limit");

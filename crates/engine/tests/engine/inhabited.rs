@@ -182,7 +182,7 @@ fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'sta
     let byte_queue_limits = host.byte_queue_limits && !in_cell;
     let mut host = Host { name: format!("h{number}"), uplink, byte_queue_limits, ..host };
     if let Some((bands, classifier)) = sorts {
-        link.forward.queue = Queue::Discipline(bands);
+        link.forward.queue = bands.into();
         host.classifier = Some(control(classifier));
     }
     scenario.hosts.push(host);

@@ -74,7 +74,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 fn queue() -> impl Strategy<Value = Queue> {
     let fifo =
         packets().prop_map(|limit| Queue::Droptail { limit: Some(Limit::Packets(limit.into())), ecn_threshold: None });
-    prop_oneof![2 => fifo, 1 => discipline().prop_map(Queue::Discipline)]
+    prop_oneof![2 => fifo, 1 => discipline().prop_map(Queue::from)]
 }
 
 fn csma() -> impl Strategy<Value = Csma> {

@@ -192,8 +192,8 @@ fn window_controller() -> impl Strategy<Value = MechanismRef> {
 /// A queue limit that a packet fits, as the reader of scenario files demands, and a threshold that can be reached.
 pub fn acceptable(queue: Queue, largest: u64) -> Queue {
     match queue {
-        Queue::Discipline(Discipline::Red(red)) if red.limit.0 < largest => {
-            Queue::Discipline(Discipline::Red(Red { limit: Bytes(largest), ..red }))
+        Queue::Managed { who, discipline: Discipline::Red(red) } if red.limit.0 < largest => {
+            Queue::Managed { who, discipline: Discipline::Red(Red { limit: Bytes(largest), ..red }) }
         }
         Queue::Droptail { limit: Some(limit), ecn_threshold: Some(threshold) } if threshold > limit => {
             Queue::Droptail { limit: Some(limit), ecn_threshold: None }
@@ -338,12 +338,12 @@ fn wired(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
         let directions = scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]);
         for (link, (discipline, bursts)) in directions.zip(queues) {
             link.loss = bursts.unwrap_or(link.loss);
-            link.queue = acceptable(discipline.map_or(link.queue.clone(), Queue::Discipline), largest);
+            link.queue = acceptable(discipline.map_or(link.queue.clone(), Queue::from), largest);
         }
         for ((group, tos), (queue, small_queues)) in scenario.flows.iter_mut().zip(services).zip(of_senders) {
             group.tos = tos;
             if group.access.rate.is_some() {
-                group.access.queue = queue.map(|queue| acceptable(Queue::Discipline(queue), largest));
+                group.access.queue = queue.map(|queue| acceptable(queue.into(), largest));
                 group.access.small_queues = small_queues;
             }
         }

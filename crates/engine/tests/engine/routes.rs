@@ -60,7 +60,7 @@ fn random_networks_have_every_part() {
     let networks: Vec<_> = (0..SCENARIOS).map(|number| invariants::numbered(number).current()).collect();
     let count = |has: &dyn Fn(&Scenario) -> bool| networks.iter().filter(|scenario| has(scenario)).count();
     let groups = |has: &dyn Fn(&FlowGroup) -> bool| count(&|scenario| scenario.flows.iter().any(has));
-    let is_cake = |queue: &Queue| matches!(queue, Queue::Discipline(Discipline::Cake(_)));
+    let is_cake = |queue: &Queue| matches!(queue.simulated(), Some(Discipline::Cake(_)));
     let queues = |scenario: &Scenario| scenario.directions().any(|link| is_cake(&link.queue));
     let receives = |group: &FlowGroup, name: &str| {
         group.receiver.as_ref().is_some_and(|receiver| receiver.source == MechanismSource::Builtin(name.into()))
@@ -312,7 +312,7 @@ fn a_discipline_acts_before_a_sender_s_own_link() {
         s.flows[0] = FlowGroup { access, ..flow("cubic") };
         run(&s, &Options::default()).run.links[2].queue_delay.queue_delay_ms_mean.unwrap()
     };
-    let (long, short) = (delay_ms(None), delay_ms(Some(Queue::Discipline(Discipline::Codel(Codel::default())))));
+    let (long, short) = (delay_ms(None), delay_ms(Some(Queue::from(Discipline::Codel(Codel::default())))));
     assert!(long > 100.0 && short < 12.0, "{long} ms without a discipline, {short} ms with CoDel");
 }
 

@@ -202,19 +202,7 @@ fn transmitter(link: &Link, service: &Service) -> Vec<String> {
 }
 
 fn queue(queue: &Queue) -> String {
-    match queue {
-        Queue::Droptail { limit, ecn_threshold } => {
-            let keys = [("limit", limit), ("ecn_threshold", ecn_threshold)];
-            table(
-                &keys
-                    .into_iter()
-                    .filter_map(|(name, limit)| Some((name, format!("\"{}\"", (*limit)?))))
-                    .collect::<Vec<_>>(),
-            )
-        }
-        Queue::Discipline(discipline) => table(&discipline.written()),
-        Queue::Kernel(_) => panic!("no random scenario has a queue of the kernel's"),
-    }
+    table(&queue.written())
 }
 
 fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {

@@ -1,17 +1,21 @@
-//! The scenario's settings in the units of the kernel's netlink interface.
+//! Numbers in the units of the kernel's netlink interface.
 
+use model::Limit;
 use model::units::Bytes;
-use model::{Limit, ParameterValue};
 
-/// A setting in the kernel's units: packets, bytes, microseconds, bytes a second, 0 or 1.
-pub fn word(setting: ParameterValue) -> u32 {
-    let number = match setting {
-        ParameterValue::Rate(rate) => rate.0 / 8,
-        ParameterValue::Number(number) | ParameterValue::Limit(Limit::Packets(number)) => number,
-        ParameterValue::Size(Bytes(bytes)) | ParameterValue::Limit(Limit::Bytes(Bytes(bytes))) => bytes,
-        ParameterValue::Time(time) => time.as_micros(),
-        ParameterValue::Flag(flag) => flag as u64,
-        ParameterValue::Share(share) => (share * 2f64.powi(32)) as u64,
-    };
-    number.min(u32::MAX as u64) as u32
+/// A number in 32 bits, or the most that they hold.
+pub fn word(number: u64) -> u32 {
+    number.min(u32::MAX.into()) as u32
+}
+
+/// Packets or bytes.
+pub fn limit(limit: Limit) -> u32 {
+    match limit {
+        Limit::Packets(number) | Limit::Bytes(Bytes(number)) => word(number),
+    }
+}
+
+/// A share, of 2^32.
+pub fn share(share: f64) -> u32 {
+    word((share * 2f64.powi(32)) as u64)
 }

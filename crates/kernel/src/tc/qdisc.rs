@@ -1,97 +1,57 @@
 //! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
 
 use crate::netlink::{Qdisc, attribute};
-use crate::tc::kernel_units::word;
+use crate::tc::kernel_units::{limit, share, word};
 use crate::tc::{cake, red};
+use model::queue::{Discipline, KernelFifo, Said};
 use model::units::{Nanos, Rate};
-use model::{Gemodel, KernelQueue, Limit, Loss, ParameterValue};
-
-/// Attributes of 32 bits that carry a discipline's parameters (linux/pkt_sched.h).
-const ATTRIBUTES: &[(&str, &[(&str, u16)])] = &[
-    ("codel", &[("target", 1), ("limit", 2), ("interval", 3), ("ecn", 4), ("ce_threshold", 5)]),
-    (
-        "fq_codel",
-        &[
-            ("target", 1),
-            ("limit", 2),
-            ("interval", 3),
-            ("ecn", 4),
-            ("flows", 5),
-            ("quantum", 6),
-            ("ce_threshold", 7),
-            ("drop_batch", 8),
-            ("memory_limit", 9),
-        ],
-    ),
-    (
-        "pie",
-        &[
-            ("target", 1),
-            ("limit", 2),
-            ("tupdate", 3),
-            ("alpha", 4),
-            ("beta", 5),
-            ("ecn", 6),
-            ("bytemode", 7),
-            ("dq_rate_estimator", 8),
-        ],
-    ),
-    (
-        "fq_pie",
-        &[
-            ("limit", 1),
-            ("flows", 2),
-            ("target", 3),
-            ("tupdate", 4),
-            ("alpha", 5),
-            ("beta", 6),
-            ("quantum", 7),
-            ("ecn_prob", 9),
-            ("ecn", 10),
-            ("bytemode", 11),
-            ("dq_rate_estimator", 12),
-        ],
-    ),
-];
+use model::{Gemodel, Limit, Loss};
 
 /// `prio`: the band of each of the 16 priorities, as `tc` sets it up (tc-prio(8)).
 const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-const PRIO_BANDS: u32 = 3;
 
 /// Of a FIFO that never drops, and of the kernel's counters' signed half.
 const ENDLESS: u32 = i32::MAX as u32;
 /// The clock of the rate structures ticks once in so many nanoseconds (`PSCHED_SHIFT`).
 const TICK: u64 = 64;
 
-/// The discipline of a scenario's queue, before a transmitter of this rate.
+/// A discipline before a transmitter of this rate, with those of its keys that `said` has.
 ///
 /// # Errors
 /// If the parameters contradict each other, in words.
-pub fn of_scenario(queue: &KernelQueue, rate: Rate) -> Result<Qdisc, String> {
-    let number = |name: &str| queue.parameter(name).map(word);
-    let options = match queue.discipline {
-        "pfifo" | "bfifo" => number("limit").map(|limit| limit.to_ne_bytes().to_vec()),
-        "prio" => Some([&number("bands").unwrap_or(PRIO_BANDS).to_ne_bytes()[..], &PRIOMAP].concat()),
-        "pfifo_fast" => None,
-        "red" => Some(red::options(queue, rate)?),
-        "cake" => Some(cake::options(queue)),
-        other => {
-            let (_, attributes) = ATTRIBUTES.iter().find(|(name, _)| *name == other).expect("the register's kinds");
-            let word_attribute = |(name, kind): &(&str, u16)| Some(attribute(*kind, &number(name)?.to_ne_bytes()));
-            Some(attributes.iter().filter_map(word_attribute).flatten().collect())
+pub fn of_discipline(discipline: &Discipline, said: Said, rate: Rate) -> Result<Qdisc, String> {
+    let options = match discipline {
+        Discipline::PfifoFast(_) => None,
+        Discipline::Prio(prio) => Some(priorities(prio.bands)),
+        Discipline::Red(red) => Some(red::options(red, rate)?),
+        Discipline::Cake(_) => Some(cake::options(&discipline.attributes(said))),
+        Discipline::Codel(_) | Discipline::FqCodel(_) | Discipline::Pie(_) | Discipline::FqPie(_) => {
+            let option = |(kind, value): (u16, u64)| attribute(kind, &word(value).to_ne_bytes());
+            Some(discipline.attributes(said).into_iter().flat_map(option).collect())
         }
     };
-    Ok(Qdisc { kind: queue.discipline, options })
+    Ok(Qdisc { kind: discipline.name(), options })
+}
+
+/// `prio` with so many bands, to which packets go by their priority.
+fn priorities(bands: u32) -> Vec<u8> {
+    let last = bands.saturating_sub(1) as u8;
+    [&bands.to_ne_bytes()[..], &PRIOMAP.map(|band| band.min(last))].concat()
+}
+
+/// The kernel's FIFO.
+pub fn kernel_fifo(fifo: &KernelFifo) -> Qdisc {
+    let kind = match fifo {
+        KernelFifo::Pfifo(_) => "pfifo",
+        KernelFifo::Bfifo(_) => "bfifo",
+    };
+    Qdisc { kind, options: fifo.limit().map(|room| limit(room).to_ne_bytes().to_vec()) }
 }
 
 /// The FIFO that does what our own drop-tail queue does.
-pub fn fifo(limit: Option<Limit>) -> Qdisc {
-    let (kind, limit) = match limit {
-        None => ("pfifo", ENDLESS),
-        Some(limit @ Limit::Packets(_)) => ("pfifo", word(ParameterValue::Limit(limit))),
-        Some(limit @ Limit::Bytes(_)) => ("bfifo", word(ParameterValue::Limit(limit))),
-    };
-    Qdisc { kind, options: Some(limit.to_ne_bytes().to_vec()) }
+pub fn fifo(room: Option<Limit>) -> Qdisc {
+    let kind = if let Some(Limit::Bytes(_)) = room { "bfifo" } else { "pfifo" };
+    Qdisc { kind, options: Some(room.map_or(ENDLESS, limit).to_ne_bytes().to_vec()) }
 }
 
 /// A wire that delays and loses; the draws follow `seed` from Linux 6.7 on.
@@ -99,7 +59,7 @@ pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
     const LATENCY64: u16 = 10;
     const PRNG_SEED: u16 = 14;
     let (loss, bursts) = match loss {
-        Loss::Uniform(share) => (word(ParameterValue::Share(*share)), vec![]),
+        Loss::Uniform(lost) => (share(*lost), vec![]),
         Loss::Gemodel(model) => (0, gemodel(model)),
     };
     // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
@@ -112,7 +72,7 @@ pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
 /// that they have left its host, and sends what the window allows. It delays them by a nanosecond.
 pub fn sockets_fifo(packets: Option<u64>) -> Qdisc {
     const LATENCY64: u16 = 10;
-    let limit = packets.map_or(ENDLESS, |packets| word(ParameterValue::Number(packets)));
+    let limit = packets.map_or(ENDLESS, word);
     // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter.
     let fixed: Vec<u8> = [0, limit, 0, 0, 0, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
     Qdisc { kind: "netem", options: Some([fixed, attribute(LATENCY64, &1u64.to_ne_bytes())].concat()) }
@@ -125,8 +85,7 @@ fn gemodel(model: &Gemodel) -> Vec<u8> {
     let Gemodel { p, r, lost_while_bad, lost_while_good } = *model;
     // struct tc_netem_gemodel: p, r, h, 1-k.
     let shares = [p, r, 1.0 - lost_while_bad, lost_while_good];
-    let words: Vec<u8> =
-        shares.into_iter().flat_map(|share| word(ParameterValue::Share(share)).to_ne_bytes()).collect();
+    let words: Vec<u8> = shares.into_iter().flat_map(|part| share(part).to_ne_bytes()).collect();
     attribute(LOSS, &attribute(GILBERT_ELLIOTT, &words))
 }
 
@@ -171,9 +130,10 @@ pub fn prio(bands: u32) -> Qdisc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::queue::{Bfifo, Cake, Codel, FlowMode, FqCodel, PfifoFast, Prio};
 
-    fn options(discipline: &'static str, parameters: Vec<(&'static str, ParameterValue)>) -> Option<Vec<u8>> {
-        of_scenario(&KernelQueue { discipline, parameters }, Rate(8_000_000)).unwrap().options
+    fn options(discipline: Discipline, said: Said) -> Option<Vec<u8>> {
+        of_discipline(&discipline, said, Rate(8_000_000)).unwrap().options
     }
 
     /// The number in an attribute of 32 bits.
@@ -185,35 +145,38 @@ mod tests {
 
     #[test]
     fn only_what_is_said_is_sent_and_in_the_kernel_s_units() {
-        let said = vec![
-            ("limit", ParameterValue::Limit(Limit::Packets(77))),
-            ("target", ParameterValue::Time(Nanos::from_millis(2))),
-            ("ecn", ParameterValue::Flag(false)),
-        ];
-        let sent = options("fq_codel", said).unwrap();
+        let keys = Discipline::FqCodel(FqCodel::default()).keys();
+        let said = Said::these(keys, &["limit", "target", "ecn"]);
+        let own = FqCodel { limit: 77, target: Nanos::from_millis(2), ecn: false, ..FqCodel::default() };
+        let sent = options(Discipline::FqCodel(own), said).unwrap();
         assert_eq!([1, 2, 3, 4].map(|kind| word_in(&sent, kind)), [Some(2000), Some(77), None, Some(0)]);
-        assert_eq!(options("codel", vec![]), Some(vec![]));
-        assert_eq!(options("bfifo", vec![]), None);
-        assert_eq!(options("prio", vec![]).unwrap()[..6], [3, 0, 0, 0, 1, 2]);
+        assert_eq!(options(Discipline::Codel(Codel::default()), Said::NONE), Some(vec![]));
+        assert_eq!(kernel_fifo(&KernelFifo::Bfifo(Bfifo { limit: None })).options, None);
+        assert_eq!(options(Discipline::Prio(Prio::default()), Said::NONE).unwrap()[..6], [3, 0, 0, 0, 1, 2]);
+        let two = Prio { bands: 2, ..Prio::default() };
+        assert_eq!(options(Discipline::Prio(two), Said::NONE).unwrap()[..6], [2, 0, 0, 0, 1, 1]);
     }
 
     #[test]
     fn cake_is_told_its_rate_in_64_bits_and_its_target_with_its_interval() {
-        let said = vec![
-            ("bandwidth", ParameterValue::Rate(Rate(80_000_000_000))),
-            ("flowmode", ParameterValue::Number(5)),
-            ("rtt", ParameterValue::Time(Nanos::from_millis(40))),
-            ("overhead", ParameterValue::Number(44)),
-        ];
-        let sent = options("cake", said).unwrap();
+        let own = Cake {
+            bandwidth: Some(Rate(80_000_000_000)),
+            flowmode: FlowMode::DualSrchost,
+            rtt: Nanos::from_millis(40),
+            overhead: 44,
+            ..Cake::default()
+        };
+        let discipline = Discipline::Cake(own);
+        let said = Said::these(discipline.keys(), &["bandwidth", "flowmode", "rtt", "overhead"]);
+        let sent = options(discipline, said).unwrap();
         assert_eq!(sent[..12], [&[12, 0, 2, 0][..], &10_000_000_000u64.to_ne_bytes()].concat());
         let sent = &sent[12..];
         assert_eq!(
             [3, 5, 6, 7, 8].map(|kind| word_in(sent, kind)),
             [None, Some(5), Some(44), Some(40_000), Some(2000)]
         );
-        assert_eq!(options("cake", vec![]), Some(vec![]));
-        assert_eq!(options("pfifo_fast", vec![]), None);
+        assert_eq!(options(Discipline::Cake(Cake::default()), Said::NONE), Some(vec![]));
+        assert_eq!(options(Discipline::PfifoFast(PfifoFast::default()), Said::NONE), None);
     }
 
     /// As `tc qdisc add ... netem limit 30 delay 1ns` sends it.

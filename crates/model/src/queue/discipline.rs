@@ -1,9 +1,9 @@
-//! The queue disciplines that this program has itself. Names, units and defaults of their parameters are those of tc(8)
-//! and of the kernel.
+//! The queue disciplines. Names, units and defaults of their parameters are those of tc(8) and of the kernel.
 
-use super::red::Red;
-use crate::declare::{Packets, choice, kinds, section};
-use crate::schema::KeyType;
+use super::red::{Red, RedBounds};
+use crate::declare::{Packets, Room, Said, choice, kinds, section};
+use crate::schema::{KeyType, OF_THE_KERNEL};
+use crate::section::Section;
 use crate::units::{Bytes, Limit, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,63 @@ kinds! {
     }
 }
 
+section! {
+    /// The kernel's FIFO that counts packets.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Pfifo in "kernel:pfifo" {
+        "kind" = KeyType::Choice(&["kernel:pfifo"]), Required => "the kernel's own drop-tail queue in packets";
+        /// room for waiting packets
+        pub limit: Option<Packets> = Means("the kernel's, 1000p"), U32_PACKETS;
+    }
+}
+
+section! {
+    /// The kernel's FIFO that counts bytes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Bfifo in "kernel:bfifo" {
+        "kind" = KeyType::Choice(&["kernel:bfifo"]), Required => "the kernel's own drop-tail queue in bytes";
+        /// room for waiting packets
+        pub limit: Option<Room> = Means("the kernel's, 1000 packets' worth"), U32_BYTES;
+    }
+}
+
+kinds! {
+    /// A drop-tail queue of the kernel's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(tag = "discipline", rename_all = "snake_case")]
+    pub enum KernelFifo {
+        /// In packets.
+        Pfifo(Pfifo),
+        /// In bytes.
+        Bfifo(Bfifo),
+    }
+}
+
+impl KernelFifo {
+    /// Room for waiting packets, if the scenario says it.
+    pub fn limit(&self) -> Option<Limit> {
+        match self {
+            KernelFifo::Pfifo(fifo) => fifo.limit.map(Limit::from),
+            KernelFifo::Bfifo(fifo) => fifo.limit.map(Limit::from),
+        }
+    }
+}
+
 impl Discipline {
+    /// What a section of one of the kernel's disciplines says, and which keys it has; none if it is of another.
+    pub fn of_the_kernel(section: &Section) -> Option<(Discipline, Said)> {
+        let discipline = Discipline::read_keys(&section.described_as(section.shape.strip_prefix(OF_THE_KERNEL)?))?;
+        Some((discipline, Said::of(section, discipline.keys())))
+    }
+
+    /// RED's bounds that a section leaves out follow from the others (tc-red(8)).
+    pub(super) fn filled(self, section: &Section) -> Discipline {
+        let Discipline::Red(mut red) = self else { return self };
+        let (min, max, burst) = (section.read("min"), section.read("max"), section.read("burst"));
+        (red.min, red.max, red.burst) = RedBounds { limit: red.limit, min, max, avpkt: red.avpkt, burst }.fill();
+        Discipline::Red(red)
+    }
+
     /// Room for waiting packets, in all bands; none where it is counted in memory.
     pub fn limit(&self) -> Option<Limit> {
         let packets = match self {
@@ -68,14 +124,19 @@ section! {
         "kind" = KeyType::Choice(&["codel"]), Required =>
             "drops when packets have waited too long for too long (RFC 8289)";
         /// room for waiting packets
+        #[kernel(Attribute(2))]
         pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
         /// acceptable standing queueing delay
+        #[kernel(Attribute(1))]
         pub target: Nanos = Default("5ms"), CODEL_TIMES;
         /// how long the delay must exceed target before packets are dropped
+        #[kernel(Attribute(3))]
         pub interval: Nanos = Default("100ms"), CODEL_TIMES;
         /// packets that have waited longer than this are marked in any case
+        #[kernel(Attribute(5))]
         pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
         /// mark packets of ECN-capable flows in place of dropping them
+        #[kernel(Attribute(4))]
         pub ecn: bool = Default("false");
     }
 }
@@ -87,22 +148,31 @@ section! {
         "kind" = KeyType::Choice(&["fq_codel"]), Required =>
             "a queue for each flow, served in turn, each with CoDel (RFC 8290)";
         /// room for waiting packets
+        #[kernel(Attribute(2))]
         pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
         /// queues over which flows are spread
+        #[kernel(Attribute(5))]
         pub flows: u32 = Default("1024"), "1..65536";
         /// what a queue may send before it is the next one's turn
+        #[kernel(Attribute(6))]
         pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
         /// acceptable standing queueing delay
+        #[kernel(Attribute(1))]
         pub target: Nanos = Default("5ms"), CODEL_TIMES;
         /// how long the delay must exceed target before packets are dropped
+        #[kernel(Attribute(3))]
         pub interval: Nanos = Default("100ms"), CODEL_TIMES;
         /// packets that have waited longer than this are marked in any case
+        #[kernel(Attribute(7))]
         pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
         /// mark packets of ECN-capable flows in place of dropping them
+        #[kernel(Attribute(4))]
         pub ecn: bool = Default("true");
         /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
+        #[kernel(Attribute(9))]
         pub memory_limit: Bytes = Default("32mib"), MEMORY;
         /// packets that are dropped at once where there is no more room
+        #[kernel(Attribute(8))]
         pub drop_batch: u32 = Default("64"), U32;
     }
 }
@@ -114,20 +184,28 @@ section! {
         "kind" = KeyType::Choice(&["pie"]), Required =>
             "drops at random, so that the delay stays near a target (RFC 8033)";
         /// room for waiting packets
+        #[kernel(Attribute(2))]
         pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
         /// queueing delay to keep
+        #[kernel(Attribute(1))]
         pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
         /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
+        #[kernel(Attribute(3))]
         pub tupdate: Nanos = Default("15ms"), U32_MICROSECONDS;
         /// weight of the distance from the target, in sixteenths
+        #[kernel(Attribute(4))]
         pub alpha: u32 = Default("2"), GAINS;
         /// weight of the change of the delay, in sixteenths
+        #[kernel(Attribute(5))]
         pub beta: u32 = Default("20"), GAINS;
         /// mark packets of ECN-capable flows in place of dropping them
+        #[kernel(Attribute(6))]
         pub ecn: bool = Default("false");
         /// drop small packets less often
+        #[kernel(Attribute(7))]
         pub bytemode: bool = Default("false");
         /// tell the delay from the rate of departures in place of time stamps
+        #[kernel(Attribute(8))]
         pub dq_rate_estimator: bool = Default("false");
     }
 }
@@ -139,26 +217,37 @@ section! {
         "kind" = KeyType::Choice(&["fq_pie"]), Required =>
             "a queue for each flow, served in turn, each with PIE";
         /// room for waiting packets
+        #[kernel(Attribute(1))]
         pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
         /// queues over which flows are spread
+        #[kernel(Attribute(2))]
         pub flows: u32 = Default("1024"), "1..65536";
         /// what a queue may send before it is the next one's turn
+        #[kernel(Attribute(7))]
         pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
         /// queueing delay to keep
+        #[kernel(Attribute(3))]
         pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
         /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
+        #[kernel(Attribute(4))]
         pub tupdate: Nanos = Default("15ms"), U32_MICROSECONDS;
         /// weight of the distance from the target, in sixteenths
+        #[kernel(Attribute(5))]
         pub alpha: u32 = Default("2"), GAINS;
         /// weight of the change of the delay, in sixteenths
+        #[kernel(Attribute(6))]
         pub beta: u32 = Default("20"), GAINS;
         /// mark packets of ECN-capable flows in place of dropping them
+        #[kernel(Attribute(10))]
         pub ecn: bool = Default("false");
         /// percent: up to this drop probability packets are marked, above it dropped
+        #[kernel(Attribute(9))]
         pub ecn_prob: u32 = Default("10"), "0..100";
         /// drop small packets less often
+        #[kernel(Attribute(11))]
         pub bytemode: bool = Default("false");
         /// tell the delay from the rate of departures in place of time stamps
+        #[kernel(Attribute(12))]
         pub dq_rate_estimator: bool = Default("false");
     }
 }
@@ -180,6 +269,7 @@ section! {
         /// queues, the lower first; packets go to the first three by their type of service
         pub bands: u32 = Default("3"), "2..16";
         /// room in each band: the device's txqueuelen
+        #[kernel(Lacks)]
         pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
     }
 }
@@ -191,6 +281,7 @@ section! {
         "kind" = KeyType::Choice(&["pfifo_fast"]), Required =>
             "strict priorities by the type of service, in three bands";
         /// room in each band: the device's txqueuelen
+        #[kernel(Lacks)]
         pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
     }
 }
@@ -202,22 +293,31 @@ section! {
         "kind" = KeyType::Choice(&["cake"]), Required =>
             "a shaper, classes of service, equal shares for hosts and flows, and COBALT, which is CoDel and BLUE";
         /// what it lets through
+        #[kernel(Attribute(2))]
         pub bandwidth: Option<Rate> = Means("nothing is held back"), "1kbit..1tbit";
         /// classes of service by the Diffserv code point
+        #[kernel(Attribute(3))]
         pub diffserv: Diffserv = Default("diffserv3");
         /// what gets equal shares: flows, hosts, or flows of a host and hosts
+        #[kernel(Attribute(5))]
         pub flowmode: FlowMode = Default("triple-isolate");
         /// round-trip time of the paths: CoDel's interval, and twenty times its target
+        #[kernel(Attribute(7))]
         pub rtt: Nanos = Default("100ms"), U32_MICROSECONDS;
         /// bytes that each packet takes on the wire beside its IP length
+        #[kernel(Attribute(6))]
         pub overhead: u32 = Default("0"), "0..256";
         /// bytes that each packet takes on the wire at least
+        #[kernel(Attribute(14))]
         pub mpu: u32 = Default("0"), "0..256";
         /// framing of the wire: cells of ATM, or a byte in 65 of PTM
+        #[kernel(Attribute(4))]
         pub atm: Atm = Default("noatm");
         /// the shaper stands behind the bottleneck: packets that it drops count against the bandwidth
+        #[kernel(Attribute(15))]
         pub ingress: bool = Default("false");
         /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
+        #[kernel(Attribute(10))]
         pub memlimit: Option<Bytes> = Means("four round trips at bandwidth, 4mib at least"), MEMORY;
     }
 }

@@ -3,11 +3,16 @@
 mod discipline;
 mod red;
 
-pub use discipline::{Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio};
-pub(crate) use discipline::{U32_BYTES, U32_MICROSECONDS, U32_PACKETS};
+pub use crate::declare::Said;
+use crate::declare::Written;
+pub use discipline::{
+    Atm, Bfifo, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, KernelFifo, Pfifo, PfifoFast, Pie, Prio,
+};
 pub use red::{Red, RedArithmetic, RedBounds};
 
-use crate::units::{Bytes, Limit, Nanos, Rate};
+use crate::schema::{DROPTAIL, OF_THE_KERNEL};
+use crate::section::Section;
+use crate::units::Limit;
 use serde::{Deserialize, Serialize};
 
 /// A queue discipline with its parameters.
@@ -21,39 +26,25 @@ pub enum Queue {
         /// Packets of ECN-capable flows that arrive when this much waits are marked CE (DCTCP's threshold K).
         ecn_threshold: Option<Limit>,
     },
-    /// One of the running kernel's own.
-    Kernel(KernelQueue),
-    /// Another of this program's own.
-    Discipline(Discipline),
+    /// The running kernel's own FIFO.
+    KernelFifo(KernelFifo),
+    /// Any other discipline.
+    Managed {
+        /// Who runs it.
+        who: Who,
+        /// The discipline.
+        discipline: Discipline,
+    },
 }
 
-/// A queue discipline of the kernel's. What is not said is left to the kernel.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct KernelQueue {
-    /// As `tc` calls it.
-    pub discipline: &'static str,
-    /// As `tc` calls them, in the schema's order.
-    pub parameters: Vec<(&'static str, ParameterValue)>,
-}
-
-/// A parameter's value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub enum ParameterValue {
-    Number(u64),
-    Flag(bool),
-    Time(Nanos),
-    Size(Bytes),
-    Limit(Limit),
-    Share(f64),
-    Rate(Rate),
-}
-
-impl KernelQueue {
-    /// The value of a parameter, if the scenario says one.
-    pub fn parameter(&self, name: &str) -> Option<ParameterValue> {
-        self.parameters.iter().find(|(parameter, _)| *parameter == name).map(|(_, value)| *value)
-    }
+/// Who runs a queue discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Who {
+    /// This program.
+    Simulated,
+    /// The running kernel, which is told what the scenario says, and has its own defaults for the rest.
+    Kernel(Said),
 }
 
 /// A queue that never drops.
@@ -63,16 +54,78 @@ impl Default for Queue {
     }
 }
 
+impl From<Discipline> for Queue {
+    fn from(discipline: Discipline) -> Queue {
+        Queue::Managed { who: Who::Simulated, discipline }
+    }
+}
+
+impl Written for Queue {
+    fn written(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Queue::Droptail { limit, ecn_threshold } => [("limit", limit), ("ecn_threshold", ecn_threshold)]
+                .into_iter()
+                .filter_map(|(name, limit)| Some((name, format!("\"{}\"", (*limit)?))))
+                .collect(),
+            Queue::KernelFifo(fifo) => fifo.written(),
+            Queue::Managed { who: Who::Simulated, discipline } => discipline.written(),
+            Queue::Managed { who: Who::Kernel(said), discipline } => {
+                let mut keys = discipline.written();
+                keys.retain(|(name, _)| *name != "kind" && said.has(discipline.keys(), name));
+                [vec![("kind", format!("{:?}", self.name()))], keys].concat()
+            }
+        }
+    }
+}
+
 impl Queue {
+    /// What the section of a queue says; a limit may be a multiple of the section's product.
+    pub fn read(section: &Section) -> Queue {
+        if let Some((discipline, said)) = Discipline::of_the_kernel(section) {
+            return Queue::Managed { who: Who::Kernel(said), discipline: discipline.filled(section) };
+        }
+        if let Some(fifo) = KernelFifo::read(section) {
+            return Queue::KernelFifo(fifo);
+        }
+        match Discipline::read(section) {
+            Some(discipline) => discipline.filled(section).into(),
+            None => Queue::Droptail {
+                limit: section.read_limit("limit"),
+                ecn_threshold: section.read_limit("ecn_threshold"),
+            },
+        }
+    }
+
     /// Room for waiting packets; none if it never drops, if the kernel chooses, or if it is counted in memory.
     pub fn limit(&self) -> Option<Limit> {
         match self {
             Queue::Droptail { limit, .. } => *limit,
-            Queue::Kernel(queue) => match queue.parameter("limit") {
-                Some(ParameterValue::Limit(limit)) => Some(limit),
-                _ => None,
-            },
-            Queue::Discipline(discipline) => discipline.limit(),
+            Queue::KernelFifo(fifo) => fifo.limit(),
+            Queue::Managed { who: Who::Kernel(said), discipline } if !said.has(discipline.keys(), "limit") => None,
+            Queue::Managed { discipline, .. } => discipline.limit(),
+        }
+    }
+
+    /// As the scenario calls its kind.
+    pub fn name(&self) -> String {
+        match self {
+            Queue::Droptail { .. } => DROPTAIL.into(),
+            Queue::KernelFifo(fifo) => fifo.name().into(),
+            Queue::Managed { who: Who::Kernel(_), discipline } => format!("{OF_THE_KERNEL}{}", discipline.name()),
+            Queue::Managed { who: Who::Simulated, discipline } => discipline.name().into(),
+        }
+    }
+
+    /// Whether the running kernel's own discipline is asked for.
+    pub fn is_of_kernel(&self) -> bool {
+        matches!(self, Queue::KernelFifo(_) | Queue::Managed { who: Who::Kernel(_), .. })
+    }
+
+    /// The discipline that this program runs, if it is no FIFO.
+    pub fn simulated(&self) -> Option<&Discipline> {
+        match self {
+            Queue::Managed { who: Who::Simulated, discipline } => Some(discipline),
+            _ => None,
         }
     }
 }

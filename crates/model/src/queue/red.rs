@@ -39,6 +39,7 @@ section! {
         pub adaptive: bool = Default("false");
         /// let the probability rise to 1 between max and twice max in place of dropping all from max on; Linux has no
         /// such thing
+        #[kernel(Lacks)]
         pub gentle: bool = Default("false");
     }
 }

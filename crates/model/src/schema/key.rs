@@ -23,6 +23,21 @@ pub struct Key {
     pub range: &'static str,
     /// What it means.
     pub meaning: &'static str,
+    /// How a queue discipline of the kernel's has it.
+    #[serde(skip)]
+    pub(crate) on_kernel: OnKernel,
+}
+
+/// What a queue discipline of the kernel's has for a key of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnKernel {
+    /// Nothing: only the simulator's discipline has it.
+    Lacks,
+    /// A part of the discipline's structure of options.
+    #[default]
+    Has,
+    /// A netlink attribute (linux/pkt_sched.h).
+    Attribute(u16),
 }
 
 /// What is written behind a key.
@@ -103,28 +118,6 @@ pub const OF_THE_KERNEL: &str = "kernel:";
 pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux", "lln"];
 /// The queue that a link has where nothing else is said.
 pub(crate) const DROPTAIL: &str = "droptail";
-/// The names of a queue's `kind`.
-pub const QUEUES: &[&str] = &[
-    DROPTAIL,
-    "red",
-    "codel",
-    "fq_codel",
-    "pie",
-    "fq_pie",
-    "prio",
-    "pfifo_fast",
-    "cake",
-    "kernel:fq_codel",
-    "kernel:codel",
-    "kernel:pie",
-    "kernel:fq_pie",
-    "kernel:red",
-    "kernel:prio",
-    "kernel:pfifo_fast",
-    "kernel:cake",
-    "kernel:pfifo",
-    "kernel:bfifo",
-];
 /// The names of a process of `arrivals`.
 pub const ARRIVALS: &[&str] = &["poisson"];
 /// The names of applications, besides transfers.
@@ -147,6 +140,7 @@ macro_rules! keys {
             absence: $absence,
             range: keys!(range $($range)?),
             meaning: $meaning,
+            on_kernel: $crate::schema::OnKernel::Has,
         },)*]
     };
     (range) => {

@@ -10,9 +10,10 @@ mod lte;
 mod mesh;
 mod queues;
 
-pub use key::{APPS, ARRIVALS, Absence, Key, KeyType, PROFILES, QUEUES};
-pub(crate) use key::{DELAYS, DROPTAIL, RATES, SOME_TIME, TIMES};
+pub use key::{APPS, ARRIVALS, Absence, Key, KeyType, PROFILES};
+pub(crate) use key::{DELAYS, DROPTAIL, OnKernel, RATES, SOME_TIME, TIMES};
 pub use key::{OF_THE_KERNEL, UDP};
+pub use queues::QUEUES;
 
 use crate::Scenario;
 use crate::declare::Declared;
@@ -34,19 +35,9 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 
 /// The keys of each section; those of some are in several places.
 fn sections() -> impl Iterator<Item = &'static [Key]> {
-    [
-        &[Scenario::KEYS, COMPILE],
-        links::SECTIONS,
-        lte::SECTIONS,
-        mesh::SECTIONS,
-        queues::SECTIONS,
-        hosts::SECTIONS,
-        flows::SECTIONS,
-        apps::SECTIONS,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+    let before = [&[Scenario::KEYS, COMPILE], links::SECTIONS, lte::SECTIONS, mesh::SECTIONS];
+    let after = [hosts::SECTIONS, flows::SECTIONS, apps::SECTIONS];
+    before.into_iter().flatten().copied().chain(queues::sections()).chain(after.into_iter().flatten().copied())
 }
 
 /// The keys of one section.

@@ -23,13 +23,11 @@ pub enum AnyQdisc {
 /// The discipline of a queue before a transmitter of this rate, in the mean, whose largest packets have `mtu` bytes.
 /// `purpose` keeps its draws apart from others of the same seed. None for one of the kernel's.
 pub fn of(queue: &Queue, rate: Rate, mtu: u32, seed: u64, purpose: u64) -> Option<AnyQdisc> {
-    let discipline = match queue {
-        Queue::Droptail { limit, ecn_threshold } => return Some(AnyQdisc::Fifo(Fifo::new(*limit, *ecn_threshold))),
-        Queue::Kernel(_) => return None,
-        Queue::Discipline(discipline) => discipline,
-    };
+    if let Queue::Droptail { limit, ecn_threshold } = queue {
+        return Some(AnyQdisc::Fifo(Fifo::new(*limit, *ecn_threshold)));
+    }
     let rng = rng(seed, purpose);
-    Some(match discipline {
+    Some(match queue.simulated()? {
         Discipline::Red(red) => AnyQdisc::Red(Box::new(Red::new(red, rate, rng))),
         Discipline::Codel(codel) => AnyQdisc::Codel(Codel::new(codel, mtu)),
         Discipline::FqCodel(fq_codel) => AnyQdisc::FqCodel(Box::new(FqCodel::new(fq_codel, mtu, rng))),

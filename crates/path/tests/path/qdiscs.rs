@@ -142,7 +142,7 @@ fn queue() -> impl Strategy<Value = Queue> {
         packets().prop_map(|limit| Discipline::PfifoFast(PfifoFast { limit })),
         cake(),
     ];
-    prop_oneof![1 => droptail, 8 => discipline.prop_map(Queue::Discipline)]
+    prop_oneof![1 => droptail, 8 => discipline.prop_map(Queue::from)]
 }
 
 /// A step of a train: after so many microseconds so many packets of a flow arrive, then so many are asked for.
@@ -267,15 +267,15 @@ impl Examiner {
             Some(Limit::Bytes(most)) => assert!(self.bytes <= most.0, "{} bytes", self.bytes),
             None => {}
         }
-        let memory = match queue {
-            Queue::Discipline(Discipline::FqCodel(FqCodel { memory_limit, .. })) => Some(memory_limit.0),
-            Queue::Discipline(Discipline::Cake(Cake { memlimit, .. })) => memlimit.map(|limit| limit.0),
+        let memory = match queue.simulated() {
+            Some(Discipline::FqCodel(FqCodel { memory_limit, .. })) => Some(memory_limit.0),
+            Some(Discipline::Cake(Cake { memlimit, .. })) => memlimit.map(|limit| limit.0),
             _ => None,
         };
         // The smallest packet takes 768 bytes of the kernel's memory.
         assert!(memory.is_none_or(|memory| packets * 768 <= memory), "{packets} packets");
-        if let Queue::Discipline(Discipline::PfifoFast(PfifoFast { limit }) | Discipline::Prio(Prio { limit, .. })) =
-            queue
+        if let Some(Discipline::PfifoFast(PfifoFast { limit }) | Discipline::Prio(Prio { limit, .. })) =
+            queue.simulated()
         {
             let in_band = |tos: &[u8]| self.inside.values().filter(|skb| tos.contains(&skb.tos)).count() as u32;
             assert!(in_band(&[0x10]) <= *limit && in_band(&[0x08, 0x88]) <= *limit);
@@ -326,7 +326,7 @@ proptest! {
     ) {
         let (bandwidth, memlimit) = (Some(Rate(mbit * 1_000_000)), Some(Bytes(10_000_000)));
         let cake = Cake { bandwidth, overhead, memlimit, rtt: Nanos::from_secs(100), ..Cake::default() };
-        let queue = Queue::Discipline(Discipline::Cake(cake));
+        let queue = Queue::from(Discipline::Cake(cake));
         let mut examiner = Examiner::new(&queue, 1);
         for (id, bytes) in sizes.iter().enumerate() {
             examiner.enqueue(skb(id as u32, 0, *bytes));
@@ -352,7 +352,7 @@ fn no_flow_starves_where_flows_take_turns() {
         Discipline::FqPie(FqPie::default()),
         Discipline::Cake(Cake::default()),
     ] {
-        let mut qdisc = of(&Queue::Discipline(discipline), RATE, MTU, 1, 1).expect("ours");
+        let mut qdisc = of(&discipline.into(), RATE, MTU, 1, 1).expect("ours");
         let (mut dropped, mut served) = (vec![], BTreeSet::new());
         (0..40).for_each(|flow| qdisc.enqueue(Nanos::ZERO, Skb { tos: 0, ..skb(flow, flow, 1500) }, &mut dropped));
         for n in 0..200 {

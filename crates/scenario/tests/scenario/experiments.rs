@@ -1,12 +1,10 @@
 //! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
 
-use model::queue::Discipline;
+use model::declare::{Written, table};
+use model::queue::{Discipline, FqCodel, Said, Who};
 use model::schema;
 use model::units::{Bytes, Drift, Nanos, Offset, Rate};
-use model::{
-    Clock, Gemodel, KernelQueue, Limit, Loss, MechanismSource, ParamValue, ParameterValue, Queue, Scenario, Service,
-    TcpProfile,
-};
+use model::{Clock, Gemodel, Limit, Loss, MechanismSource, ParamValue, Queue, Scenario, Service, TcpProfile};
 use scenario::{Cell, Experiment, load_text};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -479,7 +477,7 @@ fn a_discipline_without_parameters_has_the_kernel_s() {
         Discipline::Cake(Default::default()),
     ];
     for default in defaults {
-        assert_eq!(of(default.name()), Queue::Discipline(default));
+        assert_eq!(of(default.name()), Queue::from(default));
     }
 }
 
@@ -492,9 +490,11 @@ fn what_is_not_said_of_red_follows_from_the_rest() {
             .forward
             .queue
     };
-    let Queue::Discipline(Discipline::Red(red)) = of("limit = \"120kb\"") else { panic!("RED") };
+    let Queue::Managed { discipline: Discipline::Red(red), .. } = of("limit = \"120kb\"") else { panic!("RED") };
     assert_eq!((red.min, red.max, red.burst, red.probability), (Bytes(10_000), Bytes(30_000), 16, 0.02));
-    let Queue::Discipline(Discipline::Red(red)) = of("limit = \"120kb\", min = \"20kb\"") else { panic!("RED") };
+    let Queue::Managed { discipline: Discipline::Red(red), .. } = of("limit = \"120kb\", min = \"20kb\"") else {
+        panic!("RED")
+    };
     assert_eq!((red.max, red.burst), (Bytes(60_000), 33));
 }
 
@@ -502,31 +502,25 @@ fn what_is_not_said_of_red_follows_from_the_rest() {
 fn cake_s_choices_are_the_kernel_s_numbers() {
     let queue = "{ kind = \"kernel:cake\", bandwidth = \"19mbit\", diffserv = \"besteffort\", flowmode \
         = \"dual-srchost\", atm = \"ptm\" }";
-    let Queue::Kernel(queue) = only(SAMPLE, &[("link.bottleneck.queue", queue)]).links.remove(0).forward.queue else {
+    let Queue::Managed { who: Who::Kernel(said), discipline } =
+        only(SAMPLE, &[("link.bottleneck.queue", queue)]).links.remove(0).forward.queue
+    else {
         panic!("the kernel's")
     };
-    let said = vec![
-        ("bandwidth", ParameterValue::Rate(Rate(19_000_000))),
-        ("diffserv", ParameterValue::Number(3)),
-        ("flowmode", ParameterValue::Number(5)),
-        ("atm", ParameterValue::Number(2)),
-    ];
-    assert_eq!(queue, KernelQueue { discipline: "cake", parameters: said });
+    assert_eq!(discipline.attributes(said), [(2, 19_000_000 / 8), (3, 3), (5, 5), (4, 2)]);
 }
 
 #[test]
 fn a_queue_of_the_kernel_s_keeps_what_is_said() {
     let queue = "{ kind = \"kernel:fq_codel\", target = \"2ms\", flows = 16, ecn = false }";
     let scenario = only(SAMPLE, &[("link.bottleneck.queue", queue), ("flows.0.tos", "0x10")]);
-    let said = vec![
-        ("flows", ParameterValue::Number(16)),
-        ("target", ParameterValue::Time(Nanos::from_millis(2))),
-        ("ecn", ParameterValue::Flag(false)),
-    ];
-    assert_eq!(
-        scenario.links[0].forward.queue,
-        Queue::Kernel(KernelQueue { discipline: "fq_codel", parameters: said })
-    );
+    let discipline =
+        Discipline::FqCodel(FqCodel { target: Nanos::from_millis(2), flows: 16, ecn: false, ..FqCodel::default() });
+    let said = Said::these(discipline.keys(), &["kind", "target", "flows", "ecn"]);
+    let queue = &scenario.links[0].forward.queue;
+    assert_eq!(*queue, Queue::Managed { who: Who::Kernel(said), discipline });
+    let written = "{ kind = \"kernel:fq_codel\", flows = 16, target = \"2ms\", ecn = false }";
+    assert_eq!(table(&queue.written()), written);
     assert_eq!((scenario.links[0].forward.queue.limit(), scenario.flows[0].tos), (None, 16));
     let refused = scenario.only_in_the_kernel().unwrap();
     assert_eq!(refused.key, "link.bottleneck.queue.kind");

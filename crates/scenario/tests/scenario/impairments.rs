@@ -2,7 +2,7 @@
 
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Limit, ParameterValue, Queue, Scenario, Service};
+use model::{Limit, Queue, Scenario, Service};
 use scenario::load_text;
 use std::path::Path;
 
@@ -101,8 +101,7 @@ fn a_limit_follows_the_rate_and_the_round_trip() {
     let half = ("link.bottleneck.rates", r#"[{ at = "30s", rate = "10mbit" }]"#);
     assert_eq!(limit(&[(key, "1bdp"), half]), Some(Limit::Bytes(Bytes(37_500))));
     let kernel = base(&[(key, "1bdp"), ("link.bottleneck.queue.kind", "kernel:fq_codel")]);
-    let Queue::Kernel(queue) = &kernel.links[0].forward.queue else { panic!("the kernel's") };
-    assert_eq!(queue.parameter("limit"), Some(ParameterValue::Limit(Limit::Packets(34))));
+    assert_eq!(kernel.links[0].forward.queue.limit(), Some(Limit::Packets(34)));
     let both = base(&[(key, "2bdp"), ("link.bottleneck.queue.ecn_threshold", "0.17bdp")]);
     let [limit, ecn_threshold] = [100_000, 8500].map(|bytes| Some(Limit::Bytes(Bytes(bytes))));
     assert_eq!(both.links[0].forward.queue, Queue::Droptail { limit, ecn_threshold });

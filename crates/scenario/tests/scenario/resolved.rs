@@ -60,9 +60,9 @@ fn it_is_the_same_scenario() {
 #[test]
 fn what_is_not_known_here_is_refused() {
     let mut json = with_text(&read());
-    json["links"][0]["forward"]["queue"]["discipline"] = "sfq".into();
+    json["links"][0]["forward"]["queue"]["discipline"]["discipline"] = "sfq".into();
     let error = serde_json::from_value::<Scenario>(json).expect_err("no such queue");
-    assert!(error.to_string().starts_with("there is no queue kernel:sfq"), "{error}");
+    assert!(error.to_string().starts_with("unknown variant `sfq`"), "{error}");
 
     let mut json = with_text(&read());
     json["links"][0]["reverse"]["service"]["Trace"]["text"] = "5\n3\n".into();

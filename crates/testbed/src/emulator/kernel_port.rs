@@ -8,7 +8,7 @@ use crate::timing::clock::Time;
 use crate::uplink::port::UplinkPort;
 use measure::LinkSample;
 use model::units::Nanos;
-use model::{Emulator, Link, Queue, Scenario};
+use model::{Emulator, Link, Scenario};
 use path::{External, ExternalPort, Gone, LinkOutput, PacketId, Pool, Transit};
 
 /// Such a port.
@@ -29,7 +29,7 @@ impl KernelPort {
         if scenario.hosts.iter().any(is_uplink) {
             return Ok(Some(KernelPort::Uplink(Box::new(UplinkPort::new(scenario, link, purpose)))));
         }
-        let is_the_kernels = scenario.emulator == Emulator::Netem || matches!(link.queue, Queue::Kernel(_));
+        let is_the_kernels = scenario.emulator == Emulator::Netem || link.queue.is_of_kernel();
         let of_link = || Ok(KernelPort::Link(Box::new(KernelLink::new(scenario, link, purpose, time)?)));
         is_the_kernels.then(of_link).transpose()
     }

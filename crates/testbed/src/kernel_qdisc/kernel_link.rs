@@ -16,6 +16,7 @@ use kernel::netlink::{Netlink, Qdisc};
 use kernel::tc::qdisc;
 use kernel::tun;
 use measure::{Histogram, LinkSample};
+use model::queue::{Cake, Discipline, Who};
 use model::units::Nanos;
 use model::{self, Emulator, Loss, Queue, Scenario, Service};
 use netlink_packet_route::tc::TcHandle;
@@ -50,11 +51,13 @@ impl KernelLink {
         let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);
         let key = format!("link.{}.queue.kind", link.name);
         let discipline = match &link.queue {
-            Queue::Kernel(queue) => {
-                qdisc::of_scenario(queue, rate).map_err(|why| Error::Scenario { key: key.clone(), why })?
+            Queue::Managed { who: Who::Kernel(said), discipline } => {
+                let given = qdisc::of_discipline(discipline, *said, rate);
+                given.map_err(|why| Error::Scenario { key: key.clone(), why })?
             }
+            Queue::KernelFifo(fifo) => qdisc::kernel_fifo(fifo),
             Queue::Droptail { limit, .. } => qdisc::fifo(*limit),
-            Queue::Discipline(discipline) => {
+            Queue::Managed { who: Who::Simulated, discipline } => {
                 return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
             }
         };
@@ -250,7 +253,7 @@ fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()
 
 /// Whether a discipline lets packets go at a rate of its own.
 fn is_shaper(queue: &Queue) -> bool {
-    matches!(queue, Queue::Kernel(queue) if queue.parameter("bandwidth").is_some())
+    matches!(queue, Queue::Managed { discipline: Discipline::Cake(Cake { bandwidth: Some(_), .. }), .. })
 }
 
 fn handle(major: u16, minor: u16) -> TcHandle {

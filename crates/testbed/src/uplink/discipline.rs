@@ -4,12 +4,12 @@ pub use crate::kernel_qdisc::kernel_link::refused;
 use crate::kernel_qdisc::shaper_lag;
 use crate::timing::clock::Time;
 use kernel::netlink::{Netlink, Qdisc};
-use kernel::tc::qdisc::{fifo, htb, htb_class, of_scenario, prio, sockets_fifo};
+use kernel::tc::qdisc::{fifo, htb, htb_class, kernel_fifo, of_discipline, prio, sockets_fifo};
 use kernel::tun;
 use kernel::{BANDS_HANDLE, band_classes};
-use model::queue::{self, Cake, Codel, Discipline, FqCodel, PfifoFast};
-use model::units::{Bytes, Nanos, Rate};
-use model::{KernelQueue, Limit, Link, ParameterValue, Queue, Service};
+use model::queue::{Discipline, PfifoFast, Prio, Said};
+use model::units::{Nanos, Rate};
+use model::{Limit, Link, Queue, Service};
 use netlink_packet_route::tc::TcHandle;
 use std::io;
 
@@ -24,9 +24,9 @@ pub fn bands(link: &Link) -> Option<u32> {
 
 /// Bands, and the room in each.
 fn banded(queue: &Queue) -> Option<(u32, u32)> {
-    match queue {
-        Queue::Discipline(Discipline::Prio(prio)) => Some((prio.bands, prio.limit)),
-        Queue::Discipline(Discipline::PfifoFast(PfifoFast { limit })) => Some((queue::Prio::default().bands, *limit)),
+    match queue.simulated()? {
+        Discipline::Prio(prio) => Some((prio.bands, prio.limit)),
+        Discipline::PfifoFast(PfifoFast { limit }) => Some((Prio::default().bands, *limit)),
         _ => None,
     }
 }
@@ -59,7 +59,10 @@ pub fn give(netlink: &Netlink, link: &Link, mtu: u32, time: Time, small_queues: 
         None => {
             let discipline = match &link.queue {
                 Queue::Droptail { limit, .. } => queue(*limit),
-                other => discipline_of(other, rate)?,
+                Queue::Managed { discipline, .. } => {
+                    of_discipline(discipline, Said::ALL, rate).map_err(io::Error::other)?
+                }
+                Queue::KernelFifo(fifo) => kernel_fifo(fifo),
             };
             give_one(netlink, &discipline, rate, mtu, ahead)
         }
@@ -92,59 +95,6 @@ fn give_bands(netlink: &Netlink, bands: u32, room: &Qdisc, rate: Rate, mtu: u32,
     }
     (1..=bands)
         .try_for_each(|band| netlink.set_qdisc(tun::NAME, TcHandle::from(BANDS_HANDLE | band), TcHandle::UNSPEC, room))
-}
-
-/// What the kernel calls a queue of ours that is no FIFO and has no bands.
-fn discipline_of(queue: &Queue, rate: Rate) -> io::Result<Qdisc> {
-    let packets = |limit: u32| ParameterValue::Limit(Limit::Packets(limit.into()));
-    let (discipline, parameters) = match queue {
-        Queue::Discipline(Discipline::Codel(Codel { limit, target, interval, ce_threshold, ecn })) => {
-            let all = vec![
-                ("limit", Some(packets(*limit))),
-                ("target", Some(ParameterValue::Time(*target))),
-                ("interval", Some(ParameterValue::Time(*interval))),
-                ("ce_threshold", ce_threshold.map(ParameterValue::Time)),
-                ("ecn", Some(ParameterValue::Flag(*ecn))),
-            ];
-            ("codel", all)
-        }
-        Queue::Discipline(Discipline::FqCodel(own)) => ("fq_codel", fq_codel(own)),
-        Queue::Discipline(Discipline::Cake(own)) => ("cake", cake(own)),
-        _ => return Err(io::Error::other("this queue is none of a host's")),
-    };
-    let parameters = parameters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    of_scenario(&KernelQueue { discipline, parameters }, rate).map_err(io::Error::other)
-}
-
-fn fq_codel(own: &FqCodel) -> Vec<(&'static str, Option<ParameterValue>)> {
-    let size = |bytes: Bytes| ParameterValue::Size(bytes);
-    vec![
-        ("limit", Some(ParameterValue::Limit(Limit::Packets(own.limit.into())))),
-        ("flows", Some(ParameterValue::Number(own.flows.into()))),
-        ("quantum", own.quantum.map(size)),
-        ("target", Some(ParameterValue::Time(own.target))),
-        ("interval", Some(ParameterValue::Time(own.interval))),
-        ("ce_threshold", own.ce_threshold.map(ParameterValue::Time)),
-        ("ecn", Some(ParameterValue::Flag(own.ecn))),
-        ("memory_limit", Some(size(own.memory_limit))),
-        ("drop_batch", Some(ParameterValue::Number(own.drop_batch.into()))),
-    ]
-}
-
-fn cake(own: &Cake) -> Vec<(&'static str, Option<ParameterValue>)> {
-    // The names of choices stand in the order of the kernel's numbers.
-    let number = |number: u32| Some(ParameterValue::Number(number.into()));
-    vec![
-        ("bandwidth", own.bandwidth.map(ParameterValue::Rate)),
-        ("diffserv", number(own.diffserv as u32)),
-        ("flowmode", number(own.flowmode as u32)),
-        ("rtt", Some(ParameterValue::Time(own.rtt))),
-        ("overhead", number(own.overhead)),
-        ("mpu", number(own.mpu)),
-        ("atm", number(own.atm as u32)),
-        ("ingress", Some(ParameterValue::Flag(own.ingress))),
-        ("memlimit", own.memlimit.map(ParameterValue::Size)),
-    ]
 }
 
 fn handle(major: u16, minor: u16) -> TcHandle {

@@ -56,8 +56,8 @@ const CONTRADICTIONS: &[Case] = &[
     ("10s", "10s\"\nemulator = \"nete",
      "base.toml:4: emulator: must be one of unbloat, netem, not \"nete\" (did you mean netem?)"),
     ("droptail\", limit = \"500kb\"", "kernel:codel\", flows = 3",
-     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, ecn, \
-         ce_threshold"),
+     "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, \
+         ce_threshold, ecn"),
     ("droptail\", limit = \"500kb\"", "codel\", flows = 3",
      "base.toml:10: link.bottleneck.queue.flows: no such key; here may stand kind, limit, target, interval, \
          ce_threshold, ecn"),
