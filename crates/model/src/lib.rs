@@ -55,6 +55,6 @@ pub use queue::Queue;
 pub use rng::{Rng, normal, rng, stream, up_to};
 pub use scenario::{Emulator, LARGEST_ACK, Scenario, WRITTEN_AT_ONCE};
 pub use setup::{FlowSetup, LinkSetup};
-pub use tcp_profile::{Rack, Reduction, TcpProfile};
+pub use tcp_profile::{LossDetection, LossRepair, Reduction, RepairSwitches, TcpProfile};
 pub use units::Limit;
 pub use wifi::{WifiCell, WifiStation};

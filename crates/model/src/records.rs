@@ -310,6 +310,7 @@ pub struct QueueDelayStats {
 
 /// Samples of flows and links during a run, at equal steps, as columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Series {
     /// One row per flow and step.
     pub flows: FlowSeries,
@@ -332,6 +333,7 @@ impl Series {
 
 /// The rows that one step adds to a series.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Step {
     /// When.
     pub at: Nanos,
@@ -373,6 +375,7 @@ pub struct LinkRow {
 /// Samples of the flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct FlowSeries {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,
@@ -412,6 +415,7 @@ impl FlowSeries {
 /// Samples of the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct LinkSeries {
     pub time_s: Vec<f64>,
     pub link: Vec<u32>,
@@ -449,6 +453,7 @@ impl LinkSeries {
 
 /// A histogram over several subjects (flows or links).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Distribution {
     /// Number of the flow or link.
     pub subject: Vec<u32>,

@@ -5,15 +5,15 @@ use crate::schema::{KeyType, PROFILES};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What is found lost by time: by what was sent after it and has arrived (RFC 8985).
+/// How a sender finds out which segments are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rack {
-    /// Nothing: three duplicates as in RFC 6675 and RFC 5681.
-    Off,
-    /// What was sent again; the first loss by three SACKed segments above, as in ns-2.35's `scoreboard1.cc`.
-    OfRepairs,
-    /// All (RFC 8985).
-    On,
+pub enum LossDetection {
+    /// By three duplicates, or three SACKed segments above (RFC 5681, RFC 6675).
+    Rfc6675,
+    /// By three SACKed segments above; what was sent again by time, as in ns-2.35's `scoreboard1.cc`.
+    Ns2,
+    /// By time: what was sent later has arrived (RFC 8985).
+    Rack,
 }
 
 /// How a window gets from where it was at a loss to ssthresh.
@@ -22,9 +22,84 @@ pub enum Reduction {
     /// It falls at the first acknowledgement (RFC 5681, RFC 6675).
     AtOnce,
     /// Over a round trip, in proportion to what is delivered (RFC 6937).
-    Proportional,
+    Prr,
     /// One segment for every second acknowledgement, as Linux had it before 3.2, in the form of ns-2.35's TCP-Linux.
     Halving,
+}
+
+/// How a sender finds losses, and how its window falls while it repairs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RepairSwitches", into = "RepairSwitches")]
+pub struct LossRepair {
+    /// How it finds losses.
+    pub loss_detection: LossDetection,
+    /// How its window falls.
+    pub reduction: Reduction,
+}
+
+/// The switches by which files and JSON say how losses are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairSwitches {
+    /// Losses are found by time.
+    pub rack: bool,
+    /// The window falls in proportion to what is delivered.
+    pub prr: bool,
+    /// In place of both, losses are repaired as ns-2.35's TCP-Linux does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rate_halving: bool,
+}
+
+impl RepairSwitches {
+    /// Resolves the switches of a stack with or without SACK: RACK reads its scoreboard, and rate halving brings a RACK
+    /// of its own.
+    pub fn resolve(self, sack: bool) -> LossRepair {
+        RepairSwitches { rack: sack && (self.rack || self.rate_halving), ..self }.into()
+    }
+}
+
+impl From<RepairSwitches> for LossRepair {
+    fn from(switches: RepairSwitches) -> LossRepair {
+        let RepairSwitches { rack, prr, rate_halving } = switches;
+        LossRepair {
+            loss_detection: match (rack, rate_halving) {
+                (false, _) => LossDetection::Rfc6675,
+                (true, true) => LossDetection::Ns2,
+                (true, false) => LossDetection::Rack,
+            },
+            reduction: match (rate_halving, prr) {
+                (true, _) => Reduction::Halving,
+                (false, true) => Reduction::Prr,
+                (false, false) => Reduction::AtOnce,
+            },
+        }
+    }
+}
+
+impl From<LossRepair> for RepairSwitches {
+    /// Where somebody turns rate halving off, RACK and proportional rate reduction take its place.
+    fn from(repair: LossRepair) -> RepairSwitches {
+        RepairSwitches {
+            rack: repair.loss_detection != LossDetection::Rfc6675,
+            prr: repair.reduction != Reduction::AtOnce,
+            rate_halving: repair.reduction == Reduction::Halving,
+        }
+    }
+}
+
+impl Default for LossRepair {
+    fn default() -> LossRepair {
+        LossRepair::LINUX
+    }
+}
+
+impl LossRepair {
+    /// Losses found and repaired as Linux does.
+    pub const LINUX: LossRepair = LossRepair { loss_detection: LossDetection::Rack, reduction: Reduction::Prr };
+    /// Losses found and repaired as RFC 6675 says, without SACK RFC 6582.
+    pub const TEXTBOOK: LossRepair =
+        LossRepair { loss_detection: LossDetection::Rfc6675, reduction: Reduction::AtOnce };
+    /// Losses found and repaired as the TCP-Linux agent of ns-2.35 does.
+    pub const NS2: LossRepair = LossRepair { loss_detection: LossDetection::Ns2, reduction: Reduction::Halving };
 }
 
 section! {
@@ -42,16 +117,16 @@ section! {
         pub tcp_usec_ts: bool = Means("as the base says");
         /// window scaling (RFC 7323)
         pub window_scaling: bool = Means("as the base says");
-        /// time-based loss detection (RFC 8985); needs sack
-        pub rack: bool = Means("as the base says");
+        "rack" = KeyType::Flag, Means("as the base says") => "time-based loss detection (RFC 8985); needs sack";
         /// tail loss probe (RFC 8985); needs sack
         pub tlp: bool = Means("as the base says");
-        /// proportional rate reduction (RFC 6937)
-        pub prr: bool = Means("as the base says");
-        /// in place of prr and rack, repair as ns-2.35's TCP-Linux does: a segment for every second acknowledgement
-        /// until the window is down; a loss is found by three SACKed segments above
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        pub rate_halving: bool = Means("as the base says");
+        "prr" = KeyType::Flag, Means("as the base says") => "proportional rate reduction (RFC 6937)";
+        "rate_halving" = KeyType::Flag, Means("as the base says") =>
+            "in place of prr and rack, repair as ns-2.35's TCP-Linux does: a segment for every second acknowledgement \
+            until the window is down; a loss is found by three SACKed segments above";
+        /// How losses are found and repaired.
+        #[serde(flatten)]
+        pub repair: LossRepair;
         /// forward RTO recovery (RFC 5682)
         pub frto: bool = Means("as the base says");
         /// undo of a reduction that proves spurious
@@ -97,10 +172,8 @@ impl TcpProfile {
         timestamps: true,
         tcp_usec_ts: false,
         window_scaling: true,
-        rack: true,
         tlp: true,
-        prr: true,
-        rate_halving: false,
+        repair: LossRepair::LINUX,
         frto: true,
         undo: true,
         delayed_ack: true,
@@ -116,9 +189,8 @@ impl TcpProfile {
     };
     /// Profile `sack`: RFC 6675 recovery on a textbook stack.
     pub const SACK: TcpProfile = TcpProfile {
-        rack: false,
         tlp: false,
-        prr: false,
+        repair: LossRepair::TEXTBOOK,
         frto: false,
         undo: false,
         quick_ack: false,
@@ -128,16 +200,9 @@ impl TcpProfile {
     };
     /// Profile `ns2-linux`: the TCP-Linux agent of ns-2.35 (`Agent/TCP/Linux`) with its sink `TCPSink/Sack1`, which
     /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK,
-    /// losses found by three above and repaired at half the rate; no probe, no undo. Where somebody turns
-    /// `rate_halving` off, proportional rate reduction and RACK take its place.
-    pub const NS2_LINUX: TcpProfile = TcpProfile {
-        rack: true,
-        prr: true,
-        rate_halving: true,
-        delayed_ack: false,
-        initial_window: 2,
-        ..TcpProfile::SACK
-    };
+    /// losses found by three above and repaired at half the rate; no probe, no undo.
+    pub const NS2_LINUX: TcpProfile =
+        TcpProfile { repair: LossRepair::NS2, delayed_ack: false, initial_window: 2, ..TcpProfile::SACK };
     /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
     pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
     /// Profile `lln`: what fits a sensor (RFC 9006): NewReno without options, whose peer acknowledges each segment at
@@ -150,24 +215,28 @@ impl TcpProfile {
         rto_min: Nanos::from_secs(1),
         ..TcpProfile::NEWRENO
     };
+}
 
-    /// What its switches make of loss detection by time.
-    #[inline]
-    pub fn losses_by_time(&self) -> Rack {
-        match (self.rate_halving && self.sack, self.rack) {
-            (true, _) => Rack::OfRepairs,
-            (false, true) => Rack::On,
-            (false, false) => Rack::Off,
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// What its switches make of the way down from a loss.
-    #[inline]
-    pub fn reduction(&self) -> Reduction {
-        match (self.rate_halving, self.prr) {
-            (true, _) => Reduction::Halving,
-            (false, true) => Reduction::Proportional,
-            (false, false) => Reduction::AtOnce,
+    /// The seeds of a sweep are a hash of it.
+    #[test]
+    fn json_says_by_switches_how_losses_are_repaired() {
+        let halving_without_sack = LossRepair { loss_detection: LossDetection::Rfc6675, reduction: Reduction::Halving };
+        for (repair, json) in [
+            (LossRepair::LINUX, r#"{"rack":true,"prr":true}"#),
+            (LossRepair::TEXTBOOK, r#"{"rack":false,"prr":false}"#),
+            (LossRepair::NS2, r#"{"rack":true,"prr":true,"rate_halving":true}"#),
+            (halving_without_sack, r#"{"rack":false,"prr":true,"rate_halving":true}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&repair).unwrap(), json);
+            assert_eq!(serde_json::from_str::<LossRepair>(json).unwrap(), repair);
+            let stack = TcpProfile { repair, ..TcpProfile::LINUX };
+            let written = serde_json::to_value(stack).unwrap();
+            assert_eq!(written["prr"], repair.reduction != Reduction::AtOnce);
+            assert_eq!(serde_json::from_value::<TcpProfile>(written).unwrap(), stack);
         }
     }
 }

@@ -1,13 +1,12 @@
 //! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many
 //! words.
 
-use model::Location;
-use model::TcpProfile;
 use model::declare::{Declared, Field};
 use model::schema::PROFILES;
 use model::section::Section;
 use model::units::Bytes;
 use model::value::Value;
+use model::{Location, RepairSwitches, TcpProfile};
 
 /// The name of a sensor's profile.
 const LLN: &str = "lln";
@@ -35,6 +34,8 @@ pub(crate) struct GroupProfile {
 #[derive(Clone)]
 pub(crate) struct Profile {
     stack: TcpProfile,
+    /// How it finds and repairs losses, as far as that is said.
+    repair: RepairSwitches,
     /// It is a sensor's.
     is_small: bool,
     /// Where `rack = true` is written; none if a base says it.
@@ -54,7 +55,14 @@ impl Profile {
             LLN => TcpProfile::LLN,
             _ => TcpProfile::LINUX,
         };
-        Profile { stack, is_small: name == LLN, asked_for_rack: None, asked_for_tlp: None, asked_for_usec: None }
+        Profile {
+            stack,
+            repair: stack.repair.into(),
+            is_small: name == LLN,
+            asked_for_rack: None,
+            asked_for_tlp: None,
+            asked_for_usec: None,
+        }
     }
 
     /// The experiment's profile.
@@ -89,6 +97,9 @@ impl Profile {
         };
         profile.stack.change(switches);
         replace(&mut profile.stack.gate, switches, "gate");
+        replace(&mut profile.repair.rack, switches, "rack");
+        replace(&mut profile.repair.prr, switches, "prr");
+        replace(&mut profile.repair.rate_halving, switches, "rate_halving");
         for (name, asked) in [
             ("rack", &mut profile.asked_for_rack),
             ("tlp", &mut profile.asked_for_tlp),
@@ -113,12 +124,11 @@ impl Profile {
 
     /// RACK and TLP read the SACK scoreboard: without it they are off, as in Linux, unless somebody insists.
     fn finish(self, group: &Section) -> TcpProfile {
-        let mut stack = self.stack;
+        let mut stack = TcpProfile { repair: self.repair.resolve(self.stack.sack), ..self.stack };
         if !stack.sack {
             for (place, key) in [self.asked_for_rack, self.asked_for_tlp].into_iter().flatten() {
                 group.complain_about(&place, key, "needs SACK; set sack = true, or leave this switch out");
             }
-            stack.rack = false;
             stack.tlp = false;
         }
         if let (false, Some((place, key))) = (stack.timestamps, self.asked_for_usec) {

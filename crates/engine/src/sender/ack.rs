@@ -9,7 +9,7 @@ use crate::tap::Tap;
 use mechanism::Control;
 use mechanism::sock::{AckSample, ack_event, ca_state, ecn};
 use model::units::Nanos;
-use model::{Rack, Reduction};
+use model::{LossDetection, Reduction};
 
 /// What the segments that an acknowledgement removes from the window tell.
 #[derive(Default)]
@@ -410,7 +410,7 @@ impl Sender {
         }
         if self.stack.sack {
             self.count_delivered(count, ece);
-            if self.stack.losses_by_time() != Rack::Off {
+            if self.stack.repair.loss_detection != LossDetection::Rfc6675 {
                 self.rack_advance(last.state, end_seq, last.sent_us);
             }
         }
@@ -452,7 +452,9 @@ impl Sender {
             self.sk.sacked_out -= 1;
         } else if self.stack.sack {
             self.count_delivered(1, ece);
-            if self.stack.losses_by_time() != Rack::Off && !self.is_spurious_retransmission(bits, known.sent_us) {
+            if self.stack.repair.loss_detection != LossDetection::Rfc6675
+                && !self.is_spurious_retransmission(bits, known.sent_us)
+            {
                 self.rack_advance(bits, end_seq, known.sent_us);
             }
         }
@@ -581,9 +583,9 @@ impl Sender {
     /// One step of a reduction, at an acknowledgement that `delivered` segments, says that `lost` are lost and has
     /// `advanced` or not.
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, lost: u32, advanced: bool) {
-        match self.stack.reduction() {
+        match self.stack.repair.reduction {
             Reduction::AtOnce => {}
-            Reduction::Proportional => {
+            Reduction::Prr => {
                 window::proportional_rate_reduction(&mut self.sk, delivered, lost, advanced);
             }
             Reduction::Halving => self.sk.snd_cwnd = self.halving.acknowledged(self.sk.packets_in_flight()),
@@ -593,7 +595,7 @@ impl Sender {
     /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may
     /// cover much that had arrived before. Linux counts all of it.
     fn counted_for_growth(&self, newly_acked: u32) -> u32 {
-        let textbook = self.stack.reduction() == Reduction::AtOnce;
+        let textbook = self.stack.repair.reduction == Reduction::AtOnce;
         if textbook && self.ca_state() == ca_state::LOSS { newly_acked.min(1) } else { newly_acked }
     }
 

@@ -52,7 +52,7 @@ use mechanism::sock::{RateSample, TcpSock, ca_state, ecn};
 use model::stream;
 use model::units::{Bytes, Nanos};
 use model::workload::FlowArrival;
-use model::{FlowGroup, TcpProfile};
+use model::{FlowGroup, Reduction, TcpProfile};
 use path::Network;
 use pushes::Pushes;
 use rand::Rng;
@@ -264,7 +264,7 @@ impl Sender {
         sk.rx_opt.wscale_ok = stack.window_scaling as u8;
         sk.ecn_flags = if stack.ecn { ecn::OK } else { 0 };
         sk.inet_conn.sk.sk_pacing_status = stack.pacing as u32;
-        sk.sim.rate_halving = stack.rate_halving as u32;
+        sk.sim.rate_halving = u32::from(stack.repair.reduction == Reduction::Halving);
     }
 
     /// Sequence number of the first byte of a segment.

@@ -5,7 +5,7 @@ use crate::clock::after;
 use crate::scoreboard::state;
 use crate::sender::rate::sent_after;
 use mechanism::sock::ca_state;
-use model::{Rack, Reduction};
+use model::{LossDetection, Reduction};
 
 /// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a
 /// walk.
@@ -133,23 +133,23 @@ impl Sender {
             return;
         }
         let prior = self.sk.retrans_out;
-        match self.stack.losses_by_time() {
-            Rack::Off => {
+        match self.stack.repair.loss_detection {
+            LossDetection::Rfc6675 => {
                 self.mark_lost_below_sacked();
                 return;
             }
-            Rack::OfRepairs => {
+            LossDetection::Ns2 => {
                 self.mark_lost_repairs();
                 self.mark_lost_below_sacked();
             }
-            Rack::On if self.sk.rack.advanced != 0 => {
+            LossDetection::Rack if self.sk.rack.advanced != 0 => {
                 self.sk.rack.advanced = 0;
                 if let Some(wait_us) = self.rack_detect_loss() {
                     self.arm_reordering_timer(wait_us, now);
                     *flags &= !SET_XMIT_TIMER;
                 }
             }
-            Rack::On => {}
+            LossDetection::Rack => {}
         }
         if prior > self.sk.retrans_out {
             *flags |= LOST_RETRANS;
@@ -159,7 +159,7 @@ impl Sender {
     /// ns-2.35 clears its scoreboard when a repair ends (`scoreboard1.cc`): what is outstanding then counts as in
     /// flight until later acknowledgements say again that it is lost. Gives whether this stack does so.
     pub(super) fn forget_losses(&mut self) -> bool {
-        if self.stack.losses_by_time() != Rack::OfRepairs {
+        if self.stack.repair.loss_detection != LossDetection::Ns2 {
             return false;
         }
         self.board.forget_repairs();
@@ -197,7 +197,7 @@ impl Sender {
         let head = self.board.una;
         if self.board.get(head).state & state::LOST == 0 {
             self.mark_lost(head);
-            self.free_retransmission = self.stack.reduction() == Reduction::AtOnce;
+            self.free_retransmission = self.stack.repair.reduction == Reduction::AtOnce;
         }
     }
 

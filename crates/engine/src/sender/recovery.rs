@@ -9,7 +9,7 @@ use crate::tap::Tap;
 use mechanism::Control;
 use mechanism::sock::{INFINITE_SSTHRESH, ca_event, ca_state, ecn};
 use model::units::Nanos;
-use model::{Rack, Reduction};
+use model::{LossDetection, Reduction};
 
 /// What may be sent once the window is set: the kernel's `REXMIT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,12 +149,12 @@ impl Sender {
         if control.has_cong_control() {
             return;
         }
-        match self.stack.reduction() {
+        match self.stack.repair.reduction {
             Reduction::AtOnce => {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
                 self.free_retransmission = true;
             }
-            Reduction::Proportional => {}
+            Reduction::Prr => {}
             Reduction::Halving => self.halving = RateHalving::begin(&self.sk),
         }
     }
@@ -172,9 +172,9 @@ impl Sender {
         }
         let reduced = self.ca_state() == ca_state::CWR || self.sk.undo_marker != 0;
         if self.sk.snd_ssthresh < INFINITE_SSTHRESH && reduced {
-            self.sk.snd_cwnd = match self.stack.reduction() {
+            self.sk.snd_cwnd = match self.stack.repair.reduction {
                 Reduction::Halving => self.halving.window_after(&self.sk),
-                Reduction::AtOnce | Reduction::Proportional => self.sk.snd_ssthresh,
+                Reduction::AtOnce | Reduction::Prr => self.sk.snd_ssthresh,
             };
             self.sk.snd_cwnd_stamp = clock::jiffies_at(self.sk.tcp_mstamp);
         }
@@ -256,7 +256,7 @@ impl Sender {
         let rtt_us = self.sk.rack.rtt_us as u64;
         for segment in head..self.board.nxt {
             let recent = self.sk.tcp_mstamp - self.board.get(segment).sent_us < rtt_us;
-            if segment == head || self.stack.losses_by_time() != Rack::On || !recent {
+            if segment == head || self.stack.repair.loss_detection != LossDetection::Rack || !recent {
                 self.mark_lost(segment);
             }
         }
@@ -435,7 +435,7 @@ impl Sender {
     /// slow start.
     pub(super) fn leaves_timer_running(&self) -> bool {
         !self.stack.sack
-            && self.stack.reduction() == Reduction::AtOnce
+            && self.stack.repair.reduction == Reduction::AtOnce
             && self.ca_state() == ca_state::RECOVERY
             && before(self.sk.snd_una, self.sk.high_seq)
             && self.partially_acked

@@ -9,7 +9,7 @@ use crate::tap::Tap;
 use mechanism::sock::{ca_event, ca_state, ecn};
 use mechanism::{Control, PacketKind};
 use model::units::Nanos;
-use model::{Rack, Reduction};
+use model::{LossDetection, Reduction};
 
 /// The first segments of a connection are not paced.
 const UNPACED_SEGMENTS: u32 = 10;
@@ -76,7 +76,7 @@ impl Sender {
             return;
         }
         self.sk.prr_out += sent;
-        if self.stack.reduction() == Reduction::Halving {
+        if self.stack.repair.reduction == Reduction::Halving {
             self.halving.sent(self.sk.packets_in_flight() - sent);
         }
     }
@@ -176,7 +176,9 @@ impl Sender {
 
     /// In a recovery whose retransmissions RFC 6675 chooses, not RACK.
     pub(super) fn follows_rfc_6675(&self) -> bool {
-        self.stack.sack && self.stack.losses_by_time() == Rack::Off && self.ca_state() == ca_state::RECOVERY
+        self.stack.sack
+            && self.stack.repair.loss_detection == LossDetection::Rfc6675
+            && self.ca_state() == ca_state::RECOVERY
     }
 
     /// RFC 6675, NextSeg, as long as the window has room: (1) what is lost, (2) new data, (3) what lies below a

@@ -3,7 +3,9 @@
 use crate::world::{self, flow, library};
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Access, DuplexLink, FlowGroup, Limit, Link, Loss, Queue, Scenario, Service, TcpProfile, Trace};
+use model::{
+    Access, DuplexLink, FlowGroup, Limit, Link, Loss, Queue, RepairSwitches, Scenario, Service, TcpProfile, Trace,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -54,10 +56,8 @@ prop_compose! {
             timestamps,
             tcp_usec_ts: tcp_usec_ts && timestamps,
             window_scaling,
-            rack: rack && sack,
             tlp: tlp && sack,
-            prr,
-            rate_halving,
+            repair: RepairSwitches { rack, prr, rate_halving }.resolve(sack),
             frto,
             undo,
             delayed_ack,

@@ -6,7 +6,7 @@ use crate::world::*;
 use engine::Options;
 use engine::packet::{Data, flag};
 use model::units::{Bytes, Nanos};
-use model::{Limit, Loss, TcpProfile};
+use model::{Limit, Loss, LossRepair, Reduction, TcpProfile};
 
 // Loss of the last segment.
 
@@ -173,7 +173,8 @@ fn prr_spreads_the_reduction_over_a_round_trip() {
         times.windows(2).map(|w| (w[1] - w[0]).as_millis_f64()).fold(0.0, f64::max)
     };
     let spread = longest_silence(TcpProfile::LINUX);
-    let at_once = longest_silence(TcpProfile { prr: false, ..TcpProfile::LINUX });
+    let repair = LossRepair { reduction: Reduction::AtOnce, ..LossRepair::LINUX };
+    let at_once = longest_silence(TcpProfile { repair, ..TcpProfile::LINUX });
     assert!(spread * 4.0 < at_once, "silent for {spread} ms with PRR, {at_once} ms without");
 }
 

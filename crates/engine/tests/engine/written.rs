@@ -8,7 +8,8 @@ use model::quantity::{Share, Start};
 use model::units::{Bytes, Nanos, Rate};
 use model::workload::Arrivals;
 use model::{
-    DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service,
+    DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, RepairSwitches,
+    Scenario, Service,
 };
 use std::fmt::Write;
 use std::io;
@@ -249,7 +250,10 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     }
     lines.extend(group.size.iter().map(|size| format!("size = \"{size}\"")));
     lines.extend(group.sizes.iter().map(|sizes| format!("size = {}", table(&sizes.written()))));
-    let switches = [group.stack.written(), vec![("gate", group.stack.gate.to_string())]].concat();
+    let RepairSwitches { rack, prr, rate_halving } = group.stack.repair.into();
+    let by_hand = [("gate", group.stack.gate), ("rack", rack), ("prr", prr), ("rate_halving", rate_halving)];
+    let by_hand = by_hand.map(|(name, is_on)| (name, is_on.to_string())).to_vec();
+    let switches = [group.stack.written(), by_hand].concat();
     lines.push(format!("profile = {}", table(&switches)));
     let start = Start { from: group.start, until: group.start + group.start_spread };
     lines.push(format!("start = \"{start}\""));

@@ -4,7 +4,10 @@ use model::declare::{Written, table};
 use model::queue::{Discipline, FqCodel, Said, Who};
 use model::schema;
 use model::units::{Bytes, Drift, Nanos, Offset, Rate};
-use model::{Clock, Gemodel, Limit, Loss, MechanismSource, ParamValue, Queue, Scenario, Service, TcpProfile};
+use model::{
+    Clock, Gemodel, Limit, Loss, LossDetection, LossRepair, MechanismSource, ParamValue, Queue, Reduction, Scenario,
+    Service, TcpProfile,
+};
 use scenario::{Cell, Experiment, load_text};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -223,9 +226,15 @@ fn profiles_stack_up_and_sack_carries_rack() {
     assert_eq!(stack(&[("profile", "newreno")]), TcpProfile::NEWRENO);
     assert_eq!(stack(&[("profile", "ns2-linux")]), TcpProfile::NS2_LINUX);
     let proportional = [("profile", "{ base = \"ns2-linux\", rate_halving = false }")];
-    assert_eq!(stack(&proportional), TcpProfile { rate_halving: false, ..TcpProfile::NS2_LINUX });
+    assert_eq!(stack(&proportional), TcpProfile { repair: LossRepair::LINUX, ..TcpProfile::NS2_LINUX });
+    let halving = ("profile", "{ base = \"sack\", rate_halving = true }");
+    assert_eq!(stack(&[halving]), TcpProfile { repair: LossRepair::NS2, ..TcpProfile::SACK });
+    assert_eq!(stack(&[halving, ("flows.0.profile", "{ rate_halving = false }")]), TcpProfile::SACK);
+    let repair = LossRepair { loss_detection: LossDetection::Rfc6675, reduction: Reduction::Halving };
+    assert_eq!(stack(&[("profile", "{ base = \"ns2-linux\", sack = false }")]).repair, repair);
     assert_eq!(stack(&[("flows.0.profile", "sack")]), TcpProfile::SACK);
-    let without_sack = TcpProfile { sack: false, rack: false, tlp: false, ..TcpProfile::LINUX };
+    let repair = LossRepair { loss_detection: LossDetection::Rfc6675, ..LossRepair::LINUX };
+    let without_sack = TcpProfile { sack: false, repair, tlp: false, ..TcpProfile::LINUX };
     assert_eq!(stack(&[("profile.sack", "false")]), without_sack);
     let over_both = [("profile", "newreno"), ("flows.0.profile", "{ undo = true }"), ("flows.0.delayed_ack", "false")];
     assert_eq!(stack(&over_both), TcpProfile { undo: true, delayed_ack: false, ..TcpProfile::NEWRENO });

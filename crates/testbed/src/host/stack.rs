@@ -1,7 +1,7 @@
 //! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
 
 use crate::ip::Version;
-use model::{SendBuffer, TcpProfile, TcpRmem};
+use model::{LossDetection, Reduction, SendBuffer, TcpProfile, TcpRmem};
 use netlink_packet_route::route::RouteMetric;
 use std::io;
 use std::path::Path;
@@ -22,10 +22,10 @@ pub struct Unswitchable {
 pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitchable> {
     let linux = TcpProfile::LINUX;
     let fixed = [
-        ("prr", stack.prr == linux.prr, "recovers by proportional rate reduction"),
-        ("rate_halving", !stack.rate_halving, "recovers by proportional rate reduction"),
+        ("prr", stack.repair.reduction != Reduction::AtOnce, "recovers by proportional rate reduction"),
+        ("rate_halving", stack.repair.reduction != Reduction::Halving, "recovers by proportional rate reduction"),
         // Without SACK there is nothing for it to go by (`tcp_identify_packet_loss`).
-        ("rack", stack.rack == linux.rack || !stack.sack, "detects losses by RACK"),
+        ("rack", stack.repair.loss_detection == LossDetection::Rack || !stack.sack, "detects losses by RACK"),
         ("undo", stack.undo == linux.undo, "undoes a reduction that proves spurious"),
         ("quick_ack", stack.quick_ack == linux.quick_ack, "acknowledges the first segments at once"),
         (
@@ -176,14 +176,17 @@ pub fn route_metrics(stack: &TcpProfile) -> Vec<RouteMetric> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::LossRepair;
 
     #[test]
     fn what_a_kernel_always_does_is_named() {
         let linux = TcpProfile::LINUX;
+        let at_once = LossRepair { reduction: Reduction::AtOnce, ..linux.repair };
+        let without_rack = LossRepair { loss_detection: LossDetection::Rfc6675, ..linux.repair };
         let fixed = [
-            ("prr", TcpProfile { prr: false, ..linux }),
-            ("rate_halving", TcpProfile { rate_halving: true, ..linux }),
-            ("rack", TcpProfile { rack: false, ..linux }),
+            ("prr", TcpProfile { repair: at_once, ..linux }),
+            ("rate_halving", TcpProfile { repair: LossRepair::NS2, ..linux }),
+            ("rack", TcpProfile { repair: without_rack, ..linux }),
             ("undo", TcpProfile { undo: false, ..linux }),
             ("quick_ack", TcpProfile { quick_ack: false, ..linux }),
             ("limited_transmit", TcpProfile { limited_transmit: false, ..linux }),
@@ -194,7 +197,7 @@ mod tests {
         }
         let free = TcpProfile {
             sack: false,
-            rack: false,
+            repair: without_rack,
             timestamps: false,
             tlp: false,
             delayed_ack: false,
