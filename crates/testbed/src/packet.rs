@@ -1,11 +1,10 @@
-//! Packets as the emulator carries them: bytes in a pool, and a descriptor with what the path and the meters read.
+//! Packets as the emulator carries them: a descriptor with what the path and the meters read. `tools/fuzz packet` reads
+//! arbitrary bytes with this file and `ip.rs`.
 
-use crate::ip::{Header, LONGEST_ADDITION, Version, mark_ce};
+use crate::ip::{Header, Version};
 use etherparse::{IpNumber, TcpHeaderSlice, TcpOptionElement};
-use kernel::tun::HEADER;
 use model::units::Nanos;
 use path::{Ecn, Packet};
-use std::io;
 
 /// A packet in a buffer of the pool.
 #[derive(Clone, Copy, Debug)]
@@ -92,10 +91,9 @@ impl PacketInfo {
     /// No buffer.
     pub const NO_BUFFER: u32 = u32::MAX;
 
-    /// The descriptor of a packet that a host of `flow` sent, the `virtio_net_hdr` in front; its buffer is not settled
-    /// yet. None if it is no packet between two hosts.
-    pub fn read(sent: &[u8], flow: u32, is_data: bool) -> Option<PacketInfo> {
-        let packet = sent.get(HEADER..)?;
+    /// The descriptor of a packet that a host of `flow` sent; its buffer is not settled yet. None if it is no packet
+    /// between two hosts.
+    pub fn read(packet: &[u8], flow: u32, is_data: bool) -> Option<PacketInfo> {
         let ip = Header::read(packet)?;
         let inside = &packet[ip.length..];
         let is = |protocol| ip.protocol == protocol && !ip.is_fragment;
@@ -119,9 +117,14 @@ impl PacketInfo {
         2 * self.flow + !self.is_data as u32
     }
 
-    /// Its length with the `virtio_net_hdr` in front.
-    fn length(&self) -> usize {
-        HEADER + (self.bytes + self.version.longer_by()) as usize
+    /// Its length with the header that it has.
+    pub fn length(&self) -> usize {
+        (self.bytes + self.version.longer_by()) as usize
+    }
+
+    /// Has a queue marked it?
+    pub fn is_marked(&self) -> bool {
+        self.marked
     }
 }
 
@@ -138,9 +141,8 @@ pub fn stamp(payload: &[u8]) -> Option<Nanos> {
     payload.first_chunk().map(|bytes| Nanos(u64::from_be_bytes(*bytes)))
 }
 
-/// The ports of a packet, the `virtio_net_hdr` in front: where from, where to. Of an ICMP echo both are its identifier.
-pub fn ports(sent: &[u8]) -> Option<(u16, u16)> {
-    let packet = sent.get(HEADER..)?;
+/// The ports of a packet: where from, where to. Of an ICMP echo both are its identifier.
+pub fn ports(packet: &[u8]) -> Option<(u16, u16)> {
     let ip = Header::read(packet)?;
     let inside = packet.get(ip.length..).filter(|inside| inside.len() >= DATAGRAM_HEADER)?;
     match ip.protocol {
@@ -159,99 +161,11 @@ pub fn echo_identifier(icmp: &[u8]) -> Option<u16> {
     is_echo.then(|| u16::from_be_bytes([identifier[0], identifier[1]]))
 }
 
-/// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the
-/// caller.
-#[derive(Debug)]
-pub struct Buffers {
-    size: usize,
-    buffers: Vec<Box<[u8]>>,
-    free: Vec<u32>,
-}
-
-impl Buffers {
-    /// Buffers for IP packets of up to `mtu` bytes with an IPv4 header, which they do not fill.
-    pub fn new(mtu: u32) -> Buffers {
-        Buffers { size: HEADER + (mtu + LONGEST_ADDITION) as usize + 1, buffers: vec![], free: vec![] }
-    }
-
-    /// A buffer of the right size.
-    pub fn buffer(&self) -> Box<[u8]> {
-        vec![0; self.size].into()
-    }
-
-    /// Has a packet that came into a buffer, with what precedes it, found room? A device cuts off what finds none.
-    ///
-    /// # Errors
-    /// If it fills the buffer.
-    #[inline]
-    pub fn check(&self, length: usize) -> io::Result<()> {
-        if length < self.size {
-            return Ok(());
-        }
-        let longest = self.size - HEADER - 1;
-        Err(io::Error::other(format!(
-            "a host sent a longer packet than it may, which is one of {longest} bytes at most"
-        )))
-    }
-
-    /// Takes the caller's buffer in, gives it another, and says where the packet is.
-    #[inline]
-    pub fn put(&mut self, buffer: &mut Box<[u8]>) -> u32 {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.buffers.push(vec![0; self.size].into());
-            self.buffers.len() as u32 - 1
-        });
-        std::mem::swap(&mut self.buffers[slot as usize], buffer);
-        slot
-    }
-
-    /// Takes in the same packet once more, and says where that is.
-    pub fn copy(&mut self, info: &PacketInfo) -> u32 {
-        let mut buffer = self.buffer();
-        let bytes = self.bytes(info);
-        buffer[..bytes.len()].copy_from_slice(bytes);
-        self.put(&mut buffer)
-    }
-
-    /// Puts a packet into the caller's hands; gives its length with the `virtio_net_hdr` in front.
-    #[inline]
-    pub fn take(&mut self, info: &PacketInfo, buffer: &mut Box<[u8]>) -> usize {
-        std::mem::swap(&mut self.buffers[info.slot as usize], buffer);
-        self.free.push(info.slot);
-        let length = info.length();
-        if info.marked {
-            mark_ce(&mut buffer[HEADER..length]);
-        }
-        length
-    }
-
-    /// The packet as it is on the wire.
-    pub fn packet(&mut self, info: &PacketInfo) -> &[u8] {
-        let packet = &mut self.bytes(info)[HEADER..];
-        if info.marked {
-            mark_ce(packet);
-        }
-        packet
-    }
-
-    /// The packet's bytes, the `virtio_net_hdr` in front.
-    pub fn bytes(&mut self, info: &PacketInfo) -> &mut [u8] {
-        &mut self.buffers[info.slot as usize][..info.length()]
-    }
-
-    /// A packet that needs no buffer any more, if it has one.
-    #[inline]
-    pub fn release(&mut self, slot: u32) {
-        if slot != PacketInfo::NO_BUFFER {
-            self.free.push(slot);
-        }
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice, PacketBuilder};
+    use etherparse::{Ipv4HeaderSlice, PacketBuilder};
+    use kernel::tun::HEADER;
 
     /// A sent packet, the `virtio_net_hdr` in front.
     pub(crate) fn sent(payload: usize, ecn: u8) -> Vec<u8> {
@@ -266,34 +180,15 @@ pub(crate) mod tests {
 
     #[test]
     fn a_descriptor_knows_its_segment() {
-        let info = PacketInfo::read(&sent(100, 0), 3, true).unwrap();
+        let info = PacketInfo::read(&sent(100, 0)[HEADER..], 3, true).unwrap();
         assert_eq!((info.bytes(), info.flow, info.ecn()), (140, 3, Ecn::NotEct));
         let segment = info.segment.unwrap();
         assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
-        assert_eq!(ports(&sent(100, 0)), Some((4000, 5001)));
-    }
-
-    #[test]
-    fn a_mark_keeps_the_header_checksum_right() {
-        for ecn in [1, 2] {
-            let bytes = sent(10, ecn);
-            let mut info = PacketInfo::read(&bytes, 0, true).unwrap();
-            assert_eq!(info.ecn() as u8, ecn);
-            info.mark_ce();
-            let mut pool = Buffers::new(1500);
-            let mut buffer = pool.buffer();
-            buffer[..bytes.len()].copy_from_slice(&bytes);
-            info.slot = pool.put(&mut buffer);
-            let length = pool.take(&info, &mut buffer);
-            assert_eq!(length, bytes.len());
-            let ip = Ipv4HeaderSlice::from_slice(&buffer[HEADER..length]).unwrap().to_header();
-            assert_eq!(ip.ecn.value(), 3);
-            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
-        }
+        assert_eq!(ports(&sent(100, 0)[HEADER..]), Some((4000, 5001)));
     }
 
     /// The same over IPv6, which counts as long as it would be over IPv4.
-    fn sent_over_ipv6(payload: usize, ecn: u8) -> Vec<u8> {
+    pub(crate) fn sent_over_ipv6(payload: usize, ecn: u8) -> Vec<u8> {
         let mut packet = vec![];
         let (from, to) = (Version::V6.address(0, 3), Version::V6.address(1, 3));
         let octets = |address| match address {
@@ -306,31 +201,12 @@ pub(crate) mod tests {
         [vec![0; HEADER], packet].concat()
     }
 
-    #[test]
-    fn an_ipv6_packet_counts_as_over_ipv4_and_can_be_marked() {
-        let bytes = sent_over_ipv6(64, 2);
-        let mut info = PacketInfo::read(&bytes, 3, true).unwrap();
-        assert_eq!((info.bytes(), info.ecn(), info.tos()), (104, Ecn::Ect0, 0));
-        assert_eq!(info.segment.map(|segment| (segment.seq, segment.payload)), Some((77, 64)));
-        assert_eq!(ports(&bytes), Some((4000, 5201)));
-        info.mark_ce();
-        let mut pool = Buffers::new(104);
-        let mut buffer = pool.buffer();
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        info.slot = pool.put(&mut buffer);
-        assert_eq!(pool.take(&info, &mut buffer), bytes.len());
-        let marked = Ipv6HeaderSlice::from_slice(&buffer[HEADER..]).unwrap().to_header();
-        assert_eq!(marked.traffic_class, 3);
-        let before = Ipv6HeaderSlice::from_slice(&bytes[HEADER..]).unwrap().to_header();
-        assert_eq!((marked.flow_label, marked.payload_length), (before.flow_label, before.payload_length));
-    }
-
     /// As what a kernel reports of its groups.
     #[test]
     fn what_goes_to_many_is_not_carried() {
         let mut bytes = sent_over_ipv6(10, 0);
         bytes[HEADER + 24] = 0xff;
-        assert!(PacketInfo::read(&bytes, 0, true).is_none());
+        assert!(PacketInfo::read(&bytes[HEADER..], 0, true).is_none());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What the links need of the emulator around them: the packets' bytes, and those who watch.
 
+use crate::buffers::Buffers;
 use crate::flows::monitor::FlowMonitor;
-use crate::packet::{Buffers, PacketInfo};
+use crate::packet::PacketInfo;
 use crate::pcap::Pcap;
 use measure::{Histogram, LinkInterfaces};
 use model::units::Nanos;

@@ -167,7 +167,7 @@ impl Network {
     fn left_at(&mut self, now: Nanos, flow: usize, is_data: bool, packet: &[u8]) -> Nanos {
         let planned = &self.plan.flows[flow];
         let by_default = sent_by_itself(now, planned.arrival.at);
-        let Some(segment) = PacketInfo::read(packet, flow as u32, is_data).and_then(|info| info.segment) else {
+        let Some(segment) = info_of(packet, flow, is_data).and_then(|info| info.segment) else {
             return by_default;
         };
         let by_fine_timer = sent_by_a_fine_timer(now);
@@ -202,8 +202,7 @@ impl Network {
     ) -> io::Result<()> {
         let Some((flow, is_data)) = self.flow_of(hosts, from, &buffer[..length]) else { return Ok(()) };
         self.around.buffers.check(length)?;
-        let info = PacketInfo::read(&buffer[..length], flow as u32, is_data);
-        let Some(mut info) = info else { return Ok(()) };
+        let Some(mut info) = info_of(&buffer[..length], flow, is_data) else { return Ok(()) };
         // First, so that a trace of the links stays in the order of time.
         self.catch_up(now);
         if is_data {
@@ -228,7 +227,7 @@ impl Network {
     /// The flow of a packet that a pair of hosts sends, and whether it comes from the flow's sender.
     #[inline]
     fn flow_of(&self, hosts: usize, from: End, packet: &[u8]) -> Option<(usize, bool)> {
-        let flow = self.plan.hosts[hosts].flow_of(|| ports(packet))?;
+        let flow = self.plan.hosts[hosts].flow_of(|| ports(packet.get(tun::HEADER..)?))?;
         Some((flow, from == self.plan.flows[flow].from()))
     }
 
@@ -407,6 +406,11 @@ impl Network {
     pub fn close(&mut self) -> io::Result<()> {
         self.around.pcap.take().map_or(Ok(()), Pcap::close)
     }
+}
+
+/// The descriptor of what a host has sent, the `virtio_net_hdr` in front.
+fn info_of(sent: &[u8], flow: usize, is_data: bool) -> Option<PacketInfo> {
+    PacketInfo::read(sent.get(tun::HEADER..)?, flow as u32, is_data)
 }
 
 /// The end of the hosts that a port leads to.
