@@ -1,7 +1,8 @@
 //! A simulation that somebody drives: step by step, with a look at its flows and links, and with ends of flows that
 //! are not the simulator's own.
 
-use super::{Left, Simulation, Timer, flow_sample, reply};
+use super::records::flow_sample;
+use super::{Left, Simulation, Timer, reply};
 use crate::Error;
 use crate::packet::{Ack, Data, Packet};
 use crate::tap::{PacketEvent, Tap};

@@ -1,20 +1,24 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
+//!
+//! * `programs`: what programs want of their hosts, and datagrams
+//! * `stepping`: a run that somebody drives
+//! * `records`: samples and records
 
+mod programs;
+mod records;
 mod stepping;
 
+use crate::Error;
 use crate::monitor::Monitor;
-use crate::packet::{Ack, Band, Data, Datagram, Packet};
+use crate::packet::{Ack, Data, Packet};
 use crate::receiver::{AckDecision, Receiver};
 use crate::sender::{Env, Sender};
 use crate::tap::{PacketEvent, Silent, Tap};
-use crate::{Error, Outcome};
-use apps::{Action, Programs};
-use measure::{FlowSample, Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
-use mechanism::{
-    Classifier, ClassifyFlow, ClassifyPacket, Control, Fault, Library, PacketKind, Role, WindowController,
-};
-use model::app::{App, DatagramKind, Datagrams};
-use model::records::{Progress, ProgressUpdate, Run};
+use apps::Programs;
+use measure::{Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
+use mechanism::{Classifier, Control, Fault, Library, Role, WindowController};
+use model::app::App;
+use model::records::{Progress, ProgressUpdate};
 use model::units::Nanos;
 use model::workload::FlowArrival;
 use model::{MechanismRef, MechanismSource, Scenario};
@@ -22,11 +26,6 @@ use path::{EventQueue, EventSource, Network, NetworkEvent, PacketId, Topology};
 use std::rc::Rc;
 pub use stepping::{End, Pause};
 
-/// IPv4 and UDP headers, or those of an ICMP echo, bytes.
-const IP_AND_UDP: u64 = 28;
-/// Packets under way, beyond which a host has no memory for a datagram: some 800 MB. Linux bounds the memory of a socket
-/// (`sk_sndbuf`, in sock_alloc_send_pskb), and a program that does not wait for it loses what it sends (EAGAIN).
-const MOST_UNDER_WAY: usize = 1 << 22;
 /// Events at the hosts between two calls of `progress`.
 const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 
@@ -343,8 +342,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
             if self.is_foreign(End::Sender(data.flow)) {
                 continue;
             }
-            let deadline = self.with_sender(now, data.flow, |sender, env| sender.on_departure(env, &data));
-            self.set_timer_no_later(Timer::Sender(data.flow), deadline);
+            self.with_sender(now, data.flow, |sender, env| sender.on_departure(env, &data));
         }
     }
 
@@ -387,8 +385,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
     #[inline]
     fn ack_arrives(&mut self, now: Nanos, ack: &Ack) {
         self.monitor.tap.ack(now, PacketEvent::Arrived, ack);
-        let deadline = self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
-        self.set_timer_no_later(Timer::Sender(ack.flow), deadline);
+        self.with_sender(now, ack.flow, |sender, env| sender.on_ack(env, ack));
     }
 
     fn sender_timer(&mut self, now: Nanos, flow: u32) {
@@ -400,9 +397,9 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.set_timer(Timer::Sender(flow), deadline);
     }
 
-    /// Gives when the sender has to be woken after that.
+    /// Lets a sender act, and sees to it that it is woken in time after that.
     #[inline]
-    fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) -> Nanos {
+    fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) {
         let Group { control, .. } = &self.groups[self.group_of[flow as usize] as usize];
         control.set_now(crate::clock::ktime(now));
         let mut env = Env { now, control, network: &mut self.network, monitor: &mut self.monitor };
@@ -414,7 +411,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         if sender.application_has_written() {
             self.program_has_written(now, flow);
         }
-        deadline
+        self.set_timer_no_later(Timer::Sender(flow), deadline);
     }
 
     fn receiver_timer(&mut self, now: Nanos, flow: u32) {
@@ -434,166 +431,6 @@ impl<'a, T: Tap> Simulation<'a, T> {
             self.act(now, program, &actions);
         }
     }
-
-    fn program_timer(&mut self, now: Nanos, program: u32) {
-        let mut actions = vec![];
-        self.programs.wake(now, program, &mut actions);
-        self.act(now, program, &actions);
-    }
-
-    fn set_program_timer(&mut self, program: u32) {
-        self.set_timer(Timer::Program(program), self.programs.next(program));
-    }
-
-    /// Does what a program wants.
-    fn act(&mut self, now: Nanos, program: u32, actions: &[Action]) {
-        for action in actions {
-            match *action {
-                Action::Write { flow, segments } => {
-                    let write = |sender: &mut Sender, env: &mut Env<T>| sender.application_writes(env, segments);
-                    let deadline = self.with_sender(now, flow, write);
-                    self.set_timer_no_later(Timer::Sender(flow), deadline);
-                }
-                Action::TryToWrite { flow, segments } => self.try_to_write(now, flow, segments),
-                Action::Send { flow } => self.send_datagram(now, flow, now, false),
-                Action::SendBack { flow } => self.send_datagram(now, flow, now, true),
-            }
-        }
-        self.set_program_timer(program);
-    }
-
-    /// A write that does not block.
-    fn try_to_write(&mut self, now: Nanos, flow: u32, segments: u32) {
-        let has_room = self.senders[flow as usize].has_room_for_a_message();
-        self.programs.tried_to_write(now, flow, has_room);
-        if has_room {
-            let deadline = self.with_sender(now, flow, |sender, env| sender.application_writes(env, segments));
-            self.set_timer_no_later(Timer::Sender(flow), deadline);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn program_has_written(&mut self, now: Nanos, flow: u32) {
-        let Some(program) = self.programs.of(flow) else { return };
-        self.programs.written(now, flow);
-        self.set_program_timer(program);
-    }
-
-    /// A datagram that says `sent_at` leaves its host, or the other end's.
-    fn send_datagram(&mut self, now: Nanos, flow: u32, sent_at: Nanos, is_reply: bool) {
-        let group = &self.scenario.flows[self.group_of[flow as usize] as usize];
-        let Some(App::Datagrams(datagrams)) = &group.app else { return };
-        if self.is_foreign(if is_reply { End::Receiver(flow) } else { End::Sender(flow) }) {
-            return;
-        }
-        let bytes = datagrams.packet.0 as u16;
-        let counts = !is_reply && self.senders[flow as usize].meter.sent(now, false);
-        if self.network.packets.is_full(MOST_UNDER_WAY) {
-            return self.monitor.refused(flow, counts);
-        }
-        let kind = if datagrams.kind == DatagramKind::Ping { PacketKind::Other } else { PacketKind::Udp };
-        let from_host = group.host.filter(|_| group.reverse == is_reply);
-        let classifier = from_host.and_then(|host| self.classifiers[host].as_ref());
-        let packet = ClassifyPacket { kind, tos: group.tos.into(), ..ClassifyPacket::default() };
-        let band = |classifier: &Rc<Classifier>| classifier.band(now, &mut ClassifyFlow::default(), &packet);
-        let band = classifier.and_then(band).map(Band::new);
-        let datagram = Datagram { flow, sent_at, bytes, tos: group.tos, band, is_reply, counts };
-        self.monitor.tap.datagram(now, PacketEvent::Sent, &datagram);
-        self.network.send(now, datagram.route(), Packet::Datagram(datagram), &mut self.monitor);
-    }
-
-    #[cold]
-    fn datagram_arrives(&mut self, now: Nanos, datagram: &Datagram) {
-        self.monitor.tap.datagram(now, PacketEvent::Arrived, datagram);
-        let Datagram { flow, sent_at, bytes, is_reply, .. } = *datagram;
-        if is_reply {
-            return self.datagram_comes_back(now, flow, sent_at);
-        }
-        let meter = &mut self.receivers[flow as usize].meter;
-        meter.arrived(now, bytes.into());
-        meter.delivered(now, u64::from(bytes).saturating_sub(IP_AND_UDP));
-        if self.programs.datagram_arrived(now, flow, sent_at) {
-            self.send_datagram(now, flow, sent_at, true);
-        }
-        if let Some(program) = self.programs.of(flow) {
-            self.set_program_timer(program);
-        }
-    }
-
-    /// The answer to a ping says when that was sent, what comes from the other end of a call when it was sent itself.
-    fn datagram_comes_back(&mut self, now: Nanos, flow: u32, sent_at: Nanos) {
-        let meter = &mut self.senders[flow as usize].meter;
-        let mut count = |rtt: Nanos| meter.rtt(now, rtt.as_micros());
-        match &self.scenario.flows[self.group_of[flow as usize] as usize].app {
-            Some(App::Datagrams(Datagrams { kind: DatagramKind::Voice, .. })) => {
-                self.programs.datagram_came_back(now, flow, sent_at).into_iter().for_each(count);
-            }
-            _ => count(now - sent_at),
-        }
-    }
-
-    /// Of flows that come at random, which may be many, only those that have lived since the last sample get one.
-    fn sample(&mut self, now: Nanos) {
-        if let Some(sampler) = &mut self.sampler {
-            let before = now.since(sampler.step());
-            let many = |flow: u32| self.scenario.flows[self.group_of[flow as usize] as usize].arrivals.is_some();
-            let lives = |s: &Sender| s.meter.opened <= now && (!many(s.number()) || s.has_lived_since(before));
-            let ends = self.senders.iter().zip(&self.receivers).filter(|(sender, _)| lives(sender));
-            let links = self.network.samples(now);
-            sampler.take(now, ends.map(|(s, r)| flow_sample(s, r)), links.into_iter());
-            let next = sampler.next();
-            self.set_timer(Timer::Sample, next);
-        }
-    }
-
-    /// Makes the records.
-    fn into_records(mut self) -> (Outcome, T) {
-        #[cfg(debug_assertions)]
-        if self.network.packets.count() == 0 {
-            let is_idle = |s: &Sender| s.in_host() == (0, false) || self.is_foreign(End::Sender(s.number()));
-            assert!(self.senders.iter().all(is_idle), "nothing in the network, but in hosts");
-        }
-        let mut flows = vec![];
-        for (flow, (sender, receiver)) in self.senders.iter_mut().zip(&mut self.receivers).enumerate() {
-            let Group { control, .. } = &self.groups[self.group_of[flow] as usize];
-            let mut record = measure::flow_record(
-                flow as u32,
-                control.name(),
-                &mut sender.meter,
-                &receiver.meter,
-                self.monitor.lost(flow as u32),
-            );
-            record.app = self.programs.stats(flow as u32);
-            if self.programs.is_stream(flow as u32) {
-                record.cc = "none".into();
-            }
-            record.send_buffer = sender.send_buffer_meter().map(SendBufferMeter::stats);
-            flows.push(record);
-            sender.close(control);
-            receiver.close(control);
-        }
-        let run = Run {
-            scenario: self.scenario.name.clone(),
-            on: "simulator".into(),
-            kernel: None,
-            seed: self.scenario.seed,
-            duration_s: self.scenario.duration.as_secs_f64(),
-            jain_index: measure::jain_index(&flows),
-            sound: true,
-            unsound_because: None,
-            lateness_us_p99: None,
-            cpu_idle_percent: None,
-            links: self.network.records(),
-            nodes: self.network.node_records(),
-            flows,
-        };
-        let data_packets = self.senders.iter().map(|s| s.meter.total_sent()).sum();
-        let series = self
-            .sampler
-            .map(|sampler| sampler.finish(self.senders.iter().map(|s| &s.meter.rtt), self.network.queue_delays()));
-        (Outcome { run, series, data_packets }, self.monitor.tap)
-    }
 }
 
 /// A receiver's acknowledgement leaves its host.
@@ -608,21 +445,4 @@ fn reply<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &
 #[inline(never)]
 fn reply_first<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {
     reply(now, ack, network, monitor);
-}
-
-/// A flow at this instant, for the series.
-fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
-    let sk = &sender.sk;
-    FlowSample {
-        flow: sender.number(),
-        cwnd: sk.snd_cwnd,
-        ssthresh: (sk.snd_ssthresh < mechanism::sock::INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
-        in_flight: sk.packets_in_flight(),
-        rtt_us: sender.meter.latest_rtt_us,
-        // The largest number stands for all that are larger.
-        srtt_ms: (sk.srtt_us > 0 && sk.srtt_us < u32::MAX).then_some(sk.srtt_us as f64 / 8000.0),
-        total_delivered: receiver.meter.total_delivered,
-        total_retransmitted: sender.meter.total_retransmitted,
-        send_buffer: sender.send_buffer_memory(),
-    }
 }
