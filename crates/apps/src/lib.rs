@@ -26,7 +26,7 @@ mod video;
 
 pub use action::Action;
 use datagrams::Stream;
-use model::app::App;
+use model::app::Traffic;
 use model::records::AppStats;
 use model::units::Nanos;
 use model::{FlowGroup, Scenario};
@@ -68,15 +68,15 @@ impl Programs {
             return;
         };
         let end = group.stop.unwrap_or(scenario.duration).min(scenario.duration);
-        let a_program = app.flows();
+        let (a_program, traffic) = (app.flows(), app.traffic());
         for (number, opens) in flows.iter().step_by(a_program as usize).enumerate() {
             let first = first + number as u32 * a_program;
             self.of_flow.extend(vec![Some(self.programs.len() as u32); a_program as usize]);
-            self.programs.push(match app {
-                App::Datagrams(datagrams) => {
+            self.programs.push(match &traffic {
+                Traffic::Datagrams(datagrams) => {
                     Program::Stream(Box::new(Stream::new(datagrams, first, *opens, end, scenario)))
                 }
-                App::Requests(requests) => {
+                Traffic::Requests(requests) => {
                     Program::Client(Box::new(Client::new(requests, group, first, *opens, end, scenario.warmup)))
                 }
             });

@@ -1,6 +1,6 @@
 //! The receive window of a group that says none: so large that it never holds a sender up.
 
-use crate::app::{App, Datagrams};
+use crate::app::Datagrams;
 use crate::queue::Discipline;
 use crate::scenario::LARGEST_ACK;
 use crate::units::{Bytes, Nanos};
@@ -77,7 +77,7 @@ impl Scenario {
         let mut by_bottleneck = BTreeMap::new();
         let mut of_datagrams = 0.0;
         for group in self.flows.iter().filter(|group| group.passes(number, is_reverse)) {
-            if let Some(App::Datagrams(Datagrams { every, packet, .. })) = &group.app {
+            if let Some(Datagrams { every, packet, .. }) = group.datagrams() {
                 of_datagrams += f64::from(group.count) * packet.0 as f64 * 8.0 / every.as_secs_f64();
                 continue;
             }

@@ -1,11 +1,178 @@
 //! Applications: what a flow group's programs send, and what a person waits for.
 
+use crate::declare::{choice, kinds, section};
+use crate::schema::{self, Absence, KeyType, RATES, SOME_TIME, TIMES};
+use crate::section::Section;
 use crate::units::{Bytes, Nanos, Rate};
+use crate::value::Value;
 use serde::{Deserialize, Serialize};
 
-/// An application that does something else than to write a transfer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum App {
+const MESSAGES: &str = "1b..100mb";
+const DATAGRAMS: &str = "28b..65535b";
+
+kinds! {
+    /// An application that does something else than to write a transfer.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    pub enum App {
+        /// Short messages over TCP.
+        Messenger(Messenger),
+        /// Small messages over TCP at a steady pace.
+        Game(Game),
+        /// Chunks to a cloud.
+        Upload(Upload),
+        /// Pages.
+        Web(Web),
+        /// A film.
+        Video(Video),
+        /// A telephone call, in which both ends talk.
+        Voice(Voice),
+        /// ICMP echo requests.
+        Ping(Ping),
+        /// UDP at a constant rate.
+        Udp(Udp),
+    }
+}
+
+section! {
+    /// Messages that are answered; `when_full` is what its program does.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Messenger: Default in "messenger" {
+        "kind" = KeyType::Choice(App::KINDS), Required => "messenger: short messages over TCP, each of which is answered";
+        /// the time from one to the next, answered or not
+        pub every: Nanos = Default("1s"), SOME_TIME;
+        /// what the program does about a message for which the send buffer has no room: goes on and writes it later,
+        /// leaves it out, or does nothing else until it is written
+        pub when_full: WhenFull = Default("wait");
+        /// size of a request, in whole packets if it is more than one
+        pub request: Bytes = Default("200b"), MESSAGES;
+        /// size of a response
+        pub response: Bytes = Default("200b"), MESSAGES;
+    }
+}
+
+section! {
+    /// A messenger with a game's pace and sizes.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Game: Default in "game" {
+        "kind" = KeyType::Choice(&["game"]), Required =>
+            "game: small messages over TCP at a steady pace, each answered";
+        /// the time from one to the next, answered or not
+        pub every: Nanos = Default("100ms"), SOME_TIME;
+        /// what the program does about a message for which the send buffer has no room: goes on and writes it later,
+        /// leaves it out, or does nothing else until it is written
+        pub when_full: WhenFull = Default("wait");
+        /// size of a request, in whole packets if it is more than one
+        pub request: Bytes = Default("60b"), MESSAGES;
+        /// size of a response
+        pub response: Bytes = Default("150b"), MESSAGES;
+    }
+}
+
+section! {
+    /// Chunks, each of which the cloud confirms.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Upload: Default in "upload" {
+        "kind" = KeyType::Choice(&["upload"]), Required => "upload: chunks to a cloud, each of which it confirms";
+        /// size of a chunk, which the cloud confirms
+        pub chunk: Bytes = Default("4mb"), MESSAGES;
+        /// size of the confirmation
+        pub response: Bytes = Default("300b"), MESSAGES;
+        /// time from the confirmation to the next chunk
+        pub pause: Nanos = Default("20ms"), TIMES;
+    }
+}
+
+section! {
+    /// Pages: one object, then others over all connections.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Web: Default in "web" {
+        "kind" = KeyType::Choice(&["web"]), Required => "web: pages of one object and others that follow it";
+        /// connections that load a page
+        pub connections: u32 = Default("6"), "1..100";
+        /// objects beside the page itself
+        pub objects: u32 = Default("40"), "0..10000";
+        /// size of a request, in whole packets if it is more than one
+        pub request: Bytes = Default("500b"), MESSAGES;
+        /// size of each object
+        pub response: Bytes = Default("30kb"), MESSAGES;
+        /// time from the end of a page to the request of the next
+        pub pause: Nanos = Default("5s"), TIMES;
+    }
+}
+
+section! {
+    /// A film in pieces.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Video: Default in "video" {
+        "kind" = KeyType::Choice(&["video"]), Required => "video: a film in pieces, of a quality that suits the rate";
+        /// the lowest quality
+        pub lowest: Rate = Default("500kbit"), RATES;
+        /// the highest; each has one and a half times the rate of the one below
+        pub highest: Rate = Default("5mbit"), RATES;
+        /// how long a piece plays
+        pub piece: Nanos = Default("4s"), "10ms..3600s";
+        /// how much must be loaded before it plays
+        pub startup: Nanos = Default("8s"), SOME_TIME;
+        /// how much is loaded ahead at most
+        pub most: Nanos = Default("30s"), SOME_TIME;
+        /// size of a request, in whole packets if it is more than one
+        pub request: Bytes = Default("500b"), MESSAGES;
+    }
+}
+
+section! {
+    /// A call.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Voice: Default in "voice" {
+        "kind" = KeyType::Choice(&["voice"]), Required =>
+            "voice: a call of 64 kbit/s in both directions (G.711 over RTP and UDP)";
+        /// the time from one packet to the next
+        pub every: Nanos = Default("20ms"), SOME_TIME;
+        /// IP length of a packet
+        pub packet: Bytes = Default("200b"), DATAGRAMS;
+    }
+}
+
+section! {
+    /// Echo requests, each of which is answered.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Ping: Default in "ping" {
+        "kind" = KeyType::Choice(&["ping"]), Required => "ping: ICMP echo requests and their replies";
+        /// the time from one to the next
+        pub every: Nanos = Default("200ms"), SOME_TIME;
+        /// IP length of a packet
+        pub packet: Bytes = Default("84b"), DATAGRAMS;
+    }
+}
+
+section! {
+    /// Datagrams at a constant rate.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Udp in "udp" {
+        "kind" = KeyType::Choice(&["udp"]), Required => "udp: datagrams at a constant rate";
+        /// the rate of the packets
+        pub rate: Rate = Required, RATES;
+        /// IP length of a packet
+        pub packet: Bytes = Default("1500b"), DATAGRAMS;
+    }
+}
+
+choice! {
+    /// What a program does about a message for which its send buffer has no room.
+    pub enum WhenFull {
+        /// It goes on, and writes the message later: a thread of its own, or a queue.
+        Wait = "wait",
+        /// It leaves the message out: a write that does not block (`EAGAIN`).
+        Skip = "skip",
+        /// It does nothing else until the message is written: a write that blocks.
+        Delay = "delay",
+    }
+}
+
+/// What an application sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Traffic {
     /// Datagrams, which no congestion control holds back.
     Datagrams(Datagrams),
     /// Requests and their responses, over TCP.
@@ -13,7 +180,7 @@ pub enum App {
 }
 
 /// Datagrams at equal times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Datagrams {
     /// What they are for.
     pub kind: DatagramKind,
@@ -24,8 +191,7 @@ pub struct Datagrams {
 }
 
 /// Kinds of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramKind {
     /// ICMP echo requests, each of which is answered.
     Ping,
@@ -36,7 +202,7 @@ pub enum DatagramKind {
 }
 
 /// Requests over TCP: each connection carries the requests one way and the responses the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Requests {
     /// As the file calls the application.
     pub kind: RequestKind,
@@ -49,8 +215,7 @@ pub struct Requests {
 }
 
 /// When a client asks for what.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RequestKind {
     /// At equal times, whether or not the request before was answered.
     Periodic {
@@ -86,29 +251,6 @@ pub enum RequestKind {
     },
 }
 
-/// What a program does about a message for which its send buffer has no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WhenFull {
-    /// It goes on, and writes the message later: a thread of its own, or a queue.
-    Wait,
-    /// It leaves the message out: a write that does not block (`EAGAIN`).
-    Skip,
-    /// It does nothing else until the message is written: a write that blocks.
-    Delay,
-}
-
-impl WhenFull {
-    /// The one of this name.
-    pub fn named(name: &str) -> WhenFull {
-        match name {
-            "skip" => WhenFull::Skip,
-            "delay" => WhenFull::Delay,
-            _ => WhenFull::Wait,
-        }
-    }
-}
-
 impl Requests {
     /// The largest message of a server's.
     pub fn largest_response(&self) -> Bytes {
@@ -120,16 +262,64 @@ impl Requests {
 }
 
 impl App {
-    /// Does it do without a congestion control?
+    /// The application that a group names, alone or as a table's `kind`.
+    pub fn of_group(group: &Section) -> Option<App> {
+        let named = |name: Option<&str>| App::KINDS.iter().find(|kind| Some(**kind) == name).copied();
+        if let Value::Table(table) = &group.get("app")?.value {
+            let kind = table.get("kind").and_then(|kind| kind.value.as_text());
+            let section = group.child("app", named(kind).unwrap_or(App::KINDS[0]));
+            section.read::<String>("kind")?;
+            return App::read_keys(&section);
+        }
+        let name = named(group.read::<String>("app").as_deref())?;
+        let section = group.absent("app", name);
+        let required = schema::keys_of(name).find(|key| key.absence == Absence::Required && key.name != "kind");
+        if let Some(key) = required {
+            let example = format!("app = {{ kind = \"{name}\", {} = ... }}", key.name);
+            let message = format!("{name} needs {}, which is {}; write {example}", key.name, key.kind.words());
+            group.complain("app", message);
+        }
+        App::read_keys(&section)
+    }
+
+    /// What it sends.
+    pub fn traffic(&self) -> Traffic {
+        let datagrams = |kind, every, packet| Traffic::Datagrams(Datagrams { kind, every, packet });
+        let requests =
+            |kind, connections, request, response| Traffic::Requests(Requests { kind, connections, request, response });
+        match *self {
+            App::Ping(Ping { every, packet }) => datagrams(DatagramKind::Ping, every, packet),
+            App::Voice(Voice { every, packet }) => datagrams(DatagramKind::Voice, every, packet),
+            // A rate that is missing is refused.
+            App::Udp(Udp { rate, packet }) => {
+                datagrams(DatagramKind::Udp, Rate(rate.0.max(1)).time_to_send(packet), packet)
+            }
+            App::Messenger(Messenger { every, when_full, request, response })
+            | App::Game(Game { every, when_full, request, response }) => {
+                requests(RequestKind::Periodic { every, when_full }, 1, request, response)
+            }
+            App::Upload(Upload { chunk, response, pause }) => {
+                requests(RequestKind::Chunks { pause }, 1, chunk, response)
+            }
+            App::Web(Web { connections, objects, request, response, pause }) => {
+                requests(RequestKind::Web { objects, pause }, connections, request, response)
+            }
+            App::Video(Video { lowest, highest, piece, startup, most, request }) => {
+                requests(RequestKind::Video { lowest, highest, piece, startup, most }, 1, request, Bytes(1))
+            }
+        }
+    }
+
+    /// Whether it does without a congestion control.
     pub fn is_datagrams(&self) -> bool {
-        matches!(self, App::Datagrams(_))
+        matches!(self.traffic(), Traffic::Datagrams(_))
     }
 
     /// Flows of one client: with connections one for the requests and one for the responses of each.
     pub fn flows(&self) -> u32 {
-        match self {
-            App::Datagrams(_) => 1,
-            App::Requests(requests) => 2 * requests.connections,
+        match self.traffic() {
+            Traffic::Datagrams(_) => 1,
+            Traffic::Requests(requests) => 2 * requests.connections,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A group of flows: its congestion control, its path, when it comes, how much it sends.
 
 use crate::TcpProfile;
-use crate::app::App;
+use crate::app::{App, Datagrams, Requests, Traffic};
 use crate::declare::{Declared, section};
 use crate::mesh::Origin;
 use crate::queue::Queue;
@@ -145,6 +145,22 @@ impl FlowGroup {
         std::iter::once(&mut self.cc).chain(&mut self.receiver)
     }
 
+    /// The datagrams that its application sends, if it sends any.
+    pub fn datagrams(&self) -> Option<Datagrams> {
+        match self.app.as_ref()?.traffic() {
+            Traffic::Datagrams(datagrams) => Some(datagrams),
+            Traffic::Requests(_) => None,
+        }
+    }
+
+    /// The requests that its application makes, if it makes any.
+    pub fn requests(&self) -> Option<Requests> {
+        match self.app.as_ref()?.traffic() {
+            Traffic::Requests(requests) => Some(requests),
+            Traffic::Datagrams(_) => None,
+        }
+    }
+
     /// Flows of one program: one, or several of an application.
     pub fn flows_of_one(&self) -> u32 {
         self.app.as_ref().map_or(1, App::flows)
@@ -158,22 +174,19 @@ impl FlowGroup {
 
     /// IP length of its largest packet.
     pub fn largest_packet(&self) -> Bytes {
-        match &self.app {
-            Some(App::Datagrams(datagrams)) => datagrams.packet,
-            _ => self.packet,
-        }
+        self.datagrams().map_or(self.packet, |datagrams| datagrams.packet)
     }
 
     /// Does flow `number` of the group carry responses, against the direction of the group's requests?
     pub fn is_response(&self, number: u32) -> bool {
-        matches!(self.app, Some(App::Requests(_))) && number % 2 == 1
+        self.requests().is_some() && number % 2 == 1
     }
 
     /// The group as its flow of this number is, where an application's flows differ: responses go the other way, and a
     /// message that fits one packet takes a packet of its own size.
     pub fn of_flow(&self, number: u32) -> FlowGroup {
         let group = self.of_receiver(number);
-        let Some(App::Requests(requests)) = &self.app else { return group };
+        let Some(requests) = self.requests() else { return group };
         let message = if self.is_response(number) { requests.largest_response() } else { requests.request };
         let headers = Bytes(self.packet.0 - self.mss().0);
         FlowGroup { packet: self.packet.min(Bytes(message.0 + headers.0)), ..group }

@@ -1,6 +1,5 @@
 //! The experiment as the program sees it: every value checked, every default filled in, units in the types.
 
-use crate::app::{App, Datagrams};
 use crate::declare::{choice, section};
 use crate::lte;
 use crate::mesh::{Hop, Mesh};
@@ -252,9 +251,7 @@ impl Scenario {
                 let Clock { drift, .. } = group.clock;
                 return Some(OnlyInTheSimulator { key: key("clock.drift"), what: OnlyThere::Drift(drift) });
             }
-            if let Some(App::Datagrams(Datagrams { packet, .. })) = &group.app
-                && *packet < only::STAMPED
-            {
+            if group.datagrams().is_some_and(|datagrams| datagrams.packet < only::STAMPED) {
                 return Some(OnlyInTheSimulator { key: key("app.packet"), what: OnlyThere::ShortDatagrams });
             }
             if group.receive_window.is_some_and(|window| window < only::LEAST_WINDOW) {

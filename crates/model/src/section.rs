@@ -1,6 +1,7 @@
 //! Takes typed values out of one section of the file, as the schema describes them.
 
 use crate::Limit;
+use crate::app::App;
 use crate::bdp::Product;
 use crate::error::{Location, Problems, did_you_mean};
 use crate::quantity::{Bdp, Number, Share, Start};
@@ -429,7 +430,7 @@ impl Readable for String {
         let names = match kind {
             KeyType::Choice(names) => names,
             KeyType::Profile => schema::PROFILES,
-            KeyType::App => schema::APPS,
+            KeyType::App => App::KINDS,
             _ if text.is_empty() => return Err("must not be empty".into()),
             _ => return Ok(text.to_string()),
         };

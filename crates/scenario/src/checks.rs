@@ -1,7 +1,6 @@
 //! What no single key can tell: values that contradict each other.
 
-use crate::read_app;
-use model::app::App;
+use model::app::{App, Video};
 use model::impairments::Impairments;
 use model::queue::Discipline;
 use model::section::Section;
@@ -14,6 +13,8 @@ use model::{
 };
 use std::collections::BTreeMap;
 
+/// The bits of a byte.
+const BITS: f64 = 8.0;
 /// Flows of all groups together.
 const MOST_FLOWS: u64 = 1_000_000;
 /// Without window scaling the header has 16 bits for the window (RFC 9293).
@@ -96,7 +97,7 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
 pub(crate) fn packet(section: &Section, group: &FlowGroup, largest: Bytes, what: &str) {
     let packet = group.largest_packet();
     if packet > largest {
-        let key = if let Some(App::Datagrams(_)) = group.app { "app" } else { "packet" };
+        let key = if group.datagrams().is_some() { "app" } else { "packet" };
         let path = if key == "app" { "app.packet" } else { key };
         section.complain_about(&section.place_of(key), section.path_of(path), format!("{packet} do not fit {what}"));
     }
@@ -254,7 +255,7 @@ pub(crate) fn kernel_control(
 pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     for (section, group) in groups.iter().zip(&scenario.flows) {
         if let Some(app) = &group.app {
-            read_app::check(section, app);
+            self::app(section, app);
         }
         access(&section.child("access", "access"), group);
         if let (Some(Sizes::Pareto(Pareto { mean, most: Some(most), .. })), Some(size)) = (group.sizes, section.sizes())
@@ -350,4 +351,25 @@ fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
     };
     let end = group.stop.unwrap_or(scenario.duration).min(scenario.duration);
     (rate.per_second() * end.since(group.start).as_secs_f64()) as u64
+}
+
+/// What an application says itself nothing else says; the values of its own keys fit each other.
+fn app(section: &Section, app: &App) {
+    for key in ["size", "arrivals", "receiver", "tcp_rmem", "read_rate", "write_rate", "access"] {
+        if section.get(key).is_some() {
+            section
+                .complain(key, "cannot be set together with app, which decides what is sent; leave one of the two out");
+        }
+    }
+    let App::Video(Video { lowest, highest, piece, startup, most, .. }) = app else { return };
+    let table = || section.child("app", "video");
+    if lowest > highest {
+        table().complain("lowest", format!("{lowest} is more than highest, {highest}"));
+    }
+    if lowest.0 as f64 * piece.as_secs_f64() < 2.0 * BITS {
+        table().complain("piece", format!("{piece} of {lowest} have no bytes"));
+    }
+    if startup > most {
+        table().complain("startup", format!("{startup} is more than most, {most}, so that it would never play"));
+    }
 }

@@ -26,7 +26,6 @@ mod misspelled;
 mod profile;
 mod range;
 mod read;
-mod read_app;
 mod read_host;
 mod read_lte;
 mod read_maps;

@@ -3,7 +3,8 @@
 use crate::checks;
 use crate::profile::{GroupProfile, Profile};
 use crate::read_mechanism::Folder;
-use crate::{read_app, read_host, read_lte, read_mesh, read_wifi};
+use crate::{read_host, read_lte, read_mesh, read_wifi};
+use model::app::App;
 use model::bdp::Product;
 use model::declare::Declared;
 use model::impairments::{Impairments, Jitter, Rates, Reorder};
@@ -216,7 +217,7 @@ impl Reader {
         meshes: &[Mesh],
     ) -> FlowGroup {
         let sizes = group.sizes().and_then(|section| Sizes::read(&section));
-        let app = read_app::app(group);
+        let app = App::of_group(group);
         let start: Start = group.need("start");
         let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
         let reverse_path = path_back(group, &path, links);

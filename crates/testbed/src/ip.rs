@@ -5,7 +5,6 @@
 //! [`Version::longer_by`] longer.
 
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice};
-use model::app::App;
 use model::{FlowGroup, Scenario};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -27,7 +26,7 @@ impl Version {
     /// That of the hosts of a group. Datagrams of a mesh are IPv4's, and all where a queue is the kernel's, whose
     /// device takes no other.
     pub fn of_group(scenario: &Scenario, group: &FlowGroup) -> Version {
-        let has_datagrams = matches!(group.app, Some(App::Datagrams(_)));
+        let has_datagrams = group.datagrams().is_some();
         let is_ipv6 = group.origin.is_some() && !has_datagrams && scenario.only_in_the_kernel().is_none();
         if is_ipv6 { Version::V6 } else { Version::V4 }
     }

@@ -17,7 +17,6 @@ use crate::tap::{PacketEvent, Silent, Tap};
 use apps::Programs;
 use measure::{Interval, ReceiverMeter, Sampler, SendBufferMeter, SenderMeter};
 use mechanism::{Classifier, Control, Fault, Library, Role, WindowController};
-use model::app::App;
 use model::records::{Progress, ProgressUpdate};
 use model::units::Nanos;
 use model::workload::FlowArrival;
@@ -261,8 +260,10 @@ impl<'a, T: Tap> Simulation<'a, T> {
                 }
             }
             match &group.app {
-                Some(App::Requests(_)) => sender.serve_application(SendBufferMeter::new(interval, arrival.at)),
-                Some(App::Datagrams(_)) => sender.stay_closed(),
+                Some(app) if !app.is_datagrams() => {
+                    sender.serve_application(SendBufferMeter::new(interval, arrival.at))
+                }
+                Some(_) => sender.stay_closed(),
                 None => {}
             }
             self.receivers.push(receiver);

@@ -5,7 +5,7 @@ use crate::packet::{Band, Datagram, Packet};
 use crate::tap::{PacketEvent, Tap};
 use apps::Action;
 use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, PacketKind};
-use model::app::{App, DatagramKind, Datagrams};
+use model::app::{App, DatagramKind};
 use model::units::Nanos;
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ impl<T: Tap> Simulation<'_, T> {
     /// A datagram that says `sent_at` leaves its host, or the other end's.
     fn send_datagram(&mut self, now: Nanos, flow: u32, sent_at: Nanos, is_reply: bool) {
         let group = &self.scenario.flows[self.group_of[flow as usize] as usize];
-        let Some(App::Datagrams(datagrams)) = &group.app else { return };
+        let Some(datagrams) = group.datagrams() else { return };
         if self.is_foreign(if is_reply { End::Receiver(flow) } else { End::Sender(flow) }) {
             return;
         }
@@ -104,7 +104,7 @@ impl<T: Tap> Simulation<'_, T> {
         let meter = &mut self.senders[flow as usize].meter;
         let mut count = |rtt: Nanos| meter.rtt(now, rtt.as_micros());
         match &self.scenario.flows[self.group_of[flow as usize] as usize].app {
-            Some(App::Datagrams(Datagrams { kind: DatagramKind::Voice, .. })) => {
+            Some(App::Voice(_)) => {
                 self.programs.datagram_came_back(now, flow, sent_at).into_iter().for_each(count);
             }
             _ => count(now - sent_at),

@@ -2,7 +2,7 @@
 
 use crate::world::{flow, phone_of_2013, run, scenario};
 use engine::Options;
-use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
+use model::app::{App, Game, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull};
 use model::records::{AppStats, Flow};
 use model::units::{Bytes, Nanos, Rate};
 use model::{FlowGroup, Scenario, Service};
@@ -11,13 +11,13 @@ fn ms(ms: u64) -> Nanos {
     Nanos::from_millis(ms)
 }
 
-fn datagrams(kind: DatagramKind, every: Nanos, packet: u64) -> FlowGroup {
-    FlowGroup { app: Some(App::Datagrams(Datagrams { kind, every, packet: Bytes(packet) })), ..flow("reno") }
+fn of_app(app: App) -> FlowGroup {
+    let cc = if app.is_datagrams() { "reno" } else { "cubic" };
+    FlowGroup { app: Some(app), ..flow(cc) }
 }
 
-fn requests(kind: RequestKind, connections: u32, request: u64, response: u64) -> FlowGroup {
-    let (request, response) = (Bytes(request), Bytes(response));
-    FlowGroup { app: Some(App::Requests(Requests { kind, connections, request, response })), ..flow("cubic") }
+fn call() -> FlowGroup {
+    of_app(App::Voice(Voice::default()))
 }
 
 /// 10 Mbit/s and 20 ms one way, and the same back.
@@ -44,7 +44,7 @@ fn near(measured: Option<f64>, expected: f64, within: f64) {
 /// A billion datagrams a second into a queue without a limit: four million are under way, the others find no memory.
 #[test]
 fn datagrams_are_bounded_by_memory() {
-    let mut s = path(vec![datagrams(DatagramKind::Udp, Nanos(1), 1000)]);
+    let mut s = path(vec![of_app(App::Udp(Udp { rate: Rate(8_000_000_000_000), packet: Bytes(1000) }))]);
     s.duration = ms(6);
     let flow = &flows(&s)[0];
     assert_eq!((flow.sent_packets, flow.lost_packets), (6_000_000, 6_000_000 - (1 << 22)));
@@ -53,7 +53,7 @@ fn datagrams_are_bounded_by_memory() {
 /// 1000 bytes take 0.8 ms at 10 Mbit/s, there and back.
 #[test]
 fn a_ping_takes_its_round_trip() {
-    let flows = flows(&path(vec![datagrams(DatagramKind::Ping, ms(100), 1000)]));
+    let flows = flows(&path(vec![of_app(App::Ping(Ping { every: ms(100), packet: Bytes(1000) }))]));
     near(flows[0].rtt.rtt_ms_mean, 41.6, 0.001);
     near(stats(&flows[0]).delay_ms_mean, 20.8, 0.001);
     assert_eq!((flows[0].sent_packets, flows[0].lost_packets, flows[0].cc.as_str()), (300, 0, "none"));
@@ -62,7 +62,7 @@ fn a_ping_takes_its_round_trip() {
 /// A call on an idle path: 20 ms for a packet, 20.16 ms for the way.
 #[test]
 fn a_call_is_rated_by_its_delay() {
-    let flows = flows(&path(vec![datagrams(DatagramKind::Voice, ms(20), 200)]));
+    let flows = flows(&path(vec![call()]));
     let rating = measure_rating(40.16);
     near(stats(&flows[0]).rating, rating, 0.05);
     near(stats(&flows[0]).rating_in, rating, 0.05);
@@ -80,8 +80,7 @@ fn measure_rating(ms: f64) -> f64 {
 /// behind the acknowledgement that ends the handshake.
 #[test]
 fn a_message_is_answered_in_a_round_trip() {
-    let flows =
-        flows(&path(vec![requests(RequestKind::Periodic { every: ms(1000), when_full: WhenFull::Wait }, 1, 200, 200)]));
+    let flows = flows(&path(vec![of_app(App::Messenger(Messenger::default()))]));
     let (packet, syn, ack) = (0.2016, 0.048, 0.0416);
     let response = 40.0 + 2.0 * packet + ack;
     let first = response + 40.0 + 2.0 * syn + ack;
@@ -96,7 +95,8 @@ fn a_message_is_answered_in_a_round_trip() {
 /// median to half a percent.
 #[test]
 fn chunks_go_one_after_the_other() {
-    let flows = flows(&path(vec![requests(RequestKind::Chunks { pause: ms(0) }, 1, 1_000_000, 300)]));
+    let flows =
+        flows(&path(vec![of_app(App::Upload(Upload { chunk: Bytes(1_000_000), response: Bytes(300), pause: ms(0) }))]));
     let chunk_bytes = 690.0 * 1500.0 + (1_000_000.0 - 690.0 * 1448.0 + 52.0);
     let whole_ms = (chunk_bytes + 352.0) * 8.0 / 10_000.0 + 40.0;
     near(stats(&flows[0]).response_ms_p50, whole_ms, 0.005 * whole_ms);
@@ -110,8 +110,8 @@ fn chunks_go_one_after_the_other() {
 #[test]
 fn a_film_plays_without_a_pause() {
     let (lowest, highest, piece) = (Rate(1_000_000), Rate(4_000_000), Nanos::from_secs(4));
-    let kind = RequestKind::Video { lowest, highest, piece, startup: Nanos::from_secs(8), most: Nanos::from_secs(20) };
-    let film = stats(&flows(&path(vec![requests(kind, 1, 500, 1)]))[0]);
+    let film = Video { lowest, highest, piece, most: Nanos::from_secs(20), ..Video::default() };
+    let film = stats(&flows(&path(vec![of_app(App::Video(film))]))[0]);
     let on_the_wire = |mbps: f64| mbps * 4e6 / 8.0 / 1448.0 * 1500.0 * 8.0 / 10e6;
     let least_s = 3.0 * 0.04 + on_the_wire(1.0) + on_the_wire(3.375);
     assert!((least_s..least_s + 0.08).contains(&film.startup_s.expect("it starts")), "{film:?} {least_s}");
@@ -123,8 +123,7 @@ fn a_film_plays_without_a_pause() {
 /// Pages of eleven objects of 30 kB over six connections: three rounds of requests, 330 kB at 10 Mbit/s.
 #[test]
 fn a_page_takes_its_rounds_and_its_bytes() {
-    let page =
-        stats(&flows(&path(vec![requests(RequestKind::Web { objects: 10, pause: ms(1000) }, 6, 500, 30_000)]))[0]);
+    let page = stats(&flows(&path(vec![of_app(App::Web(Web { objects: 10, pause: ms(1000), ..Web::default() }))]))[0]);
     let bytes_s = 330_000.0 * 1500.0 / 1448.0 * 8.0 / 10e6;
     let mean = page.page_load_s_mean.expect("pages");
     assert!(mean > bytes_s && mean < bytes_s + 0.5, "{mean} s for {bytes_s} s of bytes");
@@ -133,7 +132,7 @@ fn a_page_takes_its_rounds_and_its_bytes() {
 /// A download that fills the queue on its way down spoils what is heard, and with it the call.
 #[test]
 fn a_call_is_as_good_as_its_worse_direction() {
-    let mut s = path(vec![datagrams(DatagramKind::Voice, ms(20), 200), flow("cubic")]);
+    let mut s = path(vec![call(), flow("cubic")]);
     s.warmup = Nanos::from_secs(10);
     s.links[0].reverse.queue = crate::world::droptail(model::Limit::Packets(1000));
     s.flows[1].reverse = true;
@@ -146,7 +145,7 @@ fn a_call_is_as_good_as_its_worse_direction() {
 /// A call behind an upload in one queue is no call; the upload is told nothing of it.
 #[test]
 fn an_upload_spoils_a_call() {
-    let mut s = path(vec![flow("cubic"), datagrams(DatagramKind::Voice, ms(20), 200)]);
+    let mut s = path(vec![flow("cubic"), call()]);
     s.warmup = Nanos::from_secs(10);
     s.links[0].forward.queue = crate::world::droptail(model::Limit::Packets(1000));
     s.hosts = vec![phone_of_2013(Bytes(2_000_000))];
@@ -163,7 +162,7 @@ fn an_upload_spoils_a_call() {
 fn a_program_whose_send_buffer_is_full_waits_skips_or_is_delayed() {
     const PACKETS_MS: f64 = 1500.0 * 8.0 / 400.0;
     let with = |when_full| {
-        let game = requests(RequestKind::Periodic { every: ms(60), when_full }, 1, 4 * 1448, 200);
+        let game = of_app(App::Game(Game { every: ms(60), when_full, request: Bytes(4 * 1448), response: Bytes(200) }));
         let mut s = path(vec![FlowGroup { host: Some(0), ..game }]);
         s.links[0].forward.service = Service::Rate(Rate(400_000));
         s.hosts = vec![phone_of_2013(Bytes(20 * (896 + 1448)))];

@@ -2,7 +2,7 @@
 
 use crate::world::{control_with, droptail, flow, phone_of_2013, run, run_with_series, scenario};
 use engine::Options;
-use model::app::{App, DatagramKind, Datagrams};
+use model::app::{App, Ping};
 use model::queue::{Discipline, PfifoFast, Prio};
 use model::records::{Flow, Run};
 use model::units::{Bytes, Nanos, Rate};
@@ -292,11 +292,7 @@ fn behind_a_phone(mut s: Scenario, group: FlowGroup) -> Scenario {
 #[test]
 fn bands_are_those_of_the_packets_own_host() {
     let ping = || FlowGroup {
-        app: Some(App::Datagrams(Datagrams {
-            kind: DatagramKind::Ping,
-            every: Nanos::from_millis(100),
-            packet: Bytes(100),
-        })),
+        app: Some(App::Ping(Ping { every: Nanos::from_millis(100), packet: Bytes(100) })),
         ..flow("reno")
     };
     let rtt = |classifier: Option<&str>| {

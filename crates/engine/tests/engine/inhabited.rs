@@ -5,7 +5,7 @@ use crate::meshed;
 use crate::networks::{acceptable, network, packets};
 use crate::random::log_uniform;
 use crate::world::{control, phone_of_2013};
-use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
+use model::app::{App, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull};
 use model::queue::{Discipline, Prio};
 use model::units::{Bytes, Frequency, Nanos, Rate};
 use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Sizes};
@@ -63,8 +63,8 @@ fn source() -> impl Strategy<Value = Source> {
         4 => Just(Source::Transfer),
         1 => writer,
         1 => arrivals(),
-        1 => datagrams().prop_map(|datagrams| Source::App(App::Datagrams(datagrams))),
-        2 => requests().prop_map(|requests| Source::App(App::Requests(requests))),
+        1 => datagrams().prop_map(Source::App),
+        2 => requests().prop_map(Source::App),
     ]
 }
 
@@ -82,37 +82,38 @@ fn arrivals() -> impl Strategy<Value = Source> {
         .prop_map(|(rate, sizes)| Source::Arrivals(Arrivals::Poisson { rate: Frequency((rate * 1e6) as u64) }, sizes))
 }
 
-fn datagrams() -> impl Strategy<Value = Datagrams> {
-    let kind = |kind| (nanos(2.0, 2000.0), 28u64..1501).prop_map(move |(every, packet)| (kind, every, Bytes(packet)));
+fn datagrams() -> impl Strategy<Value = App> {
+    let timed = || (nanos(2.0, 2000.0), (28u64..1501).prop_map(Bytes));
     let udp = (prop::sample::select(&DATAGRAM_RATES[..]), 28u64..1501)
-        .prop_map(|(rate, packet)| (DatagramKind::Udp, Rate(rate).time_to_send(Bytes(packet)), Bytes(packet)));
-    prop_oneof![kind(DatagramKind::Ping), kind(DatagramKind::Voice), udp].prop_map(|(kind, every, packet)| Datagrams {
-        kind,
-        every,
-        packet,
-    })
+        .prop_map(|(rate, packet)| App::Udp(Udp { rate: Rate(rate), packet: Bytes(packet) }));
+    prop_oneof![
+        timed().prop_map(|(every, packet)| App::Ping(Ping { every, packet })),
+        timed().prop_map(|(every, packet)| App::Voice(Voice { every, packet })),
+        udp
+    ]
 }
 
-fn requests() -> impl Strategy<Value = Requests> {
+fn requests() -> impl Strategy<Value = App> {
     let whens_full = [WhenFull::Wait, WhenFull::Skip, WhenFull::Delay];
-    let periodic = (nanos(2.0, 2000.0), prop::sample::select(whens_full.to_vec()))
-        .prop_map(|(every, when_full)| (RequestKind::Periodic { every, when_full }, 1));
-    let chunks = nanos(0.001, 500.0).prop_map(|pause| (RequestKind::Chunks { pause }, 1));
-    let web = (0u32..20, nanos(0.001, 1000.0), 1u32..5)
-        .prop_map(|(objects, pause, connections)| (RequestKind::Web { objects, pause }, connections));
-    let video = (log_uniform(1e5, 1e6), 1.0f64..20.0, nanos(50.0, 2000.0), 1u64..4).prop_map(
-        |(lowest, more, piece, pieces)| {
-            let (lowest, highest) = (Rate(lowest as u64), Rate((lowest * more) as u64));
-            let (startup, most) = (Nanos(piece.0 * pieces), Nanos(piece.0 * (pieces + 2)));
-            (RequestKind::Video { lowest, highest, piece, startup, most }, 1)
+    let messages = || (bytes(1.0, 1e5), bytes(1.0, 3e5));
+    let periodic = (nanos(2.0, 2000.0), prop::sample::select(whens_full.to_vec()), messages()).prop_map(
+        |(every, when_full, (request, response))| App::Messenger(Messenger { every, when_full, request, response }),
+    );
+    let chunks = (nanos(0.001, 500.0), messages())
+        .prop_map(|(pause, (chunk, response))| App::Upload(Upload { chunk, response, pause }));
+    let web = (0u32..20, nanos(0.001, 1000.0), 1u32..5, messages()).prop_map(
+        |(objects, pause, connections, (request, response))| {
+            App::Web(Web { connections, objects, request, response, pause })
         },
     );
-    (prop_oneof![periodic, chunks, web, video], bytes(1.0, 1e5), bytes(1.0, 3e5)).prop_map(
-        |((kind, connections), request, response)| {
-            let response = if let RequestKind::Video { .. } = kind { Bytes(1) } else { response };
-            Requests { kind, connections, request, response }
+    let video = (log_uniform(1e5, 1e6), 1.0f64..20.0, nanos(50.0, 2000.0), 1u64..4, messages()).prop_map(
+        |(lowest, more, piece, pieces, (request, _))| {
+            let (lowest, highest) = (Rate(lowest as u64), Rate((lowest * more) as u64));
+            let (startup, most) = (Nanos(piece.0 * pieces), Nanos(piece.0 * (pieces + 2)));
+            App::Video(Video { lowest, highest, piece, startup, most, request })
         },
-    )
+    );
+    prop_oneof![periodic, chunks, web, video]
 }
 
 impl Source {

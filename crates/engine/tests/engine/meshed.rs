@@ -2,7 +2,6 @@
 
 use crate::networks::{acceptable, discipline, packets};
 use crate::random::{self, log_uniform};
-use model::app::{App, Datagrams};
 use model::impairments::Outage;
 use model::mesh::{Csma, DutyCycle, Energy, Mesh, Node, Origin, etx_tree};
 use model::units::{Bytes, Nanos};
@@ -99,12 +98,9 @@ fn duty_cycle() -> impl Strategy<Value = DutyCycle> {
 pub fn join(mut scenario: Scenario, (mut mesh, choices): (Mesh, Vec<Choice>)) -> Scenario {
     let mut is_used = false;
     for (group, (joins, nodes)) in scenario.flows.iter_mut().zip(choices) {
-        let fits = match &group.app {
-            Some(App::Datagrams(Datagrams { every, packet, .. })) => {
-                *packet <= LARGEST_PACKET && *every >= Nanos::from_millis(1)
-            }
-            _ => true,
-        };
+        let fits = group
+            .datagrams()
+            .is_none_or(|datagrams| datagrams.packet <= LARGEST_PACKET && datagrams.every >= Nanos::from_millis(1));
         if joins && fits && group.arrivals.is_none() {
             let mut nodes: Vec<_> = mesh.children().filter(|node| nodes[*node]).collect();
             if nodes.is_empty() {

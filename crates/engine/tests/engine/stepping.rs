@@ -5,7 +5,7 @@ use crate::world::*;
 use engine::packet::{Ack, Data, Packet, flag};
 use engine::tap::{Fingerprint, Silent};
 use engine::{End, Options, Pause, Simulation};
-use model::app::{App, DatagramKind, Datagrams};
+use model::app::{App, Ping};
 use model::units::{Bytes, Nanos};
 use model::{FlowGroup, Limit, Scenario, TcpProfile};
 
@@ -149,8 +149,8 @@ fn a_foreign_sender_is_acknowledged() {
 #[test]
 fn a_foreign_end_may_send_datagrams() {
     let mut s = scenario(1);
-    let ping = Datagrams { kind: DatagramKind::Ping, every: ms(100), packet: Bytes(84) };
-    s.flows[0] = FlowGroup { app: Some(App::Datagrams(ping)), ..flow("reno") };
+    let ping = Ping { every: ms(100), packet: Bytes(84) };
+    s.flows[0] = FlowGroup { app: Some(App::Ping(ping)), ..flow("reno") };
     let mut own = simulation(&s);
     own.step_until(s.duration).unwrap();
     assert_eq!(own.finish().unwrap().0.run.flows[0].sent_packets, 10);

@@ -3,7 +3,7 @@
 
 use crate::world::{self, Script, losing, run, run_with_series, watch};
 use engine::Options;
-use model::app::{App, DatagramKind, Datagrams};
+use model::app::{App, Ping};
 use model::units::{Bytes, Drift, Nanos, Offset, Rate};
 use model::{Clock, FlowGroup, Loss, MechanismRef, MechanismSource, Scenario, TcpProfile};
 use std::path::PathBuf;
@@ -159,8 +159,8 @@ fn long_path(delay: Nanos, microseconds: bool) -> Scenario {
     (s.links[0].forward.delay, s.links[0].reverse.delay) = (delay, delay);
     s.flows = vec![FlowGroup { write_rate: Some(Rate(100)), ..world::flow("reno") }, world::flow("reno")];
     s.flows[0].stack.tcp_usec_ts = microseconds;
-    let ping = Datagrams { kind: DatagramKind::Ping, every: Nanos::from_secs(600), packet: Bytes(1000) };
-    s.flows[1].app = Some(App::Datagrams(ping));
+    let ping = Ping { every: Nanos::from_secs(600), packet: Bytes(1000) };
+    s.flows[1].app = Some(App::Ping(ping));
     s
 }
 

@@ -1,11 +1,10 @@
 //! A scenario as the file that says it: for people who want to repeat what a random one showed.
 
-use model::app::{App, DatagramKind, Datagrams, RequestKind, Requests, WhenFull};
 use model::declare::{Written, table};
 use model::impairments::{Impairments, Outage};
 use model::mesh::Mesh;
 use model::quantity::{Share, Start};
-use model::units::{Bytes, Nanos, Rate};
+use model::units::{Nanos, Rate};
 use model::workload::Arrivals;
 use model::{
     DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, RepairSwitches,
@@ -94,51 +93,6 @@ fn section_of_mesh(mesh: &Mesh) -> String {
 fn host(host: &Host) -> String {
     let classifier = host.classifier.iter().map(|classifier| format!("classifier = {}\n", control(classifier)));
     lines(host) + &classifier.collect::<String>()
-}
-
-fn app(app: &App) -> String {
-    let time = |name: &str, time: Nanos| format!("{name} = \"{}ns\"", time.0);
-    let size = |name: &str, size: Bytes| format!("{name} = \"{}b\"", size.0);
-    let keys = match app {
-        App::Datagrams(Datagrams { kind, every, packet }) => match kind {
-            DatagramKind::Ping => vec!["kind = \"ping\"".into(), time("every", *every), size("packet", *packet)],
-            DatagramKind::Voice => vec!["kind = \"voice\"".into(), time("every", *every), size("packet", *packet)],
-            DatagramKind::Udp => {
-                let rate = packet.0 * 8 * 1_000_000_000 / every.0;
-                vec!["kind = \"udp\"".into(), format!("rate = \"{rate}bit\""), size("packet", *packet)]
-            }
-        },
-        App::Requests(Requests { kind, connections, request, response }) => {
-            let messages = [size("request", *request), size("response", *response)];
-            let kind = match kind {
-                RequestKind::Periodic { every, when_full } => {
-                    let when_full = match when_full {
-                        WhenFull::Wait => "wait",
-                        WhenFull::Skip => "skip",
-                        WhenFull::Delay => "delay",
-                    };
-                    let when_full = format!("when_full = \"{when_full}\"");
-                    vec!["kind = \"messenger\"".into(), time("every", *every), when_full]
-                }
-                RequestKind::Chunks { pause } => {
-                    let keys = ["kind = \"upload\"".into(), time("pause", *pause), size("chunk", *request)];
-                    return format!("{{ {}, {} }}", keys.join(", "), messages[1]);
-                }
-                RequestKind::Web { objects, pause } => {
-                    let connections = format!("connections = {connections}, objects = {objects}");
-                    vec!["kind = \"web\"".into(), connections, time("pause", *pause)]
-                }
-                RequestKind::Video { lowest, highest, piece, startup, most } => {
-                    let rates = format!("lowest = \"{}bit\", highest = \"{}bit\"", lowest.0, highest.0);
-                    let times = [time("piece", *piece), time("startup", *startup), time("most", *most)];
-                    let keys = ["kind = \"video\"".into(), rates, times.join(", ")];
-                    return format!("{{ {}, {} }}", keys.join(", "), messages[0]);
-                }
-            };
-            [kind, messages.to_vec()].concat()
-        }
-    };
-    format!("{{ {} }}", keys.join(", "))
 }
 
 fn trace_file(link: &Link) -> String {
@@ -239,7 +193,7 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     lines.extend(keys.map(|(name, value)| format!("{name} = {value}")));
     let waits = group.access.queue.iter().map(|waits| ("queue", queue(waits)));
     match &group.app {
-        Some(of_group) => lines.push(format!("app = {}", app(of_group))),
+        Some(of_group) => lines.push(format!("app = {}", table(&of_group.written()))),
         None => {
             let access: Vec<_> = group.access.written().into_iter().chain(waits).collect();
             lines.push(format!("access = {}", table(&access)));

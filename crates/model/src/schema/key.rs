@@ -1,5 +1,6 @@
 //! One key of the experiment file, and the names and ranges that several sections have.
 
+use crate::app::App;
 use crate::workload::Sizes;
 use serde::Serialize;
 
@@ -120,11 +121,6 @@ pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux", "lln"];
 pub(crate) const DROPTAIL: &str = "droptail";
 /// The names of a process of `arrivals`.
 pub const ARRIVALS: &[&str] = &["poisson"];
-/// The names of applications, besides transfers.
-pub const APPS: &[&str] = &["messenger", "game", "upload", "web", "video", "voice", "ping", UDP];
-/// UDP at a constant rate.
-pub const UDP: &str = "udp";
-
 pub(crate) const TIMES: &str = "0s..1000000s";
 pub(crate) const SOME_TIME: &str = "1ns..1000000s";
 pub(crate) const DELAYS: &str = "0s..3600s";
@@ -190,7 +186,7 @@ impl KeyType {
             KeyType::Loss => "a percentage such as \"1%\", or a table such as { p = \"1%\", r = \"30%\" }".into(),
             KeyType::Names => "a list of names such as [\"home\", \"core\"]".into(),
             KeyType::Choice(names) => format!("one of {}", names.join(", ")),
-            KeyType::App => format!("one of {}, or a table with one of them as its kind", APPS.join(", ")),
+            KeyType::App => format!("one of {}, or a table with one of them as its kind", App::KINDS.join(", ")),
             KeyType::Profile => format!("one of {}, or a table of switches", PROFILES.join(", ")),
             KeyType::Table => "a table".into(),
             KeyType::Tables => "tables".into(),

@@ -1,7 +1,6 @@
 //! Every key of the experiment file: type, default, range, meaning. The reader, its errors and the documentation all
 //! read this.
 
-mod apps;
 mod flows;
 mod hosts;
 mod key;
@@ -10,12 +9,13 @@ mod lte;
 mod mesh;
 mod queues;
 
-pub use key::{APPS, ARRIVALS, Absence, Key, KeyType, PROFILES};
+pub use key::OF_THE_KERNEL;
+pub use key::{ARRIVALS, Absence, Key, KeyType, PROFILES};
 pub(crate) use key::{DELAYS, DROPTAIL, OnKernel, RATES, SOME_TIME, TIMES};
-pub use key::{OF_THE_KERNEL, UDP};
 pub use queues::QUEUES;
 
 use crate::Scenario;
+use crate::app::App;
 use crate::declare::Declared;
 use key::Absence::Means;
 use key::KeyType::Names;
@@ -36,7 +36,7 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 /// The keys of each section; those of some are in several places.
 fn sections() -> impl Iterator<Item = &'static [Key]> {
     let before = [&[Scenario::KEYS, COMPILE], links::SECTIONS, lte::SECTIONS, mesh::SECTIONS];
-    let after = [hosts::SECTIONS, flows::SECTIONS, apps::SECTIONS];
+    let after = [hosts::SECTIONS, flows::SECTIONS, App::SECTIONS];
     before.into_iter().flatten().copied().chain(queues::sections()).chain(after.into_iter().flatten().copied())
 }
 

@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::host::End;
 use apps::SlowWriter;
-use model::app::{App, DatagramKind, Datagrams};
+use model::app::{DatagramKind, Datagrams};
 use model::workload::FlowArrival;
 use model::{FlowGroup, Scenario};
 use std::sync::Arc;
@@ -49,11 +49,8 @@ impl Planned {
     }
 
     /// Its datagrams, if it has them in place of a connection.
-    pub fn datagrams(&self) -> Option<&Datagrams> {
-        match &self.settings.app {
-            Some(App::Datagrams(datagrams)) => Some(datagrams),
-            _ => None,
-        }
+    pub fn datagrams(&self) -> Option<Datagrams> {
+        self.settings.datagrams()
     }
 
     /// Is its sender on a host of the scenario?

@@ -25,6 +25,9 @@ const WORKLOADS: &[Case] = &[
      "base.toml:16: flows.0.stop: must lie after start"),
     ("count = 2", "arrivals = { rate = \"1000000/s\" }",
      "base.toml:15: flows.0.arrivals: makes 60000000 flows with the other groups; there may be 1000000"),
+    ("count = 2", "app = \"udp\"",
+     "base.toml:15: flows.0.app: udp needs rate, which is a rate such as \"2mbit\"; write app = { kind = \"udp\", \
+         rate = ... }"),
     ("count = 2", "size = 5",
      "base.toml:15: flows.0.size: must be a size such as \"500kb\", or a table of kind pareto, lognormal, exponential, \
          not 5"),
