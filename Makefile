@@ -143,8 +143,8 @@ check-clippy: build-tests
 
 check-style: $(STAMPS)/libraries
 	$(CARGO) fmt --all --check
-	$(BIN)/ruff format --check --quiet python tests tools/*.py
-	$(BIN)/ruff check --quiet python tests tools/*.py
+	$(BIN)/ruff format --check --quiet python tests tools/*.py fuzz
+	$(BIN)/ruff check --quiet python tests tools/*.py fuzz
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
@@ -158,8 +158,8 @@ check-python: boot-guest $(STAMPS)/test-programs
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # Half a minute each, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
-check-fuzz: $(STAMPS)/test-programs
-	for target in scenario packet; do \
+check-fuzz: $(STAMPS)/test-programs $(STAMPS)/package
+	for target in scenario packet trace; do \
 		env -u MAKEFLAGS tools/fuzz $$target 30 >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }; \
 	done
 
@@ -176,8 +176,8 @@ figures: build
 
 format: build
 	$(CARGO) fmt --all
-	$(BIN)/ruff format python tests tools/*.py
-	$(BIN)/ruff check --fix python tests tools/*.py
+	$(BIN)/ruff format python tests tools/*.py fuzz
+	$(BIN)/ruff check --fix python tests tools/*.py fuzz
 	$(BIN)/clang-format -i $(C_FILES)
 
 clean:
