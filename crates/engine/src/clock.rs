@@ -28,7 +28,7 @@ pub fn jiffies(now: Nanos) -> u32 {
     (ktime(now).0 / JIFFY) as u32
 }
 
-/// The same for `tcp_mstamp`.
+/// `tcp_jiffies32` at the time of a `tcp_mstamp`.
 #[inline]
 pub fn jiffies_at(micros: u64) -> u32 {
     (micros * 1000 / JIFFY) as u32
@@ -46,7 +46,7 @@ pub struct TimestampClock {
 }
 
 impl TimestampClock {
-    /// Of a host whose clock stands so against that of `ktime`, with ticks of a microsecond or a millisecond.
+    /// The clock of a host, which stands against `ktime` as `clock` says, in ticks of a microsecond or a millisecond.
     pub fn new(clock: &model::Clock, microseconds: bool) -> TimestampClock {
         let tick = if microseconds { MICROSECOND } else { MILLISECOND };
         let wraps_after = tick << 32;

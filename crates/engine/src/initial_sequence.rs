@@ -12,14 +12,14 @@ const SHORTLY: u32 = 4 << 20;
 /// Sequence numbers of the two SYNs of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialSequence {
-    /// Of the end that sends the data.
+    /// Number of the SYN of the end that sends the data.
     pub sender: u32,
-    /// Of the end that receives it.
+    /// Number of the SYN of the end that receives it.
     pub receiver: u32,
 }
 
 impl InitialSequence {
-    /// Those of flow `flow` in a run with this seed.
+    /// Draws the numbers of flow `flow` in a run with this seed.
     pub fn draw(seed: u64, flow: u32) -> InitialSequence {
         #[cfg(test)]
         if let Some(forced) = tests::FORCED.get() {

@@ -29,7 +29,6 @@
 
 #![forbid(unsafe_code)]
 
-mod bits;
 mod clock;
 mod error;
 mod initial_sequence;
@@ -39,6 +38,7 @@ pub mod packet;
 mod pcap;
 mod receiver;
 mod scoreboard;
+mod segment_set;
 mod sender;
 mod simulation;
 pub mod tap;
@@ -65,8 +65,8 @@ pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: 
     run_and_hash(scenario, library, options, progress, None).map(|(outcome, _)| outcome)
 }
 
-/// The same, and a hash over the event trace: time, kind, flow and sequence number of every packet that is sent, lost
-/// or arrives.
+/// Simulates `scenario`, and hashes the event trace: time, kind, flow and sequence number of every packet that is sent,
+/// lost or arrives.
 pub fn fingerprint(
     scenario: &Scenario,
     library: &Library,

@@ -41,7 +41,7 @@ pub mod flag {
 pub struct Data {
     /// Number of the flow, from 0.
     pub flow: u32,
-    /// Its number in the flow.
+    /// Number of the segment in the flow.
     pub segment: u32,
     /// Sender's timestamp clock, in its ticks.
     pub tsval: u32,
@@ -51,7 +51,7 @@ pub struct Data {
     pub bytes: u16,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// Its sender's meter counts it, and so it counts if it is lost.
+    /// The sender's meter counts it, and so it counts if it is lost.
     pub counts: bool,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,

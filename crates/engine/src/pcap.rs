@@ -246,7 +246,7 @@ impl Tap for Pcap {
     }
 }
 
-/// The same packet, though a queue may have marked it since.
+/// Whether both are one packet, which a queue may have marked in between.
 fn is_same(one: &Packet, other: &Packet) -> bool {
     match (one, other) {
         (Packet::Data(a), Packet::Data(b)) => {

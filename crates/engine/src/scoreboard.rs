@@ -4,7 +4,7 @@
 //! be sent again) and by the time of the last transmission (a linked list through the ring, as RACK needs it). Every
 //! step costs the same however large the window is.
 
-use crate::bits::SegmentSet;
+use crate::segment_set::SegmentSet;
 
 /// States of a segment, as bits. A segment that is none of them was sent once and is in flight.
 pub mod state {
@@ -18,7 +18,7 @@ pub mod state {
     pub const EVER_RETRANS: u8 = 8;
     /// The flow was application-limited when it was sent.
     pub const APP_LIMITED: u8 = 16;
-    /// Its delivery has already given a rate sample.
+    /// Delivery of the segment has already given a rate sample.
     pub const RATE_TAKEN: u8 = 32;
     /// RACK gave it up, and looks at it no more until it is sent again.
     pub const GIVEN_UP_BY_RACK: u8 = 64;

@@ -94,7 +94,7 @@ pub struct Receiver {
     ack_flags: u8,
     /// The socket of a control that needs ECN: it decides at this end what is echoed.
     socket: Option<Box<TcpSock>>,
-    /// Of a flow whose receiver has a window controller.
+    /// What acknowledgements show, where the receiver has a window controller.
     shown: Option<Box<ShownWindow>>,
     echoed_rtt: EchoedRtt,
     /// The fast path may be taken (`pred_flags`).
@@ -182,9 +182,9 @@ impl Receiver {
         }
     }
 
-    /// Its acknowledgements leave by the queue of a host, in the band that its classifier chooses: once, for they are
+    /// Has the acknowledgements leave by the queue of a host, in the band that its classifier chooses: once, for they are
     /// all alike, without payload and from a socket whose send buffer is empty.
-    pub fn live_on(&mut self, host: &Host, classifier: Option<&Classifier>) {
+    pub fn attach_to_host(&mut self, host: &Host, classifier: Option<&Classifier>) {
         let Some(classifier) = classifier else { return };
         let sndbuf = host.send_buffer.default.0 as u32;
         let packet =

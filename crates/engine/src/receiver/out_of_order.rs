@@ -1,7 +1,7 @@
 //! What the receiver holds above the next segment in order, and the SACK blocks that say so.
 
-use crate::bits::SegmentSet;
 use crate::packet::{Block, MAX_SACK_BLOCKS};
+use crate::segment_set::SegmentSet;
 
 /// More SACK blocks than this are rare.
 const BLOCKS_EXPECTED: usize = 2;

@@ -24,7 +24,7 @@ pub struct RightSizing {
 }
 
 impl RightSizing {
-    /// Of a buffer that may grow to `max` bytes of memory.
+    /// The state of a buffer that may grow to `max` bytes of memory.
     pub fn new(mss: u32, max: u32) -> RightSizing {
         RightSizing { mss, max, rtt: ReceiverRtt::default(), space: 0, since: Nanos::ZERO, copied: 0 }
     }

@@ -17,8 +17,8 @@ pub const LEAST_MSS: u32 = 88;
 /// The window of one connection.
 pub struct ReceiveWindow {
     mss: u32,
-    /// The same as the receiver estimates it (`rcv_mss`), and as it has announced it, less a segment's options
-    /// (`advmss`).
+    /// Payload of a full segment as the receiver estimates it (`rcv_mss`), and as it has announced it, less a segment's
+    /// options (`advmss`).
     rcv_mss: u32,
     advmss: u32,
     /// Memory that a segment takes while it waits (`skb->truesize`), bytes.
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(offered(21_496, true, 4), [12 * MSS, 13 * MSS, 13 * MSS, 13 * MSS]);
     }
 
-    /// Its scale was agreed on when half of the memory was offered. What cannot be shown is offered all the same: an
+    /// The scale was agreed on when half of the memory was offered. What cannot be shown is offered all the same: an
     /// acknowledgement while nothing more has become free shows as much as before.
     #[test]
     fn no_window_is_larger_than_its_scale_shows() {

@@ -64,7 +64,7 @@ impl Sender {
     fn push_pending<T: Tap>(&mut self, env: &mut Env<T>) {
         self.transmit_new(env);
         if self.sk.packets_out == 0 {
-            self.mind_closed_window(env.now);
+            self.arm_persist_timer(env.now);
         }
         self.let_application_write(env, self.board.nxt);
     }
@@ -395,8 +395,8 @@ impl Sender {
         removed
     }
 
-    /// The same at once for segments that were sent once and are in flight: what `remove_head` makes of the last of
-    /// them covers what it would make of those before, for they went out in their order.
+    /// Removes segments at once that were sent once and are in flight: what `remove_head` makes of the last of them
+    /// covers what it would make of those before, for they went out in their order.
     #[inline]
     fn remove_untagged(&mut self, next: u32, ece: bool, g: &mut AckContext) -> Acked {
         let head = self.board.una;

@@ -92,7 +92,7 @@ impl Sender {
         (bytes.min(half_window) as u32 / self.mss).max(1)
     }
 
-    /// So many segments share a head when they are sent (`tcp_fragment` splits the buffers that were written).
+    /// Counts `segments` to a head when they are sent (`tcp_fragment` splits the buffers that were written).
     pub(super) fn share_heads(&mut self, segments: u32) {
         let mss = self.mss as u64;
         if let Some(buffer) = self.send_queue.buffer_mut().filter(|buffer| buffer.offloads) {
@@ -200,7 +200,7 @@ impl Sender {
         match &mut self.send_queue {
             SendQueue::Buffered(_) => self.write_and_send(env),
             SendQueue::Ahead(ahead) | SendQueue::AtRate(_, ahead) => {
-                if ahead.goes_on_with(leaving) {
+                if ahead.resumes_with(leaving) {
                     self.pushes.forget_below(self.board.una);
                     let (sent, end) = (self.board.nxt, self.segments);
                     ahead.write(&mut self.pushes, sent, leaving, end, self.sk.max_window);
@@ -215,7 +215,7 @@ impl Sender {
         let unsent = self.segments - self.board.nxt;
         let (written, lacks) = (writer.write(env.now, unsent), writer.lacks());
         if written > 0 {
-            ahead.goes_on();
+            ahead.resume();
             self.note_application_limit(unsent);
             (self.segments, self.last_payload) = (self.segments + written, self.mss - lacks);
             self.let_application_write(env, self.board.nxt);

@@ -86,7 +86,7 @@ impl<T: Tap> Env<'_, T> {
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Its start lies ahead.
+    /// The start lies ahead.
     Closed,
     SynSent,
     Established,
@@ -125,7 +125,7 @@ pub struct Sender {
     header: u32,
     /// Sequence number of the first data byte; the SYN is one before it.
     first_seq: u32,
-    /// The same of the other end.
+    /// Sequence number of the first data byte of the other end.
     peer_first_seq: u32,
     /// Segments that TCP finds to send, from the first on: all that an application that keeps ahead will write, or
     /// `ENDLESS`; what any other has written.
@@ -159,9 +159,9 @@ pub struct Sender {
     lost_below: u32,
     /// SACKed segments from `lost_below` on.
     sacked_above: u32,
-    /// The same: above all that this recovery has sent again (RFC 6675, HighRxt), rescue retransmission excepted ...
+    /// Without RACK: the segment above all that this recovery has sent again (RFC 6675, HighRxt).
     high_rxt: u32,
-    /// ... which it has sent (RescueRxt).
+    /// This recovery has sent its rescue retransmission, which `high_rxt` leaves out (RescueRxt).
     rescued: bool,
     waking: path::Rng,
     /// How late the clock is read since the host woke up, us.

@@ -28,7 +28,7 @@ pub struct SendBuffer {
     pub rules: model::SendBuffer,
     /// Memory of a full segment in the buffer.
     pub segment: u64,
-    /// The same once it was sent: in a buffer with fewer others.
+    /// Memory of a full segment that was sent, in a buffer with fewer others.
     pub sent_segment: u64,
     /// Sent segments share heads, too.
     pub offloads: bool,

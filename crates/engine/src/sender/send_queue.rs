@@ -80,14 +80,14 @@ pub struct Ahead {
     /// It has written the segments below.
     written: u32,
     /// It goes on when TCP has sent the segments below.
-    goes_on_at: u32,
+    resumes_at: u32,
 }
 
 impl Ahead {
     /// An application that has written nothing; of `most` it has as much unsent at most.
     pub fn new(most: Bytes, mss: u32) -> Ahead {
         let chunk = (WRITTEN_AT_ONCE.0 as u32 / mss).max(1);
-        Ahead { most: most.0, mss, chunk, written: 0, goes_on_at: 0 }
+        Ahead { most: most.0, mss, chunk, written: 0, resumes_at: 0 }
     }
 
     /// Writes up to the segment `end`, the last of all. TCP has sent the segments below `sent`, and of those below
@@ -110,18 +110,18 @@ impl Ahead {
         pushes.find_next(sent);
         // Half of `most` is left when less than these are unsent.
         let half = self.most.div_ceil(2 * self.mss as u64) as u32;
-        self.goes_on_at = if self.written == end { u32::MAX } else { self.written - half + 1 };
+        self.resumes_at = if self.written == end { u32::MAX } else { self.written - half + 1 };
     }
 
     /// Does it go on when TCP has sent the segments below `leaving`?
     #[inline]
-    pub fn goes_on_with(&self, leaving: u32) -> bool {
-        leaving >= self.goes_on_at
+    pub fn resumes_with(&self, leaving: u32) -> bool {
+        leaving >= self.resumes_at
     }
 
     /// There is more to write than there was.
-    pub fn goes_on(&mut self) {
-        self.goes_on_at = 0;
+    pub fn resume(&mut self) {
+        self.resumes_at = 0;
     }
 
     fn bytes(&self, segments: u32) -> u64 {
@@ -145,7 +145,7 @@ mod tests {
             if pushes.sends(segment) {
                 pushed.push(segment);
             }
-            if segment >= window && ahead.goes_on_with(segment + 1) {
+            if segment >= window && ahead.resumes_with(segment + 1) {
                 pushes.forget_below(segment - window);
                 ahead.write(&mut pushes, segment + 1, segment + 1, segments, max_window);
             }

@@ -22,7 +22,7 @@ const PURE_ACK: u64 = 2;
 const WIFI_PACING_SHIFT: u8 = 7;
 /// The most for a sender that is not paced, bytes (`net.ipv4.tcp_limit_output_bytes`; 4 MiB from Linux 6.16 on).
 const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
-/// So many segments may always be sent, whatever is in the host (`tcp_rtx_queue_empty_or_single_skb`).
+/// Segments that may always be sent, whatever is in the host (`tcp_rtx_queue_empty_or_single_skb`).
 const ALWAYS: u32 = 2;
 
 /// How a segment is to be sent: a retransmission may find twice as much in the host.
@@ -39,8 +39,14 @@ fn limit(truesize: u64, pacing_rate: u64, pacing_shift: u8, is_paced: bool, send
 }
 
 impl Sender {
-    /// Its packets wait in the queue of this host, into whose send buffer its application writes.
-    pub fn live_on(&mut self, host: &Host, uplink: &Link, classifier: Option<Rc<Classifier>>, meter: SendBufferMeter) {
+    /// Has the sender's packets wait in the queue of a host, and its application write into a send buffer there.
+    pub fn attach_to_host(
+        &mut self,
+        host: &Host,
+        uplink: &Link,
+        classifier: Option<Rc<Classifier>>,
+        meter: SendBufferMeter,
+    ) {
         let of_driver = matches!(uplink.service, Service::Wifi(_)).then_some(WIFI_PACING_SHIFT);
         if let Some(shift) = host.pacing_shift.or(of_driver) {
             self.sk.inet_conn.sk.sk_pacing_shift = shift;
@@ -136,7 +142,7 @@ impl Sender {
         self.small_queue.as_ref().is_none_or(|queue| queue.wmem_alloc == 0)
     }
 
-    /// The same of a retransmission, which does not count yet: true while it has to wait.
+    /// Whether a retransmission, which does not count yet, has to wait (`tcp_small_queue_check`).
     pub(super) fn small_queue_holds(&mut self, segment: u32) -> bool {
         self.keeps_small_queue() && self.is_held(segment..segment + 1, Send::Again)
     }
@@ -198,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// The same for a packet of the handshake.
+    /// A packet of the handshake counts as in the host from here on.
     pub(super) fn handshake_enters_host(&mut self, data: &Data) {
         let truesize = self.truesize_of(data);
         if let Some(queue) = &mut self.small_queue {

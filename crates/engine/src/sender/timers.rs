@@ -9,7 +9,7 @@ use model::units::Nanos;
 
 /// Shortest timer, us (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN_US: u64 = 2_000;
-/// So many SYNs are repeated before the timeout begins to double (`tcp_syn_linear_timeouts`).
+/// SYNs that are repeated before the timeout begins to double (`tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 /// The least timeout, doubled so often, is above the largest.
 const MOST_DOUBLINGS: u8 = 16;
@@ -144,7 +144,7 @@ impl Sender {
     /// Nothing is outstanding. If the receiver has no room for a segment it is asked now and then, for what opens its
     /// window again may be lost (`tcp_check_probe_timer`, `tcp_ack_probe`).
     #[cold]
-    pub(super) fn mind_closed_window(&mut self, now: Nanos) {
+    pub(super) fn arm_persist_timer(&mut self, now: Nanos) {
         if self.snd_wnd_is_closed() {
             self.arm_window_probe(now);
         } else if self.timer.kind == IcskTime::Probe0 {

@@ -69,7 +69,7 @@ impl Sender {
         sent
     }
 
-    /// So many segments have just been sent, which matters while the window is being reduced.
+    /// Counts the segments that have just been sent while the window is being reduced.
     #[inline]
     fn note_sent_in_reduction(&mut self, sent: u32) {
         if !self.in_cwnd_reduction() {

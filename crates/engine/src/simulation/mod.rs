@@ -108,7 +108,7 @@ enum Timer {
 }
 
 impl Timer {
-    /// Its number in the event queue of a run with so many flows and programs: at the same time the lower goes first.
+    /// Gives the timer's number in the event queue of a run: at the same time the lower goes first.
     #[inline]
     fn source(self, flows: u32, programs: u32) -> EventSource {
         match self {
@@ -252,11 +252,11 @@ impl<'a, T: Tap> Simulation<'a, T> {
             if let Some(number) = group.host {
                 let (host, classifier) = (&self.scenario.hosts[number], &self.classifiers[number]);
                 if group.reverse {
-                    receiver.live_on(host, classifier.as_deref());
+                    receiver.attach_to_host(host, classifier.as_deref());
                 } else {
                     let (uplink, meter) =
                         (&self.scenario.links[host.uplink].forward, SendBufferMeter::new(interval, arrival.at));
-                    sender.live_on(host, uplink, classifier.clone(), meter);
+                    sender.attach_to_host(host, uplink, classifier.clone(), meter);
                 }
             }
             match &group.app {

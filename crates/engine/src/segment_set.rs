@@ -143,7 +143,7 @@ impl SegmentSet {
         p
     }
 
-    /// The same members with room for a window of `capacity`; they lie in `low..high`.
+    /// Copies the members, which lie in `low..high`, to a set with room for a window of `capacity`.
     pub fn grown(&self, capacity: u32, low: u32, high: u32) -> SegmentSet {
         let mut larger = SegmentSet::new(capacity);
         let mut from = low;
