@@ -120,13 +120,16 @@ fn a_film_plays_without_a_pause() {
     near(film.bitrate_mbps_mean, (1.0 + 10.0 * 3.375) / 11.0, 1e-6);
 }
 
-/// Pages of eleven objects of 30 kB over six connections: three rounds of requests, 330 kB at 10 Mbit/s.
+/// Pages of eleven objects of 30 kB over six connections: three rounds of requests, 330 kB at 10 Mbit/s. Nothing comes for
+/// a round trip before the page itself and before its objects. An object has 21 segments, more than a first window of ten:
+/// no round is silent for more than two round trips.
 #[test]
 fn a_page_takes_its_rounds_and_its_bytes() {
     let page = stats(&flows(&path(vec![of_app(App::Web(Web { objects: 10, pause: ms(1000), ..Web::default() }))]))[0]);
     let bytes_s = 330_000.0 * 1500.0 / 1448.0 * 8.0 / 10e6;
+    let (least, most) = (bytes_s + 2.0 * 0.04, bytes_s + 3.0 * 2.0 * 0.04);
     let mean = page.page_load_s_mean.expect("pages");
-    assert!(mean > bytes_s && mean < bytes_s + 0.5, "{mean} s for {bytes_s} s of bytes");
+    assert!((least..most).contains(&mean), "{mean} s, not {least} to {most}");
 }
 
 /// A download that fills the queue on its way down spoils what is heard, and with it the call.
