@@ -171,7 +171,7 @@ choice! {
 }
 
 /// What an application sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Traffic {
     /// Datagrams, which no congestion control holds back.
     Datagrams(Datagrams),
@@ -180,7 +180,7 @@ pub enum Traffic {
 }
 
 /// Datagrams at equal times.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Datagrams {
     /// What they are for.
     pub kind: DatagramKind,
@@ -191,7 +191,8 @@ pub struct Datagrams {
 }
 
 /// Kinds of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DatagramKind {
     /// ICMP echo requests, each of which is answered.
     Ping,
@@ -202,7 +203,7 @@ pub enum DatagramKind {
 }
 
 /// Requests over TCP: each connection carries the requests one way and the responses the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Requests {
     /// As the file calls the application.
     pub kind: RequestKind,
@@ -215,7 +216,8 @@ pub struct Requests {
 }
 
 /// When a client asks for what.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RequestKind {
     /// At equal times, whether or not the request before was answered.
     Periodic {

@@ -156,17 +156,24 @@ impl Cell {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
-    /// The scenario as JSON without names, congestion controls and what compiles them: what the seeds of a sweep are a hash of.
+    /// The scenario as JSON without names, congestion controls and what compiles them, in the form in which the papers'
+    /// runs got their seeds: what the seeds of a sweep are a hash of.
     fn settings(&self) -> String {
         let mut json = serde_json::to_value(&self.0.scenario).expect("a scenario has no maps but those with text keys");
         for other in ["name", "compile"] {
             json.as_object_mut().expect("a scenario is a table").remove(other);
         }
-        for group in json["flows"].as_array_mut().expect("flows are a list") {
-            let group = group.as_object_mut().expect("a group of flows is a table");
-            group.remove("cc");
-            group.remove("name");
+        let groups = json["flows"].as_array_mut().expect("flows are a list");
+        for (json, group) in groups.iter_mut().zip(&self.0.scenario.flows) {
+            let json = json.as_object_mut().expect("a group of flows is a table");
+            json.remove("cc");
+            json.remove("name");
+            if let Some(app) = &group.app {
+                let traffic = serde_json::to_value(app.traffic()).expect("traffic has no maps");
+                json.insert("app".into(), traffic);
+            }
         }
+        flatten_simulated_disciplines(&mut json);
         json.to_string()
     }
 
@@ -303,4 +310,23 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         groups: scenario.flow_arrivals().iter().map(Vec::len).collect(),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
+}
+
+/// Puts the parameters of a simulated queue discipline beside its kind.
+fn flatten_simulated_disciplines(json: &mut serde_json::Value) {
+    use serde_json::Value::{Array, Object};
+    match json {
+        Array(items) => items.iter_mut().for_each(flatten_simulated_disciplines),
+        Object(table) => {
+            if table.get("who").is_some_and(|who| who == "simulated")
+                && let Some(Object(discipline)) = table.remove("discipline")
+            {
+                table.remove("who");
+                table.insert("kind".into(), "discipline".into());
+                table.extend(discipline);
+            }
+            table.values_mut().for_each(flatten_simulated_disciplines);
+        }
+        _ => {}
+    }
 }
