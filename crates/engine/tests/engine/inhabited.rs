@@ -3,14 +3,19 @@
 
 use crate::meshed;
 use crate::networks::{acceptable, network, packets};
-use crate::random::log_uniform;
-use crate::world::{control, phone_of_2013};
-use model::app::{App, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull};
+use crate::random::{self, log_uniform};
+use crate::world::{control, library, phone_of_2013};
+use mechanism::Parameter;
+use model::app::{App, Messenger, Ping, Traffic, Udp, Upload, Video, Voice, Web, WhenFull};
 use model::queue::{Discipline, Prio};
 use model::units::{Bytes, Frequency, Nanos, Rate};
 use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Sizes};
-use model::{Access, FlowGroup, Host, Limit, MechanismSource, Queue, Scenario, SendBuffer, SendTuning, Service};
+use model::{
+    Access, FlowGroup, Host, Limit, MechanismSource, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service,
+};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Rates of datagrams of whole bytes whose intervals are whole nanoseconds.
 const DATAGRAM_RATES: [u64; 6] = [10_000, 100_000, 500_000, 1_000_000, 2_000_000, 10_000_000];
@@ -40,11 +45,57 @@ pub fn inhabited(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
         for (group, source) in scenario.flows.iter_mut().zip(sources) {
             source.moves(group);
         }
-        let mut scenario = mesh.into_iter().fold(scenario, meshed::join);
+        let joined = mesh.into_iter().fold(scenario, meshed::join);
+        let mut scenario = within_budget(joined);
         for (host, sorts) in hosts.into_iter().flatten() {
             live_on(&mut scenario, host, sorts);
         }
         make_room(&mut scenario);
+        scenario
+    })
+}
+
+/// The same for so long as its applications send no more datagrams than the budget allows.
+fn within_budget(scenario: Scenario) -> Scenario {
+    const DATAGRAMS: u64 = 20_000;
+    let least = Nanos::from_millis(1500);
+    let traffic = scenario.flows.iter().filter_map(|group| group.app.as_ref().map(App::traffic));
+    let time =
+        |traffic| if let Traffic::Datagrams(sent) = traffic { Some(Nanos(sent.every.0 * DATAGRAMS)) } else { None };
+    let longest = traffic.filter_map(time).min().unwrap_or(scenario.duration);
+    let duration = scenario.duration.min(longest.max(least));
+    random::lasting(scenario, duration)
+}
+
+/// A parameter's name, its least value and its largest.
+type Ends = (String, [ParamValue; 2]);
+
+/// The parameters of each control.
+static PARAMETERS: LazyLock<BTreeMap<String, Vec<Ends>>> = LazyLock::new(|| {
+    let ends = |one: &Parameter| (one.name.clone(), [value(&one.lowest()), value(&one.highest())]);
+    let all = library().list().expect("they describe themselves");
+    all.into_iter().map(|control| (control.name, control.parameters.iter().map(ends).collect())).collect()
+});
+
+/// A value as a mechanism's description has it.
+fn value(text: &str) -> ParamValue {
+    match (text.parse(), text.parse()) {
+        (Ok(flag), _) => ParamValue::Bool(flag),
+        (_, Ok(number)) => ParamValue::Integer(number),
+        _ => ParamValue::Text(text.into()),
+    }
+}
+
+/// Any such scenario, now and then with parameters of controls at the ends of their ranges.
+pub fn at_the_ends(scenarios: impl Strategy<Value = Scenario>) -> impl Strategy<Value = Scenario> {
+    let ends = prop::collection::vec(prop::option::weighted(0.2, 0..2usize), 16);
+    (scenarios, prop::option::weighted(0.3, ends)).prop_map(|(mut scenario, ends)| {
+        for group in scenario.flows.iter_mut() {
+            let MechanismSource::Builtin(name) = &group.cc.source else { continue };
+            let ends = ends.iter().flatten().cycle();
+            let chosen = PARAMETERS[name].iter().zip(ends).filter_map(|((name, of), end)| Some((name, &of[(*end)?])));
+            group.cc.params = chosen.map(|(name, value)| (name.clone(), value.clone())).collect();
+        }
         scenario
     })
 }

@@ -250,7 +250,7 @@ fn routed_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
 
 /// The same for so long as the budget of packets allows: the fastest of the groups' bottlenecks decides how many there
 /// may be.
-pub fn within_budget(mut scenario: Scenario) -> Scenario {
+pub fn within_budget(scenario: Scenario) -> Scenario {
     let bottleneck = |group| {
         let rates = scenario.data_path(group).into_iter().map(|link| bits_a_second(&link.service));
         rates.fold(f64::INFINITY, f64::min)
@@ -259,6 +259,11 @@ pub fn within_budget(mut scenario: Scenario) -> Scenario {
     let smallest = scenario.flows.iter().map(|g| g.packet.0).min().unwrap_or(1) as f64;
     let longest = if scenario.meshes.is_empty() { 30.0 } else { 10.0 };
     let duration = Nanos(((PACKETS * smallest * 8.0 / fastest).clamp(1.5, longest) * 1e9) as u64);
+    lasting(scenario, duration)
+}
+
+/// The same for so long.
+pub fn lasting(mut scenario: Scenario, duration: Nanos) -> Scenario {
     for link in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
         if let Service::Rates(rates) = &mut link.service {
             *rates = Rates::new(rates.steps[0].1, &rates.steps[1..], duration);

@@ -163,14 +163,11 @@ fn queue(queue: &Queue) -> String {
 fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     let mut lines = vec![];
     if group.cc.source != MechanismSource::None {
-        lines.push(format!("cc = {}", control(&group.cc)));
+        lines.push(format!("cc = {}\nparams = {}", control(&group.cc), parameters(&group.cc)));
     }
     lines.extend(group.host.map(|host| format!("host = {:?}", scenario.hosts[host].name)));
-    assert!(group.cc.params.is_empty(), "no random scenario has parameters of a control");
     if let Some(receiver) = &group.receiver {
-        let params = receiver.params.iter().map(|(name, value)| format!("{name} = {}", parameter(value)));
-        lines.push(format!("receiver = {}", control(receiver)));
-        lines.push(format!("receiver_params = {{ {} }}", params.collect::<Vec<_>>().join(", ")));
+        lines.push(format!("receiver = {}\nreceiver_params = {}", control(receiver), parameters(receiver)));
     }
     let names = |path: &[usize]| {
         let names = path.iter().map(|link| scenario.links[*link].forward.name.as_str());
@@ -212,6 +209,11 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
     let start = Start { from: group.start, until: group.start + group.start_spread };
     lines.push(format!("start = \"{start}\""));
     lines.join("\n") + "\n"
+}
+
+fn parameters(of: &MechanismRef) -> String {
+    let params = of.params.iter().map(|(name, value)| format!("{name} = {}", parameter(value)));
+    format!("{{ {} }}", params.collect::<Vec<_>>().join(", "))
 }
 
 fn parameter(value: &ParamValue) -> String {
