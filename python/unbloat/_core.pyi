@@ -82,6 +82,8 @@ class Cell:
     """The name that the scenario gives each group of flows, where it gives one."""
     groups: list[int]
     """How many flows each group has; they are numbered group by group."""
+    datagram_intervals_ns: list[int | None]
+    """The time between the datagrams of a flow of each group; `None` of groups that send none."""
     steady_flows: int
     """How many flows there are from beginning to end; those that arrive at random are not counted."""
     sampled_links: int

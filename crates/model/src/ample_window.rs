@@ -21,7 +21,7 @@ impl Scenario {
     /// what it holds while acknowledgements wait, so that the window never limits a flow. What Linux 6.18 lets a
     /// receiver have (`tcp_rmem`) is enough for such waits, and the least where a queue has no end.
     pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
-        let rate = self.bottleneck_of(group).service.most_bits_per_second();
+        let rate = self.bottleneck_of(group).service.capacity().most;
         let carried_in = |time: Nanos| (rate * time.as_secs_f64() / 8.0) as u64;
         let in_flight = carried_in(self.propagation_rtt(group));
         let waiting = self.data_waits(group).zip(self.acknowledgements_wait(group));
@@ -62,7 +62,7 @@ impl Scenario {
     /// no more rate than all that comes to it may need.
     fn acknowledgements_wait(&self, group: &FlowGroup) -> Option<Nanos> {
         self.passed(group, false).try_fold(Nanos::ZERO, |sum, (number, is_reverse)| {
-            let rate = self.links[number].direction(is_reverse).service.least_bits_per_second();
+            let rate = self.links[number].direction(is_reverse).service.capacity().least;
             if self.load(number, is_reverse) < rate {
                 return Some(sum);
             }
@@ -83,7 +83,7 @@ impl Scenario {
             }
             for group in (0..group.flows_of_one().min(2)).map(|flow| group.of_flow(flow)) {
                 let bottleneck = self.bottleneck_of(&group);
-                let rate = bottleneck.service.most_bits_per_second();
+                let rate = bottleneck.service.capacity().most;
                 let share =
                     if group.reverse == is_reverse { 1.0 } else { LARGEST_ACK.0 as f64 / group.packet.0 as f64 };
                 let load: &mut f64 = by_bottleneck.entry((bottleneck.name.clone(), group.reverse)).or_default();

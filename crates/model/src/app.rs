@@ -170,7 +170,7 @@ choice! {
     }
 }
 
-/// What an application sends.
+/// What an application sends; the seeds of a sweep are a hash of its JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Traffic {
     /// Datagrams, which no congestion control holds back.

@@ -21,7 +21,7 @@ impl Product {
     pub fn at(scenario: &Scenario, number: usize, is_reverse: bool) -> Product {
         let groups = scenario.flows.iter().filter(|group| group.passes(number, is_reverse));
         Product {
-            rate: scenario.links[number].direction(is_reverse).service.bits_per_second() as u64,
+            rate: scenario.links[number].direction(is_reverse).service.capacity().mean as u64,
             rtt: groups.map(|group| scenario.propagation_rtt(group)).max(),
             largest: scenario.largest_packet(number, is_reverse),
         }

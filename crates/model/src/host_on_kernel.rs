@@ -1,10 +1,10 @@
 //! What a host of a scenario asks for that a kernel's host does not have.
 
-use super::{
-    FlowGroup, Host, Limit, Link, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, SendTuning, Service,
-};
 use crate::queue::Discipline;
-use crate::{OnlyInTheSimulator, OnlyThere};
+use crate::{
+    FlowGroup, Host, Limit, Link, MechanismRef, MechanismSource, Member, OnlyInTheSimulator, OnlyThere, ParamValue,
+    Queue, Scenario, SendTuning, Service, Transmitter,
+};
 
 impl Scenario {
     /// The first such thing, of any host.
@@ -74,23 +74,24 @@ fn counts_packets(queue: &Queue) -> bool {
 }
 
 fn in_uplink(link: &Link) -> Option<OnlyInTheSimulator> {
-    let key = |key: &str| format!("link.{}.{key}", link.name);
-    match (&link.service, &link.queue) {
-        (Service::Rate(_), _) if !link.impairments.outages.is_empty() => {
-            Some(only(key("outages"), OnlyThere::UplinkOfOneRate))
+    let only = |key: &str, what| Some(only(format!("link.{}.{key}", link.name), what));
+    match &link.service {
+        Service::Own(Transmitter::Rate(_)) if !link.impairments.outages.is_empty() => {
+            only("outages", OnlyThere::UplinkOfOneRate)
         }
-        (Service::Rate(_), Queue::Droptail { ecn_threshold: Some(_), .. }) => {
-            Some(only(key("queue.ecn_threshold"), OnlyThere::HostQueue))
-        }
-        (Service::Rate(_), queue) => match queue.simulated() {
-            Some(Discipline::Red(_) | Discipline::Pie(_) | Discipline::FqPie(_)) => {
-                Some(only(key("queue.kind"), OnlyThere::HostQueue))
-            }
-            _ => None,
+        Service::Own(Transmitter::Rate(_)) => match &link.queue {
+            Queue::Droptail { ecn_threshold: Some(_), .. } => only("queue.ecn_threshold", OnlyThere::HostQueue),
+            queue => match queue.simulated()? {
+                Discipline::Red(_) | Discipline::Pie(_) | Discipline::FqPie(_) => {
+                    only("queue.kind", OnlyThere::HostQueue)
+                }
+                _ => None,
+            },
         },
-        (Service::Trace(_), _) => Some(only(key("trace"), OnlyThere::UplinkOfOneRate)),
-        (Service::Wifi(_), _) => Some(only(key("wifi"), OnlyThere::HostInCell)),
-        (Service::Lte(_), _) => Some(only(key("lte"), OnlyThere::HostInCell)),
-        (_, _) => Some(only(key("rates"), OnlyThere::UplinkOfOneRate)),
+        Service::Own(Transmitter::Rates(_)) => only("rates", OnlyThere::UplinkOfOneRate),
+        Service::Own(Transmitter::Trace(_)) => only("trace", OnlyThere::UplinkOfOneRate),
+        Service::Shared(Member::Wifi(_)) => only("wifi", OnlyThere::HostInCell),
+        // A host of a mesh is refused.
+        Service::Shared(Member::Lte(_) | Member::Mesh(_)) => only("lte", OnlyThere::HostInCell),
     }
 }

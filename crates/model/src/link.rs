@@ -32,7 +32,7 @@ impl DuplexLink {
     /// If it belongs to a mesh, its forward direction, from a node up to its parent.
     pub fn hop(&self) -> Option<Hop> {
         match self.forward.service {
-            Service::Mesh(hop) => Some(hop),
+            Service::Shared(Member::Mesh(hop)) => Some(hop),
             _ => None,
         }
     }
@@ -110,72 +110,130 @@ section! {
 
 /// What decides when a packet may leave the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Service {
-    /// A transmitter of constant rate.
+    /// A transmitter that the link has for itself.
+    Own(Transmitter),
+    /// A medium that others share.
+    Shared(Member),
+}
+
+/// A transmitter that a link has for itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Transmitter {
+    /// One of constant rate.
     Rate(Rate),
     /// One whose rate changes at given times.
     Rates(Rates),
     /// Recorded delivery opportunities.
     Trace(Arc<Trace>),
-    /// The air of a Wi-Fi cell, shared with others.
+}
+
+/// What shares a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Member {
+    /// A station in the air of a Wi-Fi cell.
     Wifi(WifiStation),
-    /// The subframes of an LTE cell, which others share.
+    /// A user of the subframes of an LTE cell.
     Lte(lte::User),
-    /// The air of a mesh, which all its nodes share.
+    /// A hop in the air of a mesh.
     Mesh(Hop),
 }
 
+/// What a link carries, in bits a second; of a medium what it carries if nobody else has data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacity {
+    /// The least at any time; of a trace the mean.
+    pub least: f64,
+    /// The mean; in a mesh of packets that fill a frame.
+    pub mean: f64,
+    /// The most: of a trace the mean, on Wi-Fi the rate of the physical layer.
+    pub most: f64,
+}
+
+impl From<Rate> for Service {
+    fn from(rate: Rate) -> Service {
+        Service::Own(Transmitter::Rate(rate))
+    }
+}
+
+impl Transmitter {
+    fn capacity(&self) -> Capacity {
+        match self {
+            Transmitter::Rate(rate) => Capacity::constant(rate.as_f64()),
+            Transmitter::Rates(rates) => {
+                let (least, most) = rates.extremes();
+                Capacity { least: least.as_f64(), mean: rates.mean.as_f64(), most: most.as_f64() }
+            }
+            Transmitter::Trace(trace) => {
+                Capacity::constant(trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64())
+            }
+        }
+    }
+}
+
+impl Member {
+    fn capacity(&self) -> Capacity {
+        match self {
+            Member::Wifi(station) => {
+                Capacity { most: station.phy_rate.as_f64(), ..Capacity::constant(station.carries().as_f64()) }
+            }
+            Member::Lte(user) => Capacity::constant(user.most.as_f64()),
+            Member::Mesh(_) => Capacity::constant(lone_hop().as_f64()),
+        }
+    }
+}
+
+impl Capacity {
+    const fn constant(rate: f64) -> Capacity {
+        Capacity { least: rate, mean: rate, most: rate }
+    }
+}
+
 impl Service {
-    /// What it carries in a time at most, of a cell all; nothing is known of a trace.
-    pub fn carried_in(&self, time: Nanos) -> Bytes {
-        let rate = match self {
-            Service::Rate(rate) => *rate,
-            Service::Rates(rates) => rates.extremes().1,
-            Service::Wifi(station) => station.phy_rate,
-            Service::Lte(user) => user.most,
-            Service::Mesh(_) => lone_hop(),
-            Service::Trace(_) => return Bytes(0),
-        };
-        Bytes(rate.0 / 8 * time.as_micros() / 1_000_000)
+    /// What it carries.
+    pub fn capacity(&self) -> Capacity {
+        match self {
+            Service::Own(transmitter) => transmitter.capacity(),
+            Service::Shared(member) => member.capacity(),
+        }
     }
 
-    /// The rate, in the mean if it varies; on Wi-Fi and LTE what a station or user gets if nobody else has data, in a
-    /// mesh what a hop carries of packets that fill a frame.
-    pub fn bits_per_second(&self) -> f64 {
+    /// Its one rate, if it has a transmitter of constant rate.
+    pub fn constant(&self) -> Option<Rate> {
         match self {
-            Service::Rate(rate) => rate.0 as f64,
-            Service::Rates(rates) => rates.mean.0 as f64,
-            Service::Wifi(station) => station.carries().0 as f64,
-            Service::Lte(user) => user.most.0 as f64,
-            Service::Mesh(_) => lone_hop().0 as f64,
-            Service::Trace(trace) => trace.opportunities.len() as f64 * 1500.0 * 8.0 / trace.period.as_secs_f64(),
+            Service::Own(Transmitter::Rate(rate)) => Some(*rate),
+            _ => None,
         }
+    }
+
+    /// The recorded delivery opportunities that it follows.
+    pub fn trace(&self) -> Option<&Arc<Trace>> {
+        match self {
+            Service::Own(Transmitter::Trace(trace)) => Some(trace),
+            _ => None,
+        }
+    }
+
+    /// The station of a Wi-Fi cell that it is.
+    pub fn station(&self) -> Option<&WifiStation> {
+        match self {
+            Service::Shared(Member::Wifi(station)) => Some(station),
+            _ => None,
+        }
+    }
+
+    /// What it carries in a time at most, of a cell all; nothing is known of a trace.
+    pub fn carried_in(&self, time: Nanos) -> Bytes {
+        let rate = if self.trace().is_some() { 0 } else { self.capacity().most as u64 };
+        Bytes(rate / 8 * time.as_micros() / 1_000_000)
     }
 
     /// What it adds in the mean to the delay of a packet that meets no other.
     pub fn idle_delay(&self) -> Nanos {
         match self {
-            Service::Lte(user) => user.idle_delay,
-            Service::Rate(_) | Service::Rates(_) | Service::Trace(_) | Service::Wifi(_) | Service::Mesh(_) => {
-                Nanos::ZERO
-            }
-        }
-    }
-
-    /// The highest rate, that of a trace in the mean, and on Wi-Fi that of the physical layer.
-    pub fn most_bits_per_second(&self) -> f64 {
-        match self {
-            Service::Rates(rates) => rates.extremes().1.0 as f64,
-            Service::Wifi(station) => station.phy_rate.0 as f64,
-            _ => self.bits_per_second(),
-        }
-    }
-
-    /// The least that it carries at any time, in the mean over its delivery opportunities.
-    pub fn least_bits_per_second(&self) -> f64 {
-        match self {
-            Service::Rates(rates) => rates.extremes().0.0 as f64,
-            _ => self.bits_per_second(),
+            Service::Shared(Member::Lte(user)) => user.idle_delay,
+            _ => Nanos::ZERO,
         }
     }
 }
@@ -187,8 +245,7 @@ fn lone_hop() -> Rate {
 }
 
 /// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "WrittenTrace")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// The file it came from.
     pub path: PathBuf,
@@ -196,19 +253,4 @@ pub struct Trace {
     pub opportunities: Vec<Nanos>,
     /// The last instant of the file: where the trace wraps.
     pub period: Nanos,
-}
-
-/// A trace in the JSON of a scenario, which brings its text along.
-#[derive(Deserialize)]
-struct WrittenTrace {
-    file: PathBuf,
-    text: String,
-}
-
-impl TryFrom<WrittenTrace> for Trace {
-    type Error = String;
-
-    fn try_from(written: WrittenTrace) -> Result<Trace, String> {
-        Trace::parse(&written.file, &written.text)
-    }
 }

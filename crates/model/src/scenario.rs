@@ -7,8 +7,8 @@ use crate::schema::{KeyType, SOME_TIME, TIMES};
 use crate::skb::{ReceiveBuffer, receive_memory};
 use crate::units::{Bytes, Drift, Nanos, Rate};
 use crate::{
-    Clock, Compile, DuplexLink, FlowGroup, Host, Link, MechanismRef, OnlyInTheKernel, OnlyInTheSimulator, OnlyThere,
-    Queue, Service, TcpRmem, WifiCell, only,
+    Clock, Compile, DuplexLink, FlowGroup, Host, Link, MechanismRef, Member, OnlyInTheKernel, OnlyInTheSimulator,
+    OnlyThere, Queue, Service, TcpRmem, WifiCell, only,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,15 +63,8 @@ section! {
 impl Scenario {
     /// The lowest rate of a forward direction; none if all follow traces.
     pub fn slowest_rate(&self) -> Option<Rate> {
-        let rates = self.links.iter().filter_map(|link| match &link.forward.service {
-            Service::Rate(rate) => Some(*rate),
-            Service::Rates(rates) => Some(rates.extremes().0),
-            Service::Wifi(station) => Some(station.carries()),
-            Service::Lte(user) => Some(user.most),
-            Service::Mesh(_) => Some(Rate(link.forward.service.bits_per_second() as u64)),
-            Service::Trace(_) => None,
-        });
-        rates.min()
+        let services = self.links.iter().map(|link| &link.forward.service);
+        services.filter(|service| service.trace().is_none()).map(|service| Rate(service.capacity().least as u64)).min()
     }
 
     /// What that rate takes to send the largest packet.
@@ -87,24 +80,25 @@ impl Scenario {
 
     /// The links to the stations of a Wi-Fi cell, in the file's order.
     pub fn links_of_cell(&self, cell: usize) -> impl Iterator<Item = usize> {
-        let is_of_cell = move |link: &DuplexLink| match &link.forward.service {
-            Service::Wifi(station) => station.cell == cell,
-            _ => false,
-        };
+        let is_of_cell =
+            move |link: &DuplexLink| link.forward.service.station().is_some_and(|station| station.cell == cell);
         (0..).zip(&self.links).filter(move |(_, link)| is_of_cell(link)).map(|(number, _)| number)
     }
 
     /// Does the forward direction of a link lead from a station of a Wi-Fi cell, or a user of an LTE cell? A link in a
     /// cell leads to it, unless a host's packets leave by the link: then the host is the station.
     pub fn leads_from_station(&self, link: usize) -> bool {
-        let in_cell = matches!(self.links[link].forward.service, Service::Wifi(_) | Service::Lte(_));
+        let in_cell = matches!(
+            self.links[link].forward.service,
+            Service::Shared(Member::Wifi(_)) | Service::Shared(Member::Lte(_))
+        );
         in_cell && self.hosts.iter().any(|host| host.uplink == link)
     }
 
     /// The one queue that the access point of a link's cell has for all stations, if it is that of this direction.
     pub fn shared_queue(&self, link: usize, is_reverse: bool) -> Option<&Queue> {
         match &self.links[link].forward.service {
-            Service::Wifi(station) if is_reverse == self.leads_from_station(link) => {
+            Service::Shared(Member::Wifi(station)) if is_reverse == self.leads_from_station(link) => {
                 self.wifi[station.cell].queue.as_ref()
             }
             _ => None,
@@ -188,7 +182,7 @@ impl Scenario {
     /// The slowest link, in the mean, that the data of `group` passes; the first of equals.
     pub fn bottleneck_of(&self, group: &FlowGroup) -> &Link {
         let path = self.data_path(group);
-        let rate = |link: &&Link| link.service.bits_per_second();
+        let rate = |link: &&Link| link.service.capacity().mean;
         path.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).expect("a path has a link")
     }
 

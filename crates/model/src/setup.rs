@@ -1,7 +1,7 @@
 //! What of the scenario stands beside the results: what it takes to draw a run and to read its numbers.
 
 use crate::units::Nanos;
-use crate::{FlowGroup, Limit, Link, Scenario, Service, Trace};
+use crate::{FlowGroup, Limit, Link, Scenario, Service, Trace, Transmitter};
 use serde::Serialize;
 
 /// A trace's opportunity is one packet of this size.
@@ -65,9 +65,9 @@ impl Link {
     /// What stands beside its record.
     pub fn setup(&self) -> LinkSetup {
         let limit = self.queue.limit();
-        let mean = self.service.bits_per_second() / 1e6;
+        let mean = self.service.capacity().mean / 1e6;
         LinkSetup {
-            rate_mbps: matches!(self.service, Service::Rate(_)).then_some(mean),
+            rate_mbps: self.service.constant().map(|_| mean),
             rate_mbps_mean: Some(mean),
             queue_kind: Some(self.queue.name()),
             limit_bytes: limit.and_then(|limit| if let Limit::Bytes(bytes) = limit { Some(bytes.0) } else { None }),
@@ -95,17 +95,15 @@ impl Service {
             return 0.0;
         }
         match self {
-            Service::Rate(rate) => rate.0 as f64 * to.since(from).as_secs_f64(),
-            Service::Lte(user) => user.most.0 as f64 * to.since(from).as_secs_f64(),
-            Service::Rates(rates) => {
+            Service::Own(Transmitter::Rates(rates)) => {
                 let ends = rates.steps.iter().skip(1).map(|(at, _)| *at).chain([Nanos::NEVER]);
                 let steps = rates.steps.iter().zip(ends);
                 steps.map(|((at, rate), end)| rate.0 as f64 * end.min(to).since(from.max(*at)).as_secs_f64()).sum()
             }
-            Service::Wifi(_) | Service::Mesh(_) => self.bits_per_second() * to.since(from).as_secs_f64(),
-            Service::Trace(trace) => {
+            Service::Own(Transmitter::Trace(trace)) => {
                 (trace.opportunities_until(to) - trace.opportunities_until(from)) * OPPORTUNITY_BITS
             }
+            _ => self.capacity().mean * to.since(from).as_secs_f64(),
         }
     }
 }
@@ -138,7 +136,7 @@ mod tests {
     #[test]
     fn a_rate_that_changes_sends_what_each_part_allows() {
         let rates = Rates::new(Rate(1000), &[(secs(2), Rate(3000)), (secs(5), Rate(0))], secs(10));
-        let link = link(Service::Rates(rates));
+        let link = link(Service::Own(Transmitter::Rates(rates)));
         assert_eq!(link.capacity_bits(secs(0), secs(10)), 2.0 * 1000.0 + 3.0 * 3000.0);
         assert_eq!(link.capacity_bits(secs(1), secs(3)), 1000.0 + 3000.0);
         assert_eq!(link.capacity_bits(secs(7), secs(7)), 0.0);
@@ -148,14 +146,14 @@ mod tests {
     #[test]
     fn a_trace_starts_again() {
         let trace = Trace::parse(Path::new("t"), "0\n1000\n1000\n4000\n").unwrap();
-        let link = link(Service::Trace(trace.into()));
+        let link = link(Service::Own(Transmitter::Trace(trace.into())));
         let packets = |from, to| link.capacity_bits(secs(from), secs(to)) / OPPORTUNITY_BITS;
         assert_eq!((packets(0, 1), packets(1, 3), packets(0, 4), packets(0, 8)), (2.0, 0.0, 4.0, 8.0));
     }
 
     #[test]
     fn nothing_is_sent_in_an_outage() {
-        let mut link = link(Service::Rate(Rate(1000)));
+        let mut link = link(Service::Own(Transmitter::Rate(Rate(1000))));
         let outage = |at, lasts| Outage { at: secs(at), lasts: secs(lasts), lose: false };
         link.impairments.outages = vec![outage(2, 3), outage(8, 1)];
         assert_eq!(link.capacity_bits(secs(0), secs(10)), 6000.0);

@@ -3,8 +3,10 @@
 use crate::Trace;
 use crate::regular_file;
 use crate::units::Nanos;
+use serde::Deserialize;
+use serde::de::Deserializer;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// As long as the longest run.
 const LONGEST_MS: u64 = 1_000_000_000;
@@ -66,6 +68,18 @@ impl Trace {
         const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
         let bytes = self.opportunities.iter().flat_map(|at| at.0.to_le_bytes());
         bytes.fold(OFFSET, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+    }
+}
+
+/// A trace as another process gets it: empty until `Portable` brings the text.
+impl<'de> Deserialize<'de> for Trace {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Trace, D::Error> {
+        #[derive(Deserialize)]
+        struct Named {
+            file: PathBuf,
+        }
+        let Named { file } = Named::deserialize(from)?;
+        Ok(Trace { path: file, opportunities: Vec::new(), period: Nanos::ZERO })
     }
 }
 

@@ -103,6 +103,10 @@ impl Frequency {
 pub struct Rate(pub u64);
 
 impl Rate {
+    /// Bits a second.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
     /// The time to put `size` on a wire of this rate, rounded up to a nanosecond.
     pub const fn time_to_send(self, size: Bytes) -> Nanos {
         Nanos((size.0 as u128 * 8 * 1_000_000_000).div_ceil(self.0 as u128) as u64)

@@ -32,7 +32,7 @@ pub(crate) fn purpose(port: PortId) -> u64 {
 /// If that is one of the kernel's.
 pub(crate) fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> AnyQdisc {
     let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
-    let rate = Rate(link.service.bits_per_second() as u64);
+    let rate = Rate(link.service.capacity().mean as u64);
     let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, stream::QDISC + purpose);
     discipline.expect("a kernel qdisc is no part of this program")
 }

@@ -125,7 +125,7 @@ mod tests {
     fn egress(limit: Option<Limit>) -> EgressPort {
         let link = Link {
             name: "access".into(),
-            service: Service::Rate(RATE),
+            service: Service::Own(model::Transmitter::Rate(RATE)),
             delay: DELAY,
             queue: Queue::Droptail { limit, ecn_threshold: None },
             loss: Loss::NONE,

@@ -163,7 +163,7 @@ mod tests {
         fn new(limit: Option<Limit>, ecn_threshold: Option<Limit>, loss: f64) -> Bench {
             let link = model::Link {
                 name: "bottleneck".into(),
-                service: Service::Rate(Rate(2_000_000)),
+                service: Service::Own(model::Transmitter::Rate(Rate(2_000_000))),
                 delay: Nanos::from_millis(10),
                 queue: Queue::Droptail { limit, ecn_threshold },
                 loss: Loss::Uniform(loss),

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use model::impairments::Impairments;
     use model::units::Rate;
-    use model::{Loss, Queue, Service};
+    use model::{Loss, Queue, Service, Transmitter};
     use proptest::prelude::*;
 
     const PACKETS: u64 = 100_000;
@@ -123,7 +123,7 @@ mod tests {
     fn impaired(impairments: Impairments) -> Impaired {
         let link = Link {
             name: "link".into(),
-            service: Service::Rate(Rate(1_000_000)),
+            service: Service::Own(Transmitter::Rate(Rate(1_000_000))),
             delay: DELAY,
             queue: Queue::Droptail { limit: None, ecn_threshold: None },
             loss: Loss::NONE,

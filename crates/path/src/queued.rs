@@ -250,7 +250,11 @@ mod tests {
                 at
             };
             let opportunities: Vec<_> = gaps.into_iter().map(&mut after).collect();
-            Service::Trace(Arc::new(Trace { path: "t".into(), period: after(last), opportunities }))
+            Service::Own(model::Transmitter::Trace(Arc::new(Trace {
+                path: "t".into(),
+                period: after(last),
+                opportunities,
+            })))
         })
     }
 
@@ -282,7 +286,7 @@ mod tests {
     #[test]
     fn a_discipline_learns_since_when_it_is_idle() {
         let noting = Noting { fifo: Fifo::new(None, None), idle_since: vec![] };
-        let mut port = QueuedPort::new(noting, output(Service::Rate(Rate(4_000_000))));
+        let mut port = QueuedPort::new(noting, output(Service::Own(model::Transmitter::Rate(Rate(4_000_000)))));
         let mut packets = Pool::default();
         for (number, ms) in (0..).zip([0, 1, 20, 23, 26]) {
             let id = packets.insert(TestPacket::new(number));
@@ -307,7 +311,7 @@ mod tests {
     fn on_a_trace<Q: Qdisc>(qdisc: Q) -> QueuedPort<Q> {
         let opportunities: Vec<_> = [5, 5, 8, 20].map(Nanos::from_millis).into();
         let trace = Trace { path: "t".into(), period: Nanos::from_millis(20), opportunities };
-        QueuedPort::new(qdisc, output(Service::Trace(Arc::new(trace))))
+        QueuedPort::new(qdisc, output(Service::Own(model::Transmitter::Trace(Arc::new(trace)))))
     }
 
     /// Those that are sent at 8 and at 20 ms have been chosen then: the urgent ones that came at 1 and at 19 ms.
@@ -336,7 +340,10 @@ mod tests {
         let (whole, half) = (Rate(12_000_000), Rate(6_000_000));
         let changes = [(Nanos::from_millis(10), half), (Nanos::from_millis(20), whole)];
         let rates = Rates::new(whole, &changes, Nanos::from_secs(1));
-        prop_oneof![Just(Service::Rate(whole)), Just(Service::Rates(rates))]
+        prop_oneof![
+            Just(Service::Own(model::Transmitter::Rate(whole))),
+            Just(Service::Own(model::Transmitter::Rates(rates)))
+        ]
     }
 
     fn impairments() -> impl Strategy<Value = Impairments> {

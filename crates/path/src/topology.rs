@@ -13,7 +13,7 @@ use crate::qdisc::DeviceRing;
 use crate::{DelayLine, LinkOutput, Network, NoExternal, QueuedPort};
 use model::impairments::Impairments;
 use model::units::{Nanos, Rate};
-use model::{DuplexLink, FlowGroup, Host, Link, Loss, Queue, Scenario, Service};
+use model::{DuplexLink, FlowGroup, Host, Link, Loss, Queue, Scenario, Service, Transmitter};
 use std::convert::Infallible;
 
 /// The ports and routes of a scenario.
@@ -213,7 +213,7 @@ fn add_access(ports: &mut Vec<Planned>, number: usize, group: &FlowGroup, count:
         _ => format!("flows.{number}.access.{flow}"),
     };
     let link = |flow, queue| {
-        let (service, impairments) = (Service::Rate(rate), Impairments::default());
+        let (service, impairments) = (Service::Own(Transmitter::Rate(rate)), Impairments::default());
         Box::new(Link { name: name(flow), service, delay, queue, loss: Loss::NONE, impairments })
     };
     let never_drops = Queue::Droptail { limit: None, ecn_threshold: None };

@@ -27,14 +27,20 @@ impl Transmitter {
     /// That of a link, which counts what it sends from `from` to `to`.
     pub fn new(link: &Link, from: Nanos, to: Nanos) -> Transmitter {
         let outages: Vec<_> = link.impairments.waiting_outages().copied().collect();
-        match &link.service {
-            Service::Rate(rate) if outages.is_empty() => Transmitter::Constant(Constant::new(*rate, from, to)),
-            Service::Rate(rate) => Transmitter::Varying(Varying::new(&[(Nanos::ZERO, *rate)], &outages, from, to)),
-            Service::Rates(rates) => Transmitter::Varying(Varying::new(&rates.steps, &outages, from, to)),
-            Service::Wifi(_) => unreachable!("the air of a Wi-Fi cell is a medium"),
-            Service::Lte(_) => unreachable!("the subframes of an LTE cell are a medium"),
-            Service::Mesh(_) => unreachable!("the air of a mesh is a medium"),
-            Service::Trace(trace) => Transmitter::Opportunities(Opportunities::new(trace.clone(), outages, from, to)),
+        let Service::Own(transmitter) = &link.service else {
+            unreachable!("what shares a medium is a port of the medium")
+        };
+        match transmitter {
+            model::Transmitter::Rate(rate) if outages.is_empty() => {
+                Transmitter::Constant(Constant::new(*rate, from, to))
+            }
+            model::Transmitter::Rate(rate) => {
+                Transmitter::Varying(Varying::new(&[(Nanos::ZERO, *rate)], &outages, from, to))
+            }
+            model::Transmitter::Rates(rates) => Transmitter::Varying(Varying::new(&rates.steps, &outages, from, to)),
+            model::Transmitter::Trace(trace) => {
+                Transmitter::Opportunities(Opportunities::new(trace.clone(), outages, from, to))
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use crate::live::Watcher;
 use mechanism::{Library, Role};
 use model::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use model::units::Nanos;
-use model::{DuplexLink, FlowGroup, Link, MechanismSource, Scenario, Service};
+use model::{FlowGroup, Link, MechanismSource, Portable, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -173,22 +173,20 @@ impl Cell {
                 json.insert("app".into(), traffic);
             }
         }
-        flatten_simulated_disciplines(&mut json);
         json.to_string()
     }
 
-    /// The same for another process, which finds everything in it: `resolved` reads it there.
+    /// The whole scenario, with the text of its traces, for another process: `resolved` reads it there.
     fn portable(&self) -> String {
-        let scenario = &self.0.scenario;
-        let mut json = serde_json::to_value(scenario).expect("a scenario has no maps but those with text keys");
-        for (number, DuplexLink { forward, reverse }) in scenario.links.iter().enumerate() {
-            for (direction, link) in [("forward", forward), ("reverse", reverse)] {
-                if let Service::Trace(trace) = &link.service {
-                    json["links"][number][direction]["service"]["Trace"]["text"] = trace.text().into();
-                }
-            }
-        }
-        json.to_string()
+        let portable = Portable(self.0.scenario.clone());
+        serde_json::to_string(&portable).expect("a scenario has no maps but those with text keys")
+    }
+
+    /// The time between the datagrams of a flow of each group, ns; none of groups that send none.
+    #[getter]
+    fn datagram_intervals_ns(&self) -> Vec<Option<u64>> {
+        let every = |group: &FlowGroup| group.datagrams().map(|datagrams| datagrams.every.0);
+        self.0.scenario.flows.iter().map(every).collect()
     }
 
     /// How many flows there are from beginning to end; those that arrive at random are not counted.
@@ -310,23 +308,4 @@ fn record(scenario: &Scenario, outcome: &Outcome) -> String {
         groups: scenario.flow_arrivals().iter().map(Vec::len).collect(),
     };
     serde_json::to_string(&record).expect("records hold numbers and text only")
-}
-
-/// Puts the parameters of a simulated queue discipline beside its kind.
-fn flatten_simulated_disciplines(json: &mut serde_json::Value) {
-    use serde_json::Value::{Array, Object};
-    match json {
-        Array(items) => items.iter_mut().for_each(flatten_simulated_disciplines),
-        Object(table) => {
-            if table.get("who").is_some_and(|who| who == "simulated")
-                && let Some(Object(discipline)) = table.remove("discipline")
-            {
-                table.remove("who");
-                table.insert("kind".into(), "discipline".into());
-                table.extend(discipline);
-            }
-            table.values_mut().for_each(flatten_simulated_disciplines);
-        }
-        _ => {}
-    }
 }

@@ -61,7 +61,7 @@ fn parse(text: &str, folder: PathBuf, overrides: Vec<(String, String)>) -> PyRes
 /// can locate.
 #[pyfunction]
 fn resolved(json: &str) -> PyResult<cell::Cell> {
-    let scenario = serde_json::from_str(json).map_err(input_error)?;
+    let model::Portable(scenario) = serde_json::from_str(json).map_err(input_error)?;
     Ok(cell::Cell(scenario::Cell::resolved(scenario)))
 }
 

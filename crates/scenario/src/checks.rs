@@ -8,8 +8,8 @@ use model::skb::truesize;
 use model::units::{Bytes, Nanos, Rate};
 use model::workload::{Arrivals, Pareto, Sizes};
 use model::{
-    Emulator, FlowGroup, LARGEST_ACK, Limit, Link, MapContents, MechanismSource, ParamValue, Queue, Scenario, Service,
-    TcpRmem,
+    Emulator, FlowGroup, LARGEST_ACK, Limit, Link, MapContents, MechanismSource, Member, ParamValue, Queue, Scenario,
+    Service, TcpRmem, Transmitter,
 };
 use std::collections::BTreeMap;
 
@@ -145,7 +145,7 @@ fn impairments(section: &Section, link: &Link) {
             section.complain(alone, format!("says how {base} does, which is not written here; write {base} too"));
         }
     }
-    if matches!(link.service, Service::Lte(_)) && link.impairments.waiting_outages().next().is_some() {
+    if matches!(link.service, Service::Shared(Member::Lte(_))) && link.impairments.waiting_outages().next().is_some() {
         section.complain("outages", "cannot stop an LTE cell; a link to a user of one can have lose = true only");
     }
     let mut latest = Nanos::ZERO;
@@ -179,18 +179,18 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
         _ => return,
     };
     match link.service {
-        Service::Trace(_) => {
+        Service::Own(Transmitter::Trace(_)) => {
             section.complain("trace", format!("cannot be followed by the kernel's shaper; {whose} needs a rate"));
         }
-        Service::Rates(_) => {
+        Service::Own(Transmitter::Rates(_)) => {
             let message = format!("cannot be followed by the kernel's shaper; {whose} needs one rate");
             section.complain("rates", message);
         }
-        Service::Wifi(_) => {
+        Service::Shared(Member::Wifi(_)) => {
             section.complain("wifi", format!("is nothing that the kernel has here; {whose} needs a rate"))
         }
-        Service::Lte(_) => not_in_a_cell(section, link, &whose),
-        Service::Rate(_) | Service::Mesh(_) => {}
+        Service::Shared(Member::Lte(_)) => not_in_a_cell(section, link, &whose),
+        Service::Own(Transmitter::Rate(_)) | Service::Shared(Member::Mesh(_)) => {}
     }
     if link.impairments.waiting_outages().next().is_some() {
         let message = format!("cannot stop the kernel's shaper; {whose} can have outages with lose = true only");

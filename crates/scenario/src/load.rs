@@ -8,7 +8,7 @@ use crate::sweep;
 use crate::tree;
 use model::value::{Node, Table, Value};
 use model::{Error, Location, Problems, did_you_mean};
-use model::{Scenario, Service};
+use model::{Member, Scenario, Service};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -172,8 +172,8 @@ fn refuse_air_for_nobody(cells: &[Cell], problems: &Problems) {
         || cells.iter().flat_map(|cell| cell.scenario.links.iter().map(move |link| (cell, &link.forward.service)));
     let used: BTreeSet<(&str, &str)> = links()
         .filter_map(|(cell, service)| match service {
-            Service::Wifi(station) => Some(("wifi", cell.scenario.wifi[station.cell].name.as_str())),
-            Service::Lte(user) => Some(("lte", cell.scenario.lte[user.cell].name.as_str())),
+            Service::Shared(Member::Wifi(station)) => Some(("wifi", cell.scenario.wifi[station.cell].name.as_str())),
+            Service::Shared(Member::Lte(user)) => Some(("lte", cell.scenario.lte[user.cell].name.as_str())),
             _ => None,
         })
         .collect();

@@ -16,7 +16,8 @@ use model::units::{Bytes, Nanos, Rate};
 use model::value::Table;
 use model::workload::{Arrivals, Sizes};
 use model::{
-    DuplexLink, FlowGroup, Gemodel, Host, Link, Loss, MechanismRef, Queue, Scenario, Service, Trace, WifiCell,
+    DuplexLink, FlowGroup, Gemodel, Host, Link, Loss, MechanismRef, Member, Queue, Scenario, Service, Trace,
+    Transmitter, WifiCell,
 };
 use model::{Location, Problems, did_you_mean};
 use std::cell::RefCell;
@@ -126,10 +127,11 @@ impl Reader {
         let mut back = self.reverse(reverse, &link, duration);
         if let Some(station) = station {
             read_wifi::refuse_transmitter(reverse);
-            (link.service, back.service) = (Service::Wifi(station), Service::Wifi(station));
+            (link.service, back.service) =
+                (Service::Shared(Member::Wifi(station)), Service::Shared(Member::Wifi(station)));
         } else if let Some((down, up)) = user {
             read_lte::refuse_transmitter(reverse);
-            (link.service, back.service) = (Service::Lte(down), Service::Lte(up));
+            (link.service, back.service) = (Service::Shared(Member::Lte(down)), Service::Shared(Member::Lte(up)));
         }
         DuplexLink { reverse: back, forward: link }
     }
@@ -145,7 +147,7 @@ impl Reader {
         }
         Link {
             name: section.name().into(),
-            service: self.service(section, None, duration).unwrap_or(Service::Rate(Rate(1))),
+            service: self.service(section, None, duration).unwrap_or(Service::Own(Transmitter::Rate(Rate(1)))),
             delay: section.need("delay"),
             queue: Queue::default(),
             loss: read_loss(section),
@@ -155,13 +157,18 @@ impl Reader {
 
     fn reverse(&self, section: &Section, forward: &Link, duration: Nanos) -> Link {
         let as_forward = match &forward.service {
-            Service::Rate(rate) => *rate,
-            Service::Rates(rates) => rates.steps[0].1,
-            Service::Trace(_) | Service::Wifi(_) | Service::Lte(_) | Service::Mesh(_) => REVERSE_OF_TRACE,
+            Service::Own(Transmitter::Rate(rate)) => *rate,
+            Service::Own(Transmitter::Rates(rates)) => rates.steps[0].1,
+            Service::Own(Transmitter::Trace(_))
+            | Service::Shared(Member::Wifi(_))
+            | Service::Shared(Member::Lte(_))
+            | Service::Shared(Member::Mesh(_)) => REVERSE_OF_TRACE,
         };
         Link {
             name: format!("{}.reverse", forward.name),
-            service: self.service(section, Some(as_forward), duration).unwrap_or(Service::Rate(as_forward)),
+            service: self
+                .service(section, Some(as_forward), duration)
+                .unwrap_or(Service::Own(Transmitter::Rate(as_forward))),
             delay: section.read("delay").unwrap_or(forward.delay),
             queue: Queue::default(),
             loss: read_loss(section),
@@ -182,8 +189,8 @@ impl Reader {
             return None;
         }
         let rate = rate.or(if changes.is_empty() { None } else { otherwise }).map(|rate| match changes.is_empty() {
-            true => Service::Rate(rate),
-            false => Service::Rates(Rates::new(rate, &changes, duration)),
+            true => Service::Own(Transmitter::Rate(rate)),
+            false => Service::Own(Transmitter::Rates(Rates::new(rate, &changes, duration))),
         });
         let file: Option<String> = section.read("trace");
         if section.get("rate").is_some() && section.get("trace").is_some() {
@@ -194,7 +201,7 @@ impl Reader {
             return rate;
         };
         match self.trace(&self.folder.resolve(&file, &section.place_of("trace"))) {
-            Ok(trace) => Some(Service::Trace(trace)),
+            Ok(trace) => Some(Service::Own(Transmitter::Trace(trace))),
             Err(why) => {
                 section.complain("trace", why);
                 None

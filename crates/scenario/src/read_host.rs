@@ -7,7 +7,7 @@ use model::queue::Discipline;
 use model::section::Section;
 use model::skb::truesize;
 use model::units::{Bytes, Nanos};
-use model::{Host, LARGEST_ACK, Scenario, SendBuffer, Service};
+use model::{Host, LARGEST_ACK, Member, Scenario, SendBuffer, Service};
 
 /// Where a host's flows have not said yet which link it leaves by.
 const NO_LINK: usize = usize::MAX;
@@ -58,7 +58,9 @@ pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
     }
     for uplink in scenario.hosts.iter().map(|host| host.uplink).filter(|uplink| *uplink != NO_LINK) {
         let link = &mut scenario.links[uplink];
-        if let (Service::Lte(_), Service::Lte(_)) = (&link.forward.service, &link.reverse.service) {
+        if let (Service::Shared(Member::Lte(_)), Service::Shared(Member::Lte(_))) =
+            (&link.forward.service, &link.reverse.service)
+        {
             // It leads from the user.
             std::mem::swap(&mut link.forward.service, &mut link.reverse.service);
         }

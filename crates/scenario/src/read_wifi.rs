@@ -8,7 +8,7 @@ use model::quantity::Share;
 use model::radio::ieee80211::{LARGEST_PACKET, Standard};
 use model::section::Section;
 use model::units::{Dbm, Rate};
-use model::{Link, Queue, Scenario, Service, WifiCell, WifiStation};
+use model::{Link, Member, Queue, Scenario, Service, WifiCell, WifiStation};
 
 /// The keys of a link that say how its transmitter works, of which `wifi` takes the place.
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "trace", "rates"];
@@ -120,13 +120,13 @@ pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[S
         }
     }
     for ((reverse, forward), link) in links.iter().zip(&scenario.links) {
-        if let Service::Wifi(station) = &link.forward.service {
+        if let Service::Shared(Member::Wifi(station)) = &link.forward.service {
             direction(forward, &link.forward, &cells[station.cell]);
             direction(reverse, &link.reverse, &cells[station.cell]);
         }
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
-        let on_wifi = |link: &usize| matches!(scenario.links[*link].forward.service, Service::Wifi(_));
+        let on_wifi = |link: &usize| matches!(scenario.links[*link].forward.service, Service::Shared(Member::Wifi(_)));
         let [there, back] = [&group.path, &group.reverse_path].map(|path| path.iter().any(on_wifi));
         let both_ways = group.app.is_some();
         if there && (both_ways || !group.reverse) || back && (both_ways || group.reverse) {

@@ -8,7 +8,7 @@ use crate::timing::lateness::Steps;
 use measure::Histogram;
 use model::radio::ieee80211::LONGEST_AGGREGATE;
 use model::units::Nanos;
-use model::{Limit, Link, Scenario, Service};
+use model::{Limit, Link, Member, Scenario, Service};
 use std::io;
 use std::time::Instant;
 
@@ -116,7 +116,7 @@ fn transmission_time(scenario: &Scenario) -> Nanos {
     let aggregates = scenario
         .links
         .iter()
-        .any(|link| matches!(&link.forward.service, Service::Wifi(station) if station.standard.most_frames() > 1));
+        .any(|link| matches!(&link.forward.service, Service::Shared(Member::Wifi(station)) if station.standard.most_frames() > 1));
     let longest = if aggregates { LONGEST_AGGREGATE } else { Nanos::ZERO };
     longest.max(scenario.packet_time().unwrap_or(Nanos::ZERO))
 }
@@ -130,7 +130,7 @@ fn tolerated_once(scenario: &Scenario) -> Nanos {
             Limit::Bytes(bytes) => bytes.0,
             Limit::Packets(packets) => packets.saturating_mul(packet),
         };
-        Some(Nanos((room as f64 * 8.0 / link.service.bits_per_second() * 1e9 / 2.0) as u64))
+        Some(Nanos((room as f64 * 8.0 / link.service.capacity().mean * 1e9 / 2.0) as u64))
     };
     let least = scenario.flows.iter().flat_map(|group| scenario.data_path(group)).filter_map(time).min();
     least.map_or(Nanos::NEVER, |least| least.max(tolerated(scenario)))

@@ -41,10 +41,10 @@ def of(cell: _core.Cell, series_ns: int | None = None) -> Cost:
     rates = [_rate(link["forward"]) for link in scenario["links"]]
     offered: dict[int, float] = {}
     full, flows = set(), float(cell.steady_flows)
-    for group in scenario["flows"]:
+    for group, interval_ns in zip(scenario["flows"], cell.datagram_intervals_ns, strict=True):
         place = min(group["path"], key=lambda link: rates[link], default=0)
-        if every := _every(group):
-            offered[place] = offered.get(place, 0) + group["count"] * duration_s * 1e9 / every
+        if interval_ns is not None:
+            offered[place] = offered.get(place, 0) + group["count"] * duration_s * 1e9 / max(1, interval_ns)
         else:
             full.add(place)
     carried = {place: rates[place] / BITS * duration_s for place in full | offered.keys()}
@@ -63,13 +63,6 @@ def _rate(link: Mapping[str, Any]) -> float:
     """Return a link's rate, bit/s; 0 of one whose rate varies, which is left out."""
     service = link["service"]
     return float(service["Rate"]) if isinstance(service, dict) and "Rate" in service else 0.0
-
-
-def _every(group: Mapping[str, Any]) -> int | None:
-    """Return the time between a flow's datagrams, ns."""
-    app = group.get("app")
-    datagrams = app.get("Datagrams") if isinstance(app, dict) else None
-    return max(1, datagrams["every"]) if datagrams else None
 
 
 def tell(costs: Iterable[Cost], processes: int) -> None:

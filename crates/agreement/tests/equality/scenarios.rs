@@ -2,7 +2,7 @@
 //! gets its share however many there are.
 
 use mechanism::Library;
-use model::{MechanismSource, Scenario, Service, Trace};
+use model::{MechanismSource, Scenario, Service, Trace, Transmitter};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -37,7 +37,7 @@ pub fn microseconds() -> bool {
 pub fn outage() -> Scenario {
     let mut scenario = every_control("an outage", 11, &queue(8), "");
     let trace = Trace::parse(Path::new("outage"), &outages(scenario.flows.len())).expect("a trace");
-    scenario.links[0].forward.service = Service::Trace(Arc::new(trace));
+    scenario.links[0].forward.service = Service::Own(Transmitter::Trace(Arc::new(trace)));
     scenario
 }
 

@@ -11,7 +11,7 @@ use crate::tap::Tap;
 use measure::SendBufferMeter;
 use mechanism::{Classifier, ClassifyPacket, PacketKind};
 use model::units::Nanos;
-use model::{Host, Link, Service};
+use model::{Host, Link};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -47,7 +47,7 @@ impl Sender {
         classifier: Option<Rc<Classifier>>,
         meter: SendBufferMeter,
     ) {
-        let of_driver = matches!(uplink.service, Service::Wifi(_)).then_some(WIFI_PACING_SHIFT);
+        let of_driver = uplink.service.station().map(|_| WIFI_PACING_SHIFT);
         if let Some(shift) = host.pacing_shift.or(of_driver) {
             self.sk.inet_conn.sk.sk_pacing_shift = shift;
         }

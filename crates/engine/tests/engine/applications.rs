@@ -5,7 +5,7 @@ use engine::Options;
 use model::app::{App, Game, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull};
 use model::records::{AppStats, Flow};
 use model::units::{Bytes, Nanos, Rate};
-use model::{FlowGroup, Scenario, Service};
+use model::{FlowGroup, Scenario, Service, Transmitter};
 
 fn ms(ms: u64) -> Nanos {
     Nanos::from_millis(ms)
@@ -23,7 +23,7 @@ fn call() -> FlowGroup {
 /// 10 Mbit/s and 20 ms one way, and the same back.
 fn path(groups: Vec<FlowGroup>) -> Scenario {
     let mut s = scenario(30);
-    s.links[0].reverse.service = Service::Rate(Rate(10_000_000));
+    s.links[0].reverse.service = Service::Own(Transmitter::Rate(Rate(10_000_000)));
     s.flows = groups;
     s
 }
@@ -167,7 +167,7 @@ fn a_program_whose_send_buffer_is_full_waits_skips_or_is_delayed() {
     let with = |when_full| {
         let game = of_app(App::Game(Game { every: ms(60), when_full, request: Bytes(4 * 1448), response: Bytes(200) }));
         let mut s = path(vec![FlowGroup { host: Some(0), ..game }]);
-        s.links[0].forward.service = Service::Rate(Rate(400_000));
+        s.links[0].forward.service = Service::Own(Transmitter::Rate(Rate(400_000)));
         s.hosts = vec![phone_of_2013(Bytes(20 * (896 + 1448)))];
         let flows = flows(&s);
         let stats = stats(&flows[0]);

@@ -10,7 +10,7 @@ use model::radio::ieee802154::{frames, phy};
 use model::radio::lte::{DECODING, PREPARATION, SUBFRAME};
 use model::units::{Bytes, Nanos};
 use model::workload::FlowArrival;
-use model::{FlowGroup, Link, Scenario, Service};
+use model::{FlowGroup, Link, Member, Scenario, Service, Transmitter};
 use std::collections::VecDeque;
 
 /// The smallest packet: a datagram without payload.
@@ -115,12 +115,12 @@ impl Auditor {
 /// Time that the smallest packet needs on a wire.
 fn transmission(service: &Service, bytes: u64) -> Nanos {
     match service {
-        Service::Rate(rate) => rate.time_to_send(Bytes(bytes)),
-        Service::Rates(rates) => rates.extremes().1.time_to_send(Bytes(bytes)),
-        Service::Wifi(station) => station.phy_rate.time_to_send(Bytes(bytes)),
-        Service::Trace(_) => Nanos::ZERO,
-        Service::Mesh(_) => phy::air_time(frames::bytes(bytes as u32, 0)),
-        Service::Lte(_) => PREPARATION + SUBFRAME + DECODING,
+        Service::Own(Transmitter::Rate(rate)) => rate.time_to_send(Bytes(bytes)),
+        Service::Own(Transmitter::Rates(rates)) => rates.extremes().1.time_to_send(Bytes(bytes)),
+        Service::Shared(Member::Wifi(station)) => station.phy_rate.time_to_send(Bytes(bytes)),
+        Service::Own(Transmitter::Trace(_)) => Nanos::ZERO,
+        Service::Shared(Member::Mesh(_)) => phy::air_time(frames::bytes(bytes as u32, 0)),
+        Service::Shared(Member::Lte(_)) => PREPARATION + SUBFRAME + DECODING,
     }
 }
 

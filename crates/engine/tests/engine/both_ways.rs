@@ -7,7 +7,7 @@ use crate::world::*;
 use engine::Options;
 use model::records::Run;
 use model::units::{Nanos, Rate};
-use model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, TcpProfile};
+use model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, TcpProfile, Transmitter};
 use proptest::prelude::*;
 
 /// The same seen from the other side of the bottleneck.
@@ -56,7 +56,7 @@ proptest! {
         let DuplexLink { forward, reverse } = &mut scenario.links[0];
         for way in [forward, reverse] {
             way.loss = Loss::NONE;
-            way.service = Service::Rate(Rate(way.service.bits_per_second() as u64));
+            way.service = Service::Own(Transmitter::Rate(Rate(way.service.capacity().mean as u64)));
         }
         let [here, there] = [&scenario, &mirrored(&scenario)].map(|scenario| run(scenario, &Options::default()).run);
         let mut there = there;

@@ -283,7 +283,7 @@ fn reno_obeys_the_square_root_law_where_one_in_10_000_is_lost() {
 
 /// One way with the acknowledgement back, for a packet of `bytes`.
 fn there_and_back(s: &Scenario, bytes: u64) -> Nanos {
-    let (model::Service::Rate(out), model::Service::Rate(back)) =
+    let (model::Service::Own(model::Transmitter::Rate(out)), model::Service::Own(model::Transmitter::Rate(back))) =
         (&s.links[0].forward.service, &s.links[0].reverse.service)
     else {
         panic!("constant rates");
@@ -294,7 +294,9 @@ fn there_and_back(s: &Scenario, bytes: u64) -> Nanos {
 
 /// The handshake: a SYN and its answer, and the acknowledgement that the first data leave behind.
 fn handshake(s: &Scenario) -> Nanos {
-    let model::Service::Rate(out) = &s.links[0].forward.service else { panic!("constant rate") };
+    let model::Service::Own(model::Transmitter::Rate(out)) = &s.links[0].forward.service else {
+        panic!("constant rate")
+    };
     there_and_back(s, 60) + out.time_to_send(Bytes(52))
 }
 

@@ -5,7 +5,7 @@ use engine::Options;
 use engine::packet::{Data, flag};
 use model::impairments::Outage;
 use model::units::Nanos;
-use model::{FlowGroup, Limit, Queue, Service, TcpProfile, Trace};
+use model::{FlowGroup, Limit, Queue, Service, TcpProfile, Trace, Transmitter};
 use std::sync::Arc;
 
 fn marking(threshold: u64) -> Queue {
@@ -62,7 +62,8 @@ fn a_probe_counts_among_what_a_reduction_lets_out() {
     let mut s = scenario(2);
     let opportunities: Vec<Nanos> = (1..5000).filter(|ms| !(1000..1200).contains(ms)).map(Nanos::from_millis).collect();
     let period = *opportunities.last().unwrap();
-    s.links[0].forward.service = Service::Trace(Arc::new(Trace { path: "outage".into(), opportunities, period }));
+    s.links[0].forward.service =
+        Service::Own(Transmitter::Trace(Arc::new(Trace { path: "outage".into(), opportunities, period })));
     s.links[0].forward.queue = marking(1);
     s.flows[0].stack.ecn = true;
     s.flows[0].cc = socket_seen(60, Seen::PrrOut);

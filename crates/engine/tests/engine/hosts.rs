@@ -6,7 +6,9 @@ use model::app::{App, Ping};
 use model::queue::{Discipline, PfifoFast, Prio};
 use model::records::{Flow, Run};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Access, FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service};
+use model::{
+    Access, FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service, Transmitter,
+};
 
 /// What a full segment takes where each has a buffer of its own.
 const SEGMENT: u64 = 896 + 1448;
@@ -16,7 +18,7 @@ const SEGMENT: u64 = 896 + 1448;
 fn phone(queue: Queue, packets: u64, groups: Vec<FlowGroup>) -> Scenario {
     let mut s = scenario(30);
     s.warmup = Nanos::from_secs(10);
-    s.links[0].forward.service = Service::Rate(Rate(9_000_000));
+    s.links[0].forward.service = Service::Own(Transmitter::Rate(Rate(9_000_000)));
     s.links[0].forward.queue = queue;
     s.links[0].forward.delay = Nanos::from_millis(25);
     s.links[0].reverse.delay = Nanos::from_millis(25);
@@ -126,7 +128,7 @@ fn sorpc_lets_a_short_transfer_pass() {
 #[test]
 fn acknowledgements_of_downloads_pass_an_upload() {
     let mut s = phone(fifo(1000), 800, vec![flow("cubic"), FlowGroup { reverse: true, ..flow("cubic") }]);
-    s.links[0].reverse.service = Service::Rate(Rate(100_000_000));
+    s.links[0].reverse.service = Service::Own(Transmitter::Rate(Rate(100_000_000)));
     s.links[0].reverse.queue = droptail(Limit::Packets(1000));
     let (one, sorted) = (simulate(&s), simulate(&two_bands("sorpc", &[], s.clone())));
     assert!(rtt_ms(&one.flows[1]) > 300.0, "{} ms", rtt_ms(&one.flows[1]));
@@ -178,7 +180,7 @@ fn sorpc_fair_gives_a_later_upload_its_share_within_10_s() {
     for rate in [5_000_000, 9_000_000, 25_000_000] {
         let with = |classifier| {
             let mut s = two_bands(classifier, &[], phone(fifo(1000), 1092, vec![flow("cubic"), later(), short()]));
-            s.links[0].forward.service = Service::Rate(Rate(rate));
+            s.links[0].forward.service = Service::Own(Transmitter::Rate(Rate(rate)));
             s.duration = Nanos::from_secs(20);
             simulate(&s)
         };
@@ -312,7 +314,7 @@ fn bands_are_those_of_the_packets_own_host() {
 fn a_buffer_ends_at_its_own_device() {
     let mut s = behind_a_phone(phone(fifo(1000), 200, vec![]), flow("cubic"));
     s.hosts.iter_mut().for_each(|host| host.gso = true);
-    s.links[1].forward.service = Service::Rate(Rate(1_000_000));
+    s.links[1].forward.service = Service::Own(Transmitter::Rate(Rate(1_000_000)));
     let run = simulate(&s);
     assert!(run.flows[0].goodput_mbps > 0.9, "{:?}", run.flows);
     assert_eq!(run.links[0].queue_delay.queue_delay_ms_max, Some(0.0), "{:?}", run.links[0]);

@@ -9,7 +9,7 @@ use engine::Options;
 use engine::packet::{Data, flag};
 use model::impairments::{Distribution, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
-use model::{FlowGroup, Limit, Scenario, Service};
+use model::{FlowGroup, Limit, Scenario, Service, Transmitter};
 use proptest::prelude::*;
 
 proptest! {
@@ -118,7 +118,7 @@ fn a_change_of_the_rate_is_exact_for_the_packet_under_way() {
     let steady_state = arrivals(&s);
     let (old, new) = (Rate(10_000_000), Rate(3_000_000));
     let change = Nanos(2_000_000_123);
-    s.links[0].forward.service = Service::Rates(Rates::new(old, &[(change, new)], s.duration));
+    s.links[0].forward.service = Service::Own(Transmitter::Rates(Rates::new(old, &[(change, new)], s.duration)));
     let changed = arrivals(&s);
     // The end of a transmission is an arrival without the delay.
     let delay = s.links[0].forward.delay;

@@ -11,7 +11,8 @@ use model::queue::{Discipline, Prio};
 use model::units::{Bytes, Frequency, Nanos, Rate};
 use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Sizes};
 use model::{
-    Access, FlowGroup, Host, Limit, MechanismSource, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service,
+    Access, FlowGroup, Host, Limit, MechanismSource, Member, ParamValue, Queue, Scenario, SendBuffer, SendTuning,
+    Service,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -224,8 +225,10 @@ fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'sta
     let link = &mut scenario.links[uplink];
     let impairments = &mut link.forward.impairments;
     (impairments.jitter, impairments.reorder, impairments.duplicate) = (None, None, 0.0);
-    let in_cell = matches!(link.forward.service, Service::Wifi(_) | Service::Lte(_));
-    if let (Service::Lte(_), Service::Lte(_)) = (&link.forward.service, &link.reverse.service) {
+    let in_cell = matches!(link.forward.service, Service::Shared(Member::Wifi(_)) | Service::Shared(Member::Lte(_)));
+    if let (Service::Shared(Member::Lte(_)), Service::Shared(Member::Lte(_))) =
+        (&link.forward.service, &link.reverse.service)
+    {
         std::mem::swap(&mut link.forward.service, &mut link.reverse.service);
     }
     if let Some(shared) = scenario.wifi.iter().find_map(|cell| cell.queue.clone()).filter(|_| in_cell) {

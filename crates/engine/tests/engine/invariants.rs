@@ -10,7 +10,7 @@ use model::impairments::Rates;
 use model::radio::lte::Harq;
 use model::records::{ProgressUpdate, Run};
 use model::units::{Bytes, Nanos};
-use model::{FlowGroup, Limit, MechanismSource, Queue, Scenario, Service};
+use model::{FlowGroup, Limit, MechanismSource, Member, Queue, Scenario, Service, Transmitter};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
@@ -38,15 +38,15 @@ pub fn numbered(number: u64) -> impl ValueTree<Value = Scenario> {
 /// Bytes that a link can carry; a trace's link: all that its opportunities allow.
 pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     match service {
-        Service::Rate(rate) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
-        Service::Rates(rates) => {
+        Service::Own(Transmitter::Rate(rate)) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
+        Service::Own(Transmitter::Rates(rates)) => {
             Rates::new(rates.steps[0].1, &rates.steps[1..], over).mean.0 as f64 / 8.0 * over.as_secs_f64() + 1.0
         }
-        Service::Wifi(station) => station.phy_rate.0 as f64 / 8.0 * over.as_secs_f64(),
-        Service::Mesh(_) => 250_000.0 / 8.0 * over.as_secs_f64(),
+        Service::Shared(Member::Wifi(station)) => station.phy_rate.0 as f64 / 8.0 * over.as_secs_f64(),
+        Service::Shared(Member::Mesh(_)) => 250_000.0 / 8.0 * over.as_secs_f64(),
         // In a short run there may be fewer repeats than in the mean.
-        Service::Lte(user) => user.most.0 as f64 / 8.0 * over.as_secs_f64() * Harq::MOST_TRIES as f64,
-        Service::Trace(trace) => {
+        Service::Shared(Member::Lte(user)) => user.most.0 as f64 / 8.0 * over.as_secs_f64() * Harq::MOST_TRIES as f64,
+        Service::Own(Transmitter::Trace(trace)) => {
             let rounds = over.as_secs_f64() / trace.period.as_secs_f64() + 1.0;
             rounds * trace.opportunities.len() as f64 * 1500.0
         }

@@ -11,8 +11,8 @@ use model::radio::lte::{Bandwidth, Cqi, Direction};
 use model::skb::truesize;
 use model::units::{Bytes, Drift, Nanos, Offset, Rate};
 use model::{
-    Clock, Gemodel, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario, Service, TcpRmem, WifiCell,
-    WifiStation,
+    Clock, Gemodel, Loss, MechanismRef, MechanismSource, Member, ParamValue, Queue, Scenario, Service, TcpRmem,
+    WifiCell, WifiStation,
 };
 use proptest::prelude::*;
 
@@ -261,7 +261,7 @@ fn on_wifi(wired: BoxedStrategy<Scenario>) -> impl Strategy<Value = Scenario> {
             let phy_rate = standard.modes()[mode].rate;
             let station = WifiStation { cell: 0, standard, slot, phy_rate, frame_errors };
             for direction in [&mut link.forward, &mut link.reverse] {
-                direction.service = Service::Wifi(station);
+                direction.service = Service::Shared(Member::Wifi(station));
                 direction.impairments.outages.retain(|outage| outage.lose);
             }
             if shares_queue {
@@ -307,7 +307,7 @@ fn put_into_cells(scenario: &mut Scenario, cells: [lte::Cell; 2], places: &[Opti
         let Some((cell, cqi)) = *place else { continue };
         let number = used.iter().position(|used| *used == cell).expect("it is in use");
         for (way, direction) in [(&mut link.forward, Direction::Down), (&mut link.reverse, Direction::Up)] {
-            way.service = Service::Lte(scenario.lte[number].user(number, direction, Cqi(cqi)));
+            way.service = Service::Shared(Member::Lte(scenario.lte[number].user(number, direction, Cqi(cqi))));
             way.impairments.outages.retain(|outage| outage.lose);
         }
     }

@@ -7,7 +7,7 @@ use crate::world::{self, fingerprint, run, run_with_series, watch};
 use engine::{Options, Outcome};
 use model::records::Run;
 use model::units::{Bytes, Nanos};
-use model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, TcpProfile};
+use model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, TcpProfile, Transmitter};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -175,7 +175,7 @@ proptest! {
         }
         let longest = run.links[0].queue_delay.queue_delay_ms_max;
         let service = &scenario.links[0].forward.service;
-        if let (Service::Rate(rate), Some(Limit::Bytes(most)), Some(max)) = (service, limit, longest) {
+        if let (Service::Own(Transmitter::Rate(rate)), Some(Limit::Bytes(most)), Some(max)) = (service, limit, longest) {
             let largest = scenario.flows.iter().map(|g| g.packet.0).max().unwrap_or(0);
             // The one in transmission is ahead too; each transmission is rounded up to a nanosecond.
             let longest = rate.time_to_send(Bytes(most.0 + largest)).as_millis_f64() + 1e-3;

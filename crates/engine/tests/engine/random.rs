@@ -5,6 +5,7 @@ use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reord
 use model::units::{Bytes, Nanos, Rate};
 use model::{
     Access, DuplexLink, FlowGroup, Limit, Link, Loss, Queue, RepairSwitches, Scenario, Service, TcpProfile, Trace,
+    Transmitter,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -141,16 +142,16 @@ fn trace() -> impl Strategy<Value = Service> {
                 Nanos::from_millis(at)
             })
             .collect();
-        Service::Trace(Arc::new(Trace {
+        Service::Own(Transmitter::Trace(Arc::new(Trace {
             path: "random".into(),
             period: *opportunities.last().expect("not empty"),
             opportunities,
-        }))
+        })))
     })
 }
 
 fn service() -> impl Strategy<Value = Service> {
-    let rate = || log_uniform(0.5e6, 200e6).prop_map(|r| Service::Rate(Rate(r as u64)));
+    let rate = || log_uniform(0.5e6, 200e6).prop_map(|r| Service::Own(Transmitter::Rate(Rate(r as u64))));
     prop_oneof![4 => rate(), 1 => trace()]
 }
 
@@ -164,7 +165,7 @@ fn direction(name: &'static str, largest: u64) -> impl Strategy<Value = Link> {
 }
 
 fn bits_a_second(service: &Service) -> f64 {
-    service.bits_per_second()
+    service.capacity().mean
 }
 
 /// Any scenario of any built-in controls, with a duration that keeps it within the budget.
@@ -265,7 +266,7 @@ pub fn within_budget(scenario: Scenario) -> Scenario {
 /// The same for so long.
 pub fn lasting(mut scenario: Scenario, duration: Nanos) -> Scenario {
     for link in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
-        if let Service::Rates(rates) = &mut link.service {
+        if let Service::Own(Transmitter::Rates(rates)) = &mut link.service {
             *rates = Rates::new(rates.steps[0].1, &rates.steps[1..], duration);
         }
     }
@@ -302,12 +303,14 @@ prop_compose! {
 fn changing(service: Service, duration: Nanos) -> impl Strategy<Value = Service> {
     let change = (millis(1.0..1000.0), log_uniform(0.2, 1.0));
     prop::option::weighted(0.3, prop::collection::vec(change, 1..4)).prop_map(move |changes| {
-        let (Service::Rate(rate), Some(changes)) = (&service, changes) else { return service.clone() };
+        let (Service::Own(Transmitter::Rate(rate)), Some(changes)) = (&service, changes) else {
+            return service.clone();
+        };
         let changes = changes.iter().scan(Nanos::ZERO, |at, (gap, factor)| {
             *at += *gap;
             Some((*at, Rate((rate.0 as f64 * factor) as u64)))
         });
-        Service::Rates(Rates::new(*rate, &changes.collect::<Vec<_>>(), duration))
+        Service::Own(Transmitter::Rates(Rates::new(*rate, &changes.collect::<Vec<_>>(), duration)))
     })
 }
 

@@ -7,7 +7,7 @@ use engine::packet::{Ack, Data, flag};
 use model::impairments::Rates;
 use model::records::{Flow, Run};
 use model::units::{Bytes, Nanos, Rate};
-use model::{FlowGroup, Limit, ParamValue, Scenario, Service};
+use model::{FlowGroup, Limit, ParamValue, Scenario, Service, Transmitter};
 
 /// Of data over that of packets.
 const HEADERS: f64 = 1500.0 / 1448.0;
@@ -15,7 +15,7 @@ const HEADERS: f64 = 1500.0 / 1448.0;
 fn path(mbit_of_data: f64, rtt_us: u64, groups: Vec<FlowGroup>) -> Scenario {
     let mut s = scenario(60);
     s.warmup = Nanos::from_secs(10);
-    s.links[0].forward.service = Service::Rate(Rate((mbit_of_data * HEADERS * 1e6) as u64));
+    s.links[0].forward.service = Service::Own(Transmitter::Rate(Rate((mbit_of_data * HEADERS * 1e6) as u64)));
     s.links[0].forward.delay = Nanos::from_micros(rtt_us / 2);
     s.links[0].reverse.delay = Nanos::from_micros(rtt_us / 2);
     s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(4_000_000)));
@@ -109,7 +109,8 @@ fn rtac_auto_follows_a_tenfold_change() {
             let (old, new) = ([before, after]).map(|mbit| Rate((mbit * HEADERS * 1e6) as u64)).into();
             s.warmup = Nanos::from_secs(45);
             s.duration = Nanos::from_secs(90);
-            s.links[0].forward.service = Service::Rates(Rates::new(old, &[(Nanos::from_secs(30), new)], s.duration));
+            s.links[0].forward.service =
+                Service::Own(Transmitter::Rates(Rates::new(old, &[(Nanos::from_secs(30), new)], s.duration)));
             let flow = flows(&s).remove(0);
             (flow.goodput_mbps, flow.rtt.rtt_ms_mean.expect("samples"))
         };

@@ -10,7 +10,10 @@ use engine::Options;
 use model::queue::{Codel, Discipline};
 use model::records::{self, Run};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Access, Clock, DuplexLink, FlowGroup, Limit, Loss, MechanismSource, Queue, Scenario, Service, TcpProfile};
+use model::{
+    Access, Clock, DuplexLink, FlowGroup, Limit, Loss, MechanismSource, Queue, Scenario, Service, TcpProfile,
+    Transmitter,
+};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::panic;
@@ -46,7 +49,7 @@ fn a_random_network_is_what_its_file_says() {
         let read = scenario::load_text(&text, "random.toml", folder.path(), &[]);
         let mut read = read.unwrap_or_else(|error| panic!("{number}: {error}\n{text}")).cells.remove(0).scenario;
         for link in read.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
-            if let Service::Trace(trace) = &mut link.service {
+            if let Service::Own(Transmitter::Trace(trace)) = &mut link.service {
                 Arc::make_mut(trace).path = "random".into();
             }
         }

@@ -5,7 +5,7 @@ use engine::Options;
 use engine::packet::Data;
 use model::records::{Flow, FlowSeries};
 use model::units::{Bytes, Nanos};
-use model::{FlowGroup, Scenario, Service, TcpProfile, Trace};
+use model::{FlowGroup, Scenario, Service, TcpProfile, Trace, Transmitter};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -54,5 +54,5 @@ pub fn outage_of(silent: Range<u64>) -> Service {
     let working = (1..5000).filter(|ms| !silent.contains(ms));
     let opportunities: Vec<Nanos> = working.flat_map(|ms| [Nanos::from_millis(ms); 10]).collect();
     let period = *opportunities.last().unwrap();
-    Service::Trace(Arc::new(Trace { path: "outage".into(), opportunities, period }))
+    Service::Own(Transmitter::Trace(Arc::new(Trace { path: "outage".into(), opportunities, period })))
 }

@@ -6,7 +6,7 @@ use engine::{Options, Outcome};
 use mechanism::Library;
 use model::units::{Bytes, Nanos, Rate};
 use model::{DuplexLink, FlowGroup, Limit, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario};
-use model::{Emulator, Host, SendBuffer, SendTuning, Service};
+use model::{Emulator, Host, SendBuffer, SendTuning, Service, Transmitter};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ pub fn library() -> &'static Library {
 pub fn link(name: &str, mbit: f64, delay: Nanos) -> Link {
     Link {
         name: name.into(),
-        service: Service::Rate(Rate((mbit * 1e6) as u64)),
+        service: Service::Own(Transmitter::Rate(Rate((mbit * 1e6) as u64))),
         delay,
         queue: Queue::Droptail { limit: None, ecn_threshold: None },
         loss: Loss::NONE,

@@ -7,8 +7,8 @@ use model::quantity::{Share, Start};
 use model::units::{Nanos, Rate};
 use model::workload::Arrivals;
 use model::{
-    DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, RepairSwitches,
-    Scenario, Service,
+    DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, Member, ParamValue, Queue, RepairSwitches,
+    Scenario, Service, Transmitter,
 };
 use std::fmt::Write;
 use std::io;
@@ -24,7 +24,7 @@ pub fn write(scenario: &Scenario, folder: &Path) -> io::Result<()> {
 /// Writes the traces that the text speaks of into a folder that is there.
 pub fn write_traces(scenario: &Scenario, folder: &Path) -> io::Result<()> {
     for link in scenario.directions() {
-        if let Service::Trace(trace) = &link.service {
+        if let Service::Own(Transmitter::Trace(trace)) = &link.service {
             let file = folder.join(trace_file(link));
             // A file that is written over goes to the disk at once (ext4's auto_da_alloc), a new one need not.
             let _ = std::fs::remove_file(&file);
@@ -104,7 +104,9 @@ fn shares_queue(scenario: &Scenario, link: &Link, is_reverse: bool) -> bool {
     let number = scenario.links.iter().position(|each| std::ptr::eq(each.direction(is_reverse), link));
     let leads_from_station = number.is_some_and(|number| scenario.leads_from_station(number));
     match &link.service {
-        Service::Wifi(station) => scenario.wifi[station.cell].queue.is_some() && is_reverse == leads_from_station,
+        Service::Shared(Member::Wifi(station)) => {
+            scenario.wifi[station.cell].queue.is_some() && is_reverse == leads_from_station
+        }
         _ => false,
     }
 }
@@ -112,8 +114,8 @@ fn shares_queue(scenario: &Scenario, link: &Link, is_reverse: bool) -> bool {
 fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
     let mut lines = match &link.service {
         // They stand with the forward direction, and hold for both.
-        Service::Wifi(_) | Service::Lte(_) if is_reverse => vec![],
-        Service::Wifi(station) => {
+        Service::Shared(Member::Wifi(_)) | Service::Shared(Member::Lte(_)) if is_reverse => vec![],
+        Service::Shared(Member::Wifi(station)) => {
             let cell = &scenario.wifi[station.cell];
             let keys = [
                 format!("wifi = {:?}", cell.name),
@@ -122,7 +124,7 @@ fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
             ];
             keys.to_vec()
         }
-        Service::Lte(user) => {
+        Service::Shared(Member::Lte(user)) => {
             let cell = &scenario.lte[user.cell].name;
             vec![format!("lte = {cell:?}"), format!("cqi = {}", user.cqi.0)]
         }
@@ -145,14 +147,16 @@ fn link(scenario: &Scenario, link: &Link, is_reverse: bool) -> String {
 
 fn transmitter(link: &Link, service: &Service) -> Vec<String> {
     match service {
-        Service::Rate(rate) => vec![format!("rate = \"{}bit\"", rate.0)],
-        Service::Rates(rates) => {
+        Service::Own(Transmitter::Rate(rate)) => vec![format!("rate = \"{}bit\"", rate.0)],
+        Service::Own(Transmitter::Rates(rates)) => {
             let change = |(at, rate): &(Nanos, Rate)| format!("{{ at = \"{}ns\", rate = \"{}bit\" }}", at.0, rate.0);
             let changes: Vec<_> = rates.steps[1..].iter().map(change).collect();
             vec![format!("rate = \"{}bit\"", rates.steps[0].1.0), format!("rates = [{}]", changes.join(", "))]
         }
-        Service::Trace(_) => vec![format!("trace = {:?}", trace_file(link))],
-        Service::Wifi(_) | Service::Lte(_) | Service::Mesh(_) => unreachable!("it has none"),
+        Service::Own(Transmitter::Trace(_)) => vec![format!("trace = {:?}", trace_file(link))],
+        Service::Shared(Member::Wifi(_)) | Service::Shared(Member::Lte(_)) | Service::Shared(Member::Mesh(_)) => {
+            unreachable!("it has none")
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::declare::section;
 use crate::impairments::{Impairments, Outage};
 use crate::queue::Queue;
 use crate::units::Nanos;
-use crate::{DuplexLink, Link, Loss, Service};
+use crate::{DuplexLink, Link, Loss, Member, Service};
 use serde::{Deserialize, Serialize};
 
 section! {
@@ -100,7 +100,7 @@ impl Mesh {
     pub fn links(&self, number: usize) -> Vec<DuplexLink> {
         let direction = |name: String, from, to| Link {
             name,
-            service: Service::Mesh(Hop { mesh: number, from, to }),
+            service: Service::Shared(Member::Mesh(Hop { mesh: number, from, to })),
             delay: Nanos::ZERO,
             queue: self.queue.clone(),
             loss: Loss::NONE,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// A queue discipline with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(from = "Form", into = "Form")]
 pub enum Queue {
     /// First in, first out; what finds it full is dropped.
     Droptail {
@@ -38,13 +38,51 @@ pub enum Queue {
 }
 
 /// Who runs a queue discipline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// This program.
     Simulated,
     /// The running kernel, which is told what the scenario says, and has its own defaults for the rest.
     Kernel(Said),
+}
+
+/// A queue as JSON, of which the seeds of a sweep are a hash.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Form {
+    Droptail {
+        limit: Option<Limit>,
+        ecn_threshold: Option<Limit>,
+    },
+    KernelFifo(KernelFifo),
+    Kernel {
+        said: Said,
+        #[serde(flatten)]
+        discipline: Discipline,
+    },
+    Discipline(Discipline),
+}
+
+impl From<Queue> for Form {
+    fn from(queue: Queue) -> Form {
+        match queue {
+            Queue::Droptail { limit, ecn_threshold } => Form::Droptail { limit, ecn_threshold },
+            Queue::KernelFifo(fifo) => Form::KernelFifo(fifo),
+            Queue::Managed { who: Who::Kernel(said), discipline } => Form::Kernel { said, discipline },
+            Queue::Managed { who: Who::Simulated, discipline } => Form::Discipline(discipline),
+        }
+    }
+}
+
+impl From<Form> for Queue {
+    fn from(form: Form) -> Queue {
+        match form {
+            Form::Droptail { limit, ecn_threshold } => Queue::Droptail { limit, ecn_threshold },
+            Form::KernelFifo(fifo) => Queue::KernelFifo(fifo),
+            Form::Kernel { said, discipline } => Queue::Managed { who: Who::Kernel(said), discipline },
+            Form::Discipline(discipline) => discipline.into(),
+        }
+    }
 }
 
 /// A queue that never drops.

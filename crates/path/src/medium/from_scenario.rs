@@ -14,12 +14,14 @@ use model::{Host, Link, Scenario, Service, WifiCell};
 pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPort> {
     let number = port as usize / 2;
     let (medium, place) = match scenario.links.get(number)?.forward.service {
-        Service::Wifi(station) => (station.cell, scenario.links_of_cell(station.cell).position(|link| link == number)?),
-        Service::Lte(user) => {
+        Service::Shared(model::Member::Wifi(station)) => {
+            (station.cell, scenario.links_of_cell(station.cell).position(|link| link == number)?)
+        }
+        Service::Shared(model::Member::Lte(user)) => {
             let place = lte_users(scenario, user.cell).position(|(link, _)| link == number)?;
             (scenario.wifi.len() + user.cell, place)
         }
-        Service::Mesh(hop) => {
+        Service::Shared(model::Member::Mesh(hop)) => {
             let place = scenario.links_of_mesh(hop.mesh).position(|(link, _)| link == number)?;
             (scenario.wifi.len() + scenario.lte.len() + hop.mesh, place)
         }
@@ -48,7 +50,7 @@ fn member(scenario: &Scenario, port: PortId, queue: usize) -> Member {
 /// in it; a Wi-Fi adapter reports what has become of each frame.
 fn rid(scenario: &Scenario, port: PortId) -> Rid {
     match link_of(scenario, port).service {
-        Service::Lte(_) => Rid::Taken,
+        Service::Shared(model::Member::Lte(_)) => Rid::Taken,
         _ => Rid::Sent,
     }
 }
@@ -90,7 +92,7 @@ pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> 
         members.extend(
             [(down, of_down), (up, of_access_point + place)].map(|(port, queue)| member(scenario, port, queue)),
         );
-        if let Service::Wifi(station) = scenario.links[link].forward.service {
+        if let Service::Shared(model::Member::Wifi(station)) = scenario.links[link].forward.service {
             stations.push(wifi::Station { mode: station.mode(), frame_errors: station.frame_errors });
         }
     }
@@ -102,7 +104,7 @@ pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> 
 /// The links to the users of an LTE cell, each with the quality of its channel.
 fn lte_users(scenario: &Scenario, cell: usize) -> impl Iterator<Item = (usize, Cqi)> {
     (0..).zip(&scenario.links).filter_map(move |(number, link)| match link.forward.service {
-        Service::Lte(user) if user.cell == cell => Some((number, user.cqi)),
+        Service::Shared(model::Member::Lte(user)) if user.cell == cell => Some((number, user.cqi)),
         _ => None,
     })
 }

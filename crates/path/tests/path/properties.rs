@@ -2,7 +2,7 @@
 
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
-use model::{self, Gemodel, Limit, Loss, Queue, Service, Trace};
+use model::{self, Gemodel, Limit, Loss, Queue, Service, Trace, Transmitter};
 use path::{
     AccessPort, DelayLine, DropReason, Ecn, FifoPort, Network, NetworkEvent, Observer, Packet, Port, PortId, Routes,
 };
@@ -69,9 +69,9 @@ fn service() -> impl Strategy<Value = Service> {
         });
         let opportunities: Vec<Nanos> = instants.collect();
         let period = opportunities[opportunities.len() - 1];
-        Service::Trace(Arc::new(Trace { path: "random".into(), opportunities, period }))
+        Service::Own(Transmitter::Trace(Arc::new(Trace { path: "random".into(), opportunities, period })))
     });
-    prop_oneof![rate().prop_map(Service::Rate), trace]
+    prop_oneof![rate().prop_map(Service::from), trace]
 }
 
 fn loss() -> impl Strategy<Value = Loss> {
@@ -104,7 +104,7 @@ fn plain(rate: u64, ecn_threshold: Option<Limit>) -> model::Link {
     let queue = Queue::Droptail { limit: None, ecn_threshold };
     model::Link {
         name: "link".into(),
-        service: Service::Rate(Rate(rate)),
+        service: Service::Own(Transmitter::Rate(Rate(rate))),
         delay: Nanos::ZERO,
         queue,
         loss: Loss::NONE,
@@ -122,7 +122,7 @@ fn rates() -> impl Strategy<Value = Service> {
                 Some((Nanos::from_millis(*at), *rate))
             })
             .collect();
-        Service::Rates(Rates::new(first, &changes, END))
+        Service::Own(Transmitter::Rates(Rates::new(first, &changes, END)))
     })
 }
 
@@ -426,7 +426,7 @@ impl<'a> Textbook<'a> {
                 if full {
                     return self.log.gone.push((now, packet.number, DropReason::Queue));
                 }
-                let Service::Rate(rate) = link.service else { unreachable!("made without traces") };
+                let Service::Own(Transmitter::Rate(rate)) = link.service else { unreachable!("made without traces") };
                 (Some(rate), link.delay)
             }
         };
@@ -463,7 +463,11 @@ fn log_of_runs(layout: &Layout, seed: u64, train: &[(u64, u32, Index)]) -> Log {
 
 /// A link at a constant rate that loses nothing.
 fn lossless() -> impl Strategy<Value = model::Link> {
-    (link(), rate()).prop_map(|(link, rate)| model::Link { service: Service::Rate(rate), loss: Loss::NONE, ..link })
+    (link(), rate()).prop_map(|(link, rate)| model::Link {
+        service: Service::Own(Transmitter::Rate(rate)),
+        loss: Loss::NONE,
+        ..link
+    })
 }
 
 proptest! {

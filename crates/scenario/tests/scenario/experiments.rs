@@ -6,7 +6,7 @@ use model::schema;
 use model::units::{Bytes, Drift, Nanos, Offset, Rate};
 use model::{
     Clock, Gemodel, Limit, Loss, LossDetection, LossRepair, MechanismSource, ParamValue, Queue, Reduction, Scenario,
-    Service, TcpProfile,
+    Service, TcpProfile, Transmitter,
 };
 use scenario::{Cell, Experiment, load_text};
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ fn the_sample_reads_as_it_says() {
     let scenario = only(SAMPLE, &[]);
     assert_eq!(scenario.name, "two flows on a home line");
     assert_eq!((scenario.duration, scenario.warmup, scenario.seed), (Nanos::from_secs(60), Nanos::from_secs(10), 1));
-    assert_eq!(scenario.links[0].forward.service, Service::Rate(Rate(20_000_000)));
+    assert_eq!(scenario.links[0].forward.service, Service::Own(Transmitter::Rate(Rate(20_000_000))));
     assert_eq!(scenario.links[0].forward.delay, Nanos::from_millis(10));
     let queue = Queue::Droptail { limit: Some(Limit::Bytes(Bytes(500_000))), ecn_threshold: None };
     assert_eq!(scenario.links[0].forward.queue, queue);
@@ -78,7 +78,10 @@ fn the_sample_reads_as_it_says() {
 fn the_reverse_path_is_as_the_forward_path_but_never_drops() {
     let reverse = only(SAMPLE, &[]).links.remove(0).reverse;
     assert_eq!(reverse.name, "bottleneck.reverse");
-    assert_eq!((reverse.service, reverse.delay), (Service::Rate(Rate(20_000_000)), Nanos::from_millis(10)));
+    assert_eq!(
+        (reverse.service, reverse.delay),
+        (Service::Own(Transmitter::Rate(Rate(20_000_000))), Nanos::from_millis(10))
+    );
     assert_eq!(reverse.queue, Queue::Droptail { limit: None, ecn_threshold: None });
     let changed =
         only(SAMPLE, &[("link.bottleneck.reverse.queue.limit", "7p"), ("link.bottleneck.reverse.loss", "2%")]);

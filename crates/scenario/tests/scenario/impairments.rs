@@ -2,7 +2,7 @@
 
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Limit, Queue, Scenario, Service};
+use model::{Limit, Queue, Scenario, Service, Transmitter};
 use scenario::load_text;
 use std::path::Path;
 
@@ -78,13 +78,16 @@ fn rates_follow_each_other() {
         (Nanos::from_secs(15), Rate(2_000_000)),
         (Nanos::from_secs(30), Rate(10_000_000)),
     ];
-    assert_eq!(s.links[0].forward.service, Service::Rates(Rates { steps, mean: Rate(10_500_000) }));
+    assert_eq!(s.links[0].forward.service, Service::Own(Transmitter::Rates(Rates { steps, mean: Rate(10_500_000) })));
     assert_eq!(s.slowest_rate(), Some(Rate(2_000_000)));
-    let Service::Rates(reverse) = &s.links[0].reverse.service else { panic!("rates") };
+    let Service::Own(Transmitter::Rates(reverse)) = &s.links[0].reverse.service else { panic!("rates") };
     assert_eq!(reverse.steps[0], (Nanos::ZERO, Rate(20_000_000)));
     let first_only = base(&[("link.bottleneck.rates", changes)]);
-    assert_eq!(first_only.links[0].reverse.service, Service::Rate(Rate(20_000_000)));
-    assert_eq!(base(&[("link.bottleneck.rates", "[]")]).links[0].forward.service, Service::Rate(Rate(20_000_000)));
+    assert_eq!(first_only.links[0].reverse.service, Service::Own(Transmitter::Rate(Rate(20_000_000))));
+    assert_eq!(
+        base(&[("link.bottleneck.rates", "[]")]).links[0].forward.service,
+        Service::Own(Transmitter::Rate(Rate(20_000_000)))
+    );
 }
 
 /// 20 Mbit/s and 20 ms are 50 000 bytes, which are 33 1/3 packets.

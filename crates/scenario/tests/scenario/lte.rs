@@ -3,7 +3,7 @@
 use model::lte::Scheduling;
 use model::radio::lte::{Cqi, Direction};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Limit, Queue, Scenario, Service};
+use model::{Limit, Member, Queue, Scenario, Service};
 use scenario::load_text;
 use std::path::Path;
 
@@ -33,8 +33,8 @@ fn a_cell_has_a_user_in_either_direction() {
     let [city] = &s.lte[..] else { panic!("one cell") };
     assert_eq!((city.name.as_str(), city.bandwidth.name(), city.error_rate), ("city", "20mhz", 0.1));
     assert_eq!(city.scheduler, Scheduling::ProportionalFair);
-    assert_eq!(s.links[0].forward.service, Service::Lte(city.user(0, Direction::Down, Cqi(14))));
-    assert_eq!(s.links[0].reverse.service, Service::Lte(city.user(0, Direction::Up, Cqi(14))));
+    assert_eq!(s.links[0].forward.service, Service::Shared(Member::Lte(city.user(0, Direction::Down, Cqi(14)))));
+    assert_eq!(s.links[0].reverse.service, Service::Shared(Member::Lte(city.user(0, Direction::Up, Cqi(14)))));
     let most = 7666.0 * 8000.0 / city.harq().mean_tries();
     assert_eq!(s.slowest_rate(), Some(Rate(most as u64)));
     assert_eq!(s.links[0].reverse.delay, Nanos::from_millis(10));
@@ -59,7 +59,7 @@ fn a_ratio_gives_the_quality() {
         .forward
         .service
     {
-        Service::Lte(user) => user.cqi.0,
+        Service::Shared(Member::Lte(user)) => user.cqi.0,
         ref other => panic!("{other:?}"),
     };
     assert_eq!(["-2.1db", "0db", "18db", "60db"].map(cqi), [1, 2, 11, 15]);

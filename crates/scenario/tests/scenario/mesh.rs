@@ -2,7 +2,7 @@
 
 use model::mesh::{Csma, Energy, Hop};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Limit, Queue, Scenario, Service, TcpProfile};
+use model::{Limit, Member, Queue, Scenario, Service, TcpProfile};
 use scenario::load_text;
 use std::path::Path;
 
@@ -74,8 +74,8 @@ fn each_node_has_a_link_to_its_parent() {
     let names: Vec<_> = s.links.iter().map(|link| (&*link.forward.name, &*link.reverse.name)).collect();
     let expected = [("wire", "wire.reverse"), ("office.a", "office.a.reverse")];
     assert_eq!((names.len(), &names[..2]), (4, &expected[..]));
-    assert_eq!(s.links[3].forward.service, Service::Mesh(Hop { mesh: 0, from: 3, to: 2 }));
-    assert_eq!(s.links[3].reverse.service, Service::Mesh(Hop { mesh: 0, from: 2, to: 3 }));
+    assert_eq!(s.links[3].forward.service, Service::Shared(Member::Mesh(Hop { mesh: 0, from: 3, to: 2 })));
+    assert_eq!(s.links[3].reverse.service, Service::Shared(Member::Mesh(Hop { mesh: 0, from: 2, to: 3 })));
     let limit = |link: &model::Link| link.queue.limit();
     assert!(s.directions().skip(2).all(|link| limit(link) == Some(Limit::Packets(7))));
 }

@@ -1,6 +1,6 @@
 //! A scenario's JSON, read again by another process.
 
-use model::{Scenario, Service, Trace};
+use model::{Portable, Scenario, Service, Trace, Transmitter};
 use serde_json::Value;
 use std::path::Path;
 
@@ -39,34 +39,35 @@ fn read() -> Scenario {
     scenario::load_text(&text, "everything.toml", Path::new(""), &[]).expect("a scenario").cells.remove(0).scenario
 }
 
-fn with_text(written: &Scenario) -> Value {
-    let mut json = serde_json::to_value(written).expect("JSON");
-    let Service::Trace(trace) = &written.links[0].reverse.service else { panic!("a trace") };
-    json["links"][0]["reverse"]["service"]["Trace"]["text"] = trace.text().into();
-    json
+fn written(scenario: &Scenario) -> Value {
+    serde_json::to_value(Portable(scenario.clone())).expect("JSON")
+}
+
+fn read_again(json: Value) -> Result<Scenario, serde_json::Error> {
+    serde_json::from_value(json).map(|Portable(scenario)| scenario)
 }
 
 #[test]
 fn it_is_the_same_scenario() {
     let mut written = read();
-    let read: Scenario = serde_json::from_value(with_text(&written)).expect("a scenario");
+    let read = read_again(self::written(&written)).expect("a scenario");
     // A trace is known by its name and its content, not by its folder.
-    let Service::Trace(trace) = &written.links[0].reverse.service else { panic!("a trace") };
+    let Service::Own(Transmitter::Trace(trace)) = &written.links[0].reverse.service else { panic!("a trace") };
     let without_folder = Trace { path: "lte-small.down".into(), ..Trace::clone(trace) };
-    written.links[0].reverse.service = Service::Trace(without_folder.into());
+    written.links[0].reverse.service = Service::Own(Transmitter::Trace(without_folder.into()));
     assert_eq!(read, written);
 }
 
 #[test]
 fn what_is_not_known_here_is_refused() {
-    let mut json = with_text(&read());
-    json["links"][0]["forward"]["queue"]["discipline"]["discipline"] = "sfq".into();
-    let error = serde_json::from_value::<Scenario>(json).expect_err("no such queue");
+    let mut json = written(&read());
+    json["scenario"]["links"][0]["forward"]["queue"]["discipline"] = "sfq".into();
+    let error = read_again(json).expect_err("no such queue");
     assert!(error.to_string().starts_with("unknown variant `sfq`"), "{error}");
 
-    let mut json = with_text(&read());
-    json["links"][0]["reverse"]["service"]["Trace"]["text"] = "5\n3\n".into();
-    let error = serde_json::from_value::<Scenario>(json).expect_err("no such trace");
+    let mut json = written(&read());
+    json["texts"][0] = "5\n3\n".into();
+    let error = read_again(json).expect_err("no such trace");
     assert!(error.to_string().contains("a trace never goes back in time"), "{error}");
 }
 
@@ -85,7 +86,7 @@ fn so_is_one_with_a_discipline_of_our_own() {
         let text = EVERYTHING.replace("kernel:fq_codel\", target = \"7ms", queue).replace("TRACE", LTE);
         let cells = scenario::load_text(&text, "own.toml", Path::new(""), &[]).expect("a scenario").cells;
         let written = &cells[0].scenario;
-        let read: Scenario = serde_json::from_value(with_text(written)).expect("a scenario");
+        let read = read_again(self::written(written)).expect("a scenario");
         assert_eq!(read.links[0].forward.queue, written.links[0].forward.queue);
     }
 }

@@ -1,6 +1,6 @@
 //! The scenarios and the trace that come with the project.
 
-use model::{Service, Trace};
+use model::{Service, Trace, Transmitter};
 use scenario::load;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +44,8 @@ fn the_mobile_scenario_takes_any_trace() {
     std::fs::write(&file, "0\n3\n3\n10\n").unwrap();
     let overrides = [("link.bottleneck.trace".to_string(), file.display().to_string())];
     let experiment = load(&folder().join("mobile-lte.toml"), &overrides);
-    let Service::Trace(trace) = &experiment.unwrap().cells[0].scenario.links[0].forward.service else {
+    let Service::Own(Transmitter::Trace(trace)) = &experiment.unwrap().cells[0].scenario.links[0].forward.service
+    else {
         panic!("the link has a rate");
     };
     assert_eq!(**trace, Trace::parse(&file, "0\n3\n3\n10\n").unwrap());
@@ -55,7 +56,7 @@ fn a_trace_takes_the_place_of_a_rate() {
     let trace = folder().join("traces/lte-small.down").display().to_string();
     let overrides = [("link.bottleneck.trace".to_string(), trace)];
     let scenario = load(&folder().join("geo-satellite.toml"), &overrides).unwrap().cells.remove(0).scenario;
-    assert!(matches!(scenario.links[0].forward.service, Service::Trace(_)));
+    assert!(matches!(scenario.links[0].forward.service, Service::Own(Transmitter::Trace(_))));
 }
 
 #[test]

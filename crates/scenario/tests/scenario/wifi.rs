@@ -2,7 +2,7 @@
 
 use model::radio::ieee80211::{Slot, Standard};
 use model::units::{Bytes, Rate};
-use model::{Limit, Queue, Scenario, Service};
+use model::{Limit, Member, Queue, Scenario, Service, Transmitter};
 use scenario::load_text;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn both_directions_of_a_link_share_the_air_of_its_cell() {
     assert_eq!(s.links_of_cell(0).collect::<Vec<_>>(), [1, 2]);
     for (link, rate, errors) in [(1, 54, 0.0), (2, 6, 0.1)] {
         for direction in [&s.links[link].forward, &s.links[link].reverse] {
-            let Service::Wifi(station) = direction.service else { panic!("{:?}", direction.service) };
+            let Service::Shared(Member::Wifi(station)) = direction.service else { panic!("{:?}", direction.service) };
             assert_eq!((station.phy_rate, station.frame_errors), (Rate(rate * 1_000_000), errors));
         }
     }
@@ -78,7 +78,7 @@ fn limits_go_by_what_a_lone_sender_carries() {
 fn a_rate_of_the_one_kind_takes_the_place_of_the_other() {
     let s = read(&[("link.phone.phy_rate", "24mbit"), ("link.laptop.signal", "-70dbm")]);
     let rates = [1, 2].map(|link| match s.links[link].forward.service {
-        Service::Wifi(station) => station.phy_rate.0 / 1_000_000,
+        Service::Shared(Member::Wifi(station)) => station.phy_rate.0 / 1_000_000,
         _ => 0,
     });
     assert_eq!(rates, [24, 36]);
@@ -154,9 +154,9 @@ fn kinds_of(text: &str, overrides: &[(&str, &str)]) -> Result<Vec<&'static str>,
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(text, "test.toml", Path::new(""), &overrides).map_err(|error| error.to_string())?;
     let kind = |service: &Service| match service {
-        Service::Rate(_) => "rate",
-        Service::Wifi(_) => "wifi",
-        Service::Lte(_) => "lte",
+        Service::Own(Transmitter::Rate(_)) => "rate",
+        Service::Shared(Member::Wifi(_)) => "wifi",
+        Service::Shared(Member::Lte(_)) => "lte",
         _ => "other",
     };
     Ok(experiment.cells.iter().map(|cell| kind(&cell.scenario.links[0].forward.service)).collect())

@@ -18,7 +18,7 @@ use kernel::tun;
 use measure::{Histogram, LinkSample};
 use model::queue::{Cake, Discipline, Who};
 use model::units::Nanos;
-use model::{self, Emulator, Loss, Queue, Scenario, Service};
+use model::{self, Emulator, Loss, Queue, Scenario, Service, Transmitter};
 use netlink_packet_route::tc::TcHandle;
 use path::{
     DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, PacketId, Pool, Transit,
@@ -45,7 +45,7 @@ impl KernelLink {
     /// # Errors
     /// If the kernel does not have the discipline, or does not take its parameters.
     pub fn new(scenario: &Scenario, link: &model::Link, purpose: u64, time: Time) -> Result<KernelLink, Error> {
-        let Service::Rate(rate) = link.service else {
+        let Service::Own(Transmitter::Rate(rate)) = link.service else {
             return Err(Error::Machine("the kernel's shaper needs a rate".into()));
         };
         let mtu = scenario.flows.iter().map(|group| group.largest_packet().0 as u32).max().unwrap_or(0);

@@ -9,7 +9,7 @@ use kernel::tun;
 use kernel::{BANDS_HANDLE, band_classes};
 use model::queue::{Discipline, PfifoFast, Prio, Said};
 use model::units::{Nanos, Rate};
-use model::{Limit, Link, Queue, Service};
+use model::{Limit, Link, Queue, Service, Transmitter};
 use netlink_packet_route::tc::TcHandle;
 use std::io;
 
@@ -34,7 +34,7 @@ fn banded(queue: &Queue) -> Option<(u32, u32)> {
 /// How late the shaper may be before a link, with packets of up to `mtu` bytes.
 pub fn tolerance(link: &Link, mtu: u32) -> Nanos {
     match link.service {
-        Service::Rate(rate) => shaper_lag::tolerance(rate, mtu),
+        Service::Own(Transmitter::Rate(rate)) => shaper_lag::tolerance(rate, mtu),
         _ => Nanos::ZERO,
     }
 }
@@ -44,7 +44,9 @@ pub fn tolerance(link: &Link, mtu: u32) -> Nanos {
 /// # Errors
 /// What the kernel refuses, of kind `NotFound` if it does not have what it is asked for.
 pub fn give(netlink: &Netlink, link: &Link, mtu: u32, time: Time, small_queues: bool) -> io::Result<()> {
-    let Service::Rate(rate) = link.service else { return Err(io::Error::other("the kernel's shaper needs a rate")) };
+    let Service::Own(Transmitter::Rate(rate)) = link.service else {
+        return Err(io::Error::other("the kernel's shaper needs a rate"));
+    };
     let queue = |limit: Option<Limit>| match (small_queues, limit) {
         (true, _) => fifo(limit),
         (false, Some(Limit::Packets(packets))) => sockets_fifo(Some(packets)),

@@ -121,7 +121,7 @@ fn longest_wait(link: &Link, mtu: u32, duration: Nanos) -> Nanos {
         Some(Limit::Packets(packets)) => Bytes(packets.saturating_mul(mtu.into())),
         None => return duration,
     };
-    let all_out = Nanos((8e9 * room.0 as f64 / link.service.bits_per_second()) as u64);
+    let all_out = Nanos((8e9 * room.0 as f64 / link.service.capacity().mean) as u64);
     duration.min(all_out + all_out)
 }
 

@@ -5,7 +5,7 @@ use model::impairments::Impairments;
 use model::lte::{Cell, Scheduling};
 use model::radio::lte::{Bandwidth, Cqi, Direction, Harq, PACKET_HEADER};
 use model::units::{Bytes, Nanos, Rate};
-use model::{Limit, Link, Loss, Queue, Service};
+use model::{Limit, Link, Loss, Queue, Service, Transmitter};
 use model::{rng, up_to};
 use path::medium::{Medium, Member, MemberId, Members, Step, lte};
 use path::qdisc::DeviceRing;
@@ -50,7 +50,7 @@ impl Air {
         let member = |number: u32| {
             let link = Link {
                 name: "link".into(),
-                service: Service::Rate(Rate(1)),
+                service: Service::Own(Transmitter::Rate(Rate(1))),
                 delay: DELAY,
                 queue: queue.clone(),
                 loss: Loss::NONE,

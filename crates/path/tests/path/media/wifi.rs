@@ -4,7 +4,7 @@ use super::TestPacket;
 use model::impairments::Impairments;
 use model::radio::ieee80211::{SIFS, Slot, Standard, WINDOWS};
 use model::units::{Nanos, Rate};
-use model::{Limit, Link, Loss, Queue, Service};
+use model::{Limit, Link, Loss, Queue, Service, Transmitter};
 use path::medium::{Member, MemberId, Members, Step, wifi};
 use path::qdisc::{AnyQdisc, DeviceRing, Fifo};
 use path::{Medium, Pool, Transit};
@@ -42,7 +42,7 @@ impl Setup {
         let member = |number: usize| {
             let link = Link {
                 name: format!("member{number}"),
-                service: Service::Rate(Rate(1)),
+                service: Service::Own(Transmitter::Rate(Rate(1))),
                 delay: Nanos::ZERO,
                 queue: Queue::Droptail { limit: *limit, ecn_threshold: None },
                 loss: Loss::NONE,
