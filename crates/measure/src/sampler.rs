@@ -1,7 +1,7 @@
 //! Time series: what a run looks like inside, at equal steps.
 
 use crate::Histogram;
-use model::records::{Distribution, FlowRow, LinkRow, Series, Step};
+use model::series::{Distribution, FlowRow, LinkRow, Series, Step};
 use model::units::Nanos;
 
 /// A flow at one instant.

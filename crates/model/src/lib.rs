@@ -37,6 +37,7 @@ mod rng;
 mod scenario;
 pub mod schema;
 pub mod section;
+pub mod series;
 mod setup;
 pub mod skb;
 mod tcp_profile;

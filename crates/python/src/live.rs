@@ -1,6 +1,7 @@
 //! A run as Python is told of it while it goes on.
 
-use model::records::{FlowRow, LinkRow, ProgressUpdate, Step};
+use model::records::ProgressUpdate;
+use model::series::{FlowRow, LinkRow, Step};
 use model::units::Nanos;
 use model::{Link, Scenario};
 use pyo3::prelude::*;

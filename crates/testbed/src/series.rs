@@ -2,7 +2,7 @@
 
 use crate::emulator::network::Sample;
 use measure::{FlowSample, Sampler};
-use model::records::Step;
+use model::series::Step;
 use std::sync::mpsc::Receiver;
 
 /// Takes the steps of a series as the threads hand them over, each at its own time.

@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use engine::packet::{Data, flag};
-use model::records::{FlowSeries, Series};
+use model::series::{FlowSeries, Series};
 use model::units::{Bytes, Nanos};
 use model::{Limit, Loss, MechanismRef, MechanismSource, ParamValue, Scenario};
 use std::path::PathBuf;

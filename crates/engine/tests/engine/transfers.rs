@@ -3,7 +3,8 @@
 use crate::world::*;
 use engine::Options;
 use engine::packet::Data;
-use model::records::{Flow, FlowSeries};
+use model::records::Flow;
+use model::series::FlowSeries;
 use model::units::{Bytes, Nanos};
 use model::{FlowGroup, Scenario, Service, TcpProfile, Trace, Transmitter};
 use std::ops::Range;

@@ -119,7 +119,7 @@ pub fn fingerprint(scenario: &Scenario, options: &Options) -> (Outcome, u64) {
 }
 
 /// Runs it for its records and a series.
-pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (model::records::Run, model::records::Series) {
+pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (model::records::Run, model::series::Series) {
     let outcome = run(scenario, &Options { series: Some(step), ..Options::default() });
     (outcome.run, outcome.series.expect("asked for"))
 }
