@@ -3,7 +3,7 @@
 
 use crate::declare::{choice, section};
 use crate::quantity::Share;
-use crate::schema::{DELAYS, SOME_TIME, TIMES};
+use crate::schema::{DELAYS, RATES, SOME_TIME, TIMES};
 use crate::units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,24 @@ impl Impairments {
     /// The outages in which what is transmitted is lost.
     pub fn losing_outages(&self) -> impl Iterator<Item = &Outage> {
         self.outages.iter().filter(|outage| outage.lose)
+    }
+}
+
+section! {
+    /// The changes of a transmitter's rate.
+    pub struct RateChanges in "link.NAME" {
+        /// changes of the rate, in order of time; the packet under way sends the rest of its bits at the new rate
+        pub rates: Vec<RateChange> = Means("one rate");
+    }
+}
+
+section! {
+    /// A change of a transmitter's rate.
+    pub struct RateChange in "rates" {
+        /// from when on the rate holds
+        pub at: Nanos = Required, SOME_TIME;
+        /// what the transmitter sends from then on
+        pub rate: Rate = Required, RATES;
     }
 }
 

@@ -51,7 +51,10 @@ pub use compile::Compile;
 pub use error::{Error, Location, Problem, Problems, did_you_mean};
 pub use flow::{Access, Clock, FlowGroup, MapContents, MechanismRef, MechanismSource, ParamValue, TcpRmem};
 pub use host::{Host, SendBuffer, SendTuning};
-pub use link::{Capacity, DuplexLink, Gemodel, Link, Loss, Member, Service, Trace, Transmitter};
+pub use link::{
+    Capacity, DuplexLink, Gemodel, Link, LinkKeys, Loss, Member, ReverseKeys, Service, Trace, Transmitter,
+    TransmitterKeys,
+};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
 pub use portable::Portable;
 pub use queue::Queue;
@@ -60,4 +63,4 @@ pub use scenario::{Emulator, LARGEST_ACK, Scenario, WRITTEN_AT_ONCE};
 pub use setup::{FlowSetup, LinkSetup};
 pub use tcp_profile::{LossDetection, LossRepair, Reduction, RepairSwitches, TcpProfile};
 pub use units::Limit;
-pub use wifi::{WifiCell, WifiStation};
+pub use wifi::{StationKeys, WifiCell, WifiStation};

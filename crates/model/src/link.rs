@@ -8,7 +8,7 @@ use crate::mesh::{Csma, Hop};
 use crate::quantity::Share;
 use crate::queue::Queue;
 use crate::radio::ieee802154::phy;
-use crate::schema::KeyType;
+use crate::schema::{DELAYS, KeyType, RATES};
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -138,6 +138,46 @@ pub enum Member {
     Lte(lte::User),
     /// A hop in the air of a mesh.
     Mesh(Hop),
+}
+
+section! {
+    /// What a file says of the transmitter of a forward direction.
+    pub struct TransmitterKeys in "link.NAME" {
+        /// what the transmitter sends
+        pub rate: Option<Rate> = Means("a trace, wifi or lte must be given"), RATES;
+        /// a file of recorded delivery opportunities, beside the experiment file
+        pub trace: Option<String> = Means("a rate, wifi or lte must be given");
+    }
+}
+
+section! {
+    /// What a file says of a forward direction, whatever serves it.
+    pub struct LinkKeys in "link.NAME" {
+        /// propagation, one way
+        pub delay: Nanos = Required, DELAYS;
+        "queue" = KeyType::Table, Required =>
+            "where packets wait for the transmitter; left out where wifi has one queue for all its stations";
+        "loss" = KeyType::Loss, Default("0%") =>
+            "share of the packets that the channel loses, or a model of how it loses them";
+        "reverse" = KeyType::Table, Means("as its keys say") =>
+            "its reverse direction, for acknowledgements, and for the data of reverse flows";
+    }
+}
+
+section! {
+    /// What a file says of a reverse direction.
+    pub struct ReverseKeys in "link.NAME.reverse" {
+        /// what the reverse direction's transmitter sends
+        pub rate: Option<Rate> = Means("the forward direction's, or 1gbit beside a trace"), RATES;
+        /// the reverse direction's delivery opportunities
+        pub trace: Option<String> = Means("a rate holds");
+        /// propagation, one way
+        pub delay: Option<Nanos> = Means("the forward direction's"), DELAYS;
+        "queue" = KeyType::Table, Means("a queue that never drops") =>
+            "where packets wait for the reverse direction's transmitter";
+        "loss" = KeyType::Loss, Default("0%") =>
+            "share of the packets that the reverse channel loses, or a model of how it loses them";
+    }
 }
 
 /// What a link carries, in bits a second; of a medium what it carries if nobody else has data.

@@ -3,7 +3,7 @@
 use crate::declare::{choice, section};
 use crate::quantity::Share;
 use crate::radio::lte::{Bandwidth, Cqi, Direction, Harq, SUBFRAME, timing};
-use crate::units::{Nanos, Rate};
+use crate::units::{Decibels, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 section! {
@@ -19,6 +19,18 @@ section! {
         /// share of the transport blocks whose first try fails; each is tried up to four times, 8 ms apart, and the
         /// tries add up
         pub error_rate: f64 [Share] = Default("10%"), "0%..90%";
+    }
+}
+
+section! {
+    /// What a file says of a link to a user.
+    pub struct UserKeys in "link.NAME" {
+        /// the LTE cell in the place of a rate: forward is from the base station to the handset
+        pub lte: Option<String> = Means("a rate, a trace or wifi must be given");
+        /// signal-to-noise ratio of a link with lte, which gives its channel quality indicator
+        pub snr: Option<Decibels> = Means("cqi must be given"), "-2.1db..60db";
+        /// channel quality indicator of a link with lte: the bits of a resource block (3GPP TS 36.213)
+        pub cqi: Option<u8> = Means("as snr gives it"), "1..15";
     }
 }
 

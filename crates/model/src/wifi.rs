@@ -1,10 +1,11 @@
 //! Wi-Fi cells, and links that share the air of one.
 
 use crate::declare::section;
+use crate::quantity::Share;
 use crate::queue::Queue;
 use crate::radio::ieee80211::{Slot, Standard};
-use crate::schema::KeyType;
-use crate::units::{Bytes, Rate};
+use crate::schema::{KeyType, RATES};
+use crate::units::{Bytes, Dbm, Rate};
 use serde::{Deserialize, Serialize};
 
 section! {
@@ -22,6 +23,20 @@ section! {
         pub queue: Option<Queue>;
         "queue" = KeyType::Table, Means("each link has its own, and they take turns as in mac80211") =>
             "the access point's one queue for all its stations";
+    }
+}
+
+section! {
+    /// What a file says of the station at the far end of a link.
+    pub struct StationKeys in "link.NAME" {
+        /// the name of a cell: the link leads from its access point to a station, and both directions share its air
+        pub wifi: Option<String> = Means("a rate, a trace or lte must be given");
+        /// how strongly each hears the other: the rate is the highest whose minimum sensitivity this reaches
+        pub signal: Option<Dbm> = Means("phy_rate must be given beside wifi"), "-120dbm..0dbm";
+        /// one of the rates of the cell's standard
+        pub phy_rate: Option<Rate> = Means("that of the signal"), RATES;
+        /// share of 1500-byte frames that fail at that rate; at lower rates none fails
+        pub frame_errors: f64 [Share] = Default("0%"), "0%..99%";
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{read_host, read_lte, read_mesh, read_wifi};
 use model::app::App;
 use model::bdp::Product;
 use model::declare::Declared;
-use model::impairments::{Impairments, Jitter, Rates, Reorder};
+use model::impairments::{Impairments, Jitter, RateChanges, Rates, Reorder};
 use model::lte;
 use model::mesh::Mesh;
 use model::quantity::{Share, Start};
@@ -16,8 +16,8 @@ use model::units::{Bytes, Nanos, Rate};
 use model::value::Table;
 use model::workload::{Arrivals, Sizes};
 use model::{
-    DuplexLink, FlowGroup, Gemodel, Host, Link, Loss, MechanismRef, Member, Queue, Scenario, Service, Trace,
-    Transmitter, WifiCell,
+    DuplexLink, FlowGroup, Gemodel, Host, Link, LinkKeys, Loss, MechanismRef, Member, Queue, ReverseKeys, Scenario,
+    Service, Trace, Transmitter, TransmitterKeys, WifiCell,
 };
 use model::{Location, Problems, did_you_mean};
 use std::cell::RefCell;
@@ -145,10 +145,12 @@ impl Reader {
                  a cell",
             );
         }
+        let TransmitterKeys { rate, trace } = TransmitterKeys::read(section);
+        let service = self.service(section, rate, trace, None, duration);
         Link {
             name: section.name().into(),
-            service: self.service(section, None, duration).unwrap_or(Service::Own(Transmitter::Rate(Rate(1)))),
-            delay: section.need("delay"),
+            service: service.unwrap_or(Rate(1).into()),
+            delay: LinkKeys::read(section).delay,
             queue: Queue::default(),
             loss: read_loss(section),
             impairments: read_impairments(section),
@@ -159,17 +161,13 @@ impl Reader {
         let as_forward = match &forward.service {
             Service::Own(Transmitter::Rate(rate)) => *rate,
             Service::Own(Transmitter::Rates(rates)) => rates.steps[0].1,
-            Service::Own(Transmitter::Trace(_))
-            | Service::Shared(Member::Wifi(_))
-            | Service::Shared(Member::Lte(_))
-            | Service::Shared(Member::Mesh(_)) => REVERSE_OF_TRACE,
+            _ => REVERSE_OF_TRACE,
         };
+        let ReverseKeys { rate, trace, delay } = ReverseKeys::read(section);
         Link {
             name: format!("{}.reverse", forward.name),
-            service: self
-                .service(section, Some(as_forward), duration)
-                .unwrap_or(Service::Own(Transmitter::Rate(as_forward))),
-            delay: section.read("delay").unwrap_or(forward.delay),
+            service: self.service(section, rate, trace, Some(as_forward), duration).unwrap_or(as_forward.into()),
+            delay: delay.unwrap_or(forward.delay),
             queue: Queue::default(),
             loss: read_loss(section),
             impairments: read_impairments(section),
@@ -178,9 +176,16 @@ impl Reader {
 
     /// What a `rate`, with its changes, or a `trace` says; nothing without either, and without the rate that holds
     /// `otherwise`.
-    fn service(&self, section: &Section, otherwise: Option<Rate>, duration: Nanos) -> Option<Service> {
-        let changes: Vec<_> = section.list("rates").iter().map(|step| (step.need("at"), step.need("rate"))).collect();
-        let rate: Option<Rate> = section.read("rate");
+    fn service(
+        &self,
+        section: &Section,
+        rate: Option<Rate>,
+        trace: Option<String>,
+        otherwise: Option<Rate>,
+        duration: Nanos,
+    ) -> Option<Service> {
+        let changes = RateChanges::read(section).rates;
+        let changes: Vec<_> = changes.iter().map(|change| (change.at, change.rate)).collect();
         if section.get("trace").is_some() && !changes.is_empty() {
             section.complain(
                 "rates",
@@ -189,15 +194,14 @@ impl Reader {
             return None;
         }
         let rate = rate.or(if changes.is_empty() { None } else { otherwise }).map(|rate| match changes.is_empty() {
-            true => Service::Own(Transmitter::Rate(rate)),
+            true => rate.into(),
             false => Service::Own(Transmitter::Rates(Rates::new(rate, &changes, duration))),
         });
-        let file: Option<String> = section.read("trace");
         if section.get("rate").is_some() && section.get("trace").is_some() {
             section.complain("trace", "cannot be set together with rate; a link has one of the two");
             return None;
         }
-        let Some(file) = file else {
+        let Some(file) = trace else {
             return rate;
         };
         match self.trace(&self.folder.resolve(&file, &section.place_of("trace"))) {

@@ -2,7 +2,7 @@
 
 use model::declare::Declared;
 use model::did_you_mean;
-use model::lte::{Cell, User};
+use model::lte::{Cell, User, UserKeys};
 use model::radio::lte::{Cqi, Direction};
 use model::section::Section;
 use model::units::Decibels;
@@ -24,7 +24,8 @@ pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
     for key in ["rate", "rates", "trace", "wifi"].into_iter().filter(|key| link.get(key).is_some()) {
         link.complain(key, "cannot be set together with lte: the cell decides what a link to its user carries");
     }
-    let (number, cqi) = (cell(link, cells)?, quality(link)?);
+    let UserKeys { lte, snr, cqi } = UserKeys::read(link);
+    let (number, cqi) = (cell(link, lte?, cells)?, quality(link, snr, cqi)?);
     let user = |direction| cells[number].user(number, direction, cqi);
     Some((user(Direction::Down), user(Direction::Up)))
 }
@@ -36,8 +37,7 @@ pub(crate) fn refuse_transmitter(reverse: &Section) {
     }
 }
 
-fn cell(link: &Section, cells: &[Cell]) -> Option<usize> {
-    let name: String = link.read("lte")?;
+fn cell(link: &Section, name: String, cells: &[Cell]) -> Option<usize> {
     let found = cells.iter().position(|cell| cell.name == name);
     if found.is_none() {
         let known: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
@@ -53,9 +53,7 @@ fn cell(link: &Section, cells: &[Cell]) -> Option<usize> {
     found
 }
 
-fn quality(link: &Section) -> Option<Cqi> {
-    let snr = link.read("snr").map(Decibels::as_f64);
-    let cqi = link.read::<u64>("cqi");
+fn quality(link: &Section, snr: Option<Decibels>, cqi: Option<u8>) -> Option<Cqi> {
     match (link.get("snr").is_some(), link.get("cqi").is_some()) {
         (true, true) => {
             link.complain("cqi", "cannot be set together with snr, which gives it; leave one of the two out")
@@ -66,5 +64,5 @@ fn quality(link: &Section) -> Option<Cqi> {
         _ => {}
     }
     // The schema's range of ratios ends where the table does.
-    snr.and_then(Cqi::at_snr).or(cqi.map(|cqi| Cqi(cqi as u8)))
+    snr.map(Decibels::as_f64).and_then(Cqi::at_snr).or(cqi.map(Cqi))
 }

@@ -4,11 +4,10 @@ use crate::checks;
 use model::bdp::Product;
 use model::declare::Declared;
 use model::did_you_mean;
-use model::quantity::Share;
 use model::radio::ieee80211::{LARGEST_PACKET, Standard};
 use model::section::Section;
 use model::units::{Dbm, Rate};
-use model::{Link, Member, Queue, Scenario, Service, WifiCell, WifiStation};
+use model::{Link, Member, Queue, Scenario, Service, StationKeys, WifiCell, WifiStation};
 
 /// The keys of a link that say how its transmitter works, of which `wifi` takes the place.
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "trace", "rates"];
@@ -22,7 +21,8 @@ pub(crate) fn cell(section: &Section) -> WifiCell {
 
 /// The station of a link, if it is on Wi-Fi; what is wrong with its keys is put down.
 pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStation> {
-    let Some(name) = section.read::<String>("wifi") else {
+    let StationKeys { wifi, signal, phy_rate, frame_errors } = StationKeys::read(section);
+    let Some(name) = wifi else {
         for key in OF_A_STATION.into_iter().filter(|key| section.get(key).is_some()) {
             section.complain(key, "is of a station; write wifi with the name of its cell beside it");
         }
@@ -39,8 +39,8 @@ pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStati
         return None;
     };
     let WifiCell { standard, slot, .. } = cells[cell];
-    let phy_rate = phy_rate(section, standard)?;
-    Some(WifiStation { cell, standard, slot, phy_rate, frame_errors: section.need::<Share>("frame_errors").0 })
+    let phy_rate = rate_of(section, standard, signal, phy_rate)?;
+    Some(WifiStation { cell, standard, slot, phy_rate, frame_errors })
 }
 
 /// A direction of a link on Wi-Fi has no transmitter of its own.
@@ -52,9 +52,9 @@ pub(crate) fn refuse_transmitter(section: &Section) {
 }
 
 /// The rate of the physical layer, as it is written, or as the signal gives it.
-fn phy_rate(section: &Section, standard: Standard) -> Option<Rate> {
+fn rate_of(section: &Section, standard: Standard, signal: Option<Dbm>, phy_rate: Option<Rate>) -> Option<Rate> {
     let name = standard.name();
-    match (section.read::<Dbm>("signal"), section.read::<Rate>("phy_rate")) {
+    match (signal, phy_rate) {
         (Some(_), Some(_)) => {
             section.complain(
                 "phy_rate",
