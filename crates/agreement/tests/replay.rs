@@ -1,16 +1,19 @@
 //! The replay finds a difference where there is one, and none where there is none. `equality` asks a real kernel.
 
+// The harness is of tests of that crate, which call it so.
+extern crate mechanism as unbloat_mechanism;
+
 #[path = "../../mechanism/tests/mechanism/harness/mod.rs"]
 #[allow(dead_code, reason = "the tests of mechanisms use the rest")]
 mod harness;
 
-use agreement::replay::{Difference, RecordedCall, Recording, Replay, SockMember};
 use harness::{builtin, library, socket};
 use mechanism::sock::{AckSample, HZ, INFINITE_SSTHRESH, RateSample, TcpSock, ca_state, is_ssthresh};
 use mechanism::{Callback, HelperResults};
 use model::units::Nanos;
 use model::{MechanismRef, MechanismSource};
 use std::mem::offset_of;
+use unbloat_agreement::replay::{Difference, RecordedCall, Recording, Replay, SockMember};
 
 const MILLISECOND: u64 = 1_000_000;
 

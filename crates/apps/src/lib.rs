@@ -7,7 +7,7 @@
 //! * `slow_writer`: a sensor that writes at a rate of its own
 //!
 //! ```
-//! use apps::SlowWriter;
+//! use unbloat_apps::SlowWriter;
 //! use model::units::{Bytes, Nanos, Rate};
 //!
 //! // 100 bytes at 800 bit/s are one segment a second.

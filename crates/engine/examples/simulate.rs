@@ -1,11 +1,11 @@
 //! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles: `simulate FILE
 //! [key=value]...`. What the run cost goes to standard error.
 
-use engine::Options;
 use mechanism::Library;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
+use unbloat_engine::Options;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -16,8 +16,9 @@ fn main() {
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     for cell in &experiment.cells {
         let (start, worked) = (Instant::now(), processor_seconds());
-        let outcome = engine::run(&cell.scenario, &library, &Options::default(), &mut |_| ControlFlow::Continue(()))
-            .unwrap_or_else(|e| panic!("{e:?}"));
+        let outcome =
+            unbloat_engine::run(&cell.scenario, &library, &Options::default(), &mut |_| ControlFlow::Continue(()))
+                .unwrap_or_else(|e| panic!("{e:?}"));
         let clock = start.elapsed().as_secs_f64();
         let seconds = processor_seconds().zip(worked).map_or(clock, |(now, before)| now - before);
         eprintln!(

@@ -3,7 +3,7 @@
 //! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
 //!
 //! ```
-//! assert!(kernel::running_version() < kernel::ANY_VERSION);
+//! assert!(unbloat_kernel::running_version() < unbloat_kernel::ANY_VERSION);
 //! ```
 
 #[cfg(test)]

@@ -35,14 +35,14 @@ fn registrations_of_dead_processes_go_and_those_of_living_ones_stay() {
     register_without_a_link(OF_THE_DEAD);
     register_without_a_link(OF_THE_LIVING);
     assert!(is_offered(OF_THE_DEAD) && is_offered(OF_THE_LIVING));
-    let removed = kernel::clean().expect("root");
+    let removed = unbloat_kernel::clean().expect("root");
     assert!(removed.contains(&format!("the congestion control {OF_THE_DEAD}")), "{removed:?}");
     assert!(goes(OF_THE_DEAD), "it went");
     assert!(is_offered(OF_THE_LIVING), "it stayed");
-    assert!(kernel::clean().expect("root").is_empty());
+    assert!(unbloat_kernel::clean().expect("root").is_empty());
     drop(mark);
     let start = Instant::now();
-    while kernel::clean().expect("root").is_empty() {
+    while unbloat_kernel::clean().expect("root").is_empty() {
         assert!(start.elapsed() < PATIENCE, "the kernel takes the map off its list when it gets round to it");
         std::thread::sleep(Duration::from_millis(2));
     }

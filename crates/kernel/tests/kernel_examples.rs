@@ -18,7 +18,7 @@ fn the_kernels_examples_load_and_work() {
         let may_lack = path.ends_with(NEEDS_MODULES).then_some("which this kernel does not have");
         let refused = refused(&path);
         let name = name_of("example");
-        match kernel::load(&library(), &control(MechanismSource::File(path)), Some(&name)) {
+        match unbloat_kernel::load(&library(), &control(MechanismSource::File(path)), Some(&name)) {
             Ok(held) => {
                 assert!(refused.is_none(), "{file} was loaded");
                 Connection::with(&name).finish(1_000_000);

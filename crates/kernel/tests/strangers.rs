@@ -31,7 +31,7 @@ fn what_others_wrote_loads_and_works() {
     ] {
         let name = name_of("stranger");
         let source = MechanismSource::File(folder.join(format!("{file}.bpf.c")));
-        let held = kernel::load(&library(), &control(source), Some(&name));
+        let held = unbloat_kernel::load(&library(), &control(source), Some(&name));
         let held = held.unwrap_or_else(|error| panic!("{file}: {error}"));
         Connection::with(&name).finish(1_000_000);
         drop(held);

@@ -3,7 +3,7 @@
 //! ```
 //! use model::units::Nanos;
 //!
-//! let mut delays = measure::Histogram::default();
+//! let mut delays = unbloat_measure::Histogram::default();
 //! (1..=100).for_each(|ms| delays.record(Nanos::from_millis(ms)));
 //! assert_eq!((delays.samples(), delays.max_ms()), (100, Some(100.0)));
 //! let median = delays.quantile_ms(0.5).expect("samples");

@@ -2,17 +2,17 @@
 //!
 //! `cargo run --release -p unbloat-mechanism --example callback_cost`
 
-use mechanism::sock::{AckSample, TcpSock};
-use mechanism::{Control, Library};
 use model::units::Nanos;
 use model::{MechanismRef, MechanismSource};
 use std::path::Path;
 use std::time::Instant;
+use unbloat_mechanism::sock::{AckSample, TcpSock};
+use unbloat_mechanism::{Control, Library};
 
 const LOADS: u32 = 100;
 const ACKS: u32 = 5_000_000;
 
-fn main() -> Result<(), mechanism::Error> {
+fn main() -> Result<(), unbloat_mechanism::Error> {
     let library = Library::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms"));
     for name in library.names() {
         let control = MechanismRef::new(MechanismSource::Builtin(name.clone()), Default::default());

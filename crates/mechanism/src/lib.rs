@@ -6,14 +6,14 @@
 //! same file to eBPF: [`KernelObject`], [`DeviceObject`].
 //!
 //! ```
-//! use mechanism::Library;
+//! use unbloat_mechanism::Library;
 //! use model::MechanismSource;
 //!
 //! let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
 //! assert!(library.names().iter().any(|name| name == "cubic"));
 //! let cubic = library.describe(&MechanismSource::Builtin("cubic".into()))?;
 //! assert!(cubic.parameters.iter().any(|parameter| parameter.name == "beta"));
-//! # Ok::<(), mechanism::Error>(())
+//! # Ok::<(), unbloat_mechanism::Error>(())
 //! ```
 
 mod bind;

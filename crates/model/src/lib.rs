@@ -2,12 +2,12 @@
 //! a run of it records.
 //!
 //! ```
-//! use model::units::{Nanos, Rate};
+//! use unbloat_model::units::{Nanos, Rate};
 //!
 //! let rate: Rate = "20mbit".parse()?;
 //! let rtt: Nanos = "40ms".parse()?;
-//! assert_eq!(rate.time_to_send(model::units::Bytes(100_000)), rtt);
-//! # Ok::<(), model::quantity::QuantityError>(())
+//! assert_eq!(rate.time_to_send(unbloat_model::units::Bytes(100_000)), rtt);
+//! # Ok::<(), unbloat_model::quantity::QuantityError>(())
 //! ```
 
 #![forbid(unsafe_code)]

@@ -4,9 +4,9 @@
 //! random, 5 % faster than they leave, so that there is always a queue, and something to drop.
 
 use model::units::{Nanos, Rate};
-use path::qdisc::{Ecn, Qdisc, Skb, of};
 use rand::RngCore;
 use std::path::Path;
+use unbloat_path::qdisc::{Ecn, Qdisc, Skb, of};
 
 const BYTES: u32 = 1500;
 const RATE: Rate = Rate(12_000_000);
@@ -24,7 +24,7 @@ fn main() {
     let experiment = scenario::load_text(&text, "arguments", Path::new(""), &[]).unwrap_or_else(|why| panic!("{why}"));
     let queue = &experiment.cells[0].scenario.links[0].forward.queue;
     let mut qdisc = of(queue, RATE, BYTES, 1, 1).expect("one of ours");
-    let mut rng = path::rng(2, 2);
+    let mut rng = unbloat_path::rng(2, 2);
     let (mut now, mut free_at) = (Nanos::ZERO, Nanos::ZERO);
     let (mut dropped, mut sent, mut lost) = (vec![], 0u32, 0usize);
     for id in 0..packets {

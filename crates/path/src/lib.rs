@@ -4,7 +4,7 @@
 //! A network carries any [`Packet`]. Here ten datagrams meet a queue of three:
 //!
 //! ```
-//! use path::{DropReason, Ecn, Network, Observer, Packet, NetworkEvent, Topology};
+//! use unbloat_path::{DropReason, Ecn, Network, Observer, Packet, NetworkEvent, Topology};
 //! use model::units::Nanos;
 //!
 //! #[derive(Clone, Copy)]

@@ -10,10 +10,10 @@
 //!     [[flows]]
 //!     cc = "cubic"
 //! "#;
-//! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
+//! let experiment = unbloat_scenario::load_text(text, "text", "".as_ref(), &[])?;
 //! assert_eq!(experiment.cells[0].scenario.links.len(), 1);
 //!
-//! let error = scenario::load_text(&text.replace("10mbit", "fast"), "text", "".as_ref(), &[]).expect_err("no rate");
+//! let error = unbloat_scenario::load_text(&text.replace("10mbit", "fast"), "text", "".as_ref(), &[]).expect_err("no rate");
 //! assert!(error.to_string().starts_with("text:4: link.bottleneck.rate"));
 //! # Ok::<(), model::Error>(())
 //! ```

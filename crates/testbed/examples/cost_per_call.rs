@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
-use testbed::{GroupControl, Time, load_controls, run_with};
+use unbloat_testbed::{GroupControl, Time, load_controls, run_with};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const RUNS: usize = 5;

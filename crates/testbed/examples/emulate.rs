@@ -4,7 +4,7 @@ use mechanism::Library;
 use model::records::{Options, ProgressUpdate};
 use std::ops::ControlFlow;
 use std::path::Path;
-use testbed::Time;
+use unbloat_testbed::Time;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -16,7 +16,7 @@ fn main() {
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     for cell in &experiment.cells {
         let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
-        match testbed::run(&cell.scenario, &library, Time::Real, &Options::default(), &mut go_on) {
+        match unbloat_testbed::run(&cell.scenario, &library, Time::Real, &Options::default(), &mut go_on) {
             Ok(outcome) => println!("{}", serde_json::to_string_pretty(&outcome.run).expect("records are plain")),
             Err(error) => eprintln!("{error}"),
         }

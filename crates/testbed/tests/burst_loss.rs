@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
-use testbed::{End, Programs, Time};
+use unbloat_testbed::{End, Programs, Time};
 
 const SCENARIO: &str = r#"
     duration = "1s"
@@ -83,7 +83,7 @@ fn emulated(scenario: &Scenario) -> Vec<u32> {
     let command = |line: &str| ["sh", "-c", line].map(OsString::from).to_vec();
     let programs = Programs { at: End::Receiver, near: command(&receive), far: Some(command(&send)), time: Time::Real };
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    assert_eq!(testbed::shell(scenario, &library, &programs, None).expect("a link").status, 0);
+    assert_eq!(unbloat_testbed::shell(scenario, &library, &programs, None).expect("a link").status, 0);
     let lines = std::fs::read_to_string(arrivals).expect("the receiver's lines");
     let number = |line: &str| line.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
     lines.lines().map(number).collect()

@@ -9,7 +9,6 @@
 mod linux_examples;
 mod scenarios;
 
-use agreement::replay::{Recording, Replay};
 use mechanism::Callback;
 use mechanism::Library;
 use mechanism::sock::{TcpSock, ca_event, ca_state};
@@ -18,6 +17,7 @@ use model::{MechanismRef, MechanismSource, Scenario};
 use scenarios::ALGORITHMS;
 use std::ops::ControlFlow;
 use std::path::Path;
+use unbloat_agreement::replay::{Recording, Replay};
 
 /// Calls on acknowledgements in a recording.
 const LEAST_ACKS: usize = 50;
@@ -92,8 +92,8 @@ fn every_control_agrees(scenario: &Scenario, check: impl Fn(&Story) -> bool) -> 
 /// One recording for each group.
 fn recorded(scenario: &Scenario) -> Vec<Recording> {
     let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
-    let (_, recordings) =
-        agreement::recording::run(scenario, Path::new(ALGORITHMS), &mut go_on).unwrap_or_else(|e| panic!("{e}"));
+    let (_, recordings) = unbloat_agreement::recording::run(scenario, Path::new(ALGORITHMS), &mut go_on)
+        .unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(recordings.len(), scenario.flows.len());
     recordings
 }

@@ -1,11 +1,11 @@
 //! The simulator asks what the kernel asks: every question of real flows, played to the native build.
 
 use super::segments::ALGORITHMS;
-use agreement::replay_windows::WindowReplay;
 use model::Scenario;
 use model::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::Path;
+use unbloat_agreement::replay_windows::WindowReplay;
 
 /// What RTAC must be given, and the others have no use for.
 const PATH: &str = "receiver_params.rtac = { bdp = 68 }\n";
@@ -28,7 +28,7 @@ fn every_controller() -> Scenario {
 fn the_native_build_answers_what_the_kernel_s_did() {
     let scenario = every_controller();
     let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
-    let recorded = agreement::recording::run_windows(&scenario, Path::new(ALGORITHMS), &mut go_on);
+    let recorded = unbloat_agreement::recording::run_windows(&scenario, Path::new(ALGORITHMS), &mut go_on);
     let (_, recordings) = recorded.unwrap_or_else(|error| panic!("{error}"));
     for (group, events) in scenario.flows.iter().zip(&recordings) {
         let receiver = group.receiver.as_ref().expect("every group has one");

@@ -3,9 +3,9 @@
 use super::segments::{
     ACK, ALGORITHMS, Programs, Segment, ends, on_a_router, read, receiver, recording_on_a_router, timestamps,
 };
-use agreement::recording::window_events;
 use mechanism::{Library, MechanismKind};
 use std::time::Duration;
+use unbloat_agreement::recording::window_events;
 
 /// The window of a megabyte and more that the stack offers, in steps of 128 bytes.
 const OFFERED: u16 = 10_000;

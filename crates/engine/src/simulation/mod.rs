@@ -33,8 +33,8 @@ const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 /// [`run`](crate::run) takes it to its end. Whoever wants to look into it, or to play an end of a flow, drives it:
 ///
 /// ```
-/// use engine::packet::{Ack, Packet};
-/// use engine::{End, Pause, Simulation};
+/// use unbloat_engine::packet::{Ack, Packet};
+/// use unbloat_engine::{End, Pause, Simulation};
 /// use model::units::Nanos;
 ///
 /// let text = r#"

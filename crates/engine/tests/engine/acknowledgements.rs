@@ -1,11 +1,11 @@
 //! When a Linux receiver acknowledges: the patterns that captures of Linux 6.18 show on the same links.
 
 use crate::world::*;
-use engine::Options;
-use engine::packet::{Ack, Block, Data, flag};
 use model::impairments::Reorder;
 use model::units::{Bytes, Nanos};
 use model::{Limit, Loss, Scenario, TcpProfile};
+use unbloat_engine::Options;
+use unbloat_engine::packet::{Ack, Block, Data, flag};
 
 /// 100 Mbit/s and 40 ms, a packet every 0.12 ms, with room for everything.
 fn scenario_100m() -> Scenario {

@@ -1,11 +1,11 @@
 //! Applications on idle paths, where their figures can be worked out, and behind an upload.
 
 use crate::world::{flow, phone_of_2013, run, scenario};
-use engine::Options;
 use model::app::{App, Game, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull};
 use model::records::{AppStats, Flow};
 use model::units::{Bytes, Nanos, Rate};
 use model::{FlowGroup, Scenario, Service, Transmitter};
+use unbloat_engine::Options;
 
 fn ms(ms: u64) -> Nanos {
     Nanos::from_millis(ms)

@@ -4,14 +4,14 @@
 //! the sender knows of that.
 
 use crate::under_way::UnderWay;
-use engine::packet::{Ack, Data, Datagram, flag};
-use engine::tap::{PacketEvent, Tap};
 use model::radio::ieee802154::{frames, phy};
 use model::radio::lte::{DECODING, PREPARATION, SUBFRAME};
 use model::units::{Bytes, Nanos};
 use model::workload::FlowArrival;
 use model::{FlowGroup, Link, Member, Scenario, Service, Transmitter};
 use std::collections::VecDeque;
+use unbloat_engine::packet::{Ack, Data, Datagram, flag};
+use unbloat_engine::tap::{PacketEvent, Tap};
 
 /// The smallest packet: a datagram without payload.
 const SMALLEST: u64 = 28;

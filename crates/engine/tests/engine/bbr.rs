@@ -1,11 +1,11 @@
 //! BBR from end to end, and the pacer it relies on.
 
 use crate::world::*;
-use engine::packet::{Data, flag};
 use model::series::{FlowSeries, Series};
 use model::units::{Bytes, Nanos};
 use model::{Limit, Loss, MechanismRef, MechanismSource, ParamValue, Scenario};
 use std::path::PathBuf;
+use unbloat_engine::packet::{Data, flag};
 
 /// A fixed window, paced at so many bytes of payload a second.
 fn paced_window(packets: i64, rate: i64) -> MechanismRef {

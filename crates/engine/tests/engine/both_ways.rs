@@ -4,11 +4,11 @@ use crate::auditor::Auditor;
 use crate::properties::{config, flows_agree, links_agree, queues_keep_their_limits};
 use crate::random;
 use crate::world::*;
-use engine::Options;
 use model::records::Run;
 use model::units::{Nanos, Rate};
 use model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, TcpProfile, Transmitter};
 use proptest::prelude::*;
+use unbloat_engine::Options;
 
 /// The same seen from the other side of the bottleneck.
 fn mirrored(scenario: &Scenario) -> Scenario {

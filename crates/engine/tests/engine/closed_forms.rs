@@ -2,11 +2,11 @@
 
 use crate::auditor::mss;
 use crate::world::*;
-use engine::Options;
-use engine::packet::flag;
 use model::records::Run;
 use model::units::{Bytes, Nanos, Rate};
 use model::{FlowGroup, Limit, Link, Loss, ParamValue, Scenario, TcpProfile};
+use unbloat_engine::Options;
+use unbloat_engine::packet::flag;
 
 fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(
@@ -212,7 +212,7 @@ fn reno_under_periodic_loss(period: u32, round_trips: u64) -> f64 {
     s.links[0].reverse = link("bottleneck.reverse", 100_000.0, Nanos::from_millis(25));
     s.flows[0].stack = PROMPT;
     let mut since = 0;
-    let every = move |_, data: &engine::packet::Data| {
+    let every = move |_, data: &unbloat_engine::packet::Data| {
         since += is_data(data) as u32;
         let lost = since == period;
         since *= !lost as u32;
@@ -391,7 +391,7 @@ fn an_unanswered_syn_backs_off() {
 fn timeouts_double_up_to_two_minutes() {
     let mut s = scenario(1000);
     s.flows[0].stack = TcpProfile { tlp: false, ..PROMPT };
-    let dies = |now: Nanos, _: &engine::packet::Data| now > Nanos::from_secs(2);
+    let dies = |now: Nanos, _: &unbloat_engine::packet::Data| now > Nanos::from_secs(2);
     let (outcome, script) = watch(&s, &Options::default(), Script::new(dies));
     let times: Vec<Nanos> = script.retransmissions().iter().map(|(at, _)| *at).collect();
     let gaps = seconds_between(&times);

@@ -1,12 +1,12 @@
 //! Explicit congestion notification: marks, their echo, and what senders make of it.
 
 use crate::world::*;
-use engine::Options;
-use engine::packet::{Data, flag};
 use model::impairments::Outage;
 use model::units::Nanos;
 use model::{FlowGroup, Limit, Queue, Service, TcpProfile, Trace, Transmitter};
 use std::sync::Arc;
+use unbloat_engine::Options;
+use unbloat_engine::packet::{Data, flag};
 
 fn marking(threshold: u64) -> Queue {
     Queue::Droptail { limit: Some(Limit::Packets(1000)), ecn_threshold: Some(Limit::Packets(threshold)) }

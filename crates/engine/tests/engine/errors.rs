@@ -1,12 +1,14 @@
 //! Why a run gave no records, as a sentence for whoever calls the engine from Rust.
 
 use crate::world::{control, library, scenario};
-use engine::{Error, Options};
 use model::Scenario;
 use std::ops::ControlFlow;
+use unbloat_engine::{Error, Options};
 
 fn why_not(s: &Scenario, options: &Options, go_on: ControlFlow<()>) -> Error {
-    let Err(error) = engine::run(s, library(), options, &mut |_| go_on) else { panic!("the run is not refused") };
+    let Err(error) = unbloat_engine::run(s, library(), options, &mut |_| go_on) else {
+        panic!("the run is not refused")
+    };
     error
 }
 

@@ -6,13 +6,13 @@
 
 use crate::inhabited;
 use crate::world::fingerprint;
-use engine::Options;
 use model::Scenario;
 use model::units::Nanos;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use std::path::Path;
+use unbloat_engine::Options;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints");
 /// Besides those of the folder, so many random networks: together they use every switch of the stack, and every part of

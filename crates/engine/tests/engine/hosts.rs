@@ -1,7 +1,6 @@
 //! Hosts: send buffers, transmit queues, and who goes first there.
 
 use crate::world::{control_with, droptail, flow, phone_of_2013, run, run_with_series, scenario};
-use engine::Options;
 use model::app::{App, Ping};
 use model::queue::{Discipline, PfifoFast, Prio};
 use model::records::{Flow, Run};
@@ -9,6 +8,7 @@ use model::units::{Bytes, Nanos, Rate};
 use model::{
     Access, FlowGroup, Host, Limit, ParamValue, Queue, Scenario, SendBuffer, SendTuning, Service, Transmitter,
 };
+use unbloat_engine::Options;
 
 /// What a full segment takes where each has a buffer of its own.
 const SEGMENT: u64 = 896 + 1448;

@@ -1,10 +1,10 @@
 //! Hosts that are stations of a Wi-Fi cell, or users of an LTE cell.
 
 use crate::world::{library, run};
-use engine::Options;
 use model::records::Run;
 use scenario::load_text;
 use std::path::Path;
+use unbloat_engine::Options;
 
 const WIFI: &str = r#"
 [wifi.cell]

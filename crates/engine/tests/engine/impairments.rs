@@ -5,12 +5,12 @@ use crate::invariants::capacity_bytes;
 use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
-use engine::Options;
-use engine::packet::{Data, flag};
 use model::impairments::{Distribution, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
 use model::{FlowGroup, Limit, Scenario, Service, Transmitter};
 use proptest::prelude::*;
+use unbloat_engine::Options;
+use unbloat_engine::packet::{Data, flag};
 
 proptest! {
     #![proptest_config(config(200))]

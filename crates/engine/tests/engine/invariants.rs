@@ -4,8 +4,6 @@
 use crate::auditor::{Auditor, Flow};
 use crate::inhabited;
 use crate::world::library;
-use engine::tap::Fingerprint;
-use engine::{Options, Outcome};
 use model::impairments::Rates;
 use model::radio::lte::Harq;
 use model::records::{ProgressUpdate, Run};
@@ -15,6 +13,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::ops::ControlFlow;
+use unbloat_engine::tap::Fingerprint;
+use unbloat_engine::{Options, Outcome};
 
 /// Rows of a run's series.
 const ROWS: u64 = 200;
@@ -74,8 +74,13 @@ pub fn check(scenario: &Scenario) {
 
 /// The same again, without auditor and series: neither may change what happens.
 fn unwatched(scenario: &Scenario) -> (Run, u64) {
-    let run =
-        engine::watch(scenario, library(), &Options::default(), &mut |_| ControlFlow::Continue(()), Fingerprint::new());
+    let run = unbloat_engine::watch(
+        scenario,
+        library(),
+        &Options::default(),
+        &mut |_| ControlFlow::Continue(()),
+        Fingerprint::new(),
+    );
     let (outcome, events) = run.unwrap_or_else(|error| panic!("no result: {error:?}"));
     (outcome.run, events.0)
 }
@@ -88,7 +93,7 @@ fn audited(scenario: &Scenario) -> (Outcome, Auditor, u64) {
         if reports < MOST_REPORTS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let tap = (Auditor::new(scenario), Fingerprint::new());
-    let run = engine::watch(scenario, library(), &options, &mut progress, tap);
+    let run = unbloat_engine::watch(scenario, library(), &options, &mut progress, tap);
     let (outcome, (auditor, events)) = run.unwrap_or_else(|error| panic!("no result: {error:?}"));
     (outcome, auditor, events.0)
 }

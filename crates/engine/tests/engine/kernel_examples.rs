@@ -1,11 +1,11 @@
 //! The Linux tree's own example congestion controls, unmodified, from a scenario to its records.
 
 use crate::linux_examples::{controls, refused, trees};
-use engine::{Error, Options};
 use mechanism::{Library, MechanismError};
 use model::records::ProgressUpdate;
 use std::ops::ControlFlow;
 use std::path::Path;
+use unbloat_engine::{Error, Options};
 
 /// Example controls that do nothing on an acknowledgement: their window stays where it began.
 const FIXED_WINDOW: [&str; 2] = ["tcp_ca_update.c", "tcp_ca_write_sk_pacing.c"];
@@ -33,7 +33,7 @@ fn share_of_the_link(file: &Path) -> Result<f64, Error> {
     let experiment = scenario::load_text(&text, "text", Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     let go_on = &mut |_: ProgressUpdate| ControlFlow::Continue(());
-    let outcome = engine::run(&experiment.cells[0].scenario, &library, &Options::default(), go_on)?;
+    let outcome = unbloat_engine::run(&experiment.cells[0].scenario, &library, &Options::default(), go_on)?;
     Ok(outcome.run.flows.iter().map(|f| f.goodput_mbps).sum::<f64>() / 20.0)
 }
 

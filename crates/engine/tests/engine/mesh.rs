@@ -2,8 +2,6 @@
 
 use crate::invariants;
 use crate::world::{Script, is_data, library, run, watch};
-use engine::Options;
-use engine::packet::{Data, flag};
 use model::Scenario;
 use model::radio::ieee802154::{frames, phy};
 use model::records::Run;
@@ -11,6 +9,8 @@ use model::units::Nanos;
 use proptest::prelude::*;
 use scenario::load_text;
 use std::path::Path;
+use unbloat_engine::Options;
+use unbloat_engine::packet::{Data, flag};
 
 /// Nodes in a chain, 25 m apart, of which a hop is heard; some of them send.
 fn chain(hops: usize, senders: &[usize], changes: &[(&str, &str)]) -> Scenario {

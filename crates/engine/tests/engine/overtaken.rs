@@ -2,12 +2,12 @@
 
 use crate::transfers::*;
 use crate::world::*;
-use engine::Options;
-use engine::packet::{Ack, Data, flag};
 use model::impairments::{Outage, Reorder};
 use model::units::Nanos;
 use model::{MechanismRef, MechanismSource, ParamValue, Scenario, TcpProfile};
 use std::path::PathBuf;
+use unbloat_engine::Options;
+use unbloat_engine::packet::{Ack, Data, flag};
 
 // The handshake.
 

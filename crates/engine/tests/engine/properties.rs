@@ -4,12 +4,12 @@ use crate::auditor::{Auditor, Flow};
 use crate::invariants::{capacity_bytes, groups};
 use crate::random;
 use crate::world::{self, fingerprint, run, run_with_series, watch};
-use engine::{Options, Outcome};
 use model::records::Run;
 use model::units::{Bytes, Nanos};
 use model::{DuplexLink, FlowGroup, Gemodel, Limit, Link, Loss, Scenario, Service, TcpProfile, Transmitter};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use unbloat_engine::{Options, Outcome};
 
 /// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
 pub fn config(cases: u32) -> ProptestConfig {

@@ -1,11 +1,11 @@
 //! Receive buffers that are auto-tuned, and applications that read slowly.
 
 use crate::world::{Script, flow, is_data, link, scenario, watch};
-use engine::packet::{Ack, Data};
-use engine::{Options, Outcome};
 use model::impairments::{Distribution, Jitter};
 use model::units::{Bytes, Nanos, Rate};
 use model::{Scenario, TcpProfile, TcpRmem};
+use unbloat_engine::packet::{Ack, Data};
+use unbloat_engine::{Options, Outcome};
 
 type Sent<Packet> = Vec<(Nanos, Packet)>;
 

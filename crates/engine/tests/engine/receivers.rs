@@ -2,12 +2,12 @@
 //! data). Deep buffers, and CUBIC at the sender.
 
 use crate::world::{Script, control_with, droptail, flow, library, run, scenario, watch};
-use engine::Options;
-use engine::packet::{Ack, Data, flag};
 use model::impairments::Rates;
 use model::records::{Flow, Run};
 use model::units::{Bytes, Nanos, Rate};
 use model::{FlowGroup, Limit, ParamValue, Scenario, Service, Transmitter};
+use unbloat_engine::Options;
+use unbloat_engine::packet::{Ack, Data, flag};
 
 /// Of data over that of packets.
 const HEADERS: f64 = 1500.0 / 1448.0;

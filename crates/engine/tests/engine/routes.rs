@@ -6,7 +6,6 @@ use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
 use crate::written;
-use engine::Options;
 use model::queue::{Codel, Discipline};
 use model::records::{self, Run};
 use model::units::{Bytes, Nanos, Rate};
@@ -19,6 +18,7 @@ use proptest::strategy::ValueTree;
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use unbloat_engine::Options;
 
 /// So many random networks are tried.
 const SCENARIOS: u64 = 400;

@@ -3,10 +3,10 @@
 use crate::auditor::Auditor;
 use crate::transfers::*;
 use crate::world::*;
-use engine::Options;
-use engine::packet::Data;
 use model::units::{Bytes, Nanos};
 use model::{Link, Service, TcpProfile};
+use unbloat_engine::Options;
+use unbloat_engine::packet::Data;
 
 /// Silent from 1 s to 2 s.
 fn outage() -> Service {

@@ -2,12 +2,12 @@
 
 use crate::transfers::transfer;
 use crate::world::*;
-use engine::packet::{Ack, Data, Packet, flag};
-use engine::tap::{Fingerprint, Silent};
-use engine::{End, Options, Pause, Simulation};
 use model::app::{App, Ping};
 use model::units::{Bytes, Nanos};
 use model::{FlowGroup, Limit, Scenario, TcpProfile};
+use unbloat_engine::packet::{Ack, Data, Packet, flag};
+use unbloat_engine::tap::{Fingerprint, Silent};
+use unbloat_engine::{End, Options, Pause, Simulation};
 
 /// Room for everything.
 const WINDOW: u32 = 1 << 20;
@@ -159,7 +159,7 @@ fn a_foreign_end_may_send_datagrams() {
     let mut pings = vec![];
     while let Pause::Arrived(Packet::Datagram(ping)) = simulation.step_until(s.duration).unwrap() {
         pings.push(ping.sent_at);
-        simulation.inject(engine::packet::Datagram { is_reply: true, ..ping });
+        simulation.inject(unbloat_engine::packet::Datagram { is_reply: true, ..ping });
     }
     assert_eq!(pings[..2], [Nanos::ZERO, ms(100)]);
     assert!(simulation.flow(0).unwrap().rtt_us.is_some_and(|rtt_us| (40_000..41_000).contains(&rtt_us)));

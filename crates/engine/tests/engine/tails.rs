@@ -3,10 +3,10 @@
 use crate::auditor::Auditor;
 use crate::transfers::*;
 use crate::world::*;
-use engine::Options;
-use engine::packet::{Data, flag};
 use model::units::{Bytes, Nanos};
 use model::{Limit, Loss, LossRepair, Reduction, TcpProfile};
+use unbloat_engine::Options;
+use unbloat_engine::packet::{Data, flag};
 
 // Loss of the last segment.
 

@@ -2,11 +2,11 @@
 //! see of it.
 
 use crate::world::{self, Script, losing, run, run_with_series, watch};
-use engine::Options;
 use model::app::{App, Ping};
 use model::units::{Bytes, Drift, Nanos, Offset, Rate};
 use model::{Clock, FlowGroup, Loss, MechanismRef, MechanismSource, Scenario, TcpProfile};
 use std::path::PathBuf;
+use unbloat_engine::Options;
 
 /// The hosts have been up for so long when a run starts.
 const BOOT_US: u64 = 1_000_000_000;

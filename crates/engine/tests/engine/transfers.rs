@@ -1,14 +1,14 @@
 //! A transfer whose losses are scripted, and what can be seen of it.
 
 use crate::world::*;
-use engine::Options;
-use engine::packet::Data;
 use model::records::Flow;
 use model::series::FlowSeries;
 use model::units::{Bytes, Nanos};
 use model::{FlowGroup, Scenario, Service, TcpProfile, Trace, Transmitter};
 use std::ops::Range;
 use std::sync::Arc;
+use unbloat_engine::Options;
+use unbloat_engine::packet::Data;
 
 /// 40 ms there and back, with room for everything; so many segments to send.
 pub fn transfer(segments: u64, stack: TcpProfile) -> Scenario {

@@ -1,12 +1,12 @@
 //! TCP over the air of a Wi-Fi cell.
 
 use crate::world::{library, run};
-use engine::Options;
 use model::radio::ieee80211::{Slot, Standard};
 use model::records::Run;
 use model::units::Bytes;
 use scenario::load_text;
 use std::path::Path;
+use unbloat_engine::Options;
 
 /// One download, or more, each to a station of its own, whose access point is not what limits the queue.
 fn downloads(standard: &str, rates: &[&str], queue: &str, changes: &[(&str, &str)]) -> Run {

@@ -2,10 +2,10 @@
 
 use crate::transfers::*;
 use crate::world::*;
-use engine::Options;
-use engine::packet::Data;
 use model::units::{Bytes, Nanos};
 use model::{FlowGroup, MechanismRef, MechanismSource, ParamValue, TcpProfile};
+use unbloat_engine::Options;
+use unbloat_engine::packet::Data;
 
 /// A flow that the receiver's window holds back does not grow a window that it does not use (RFC 7661).
 #[test]

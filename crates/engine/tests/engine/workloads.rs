@@ -2,10 +2,10 @@
 
 use crate::auditor::{Auditor, mss};
 use crate::world::*;
-use engine::Options;
 use model::units::{Bytes, Frequency, Nanos};
 use model::workload::{Arrivals, Pareto, Sizes};
 use model::{FlowGroup, Scenario};
+use unbloat_engine::Options;
 
 /// Short flows beside a long one, at 40 % of the link.
 fn short_flows() -> Scenario {

@@ -1,8 +1,5 @@
 //! Scenarios to start from, and ways to run them.
 
-use engine::packet::{Ack, Data, flag};
-use engine::tap::{PacketEvent, Tap};
-use engine::{Options, Outcome};
 use mechanism::Library;
 use model::units::{Bytes, Nanos, Rate};
 use model::{DuplexLink, FlowGroup, Limit, Link, Loss, MechanismRef, MechanismSource, ParamValue, Queue, Scenario};
@@ -10,6 +7,9 @@ use model::{Emulator, Host, SendBuffer, SendTuning, Service, Transmitter};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use unbloat_engine::packet::{Ack, Data, flag};
+use unbloat_engine::tap::{PacketEvent, Tap};
+use unbloat_engine::{Options, Outcome};
 
 static LIBRARY: LazyLock<Library> =
     LazyLock::new(|| Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms")));
@@ -103,18 +103,19 @@ pub fn scenario(seconds: u64) -> Scenario {
 
 /// Runs it, with a tap.
 pub fn watch<T: Tap>(scenario: &Scenario, options: &Options, tap: T) -> (Outcome, T) {
-    engine::watch(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()), tap)
+    unbloat_engine::watch(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()), tap)
         .unwrap_or_else(|e| panic!("{e:?}"))
 }
 
 /// Runs it.
 pub fn run(scenario: &Scenario, options: &Options) -> Outcome {
-    engine::run(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(())).unwrap_or_else(|e| panic!("{e:?}"))
+    unbloat_engine::run(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()))
+        .unwrap_or_else(|e| panic!("{e:?}"))
 }
 
 /// Runs it, and hashes its events.
 pub fn fingerprint(scenario: &Scenario, options: &Options) -> (Outcome, u64) {
-    engine::fingerprint(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()))
+    unbloat_engine::fingerprint(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()))
         .unwrap_or_else(|e| panic!("{e:?}"))
 }
 

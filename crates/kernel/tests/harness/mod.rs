@@ -1,7 +1,6 @@
 //! What the tests of loading share: controls to load, sockets to try them with.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use kernel::{self, Loaded};
 use mechanism::Library;
 use model::{MechanismRef, MechanismSource, ParamValue};
 use std::io::{Error, Read, Write};
@@ -9,6 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use unbloat_kernel::{self, Loaded};
 
 /// The library of this repository.
 pub fn library() -> Library {
@@ -34,13 +34,13 @@ pub fn with_param(source: MechanismSource, name: &str, value: ParamValue) -> Mec
 
 /// Loads what has to be loadable.
 pub fn loaded(control: &MechanismRef, name: &str) -> Loaded {
-    kernel::load(&library(), control, Some(name))
+    unbloat_kernel::load(&library(), control, Some(name))
         .unwrap_or_else(|error| panic!("{error}\n{}", error.log.clone().unwrap_or_default()))
 }
 
 /// The refusal of what must not be loadable.
-pub fn refused(control: &MechanismRef, name: &str) -> kernel::Error {
-    match kernel::load(&library(), control, Some(name)) {
+pub fn refused(control: &MechanismRef, name: &str) -> unbloat_kernel::Error {
+    match unbloat_kernel::load(&library(), control, Some(name)) {
         Ok(loaded) => panic!("{} was loaded", loaded.kernel_name),
         Err(error) => error,
     }

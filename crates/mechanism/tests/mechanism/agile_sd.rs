@@ -1,9 +1,9 @@
 //! Agile-SD (Alrshah et al., 2015): the compiled mechanism, driven by hand.
 
 use crate::harness::{at, builtin, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::TcpSock;
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::TcpSock;
 
 /// After a loss at 1000 segments, which left 900; the window is `cwnd` now.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {

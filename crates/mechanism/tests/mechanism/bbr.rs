@@ -2,11 +2,11 @@
 
 use crate::harness::{at, builtin, change_state, compile_text, lose, socket, with_params};
 use libloading::os::unix::Library;
-use mechanism::Control;
-use mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_event, ca_state};
 use model::ParamValue;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_event, ca_state};
 
 const STARTUP: u32 = 0;
 const DRAIN: u32 = 1;

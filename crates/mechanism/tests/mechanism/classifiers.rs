@@ -1,9 +1,9 @@
 //! Classifiers of a host's packets, the compiled ones driven by hand.
 
 use crate::harness::{UserFiles, library};
-use mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Error, MechanismKind, PacketKind};
 use model::units::Nanos;
 use model::{MechanismRef, MechanismSource, ParamValue};
+use unbloat_mechanism::{Classifier, ClassifyFlow, ClassifyPacket, Error, MechanismKind, PacketKind};
 
 fn load(source: MechanismSource, params: &[(&str, ParamValue)]) -> Result<Classifier, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();

@@ -3,9 +3,9 @@
 use crate::harness::{
     acks_for_a_segment, at, builtin, compile_text, delay_ms, live, lose, one_way, socket_with_timestamps, with_params,
 };
-use mechanism::Control;
-use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 
 const ONE: u32 = 1024;
 const EXPORTS: &str = "#include \"clpc.bpf.c\"\n\
@@ -284,7 +284,7 @@ fn a_held_back_ack_does_not_count() {
 fn it_begins_without_slow_start_unless_wanted() {
     for (slow_start, grown) in [(false, 0), (true, 8)] {
         let control = with_params("clpc", &[("slow_start", ParamValue::Bool(slow_start))]);
-        let mut sk = socket_with_timestamps(10, mechanism::sock::INFINITE_SSTHRESH);
+        let mut sk = socket_with_timestamps(10, unbloat_mechanism::sock::INFINITE_SSTHRESH);
         control.init(&mut sk);
         sample(&control, &mut sk, 20);
         control.cong_avoid(&mut sk, 0, 8);

@@ -1,9 +1,9 @@
 //! Compound TCP (Tan et al., 2006): the compiled mechanism, driven by hand.
 
 use crate::harness::{at, builtin, change_state, lose, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 
 const BASE_US: i32 = 100_000;
 const EIGHTHS: u32 = 8;

@@ -1,8 +1,8 @@
 //! Compound TCP as ns-2.35 has it: the compiled mechanism, driven by hand.
 
 use crate::harness::{at, builtin, change_state, lose, socket};
-use mechanism::Control;
-use mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_state};
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_state};
 
 const BASE_US: i32 = 100_000;
 

@@ -1,9 +1,9 @@
 //! CUBIC (RFC 9438) and HyStart as tcp_cubic.c has them: the compiled mechanism, driven by hand.
 
 use crate::harness::{ack, acknowledge, at, builtin, change_state, lose, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 
 /// A member of `struct cubic`, by its place among the 32-bit ones.
 fn state(sk: &TcpSock, place: usize) -> u32 {

@@ -2,9 +2,9 @@
 //! `numbers.rs`.
 
 use crate::harness::{ack, at, builtin, change_state, library, lose, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 
 /// One period of 100 ms with an ACK every 10 ms, all with the RTT given; its verdict falls with the last ACK.
 fn period(control: &Control, sk: &mut TcpSock, rtt_us: i32) {

@@ -2,10 +2,10 @@
 
 use crate::harness::{ack, at, change_state, compile_text, lose, socket, with_params};
 use libloading::os::unix::Library;
-use mechanism::Control;
-use mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_state};
 use model::ParamValue;
 use std::sync::OnceLock;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{INFINITE_SSTHRESH, RateSample, TcpSock, ca_state};
 
 const EXPORTS: &str = "#include \"dtpa_period.h\"\n\
     __u32 period(__u32 sent, __u32 losses, __u32 rtt_us, __u32 c) { return dtpa_period_us(sent, losses, rtt_us, c); }\n\

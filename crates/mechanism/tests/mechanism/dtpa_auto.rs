@@ -2,9 +2,9 @@
 
 use crate::dtpa::period_of_window;
 use crate::harness::{ack, at, change_state, lose, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{TcpSock, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{TcpSock, ca_state};
 
 const RTT_US: u32 = 500_000;
 const UNLIMITED: u64 = u64::MAX;

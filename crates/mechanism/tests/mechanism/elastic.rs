@@ -1,9 +1,9 @@
 //! Elastic-TCP (Alrshah et al., 2019): its weighting function by number, and the compiled mechanism driven by hand.
 
 use crate::harness::{ack, at, builtin, change_state, compile_text, lose, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{AckSample, TcpSock, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, TcpSock, ca_state};
 
 const EXPORTS: &str = "#define ELASTIC_AS_BASE\n#include \"elastic.bpf.c\"\n\
     __u32 wwf(__u32 cwnd, __u32 rtt_max, __u32 rtt_cur) { return elastic_wwf(cwnd, rtt_max, rtt_cur); }\n";

@@ -1,9 +1,9 @@
 //! Files that cannot be used: each gets a sentence that says why.
 
 use crate::harness::{UserFiles, builtin, library, live, load, socket};
-use mechanism::{Fault, Library};
 use model::{MechanismRef, MechanismSource};
 use std::path::PathBuf;
+use unbloat_mechanism::{Fault, Library};
 
 const HEAD: &str = r#"
 #include "vmlinux.h"
@@ -303,7 +303,10 @@ fn warnings_are_kept() {
     let path = files.write("mine.bpf.c", &text);
     for _ in 0..2 {
         load(MechanismSource::File(path.clone()), &[]).expect("a control");
-        let said = mechanism::warnings::take().into_iter().filter(|warnings| warnings.path == path).collect::<Vec<_>>();
+        let said = unbloat_mechanism::warnings::take()
+            .into_iter()
+            .filter(|warnings| warnings.path == path)
+            .collect::<Vec<_>>();
         assert_eq!(said.len(), 1);
         assert!(said[0].text.starts_with(&format!("the compiler warns:\n{}", path.display())), "{}", said[0].text);
         assert!(said[0].text.contains(&format!("{}:6:", path.display())), "{}", said[0].text);

@@ -2,10 +2,10 @@
 //! `kernel_examples.rs`.
 
 use crate::harness::{UserFiles, at, builtin, library, live, load, socket, source};
-use mechanism::Control;
-use mechanism::sock::{RateSample, ack_pending, ca_event};
 use model::{MechanismSource, ParamValue};
 use std::path::PathBuf;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{RateSample, ack_pending, ca_event};
 
 fn open(path: impl Into<PathBuf>) -> Control {
     load(MechanismSource::File(path.into()), &[]).unwrap_or_else(|e| panic!("{e}"))
@@ -133,8 +133,8 @@ fn each_instance_has_its_own_globals_clock_and_generator() {
     other.ssthresh(&mut b);
     one.cong_avoid(&mut a, 1, 1);
     other.cong_avoid(&mut b, 1, 1);
-    let epoch_start = |sk: &mechanism::sock::TcpSock| sk.inet_conn.icsk_ca_priv[3] >> 32;
-    assert_eq!((epoch_start(&a), epoch_start(&b)), (5 * mechanism::sock::HZ, mechanism::sock::HZ));
+    let epoch_start = |sk: &unbloat_mechanism::sock::TcpSock| sk.inet_conn.icsk_ca_priv[3] >> 32;
+    assert_eq!((epoch_start(&a), epoch_start(&b)), (5 * unbloat_mechanism::sock::HZ, unbloat_mechanism::sock::HZ));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! H-TCP as tcp_htcp.c has it: its formulae by number, and the compiled mechanism driven by hand.
 
 use crate::harness::{acks_for_a_segment, at, builtin, change_state, compile_text, lose, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{AckSample, TcpSock, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, TcpSock, ca_state};
 
 /// A thousand ticks a second, so that milliseconds are ticks.
 const EXPORTS: &str = "#undef UNBLOAT_HZ\n#define UNBLOAT_HZ 1000UL\n#include \"htcp.bpf.c\"\n\

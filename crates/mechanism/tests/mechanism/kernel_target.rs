@@ -2,11 +2,11 @@
 //! section. What the library makes of them for the kernel's loader; crates/kernel tests that a kernel takes it.
 
 use crate::harness::{UserFiles, library};
-use mechanism::{About, Error, KernelObject, Library, MechanismKind};
 use model::{MechanismRef, MechanismSource, ParamValue};
 use object::{Object, ObjectSection};
 use std::path::Path;
 use std::process::Command;
+use unbloat_mechanism::{About, Error, KernelObject, Library, MechanismKind};
 
 #[test]
 fn every_built_in_compiles_for_the_kernel() {

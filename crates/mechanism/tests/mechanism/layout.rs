@@ -1,11 +1,11 @@
 //! The socket has one layout on both sides: every member of the Rust mirror stands where the C header puts it.
 
 use crate::harness::compile_text;
-use mechanism::sock::{
+use std::mem::offset_of;
+use unbloat_mechanism::sock::{
     AckSample, IcskAck, InetConnectionSock, Minmax, MinmaxSample, RateSample, SimSock, Sock, TcpOptionsReceived,
     TcpRack, TcpSock,
 };
-use std::mem::offset_of;
 
 /// One member: its path in C, its offset and its size in Rust.
 struct Member {

@@ -1,9 +1,9 @@
 //! LEDBAT (RFC 6817): its equation by number, and the compiled mechanism driven by hand.
 
 use crate::harness::{acks_for_a_segment, at, builtin, delay_ms, live, one_way, socket_with_timestamps, with_params};
-use mechanism::Control;
-use mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_event};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_event};
 
 const MINUTE_US: u64 = 60_000_000;
 /// What the filter of the latest delays takes in.

@@ -1,8 +1,8 @@
 //! BPF maps that the scenario fills.
 
 use crate::harness::{library, socket, source};
-use mechanism::{About, Control, Error};
 use model::{MapContents, MechanismRef, MechanismSource};
+use unbloat_mechanism::{About, Control, Error};
 
 type Contents<'a> = &'a [(&'a str, &'a [(&'a str, &'a [i128])])];
 

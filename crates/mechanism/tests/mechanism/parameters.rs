@@ -1,8 +1,8 @@
 //! Parameters: how they describe themselves, and what a scenario may write.
 
 use crate::harness::{UserFiles, library, load, socket, with_params};
-use mechanism::{About, Description};
 use model::{MechanismSource, ParamValue};
+use unbloat_mechanism::{About, Description};
 
 fn text(text: &str) -> ParamValue {
     ParamValue::Text(text.into())

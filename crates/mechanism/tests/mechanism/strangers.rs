@@ -2,9 +2,9 @@
 //! for kernels. `crates/kernel/tests/strangers.rs` loads them.
 
 use crate::harness::{UserFiles, library, live, source};
-use mechanism::{Control, Error, Library, MechanismKind};
 use model::{Compile, MechanismRef, MechanismSource};
 use std::path::PathBuf;
+use unbloat_mechanism::{Control, Error, Library, MechanismKind};
 
 fn stranger(name: &str) -> PathBuf {
     source("strangers").join(format!("{name}.bpf.c"))

@@ -1,9 +1,9 @@
 //! TCP-LP (Kuzmanovic and Knightly, 2006): its formulae by number, and the compiled mechanism driven by hand.
 
 use crate::harness::{at, builtin, compile_text, delay_ms, live, one_way, socket_with_timestamps, with_params};
-use mechanism::Control;
-use mechanism::sock::{AckSample, TcpSock};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, TcpSock};
 
 const EXPORTS: &str = "#include \"tcp_lp.bpf.c\"\n\
     static struct tcp_lp state;\n\

@@ -1,16 +1,16 @@
 //! Vegas as tcp_vegas.c has it: the compiled mechanism, driven by hand.
 
 use crate::harness::{ack, at, builtin, change_state, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{TcpSock, ca_event, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{TcpSock, ca_event, ca_state};
 
 /// One round with three samples, then the ACK that ends it. Samples count one microsecond more than they are.
 fn round(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
     sk.snd_nxt = sk.snd_una.wrapping_add(1000 * sk.mss_cache);
     control.set_state(sk, ca_state::OPEN);
     for _ in 0..3 {
-        control.pkts_acked(sk, &mechanism::sock::AckSample { pkts_acked: 1, rtt_us: rtt_us - 1, in_flight: 0 });
+        control.pkts_acked(sk, &unbloat_mechanism::sock::AckSample { pkts_acked: 1, rtt_us: rtt_us - 1, in_flight: 0 });
     }
     sk.snd_una = sk.snd_nxt.wrapping_add(1);
     let una = sk.snd_una;

@@ -1,9 +1,9 @@
 //! Veno as tcp_veno.c has it: its formulae by number, and the compiled mechanism driven by hand.
 
 use crate::harness::{at, builtin, change_state, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 
 /// With three samples behind it, of which one is the least RTT. A sample counts one microsecond more than it is.
 fn connection(control: &Control, cwnd: u32, base_us: i32) -> TcpSock {

@@ -1,9 +1,9 @@
 //! Westwood+ as tcp_westwood.c has it: its filter by number, and the compiled mechanism driven by hand.
 
 use crate::harness::{at, builtin, change_state, compile_text, socket, with_params};
-use mechanism::Control;
-use mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 use model::ParamValue;
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 
 const MSS: u32 = 1448;
 const EXPORTS: &str = "#include \"westwood.bpf.c\"\n__u64 filter(__u64 before, __u64 sample) { return \

@@ -1,8 +1,8 @@
 //! Window controllers of receivers: the cards' formulae by number, and the compiled ones driven by hand.
 
 use crate::harness::{UserFiles, compile_text, library};
-use mechanism::{About, Error, MechanismKind, WindowAck, WindowController, WindowFlow};
 use model::{MechanismRef, MechanismSource, ParamValue};
+use unbloat_mechanism::{About, Error, MechanismKind, WindowAck, WindowController, WindowFlow};
 
 const MSS: u32 = 1448;
 const FIRST_WINDOW: u32 = 65_535;
@@ -141,7 +141,7 @@ fn a_static_window_is_what_was_set() {
 /// least.
 #[test]
 fn what_is_shown_is_a_window() {
-    for name in library().names_of(mechanism::MechanismKind::WindowController) {
+    for name in library().names_of(unbloat_mechanism::MechanismKind::WindowController) {
         let controller = builtin(&name, &[]);
         let first = controller.window(&mut WindowFlow::new(MSS), &WindowAck::default());
         let mut connection = Connection::new(&controller, 100);
@@ -156,7 +156,7 @@ fn what_is_shown_is_a_window() {
 #[test]
 fn a_window_ends_where_windows_end() {
     let most = [("most", ParamValue::Integer(65_590))];
-    for name in library().names_of(mechanism::MechanismKind::WindowController) {
+    for name in library().names_of(unbloat_mechanism::MechanismKind::WindowController) {
         let controller = builtin(&name, &most);
         let mut connection = Connection::new(&controller, 10);
         connection.flow.mss = 65_483;
@@ -172,7 +172,7 @@ fn a_window_ends_where_windows_end() {
 /// scenario's checks).
 #[test]
 fn what_cannot_measure_leaves_the_window_alone() {
-    for name in library().names_of(mechanism::MechanismKind::WindowController) {
+    for name in library().names_of(unbloat_mechanism::MechanismKind::WindowController) {
         let (controller, mut flow) = (builtin(&name, &[]), WindowFlow::new(MSS));
         let ack = |now_us| WindowAck { now_us, copied: 20 * MSS, no_rtts: 1, ..WindowAck::default() };
         let lowered = (1..100).any(|number| controller.window(&mut flow, &ack(10_000 * number)) > 0);
@@ -283,9 +283,9 @@ fn rtac_auto_does_not_take_a_share_for_the_path() {
 
 #[test]
 fn each_describes_itself() {
-    let list = library().list_of(mechanism::MechanismKind::WindowController).expect("a list");
+    let list = library().list_of(unbloat_mechanism::MechanismKind::WindowController).expect("a list");
     let names: Vec<_> = list.iter().map(|each| each.name.as_str()).collect();
-    assert_eq!(names, library().names_of(mechanism::MechanismKind::WindowController));
+    assert_eq!(names, library().names_of(unbloat_mechanism::MechanismKind::WindowController));
     for each in &list {
         assert!(each.summary.ends_with('.') && each.summary.len() < 130, "{}", each.summary);
         assert!(each.prose.contains("\n\nFrom ") && each.prose.contains("Departures"), "{}", each.name);

@@ -3,13 +3,13 @@
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
 use model::{self, Gemodel, Limit, Loss, Queue, Service, Trace, Transmitter};
-use path::{
-    AccessPort, DelayLine, DropReason, Ecn, FifoPort, Network, NetworkEvent, Observer, Packet, Port, PortId, Routes,
-};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use unbloat_path::{
+    AccessPort, DelayLine, DropReason, Ecn, FifoPort, Network, NetworkEvent, Observer, Packet, Port, PortId, Routes,
+};
 
 #[derive(Clone, Copy, Debug)]
 struct Numbered {
@@ -164,7 +164,7 @@ enum Plan {
 }
 
 impl Plan {
-    fn port(&self, seed: u64, purpose: u64) -> Port<path::NoExternal> {
+    fn port(&self, seed: u64, purpose: u64) -> Port<unbloat_path::NoExternal> {
         match self {
             Plan::Direction(link) => {
                 let Queue::Droptail { limit, ecn_threshold } = link.queue else { unreachable!("made here") };
@@ -350,7 +350,7 @@ impl<'a> Feeder<'a> {
     }
 
     /// A sum over all directions of links.
-    fn sum(&self, count: impl Fn(&path::LinkStats) -> u64) -> u64 {
+    fn sum(&self, count: impl Fn(&unbloat_path::LinkStats) -> u64) -> u64 {
         let ports = (0..self.layout.ports.len() as PortId).filter_map(|port| self.network.port(port).output());
         ports.map(|output| count(&output.stats)).sum()
     }

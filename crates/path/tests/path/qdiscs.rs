@@ -5,9 +5,9 @@ use model::queue::{
 };
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Queue};
-use path::qdisc::{AnyQdisc, Ecn, Qdisc, Skb, of};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use unbloat_path::qdisc::{AnyQdisc, Ecn, Qdisc, Skb, of};
 
 const MTU: u32 = 1500;
 const RATE: Rate = Rate(10_000_000);

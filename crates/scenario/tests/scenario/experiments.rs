@@ -8,9 +8,9 @@ use model::{
     Clock, Gemodel, Limit, Loss, LossDetection, LossRepair, MechanismSource, ParamValue, Queue, Reduction, Scenario,
     Service, TcpProfile, Transmitter,
 };
-use scenario::{Cell, Experiment, load_text};
 use std::collections::BTreeMap;
 use std::path::Path;
+use unbloat_scenario::{Cell, Experiment, load_text};
 
 /// The sample of the design, without its sweep.
 const SAMPLE: &str = r#"

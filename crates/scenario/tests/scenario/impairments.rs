@@ -3,8 +3,8 @@
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Queue, Scenario, Service, Transmitter};
-use scenario::load_text;
 use std::path::Path;
+use unbloat_scenario::load_text;
 
 const BASE: &str = r#"
 duration = "60s"
@@ -157,7 +157,7 @@ fn limits_and_outages_can_be_swept() {
 "link.bottleneck.outages" = [[], [{ at = "5s", for = "2s" }]]
 "#;
     let experiment = load_text(&(BASE.to_string() + sweep), "test.toml", Path::new(""), &[]).unwrap();
-    let of = |cell: &scenario::Cell| {
+    let of = |cell: &unbloat_scenario::Cell| {
         let link = &cell.scenario.links[0].forward;
         (link.queue.limit(), link.impairments.outages.len())
     };

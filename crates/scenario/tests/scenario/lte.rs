@@ -4,8 +4,8 @@ use model::lte::Scheduling;
 use model::radio::lte::{Cqi, Direction};
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Member, Queue, Scenario, Service};
-use scenario::load_text;
 use std::path::Path;
+use unbloat_scenario::load_text;
 
 const BASE: &str = r#"
 duration = "60s"

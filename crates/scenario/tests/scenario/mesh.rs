@@ -3,8 +3,8 @@
 use model::mesh::{Csma, Energy, Hop};
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Member, Queue, Scenario, Service, TcpProfile};
-use scenario::load_text;
 use std::path::Path;
+use unbloat_scenario::load_text;
 
 const OFFICE: &str = r#"
 duration = "60s"

@@ -4,8 +4,8 @@ use model::quantity::Share;
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Trace};
 use proptest::prelude::*;
-use scenario::load_text;
 use std::path::Path;
+use unbloat_scenario::load_text;
 
 /// Plain numbers, and round ones, which get a larger unit.
 fn amount() -> impl Strategy<Value = u64> {

@@ -1,9 +1,9 @@
 //! The scenarios and the trace that come with the project.
 
 use model::{Service, Trace, Transmitter};
-use scenario::load;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use unbloat_scenario::load;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")

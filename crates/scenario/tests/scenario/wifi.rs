@@ -3,8 +3,8 @@
 use model::radio::ieee80211::{Slot, Standard};
 use model::units::{Bytes, Rate};
 use model::{Limit, Member, Queue, Scenario, Service, Transmitter};
-use scenario::load_text;
 use std::path::Path;
+use unbloat_scenario::load_text;
 
 const HOME: &str = r#"
 duration = "60s"

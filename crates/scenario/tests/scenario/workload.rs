@@ -3,8 +3,8 @@
 use model::Scenario;
 use model::units::Nanos;
 use model::workload::FlowArrival;
-use scenario::load_text;
 use std::path::Path;
+use unbloat_scenario::load_text;
 
 const BASE: &str = r#"
 duration = "2000s"

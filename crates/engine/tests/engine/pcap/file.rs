@@ -1,15 +1,15 @@
 //! The file: it changes no run, is the same each time, and may be cut to the headers.
 
 use super::trace::{LOSSY, file, library, run, scenario};
-use engine::{Error, Options};
 use model::Scenario;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
+use unbloat_engine::{Error, Options};
 
 fn fingerprint(scenario: &Scenario, options: &Options) -> u64 {
-    let fingerprinted = engine::fingerprint(scenario, &library(), options, &mut |_| ControlFlow::Continue(()));
+    let fingerprinted = unbloat_engine::fingerprint(scenario, &library(), options, &mut |_| ControlFlow::Continue(()));
     fingerprinted.expect("a run").1
 }
 

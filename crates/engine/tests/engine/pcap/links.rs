@@ -1,12 +1,12 @@
 //! Each link as an interface of the file.
 
 use super::trace::run;
-use engine::Options;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
+use unbloat_engine::Options;
 
 /// Two links in a row, an access link, losses and drops, marks on the way.
 const LINKS: &str = r#"

@@ -1,6 +1,5 @@
 //! A lossy scenario, its trace, and the packets that stand in it.
 
-use engine::{Error, Options, Outcome};
 use etherparse::{Ipv4Header, TcpHeader, TcpOptionElement};
 use mechanism::Library;
 use model::Scenario;
@@ -11,6 +10,7 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use unbloat_engine::{Error, Options, Outcome};
 
 /// Loss and marks both ways, a flow without end and one of 300 001 bytes, whose last segment is short.
 pub const LOSSY: &str = r#"
@@ -137,7 +137,7 @@ pub fn library() -> Library {
 }
 
 pub fn run(scenario: &Scenario, options: &Options) -> Result<Outcome, Error> {
-    engine::run(scenario, &library(), options, &mut |_| ControlFlow::Continue(()))
+    unbloat_engine::run(scenario, &library(), options, &mut |_| ControlFlow::Continue(()))
 }
 
 pub fn file(name: &str) -> PathBuf {

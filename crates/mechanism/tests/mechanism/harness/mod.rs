@@ -2,11 +2,11 @@
 
 pub mod one_way;
 
-use mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_event, ca_state};
-use mechanism::{Control, Error, Library};
 use model::units::Nanos;
 use model::{MechanismRef, MechanismSource, ParamValue};
 use std::path::{Path, PathBuf};
+use unbloat_mechanism::sock::{AckSample, HZ, RateSample, TcpSock, ca_event, ca_state};
+use unbloat_mechanism::{Control, Error, Library};
 
 /// The library of this repository.
 pub fn library() -> Library {
@@ -64,9 +64,9 @@ pub fn delay_ms(sk: &mut TcpSock, ms: u32) {
 /// Plays a short life to a control, as the engine would: slow start, growth, a loss with recovery, a timeout, a pause,
 /// marks. Returns the window after each step.
 pub fn live(control: &Control) -> Vec<u32> {
-    let mut sk = socket(10, mechanism::sock::INFINITE_SSTHRESH);
+    let mut sk = socket(10, unbloat_mechanism::sock::INFINITE_SSTHRESH);
     let mut windows = Vec::new();
-    sk.ecn_flags = mechanism::sock::ecn::OK;
+    sk.ecn_flags = unbloat_mechanism::sock::ecn::OK;
     sk.srtt_us = 8 * 20_000;
     sk.snd_cwnd_clamp = 5_000;
     at(control, &mut sk, 20_000);

@@ -1,8 +1,8 @@
 //! What must hold of any control that looks at one-way delays.
 
 use super::{ack, at, lose, socket_with_timestamps};
-use mechanism::Control;
-use mechanism::sock::{INFINITE_SSTHRESH, TcpSock, ca_state};
+use unbloat_mechanism::Control;
+use unbloat_mechanism::sock::{INFINITE_SSTHRESH, TcpSock, ca_state};
 
 /// What the two clocks show: ours at the start, by how much the receiver's is ahead, and how long a tick of both is.
 #[derive(Clone, Copy, Debug)]

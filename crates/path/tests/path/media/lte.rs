@@ -7,10 +7,10 @@ use model::radio::lte::{Bandwidth, Cqi, Direction, Harq, PACKET_HEADER};
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Link, Loss, Queue, Service, Transmitter};
 use model::{rng, up_to};
-use path::medium::{Medium, Member, MemberId, Members, Step, lte};
-use path::qdisc::DeviceRing;
-use path::{DropReason, Pool, Transit, qdisc};
 use proptest::prelude::*;
+use unbloat_path::medium::{Medium, Member, MemberId, Members, Step, lte};
+use unbloat_path::qdisc::DeviceRing;
+use unbloat_path::{DropReason, Pool, Transit, qdisc};
 
 const MS: Nanos = Nanos::from_millis(1);
 const DELAY: Nanos = Nanos::from_millis(10);
@@ -78,7 +78,7 @@ impl Air {
         }
     }
 
-    fn bury(&mut self, gone: &mut Vec<path::Gone>) {
+    fn bury(&mut self, gone: &mut Vec<unbloat_path::Gone>) {
         for gone in gone.drain(..) {
             self.packets.remove(gone.id);
             self.lost += (gone.reason == DropReason::Channel) as u32;

@@ -3,8 +3,8 @@
 mod lte;
 mod wifi;
 
-use path::medium::MemberId;
-use path::{Ecn, Packet};
+use unbloat_path::medium::MemberId;
+use unbloat_path::{Ecn, Packet};
 
 /// A packet that knows which member it was offered to.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@ use model::impairments::Impairments;
 use model::radio::ieee80211::{SIFS, Slot, Standard, WINDOWS};
 use model::units::{Nanos, Rate};
 use model::{Limit, Link, Loss, Queue, Service, Transmitter};
-use path::medium::{Member, MemberId, Members, Step, wifi};
-use path::qdisc::{AnyQdisc, DeviceRing, Fifo};
-use path::{Medium, Pool, Transit};
+use unbloat_path::medium::{Member, MemberId, Members, Step, wifi};
+use unbloat_path::qdisc::{AnyQdisc, DeviceRing, Fifo};
+use unbloat_path::{Medium, Pool, Transit};
 
 const SEED: u64 = 1;
 const END: Nanos = Nanos::from_secs(100);
@@ -90,7 +90,7 @@ impl World {
         self.release(&gone);
     }
 
-    fn release(&mut self, gone: &[path::Gone]) {
+    fn release(&mut self, gone: &[unbloat_path::Gone]) {
         for gone in gone {
             self.gone.push(*self.packets.remove(gone.id));
         }

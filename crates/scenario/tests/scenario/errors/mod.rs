@@ -12,8 +12,8 @@ mod syntax;
 mod values;
 mod workloads;
 
-use scenario::load_text;
 use std::path::Path;
+use unbloat_scenario::load_text;
 
 /// A valid file; each case replaces one piece of it.
 const BASE: &str = r#"name = "base"
@@ -59,7 +59,7 @@ fn the_base_itself_is_right() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let error = scenario::load(Path::new("no/such.toml"), &[]).unwrap_err();
+    let error = unbloat_scenario::load(Path::new("no/such.toml"), &[]).unwrap_err();
     assert_eq!(error.to_string(), "no/such.toml: cannot be read: No such file or directory (os error 2)");
 }
 
