@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod checks;
+mod draft;
 mod load;
 mod misspelled;
 mod profile;

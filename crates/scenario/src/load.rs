@@ -127,17 +127,17 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     let place = Location::File(file);
     let reader = Reader::new(folder, &stem, place.clone());
     let problems = Problems::default();
-    let mut cells = Vec::new();
-    for (labels, tree) in trees {
-        let axes = axes.iter().map(|axis| axis.name.clone()).zip(labels).collect();
-        let scenario = reader.scenario(&tree, &problems);
-        cells.push(Cell { axes, scenario, tree, place: place.clone() });
-    }
+    let scenarios: Vec<_> = trees.iter().map(|(_, tree)| reader.scenario(tree, &problems)).collect();
     for (chooser, params) in MECHANISMS.into_iter().chain([("cc", read_maps::KEY)]) {
         if !overrides.iter().any(|(key, _)| key.ends_with(&format!(".{chooser}"))) {
-            refuse_params_for_nobody(&cells, chooser, params, &problems);
+            refuse_params_for_nobody(trees.iter().map(|(_, tree)| tree), chooser, params, &problems);
         }
     }
+    let cell = |((labels, tree), scenario): (_, Option<Scenario>)| {
+        let axes = axes.iter().map(|axis| axis.name.clone()).zip::<Vec<String>>(labels).collect();
+        Some(Cell { axes, scenario: scenario?, tree, place: place.clone() })
+    };
+    let cells: Vec<_> = trees.into_iter().zip(scenarios).filter_map(cell).collect();
     if problems.count() == 0 {
         refuse_air_for_nobody(&cells, &problems);
     }
@@ -192,9 +192,14 @@ fn refuse_air_for_nobody(cells: &[Cell], problems: &Problems) {
 }
 
 /// A table `params.NAME` or `maps.NAME` whose NAME no cell runs in that group, or on that host, is a misspelling.
-fn refuse_params_for_nobody(cells: &[Cell], chooser: &str, table: &str, problems: &Problems) {
+fn refuse_params_for_nobody<'a>(
+    trees: impl Iterator<Item = &'a Table>,
+    chooser: &str,
+    table: &str,
+    problems: &Problems,
+) {
     let mut all: BTreeMap<String, Vec<&Node>> = BTreeMap::new();
-    for (path, section) in cells.iter().flat_map(|cell| users(&cell.tree)) {
+    for (path, section) in trees.flat_map(users) {
         all.entry(path).or_default().push(section);
     }
     for (path, sections) in all {

@@ -1,11 +1,10 @@
 //! From the tree of one cell to its `Scenario`: sections, defaults, then the checks that need more than one key.
 
-use crate::checks;
+use crate::draft::{Draft, Sections};
 use crate::profile::{GroupProfile, Profile};
 use crate::read_mechanism::Folder;
 use crate::{read_host, read_lte, read_mesh, read_wifi};
 use model::app::App;
-use model::bdp::Product;
 use model::declare::Declared;
 use model::impairments::{Impairments, Jitter, RateChanges, Rates, Reorder};
 use model::lte;
@@ -45,71 +44,46 @@ impl Reader {
         Reader { folder, default_name: default_name.into(), place, traces: RefCell::default() }
     }
 
-    /// One cell, without `[sweep]`. What is wrong with it goes to `problems`, and the answer means nothing then.
-    pub fn scenario(&self, tree: &Table, problems: &Problems) -> Scenario {
+    /// Reads one cell, without `[sweep]`; what is wrong with it goes to `problems`.
+    pub fn scenario(&self, tree: &Table, problems: &Problems) -> Option<Scenario> {
         let found_before = problems.count();
-        let top = Section::top(tree, self.place.clone(), problems);
+        self.draft(Section::top(tree, self.place.clone(), problems)).finish(|| problems.count() == found_before)
+    }
+
+    fn draft<'a>(&self, top: Section<'a>) -> Draft<'a> {
         let wifi = top.child("wifi", "wifi").named_children("wifi.NAME");
         let cells: Vec<_> = wifi.iter().map(read_wifi::cell).collect();
         let link = top.child("link", "link");
-        let sections: Vec<_> = link.named_children("link.NAME");
+        let links = link.named_children("link.NAME");
         if link.is_empty() {
             top.complain("link", "is empty; write at least one [link.NAME]");
         }
-        let sections: Vec<_> =
-            sections.into_iter().map(|link| (link.child("reverse", "link.NAME.reverse"), link)).collect();
+        let with_reverse = |link: Section<'a>| (link.child("reverse", "link.NAME.reverse"), link);
+        let links: Vec<_> = links.into_iter().map(with_reverse).collect();
         let keys = Scenario::read(&top);
         let duration = keys.duration;
         let lte = read_lte::cells(&top);
         let mesh = top.child("mesh", "mesh").named_children("mesh.NAME");
         let meshes: Vec<_> = mesh.iter().map(read_mesh::mesh).collect();
         let link = |(reverse, forward): &(Section, Section)| self.duplex_link(forward, reverse, duration, &cells, &lte);
-        let links: Vec<_> = sections.iter().map(link).collect();
+        let duplex_links: Vec<_> = links.iter().map(link).collect();
         let profile = Profile::of_experiment(&top);
         let groups = top.children("flows");
-        let host_sections = top.child("host", "host").named_children("host.NAME");
-        let hosts = read_host::hosts(&host_sections, &self.folder);
-        let mut scenario = Scenario {
+        let hosts = top.child("host", "host").named_children("host.NAME");
+        let named_hosts = read_host::hosts(&hosts, &self.folder);
+        let flow_group = |group| self.flow_group(group, &profile, &duplex_links, &named_hosts, &meshes);
+        let scenario = Scenario {
             name: if top.get("name").is_some() { keys.name } else { self.default_name.clone() },
             compile: self.folder.compile(&top.child("compile", "compile")),
-            flows: groups.iter().map(|group| self.flow_group(group, &profile, &links, &hosts, &meshes)).collect(),
+            flows: groups.iter().map(flow_group).collect(),
             wifi: cells,
-            links,
+            links: duplex_links,
             lte,
-            hosts,
+            hosts: named_hosts,
             meshes,
             ..keys
         };
-        read_host::find_uplinks(&mut scenario, &groups);
-        read_mesh::add_links(&mut scenario, &mesh);
-        read_wifi::queues(&mut scenario, &wifi, &sections);
-        for (number, (reverse, forward)) in sections.iter().enumerate() {
-            for (section, is_reverse) in [(forward, false), (reverse, true)] {
-                if scenario.shared_queue(number, is_reverse).is_some() {
-                    continue;
-                }
-                let product = Product::at(&scenario, number, is_reverse);
-                scenario.links[number].direction_mut(is_reverse).queue = Queue::read(&section.queue().with(product));
-            }
-        }
-        for (number, group) in groups.iter().enumerate() {
-            let queue = group.child("access", "access").queue();
-            if queue.is_there() {
-                let product = Product::at_access(&scenario, &scenario.flows[number]);
-                scenario.flows[number].access.queue = Some(Queue::read(&queue.with(product)));
-            }
-        }
-        if problems.count() == found_before {
-            checks::times(&top, &groups, &scenario);
-            for (number, (reverse, forward)) in sections.iter().enumerate() {
-                checks::link(number, forward, reverse, &groups, &scenario);
-            }
-            checks::groups(&groups, &scenario);
-            read_wifi::check(&wifi, &sections, &groups, &scenario);
-            read_host::check(&host_sections, &sections, &groups, &scenario);
-            read_mesh::check(&mesh, &groups, &scenario);
-        }
-        scenario
+        Draft { scenario, sections: Sections { top, links, groups, hosts, wifi, mesh } }
     }
 
     /// A link, whose queues are not read yet: their limits may depend on what passes them.
