@@ -1,5 +1,7 @@
 //! What the compiler of users' own mechanisms is given.
 
+use crate::declare::section;
+use crate::section::Names;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -10,6 +12,16 @@ pub struct Compile {
     pub include: Vec<PathBuf>,
     /// Macros, as `NAME` or `NAME=VALUE`.
     pub define: Vec<String>,
+}
+
+section! {
+    /// What a file says of it.
+    pub struct CompileKeys in "compile" {
+        /// folders in which headers are looked for, as -I has them
+        pub include: Option<Names> = Means("headers lie beside the file");
+        /// macros, "NAME" or "NAME=VALUE", as -D has them
+        pub define: Option<Names> = Means("no macros are set");
+    }
 }
 
 impl Compile {

@@ -3,7 +3,7 @@
 
 use crate::quantity::{Number, Share};
 use crate::schema::{self, Absence, Key, KeyType, OnKernel};
-use crate::section::{Readable, Section};
+use crate::section::{Names, Readable, Section};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +106,7 @@ field! {
     u64: Integer, |number| *number;
     Number: Number;
     String: Text;
+    Names: Names;
     Share: Share;
     Frequency: Frequency;
     Decibels: Ratio;

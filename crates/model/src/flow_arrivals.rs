@@ -7,7 +7,7 @@
 use super::{FlowGroup, Scenario};
 use crate::rng::{exponential, rng, stream, up_to};
 use crate::units::Nanos;
-use crate::workload::{Arrivals, FlowArrival};
+use crate::workload::{Arrivals, FlowArrival, Poisson};
 
 impl Scenario {
     /// The flows of the run, group by group; flows are numbered in this order.
@@ -25,7 +25,7 @@ impl Scenario {
     }
 
     fn times(&self, group: &FlowGroup, number: u64) -> Vec<Nanos> {
-        let Some(Arrivals::Poisson { rate }) = group.arrivals else {
+        let Some(Arrivals::Poisson(Poisson { rate })) = group.arrivals else {
             let mut rng = rng(self.seed, stream::START + number);
             let mut later = || Nanos(up_to(group.start_spread.0, &mut rng));
             return (0..group.count as u64).map(|n| group.start + Nanos(group.stagger.0 * n) + later()).collect();

@@ -47,7 +47,7 @@ pub mod value;
 mod wifi;
 pub mod workload;
 
-pub use compile::Compile;
+pub use compile::{Compile, CompileKeys};
 pub use error::{Error, Location, Problem, Problems, did_you_mean};
 pub use flow::{Access, Clock, FlowGroup, MapContents, MechanismRef, MechanismSource, ParamValue, TcpRmem};
 pub use host::{Host, SendBuffer, SendTuning};

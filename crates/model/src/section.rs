@@ -251,7 +251,7 @@ impl<'a> Section<'a> {
 }
 
 /// A list of names.
-#[derive(Clone, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Debug, Default, PartialEq, PartialOrd)]
 pub struct Names(pub Vec<String>);
 
 impl Readable for Names {

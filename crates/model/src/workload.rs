@@ -1,10 +1,11 @@
 //! By what random processes flows come, and what distributions their sizes are of. Logarithms and powers are those of
 //! `libm`, which are the same on every machine.
 
-use crate::declare::{kinds, section};
+use crate::declare::{Declared, kinds, section};
 use crate::quantity::Number;
 use crate::rng::{Rng, exponential, normal, uniform};
 use crate::schema::KeyType;
+use crate::section::Section;
 use crate::units::{Bytes, Frequency, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +16,28 @@ const LARGEST: f64 = 1e15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// Each at any instant as likely as at any other: exponential times between them.
-    Poisson {
-        /// How many, in the mean.
-        rate: Frequency,
-    },
+    Poisson(Poisson),
+}
+
+section! {
+    /// A Poisson process.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Poisson in "arrivals" {
+        "kind" = KeyType::Choice(&["poisson"]), Default("poisson") =>
+            "the process: exponential times between flows";
+        /// flows a second, in the mean
+        pub rate: Frequency = Required, "0.000001/s..1000000/s";
+    }
+}
+
+impl Arrivals {
+    /// The process of a group, if it has one.
+    pub fn of_group(group: &Section) -> Option<Arrivals> {
+        let section = group.child("arrivals", "arrivals");
+        // There is one, which is read for its errors.
+        section.read::<String>("kind");
+        section.is_there().then(|| Arrivals::Poisson(Poisson::read(&section)))
+    }
 }
 
 /// Sizes that a file may say.

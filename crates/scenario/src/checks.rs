@@ -6,7 +6,7 @@ use model::queue::Discipline;
 use model::section::Section;
 use model::skb::truesize;
 use model::units::{Bytes, Nanos, Rate};
-use model::workload::{Arrivals, Pareto, Sizes};
+use model::workload::{Arrivals, Pareto, Poisson, Sizes};
 use model::{
     Emulator, FlowGroup, LARGEST_ACK, Limit, Link, MapContents, MechanismSource, Member, ParamValue, Queue, Scenario,
     Service, TcpRmem, Transmitter,
@@ -346,7 +346,7 @@ fn access(section: &Section, group: &FlowGroup) {
 
 /// How many flows a group has, in the mean.
 fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
-    let Some(Arrivals::Poisson { rate }) = group.arrivals else {
+    let Some(Arrivals::Poisson(Poisson { rate })) = group.arrivals else {
         return u64::from(group.count) * u64::from(group.flows_of_one());
     };
     let end = group.stop.unwrap_or(scenario.duration).min(scenario.duration);

@@ -218,7 +218,7 @@ impl Reader {
             app,
             count: origin.as_ref().map_or(keys.count, |from| from.nodes.len() as u32),
             origin,
-            arrivals: arrivals(group),
+            arrivals: Arrivals::of_group(group),
             host: read_host::of_group(group, hosts),
             path,
             reverse_path,
@@ -258,13 +258,6 @@ fn path(group: &Section, key: &str, links: &[DuplexLink]) -> Option<Vec<usize>> 
 /// The reverse path: by default the forward one, the other way round.
 fn path_back(group: &Section, forward: &[usize], links: &[DuplexLink]) -> Vec<usize> {
     path(group, "reverse_path", links).unwrap_or_else(|| forward.iter().rev().copied().collect())
-}
-
-fn arrivals(group: &Section) -> Option<Arrivals> {
-    let section = group.child("arrivals", "arrivals");
-    // The schema has one process, which is read for its errors.
-    section.read::<String>("kind");
-    section.is_there().then(|| Arrivals::Poisson { rate: section.need("rate") })
 }
 
 fn read_impairments(link: &Section) -> Impairments {

@@ -3,10 +3,11 @@
 use crate::checks;
 use crate::read_maps;
 use model::Location;
+use model::declare::Declared;
 use model::schema::OF_THE_KERNEL;
-use model::section::{Names, Section};
+use model::section::Section;
 use model::value::Value;
-use model::{Compile, MechanismRef, MechanismSource, ParamValue};
+use model::{Compile, CompileKeys, MechanismRef, MechanismSource, ParamValue};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -55,8 +56,8 @@ impl Folder {
 
     /// What the compiler of users' own mechanisms is given.
     pub(crate) fn compile(&self, section: &Section) -> Compile {
-        let include = section.read("include").unwrap_or(Names(vec![])).0;
-        let define = section.read("define").unwrap_or(Names(vec![])).0;
+        let CompileKeys { include, define } = CompileKeys::read(section);
+        let (include, define) = (include.unwrap_or_default().0, define.unwrap_or_default().0);
         let place = section.place_of("include");
         for wrong in define.iter().filter(|define| !is_macro(define)) {
             section.complain("define", format!("{wrong:?} is no macro; write \"NAME\" or \"NAME=VALUE\""));

@@ -5,8 +5,7 @@ use model::bdp::Product;
 use model::declare::Declared;
 use model::did_you_mean;
 use model::impairments::Outage;
-use model::mesh::{Csma, DutyCycle, Energy, Mesh, Node, Origin, etx_tree};
-use model::quantity::Number;
+use model::mesh::{Csma, Down, DutyCycle, Energy, Mesh, MeshKeys, Node, NodeKeys, Origin, etx_tree};
 use model::radio::ieee802154::phy;
 use model::section::{Names, Section};
 use model::units::{Bytes, Dbm, Nanos};
@@ -26,7 +25,7 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
         section.complain("nodes", "must be a border router and at least one node more");
     }
     let names: Vec<_> = sections.iter().map(|node| node.name().to_string()).collect();
-    let border_router = section.read::<String>("border_router");
+    let border_router = MeshKeys::read(section).border_router;
     let border_router = border_router.and_then(|name| node_named(section, "border_router", &name, &names));
     let signals = signals(section, &sections, &names);
     let given = parents(&sections, &names, border_router);
@@ -59,7 +58,8 @@ fn down(node: &Section) -> Vec<Outage> {
     let mut end = Nanos::ZERO;
     let mut outages = vec![];
     for section in node.list("down") {
-        let outage = Outage { at: section.need("at"), lasts: section.need("for"), lose: true };
+        let Down { at, lasts } = Down::read(&section);
+        let outage = Outage { at, lasts, lose: true };
         if outage.at < end {
             section.complain("at", format!("{} is before {end}, where the outage before it ends", outage.at));
         }
@@ -96,17 +96,13 @@ fn signals(mesh: &Section, nodes: &[Section], names: &[String]) -> Vec<Vec<Optio
 }
 
 fn by_places(mesh: &Section, nodes: &[Section]) -> Vec<Vec<Option<f64>>> {
-    let power = mesh.need::<Dbm>("tx_power").0 as f64;
-    let exponent = mesh.need::<Number>("path_loss").0;
-    let place = |node: &Section| {
-        let at = |key| node.read::<Number>(key).unwrap_or(Number(0.0)).0;
-        (at("x"), at("y"))
-    };
-    let places: Vec<_> = nodes.iter().map(place).collect();
+    let MeshKeys { tx_power, path_loss, .. } = MeshKeys::read(mesh);
+    let power = tx_power.0 as f64;
+    let places: Vec<_> = nodes.iter().map(NodeKeys::read).map(|node| (node.x, node.y)).collect();
     let signal = |from: usize, to: usize| {
         let ((x, y), (u, v)) = (places[from], places[to]);
         let metres = ((x - u) * (x - u) + (y - v) * (y - v)).sqrt();
-        (from != to).then(|| phy::signal_at(metres, power, exponent))
+        (from != to).then(|| phy::signal_at(metres, power, path_loss))
     };
     (0..nodes.len()).map(|from| (0..nodes.len()).map(|to| signal(from, to)).collect()).collect()
 }
@@ -143,7 +139,7 @@ fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<V
     }
     let mut parents = vec![];
     for (place, node) in nodes.iter().enumerate() {
-        let parent = node.read::<String>("parent").and_then(|name| node_named(node, "parent", &name, names));
+        let parent = NodeKeys::read(node).parent.and_then(|name| node_named(node, "parent", &name, names));
         if say(node) && Some(place) == root {
             node.complain("parent", "stands in the border router, which has none");
         } else if !say(node) && root.is_some_and(|root| root != place) {

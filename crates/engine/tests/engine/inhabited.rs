@@ -9,7 +9,7 @@ use mechanism::Parameter;
 use model::app::{App, Messenger, Ping, Traffic, Udp, Upload, Video, Voice, Web, WhenFull};
 use model::queue::{Discipline, Prio};
 use model::units::{Bytes, Frequency, Nanos, Rate};
-use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Sizes};
+use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Poisson, Sizes};
 use model::{
     Access, FlowGroup, Host, Limit, MechanismSource, Member, ParamValue, Queue, Scenario, SendBuffer, SendTuning,
     Service,
@@ -130,8 +130,9 @@ fn arrivals() -> impl Strategy<Value = Source> {
         (bytes(100.0, 3e4), 0.1f64..2.0).prop_map(|(mean, sigma)| Sizes::Lognormal(Lognormal { mean, sigma })),
         bytes(100.0, 3e4).prop_map(|mean| Sizes::Exponential(Exponential { mean })),
     ];
-    (log_uniform(0.3, 10.0), sizes)
-        .prop_map(|(rate, sizes)| Source::Arrivals(Arrivals::Poisson { rate: Frequency((rate * 1e6) as u64) }, sizes))
+    (log_uniform(0.3, 10.0), sizes).prop_map(|(rate, sizes)| {
+        Source::Arrivals(Arrivals::Poisson(Poisson { rate: Frequency((rate * 1e6) as u64) }), sizes)
+    })
 }
 
 fn datagrams() -> impl Strategy<Value = App> {

@@ -3,14 +3,14 @@
 use crate::auditor::{Auditor, mss};
 use crate::world::*;
 use model::units::{Bytes, Frequency, Nanos};
-use model::workload::{Arrivals, Pareto, Sizes};
+use model::workload::{Arrivals, Pareto, Poisson, Sizes};
 use model::{FlowGroup, Scenario};
 use unbloat_engine::Options;
 
 /// Short flows beside a long one, at 40 % of the link.
 fn short_flows() -> Scenario {
     let mut s = scenario(60);
-    let arrivals = Some(Arrivals::Poisson { rate: Frequency(10_000_000) });
+    let arrivals = Some(Arrivals::Poisson(Poisson { rate: Frequency(10_000_000) }));
     let sizes = Some(Sizes::Pareto(Pareto { mean: Bytes(50_000), shape: 1.2, most: Some(Bytes(1_000_000)) }));
     s.flows = vec![flow("cubic"), FlowGroup { arrivals, sizes, ..flow("cubic") }];
     s.links[0].forward.queue = droptail(model::Limit::Packets(50));
@@ -55,7 +55,7 @@ fn a_flow_of_one_segment_takes_two_round_trips() {
     let mut s = scenario(30);
     s.links[0].forward = link("bottleneck", 1000.0, Nanos::from_millis(20));
     let group = FlowGroup { size: Some(Bytes(1000)), ..flow("reno") };
-    s.flows = vec![FlowGroup { arrivals: Some(Arrivals::Poisson { rate: Frequency(30_000_000) }), ..group }];
+    s.flows = vec![FlowGroup { arrivals: Some(Arrivals::Poisson(Poisson { rate: Frequency(30_000_000) })), ..group }];
     assert!(mss(&s.flows[0]) > 1000);
     let completions = run(&s, &Options::default()).run.flows.into_iter().filter_map(|flow| flow.completion_s);
     let completions: Vec<_> = completions.collect();

@@ -5,7 +5,7 @@ use model::impairments::{Impairments, Outage};
 use model::mesh::Mesh;
 use model::quantity::{Share, Start};
 use model::units::{Nanos, Rate};
-use model::workload::Arrivals;
+use model::workload::{Arrivals, Poisson};
 use model::{
     DuplexLink, FlowGroup, Host, Link, Loss, MechanismRef, MechanismSource, Member, ParamValue, Queue, RepairSwitches,
     Scenario, Service, Transmitter,
@@ -200,7 +200,7 @@ fn flow_group(scenario: &Scenario, group: &FlowGroup) -> String {
             lines.push(format!("access = {}", table(&access)));
         }
     }
-    if let Some(Arrivals::Poisson { rate }) = &group.arrivals {
+    if let Some(Arrivals::Poisson(Poisson { rate })) = &group.arrivals {
         lines.push(format!("arrivals = {{ rate = \"{rate}\" }}"));
     }
     lines.extend(group.size.iter().map(|size| format!("size = \"{size}\"")));

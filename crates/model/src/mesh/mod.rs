@@ -12,8 +12,10 @@ pub use tree::etx_tree;
 
 use crate::declare::section;
 use crate::impairments::{Impairments, Outage};
+use crate::quantity::Number;
 use crate::queue::Queue;
-use crate::units::Nanos;
+use crate::schema::{KeyType, SOME_TIME, TIMES};
+use crate::units::{Dbm, Nanos};
 use crate::{DuplexLink, Link, Loss, Member, Service};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +49,47 @@ section! {
         /// takes to find a neighbour unreachable, five seconds and three probes (RFC 4861, section 10)
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub repair_after: Option<Nanos> = Default("8s"), "1ms..3600s";
+    }
+}
+
+section! {
+    /// What a file says of a mesh besides its nodes, and of radios in the air.
+    pub struct MeshKeys in "mesh.NAME" {
+        /// the node at the root of the tree, where the links of path begin
+        pub border_router: Option<String> = Required;
+        "nodes" = KeyType::Table, Required => "the nodes, each a table of its own, [mesh.NAME.nodes.NAME]";
+        "queue" = KeyType::Table, Means("a FIFO of 15 packets") =>
+            "where packets wait in each node, its own and those that it forwards, up and down";
+        /// transmit power of the radios; for nodes with places
+        pub tx_power: Dbm = Default("0dbm"), "-40dbm..20dbm";
+        /// exponent of the loss with distance, 40.2 dB at one metre; for nodes with places
+        pub path_loss: f64 [Number] = Default("3"), "1.5..6";
+    }
+}
+
+section! {
+    /// What a file says of a node.
+    pub struct NodeKeys in "mesh.NAME.nodes.NAME" {
+        /// where it stands, metres
+        pub x: f64 [Number] = Means("hears must be given"), "-100000..100000";
+        /// likewise, across
+        pub y: f64 [Number] = Means("0"), "-100000..100000";
+        "hears" = KeyType::Table, Means("as places and path_loss say") =>
+            "the strength with which it hears others, such as { n2 = \"-80dbm\" }; it hears no others";
+        /// the next node towards the border router
+        pub parent: Option<String> = Means("the tree of least ETX, as RPL builds it");
+        "down" = KeyType::Tables, Means("never") =>
+            "when it is down: what it has waiting is lost, and what is for it; its own flow stays";
+    }
+}
+
+section! {
+    /// A time in which a node is down.
+    pub struct Down in "down" {
+        /// when the node goes down
+        pub at: Nanos = Required, TIMES;
+        /// how long it is down
+        pub lasts("for"): Nanos = Required, SOME_TIME;
     }
 }
 

@@ -119,8 +119,6 @@ pub const OF_THE_KERNEL: &str = "kernel:";
 pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux", "lln"];
 /// The queue that a link has where nothing else is said.
 pub(crate) const DROPTAIL: &str = "droptail";
-/// The names of a process of `arrivals`.
-pub const ARRIVALS: &[&str] = &["poisson"];
 pub(crate) const TIMES: &str = "0s..1000000s";
 pub(crate) const SOME_TIME: &str = "1ns..1000000s";
 pub(crate) const DELAYS: &str = "0s..3600s";

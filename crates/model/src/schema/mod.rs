@@ -10,23 +10,13 @@ mod mesh;
 mod queues;
 
 pub use key::OF_THE_KERNEL;
-pub use key::{ARRIVALS, Absence, Key, KeyType, PROFILES};
+pub use key::{Absence, Key, KeyType, PROFILES};
 pub(crate) use key::{DELAYS, DROPTAIL, OnKernel, RATES, SOME_TIME, TIMES};
 pub use queues::QUEUES;
 
-use crate::Scenario;
 use crate::app::App;
 use crate::declare::Declared;
-use key::Absence::Means;
-use key::KeyType::Names;
-use key::keys;
-
-const COMPILE: &[Key] = keys! {
-    "compile":
-    "include" = Names, Means("headers lie beside the file") =>
-        "folders in which headers are looked for, as -I has them";
-    "define" = Names, Means("no macros are set") => "macros, \"NAME\" or \"NAME=VALUE\", as -D has them";
-};
+use crate::{CompileKeys, Scenario};
 
 /// Every key, section by section.
 pub fn all() -> impl Iterator<Item = &'static Key> {
@@ -35,7 +25,7 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 
 /// The keys of each section; those of some are in several places.
 fn sections() -> impl Iterator<Item = &'static [Key]> {
-    let before = [&[Scenario::KEYS, COMPILE], links::SECTIONS, lte::SECTIONS, mesh::SECTIONS];
+    let before = [&[Scenario::KEYS, CompileKeys::KEYS], links::SECTIONS, lte::SECTIONS, mesh::SECTIONS];
     let after = [hosts::SECTIONS, flows::SECTIONS, App::SECTIONS];
     before.into_iter().flatten().copied().chain(queues::sections()).chain(after.into_iter().flatten().copied())
 }
