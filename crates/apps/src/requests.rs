@@ -273,7 +273,7 @@ mod tests {
         client.delivered(ms(1600), 11, 200, &mut actions);
         client.delivered(ms(1700), 11, 400, &mut actions);
         let stats = client.stats(10).expect("its own");
-        assert_eq!((stats.response_ms_max, client.next(), client.stats(11)), (Some(1600.0), ms(2000), None));
+        assert_eq!((stats.response.response_ms_max, client.next(), client.stats(11)), (Some(1600.0), ms(2000), None));
         assert_eq!(stats.unfinished, Some(0));
         client.wake(ms(2000), &mut actions);
         assert_eq!(client.stats(10).expect("its own").unfinished, Some(1));
@@ -292,7 +292,7 @@ mod tests {
         client.delivered(ms(1500), 10, 200, &mut actions);
         client.delivered(ms(1600), 11, 200, &mut actions);
         let stats = client.stats(10).expect("its own");
-        assert_eq!((stats.response_ms_max, stats.skipped, stats.unfinished), (Some(1600.0), Some(1), Some(0)));
+        assert_eq!((stats.response.response_ms_max, stats.skipped, stats.unfinished), (Some(1600.0), Some(1), Some(0)));
         assert_eq!(client.next(), ms(2000));
     }
 
@@ -326,6 +326,6 @@ mod tests {
         assert_eq!(client.stats(10).expect("its own").unfinished, Some(1));
         answer(&mut client, 400, 12, 400, &mut actions);
         let stats = client.stats(10).expect("its own");
-        assert_eq!((stats.page_load_s_max, client.next(), stats.unfinished), (Some(0.41), ms(910), Some(0)));
+        assert_eq!((stats.page.page_load_s_max, client.next(), stats.unfinished), (Some(0.41), ms(910), Some(0)));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::e_model::{self, Codec};
 use crate::{Histogram, Interval};
+use model::families::{DelayStats, In, PageStats, ResponseStats};
 use model::records::AppStats;
 use model::units::Nanos;
 use std::collections::VecDeque;
@@ -50,14 +51,7 @@ impl DatagramMeter {
 
     /// The delays.
     pub fn stats(&self) -> AppStats {
-        AppStats {
-            delay_ms_mean: self.delay.mean_ms(),
-            delay_ms_p50: self.delay.quantile_ms(0.5),
-            delay_ms_p95: self.delay.quantile_ms(0.95),
-            delay_ms_p99: self.delay.quantile_ms(0.99),
-            delay_ms_max: self.delay.max_ms(),
-            ..AppStats::default()
-        }
+        AppStats { delay: DelayStats::of(&self.delay), ..AppStats::default() }
     }
 
     /// Rating factor of a call with these delays and losses, in G.711. Each packet has the sound of `frame`, and leaves
@@ -119,21 +113,12 @@ impl DelayMeter {
 
     /// Where these are responses.
     pub fn fill_responses(&self, stats: &mut AppStats) {
-        stats.response_ms_mean = self.delay.mean_ms();
-        stats.response_ms_p50 = self.delay.quantile_ms(0.5);
-        stats.response_ms_p95 = self.delay.quantile_ms(0.95);
-        stats.response_ms_p99 = self.delay.quantile_ms(0.99);
-        stats.response_ms_max = self.delay.max_ms();
+        stats.response = ResponseStats::of(&self.delay);
     }
 
     /// Where these are pages.
     pub fn fill_pages(&self, stats: &mut AppStats) {
-        let seconds = |ms: Option<f64>| ms.map(|ms| ms / 1e3);
-        stats.page_load_s_mean = seconds(self.delay.mean_ms());
-        stats.page_load_s_p50 = seconds(self.delay.quantile_ms(0.5));
-        stats.page_load_s_p95 = seconds(self.delay.quantile_ms(0.95));
-        stats.page_load_s_p99 = seconds(self.delay.quantile_ms(0.99));
-        stats.page_load_s_max = seconds(self.delay.max_ms());
+        stats.page = PageStats::of(&In(&self.delay, |ms| ms / 1e3));
     }
 }
 
@@ -152,7 +137,7 @@ mod tests {
         meter.record(s(9), s(11));
         let mut stats = AppStats::default();
         meter.fill_responses(&mut stats);
-        assert_eq!((stats.response_ms_max, meter.unfinished()), (Some(2000.0), 2));
+        assert_eq!((stats.response.response_ms_max, meter.unfinished()), (Some(2000.0), 2));
     }
 
     fn call(delays_ms: &[u64], lost: u64) -> f64 {

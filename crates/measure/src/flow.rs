@@ -1,6 +1,7 @@
 //! The record of a flow, and what flows are to each other.
 
 use crate::{ReceiverMeter, SenderMeter};
+use model::families::RttStats;
 use model::records;
 use model::units::Nanos;
 
@@ -31,14 +32,7 @@ pub fn flow_record(
         connected: sender.connected,
         cwnd_packets_mean,
         completion_s: sender.completion.map(Nanos::as_secs_f64),
-        rtt: records::RttStats {
-            rtt_ms_mean: rtt.mean_ms(),
-            rtt_ms_min: rtt.min_ms(),
-            rtt_ms_p50: rtt.quantile_ms(0.5),
-            rtt_ms_p95: rtt.quantile_ms(0.95),
-            rtt_ms_p99: rtt.quantile_ms(0.99),
-            rtt_ms_max: rtt.max_ms(),
-        },
+        rtt: RttStats::of(rtt),
         receiver_rtt_ms_mean: receiver.rtt_mean_ms(),
         send_buffer: None,
         app: None,

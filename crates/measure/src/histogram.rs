@@ -1,5 +1,6 @@
 //! Distribution of durations in bins of equal relative width.
 
+use model::families::Sampled;
 use model::units::Nanos;
 
 /// Bins per doubling: a bin is at most 1/128 of its value wide.
@@ -159,6 +160,25 @@ impl Histogram {
         let zeros = (self.zeros > 0).then(|| of_bin(0, self.zeros));
         let others = (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0);
         zeros.into_iter().chain(others.map(move |(bin, count)| of_bin(bin, *count as u64)))
+    }
+}
+
+/// In milliseconds.
+impl Sampled for Histogram {
+    fn mean(&self) -> Option<f64> {
+        self.mean_ms()
+    }
+
+    fn min(&self) -> Option<f64> {
+        self.min_ms()
+    }
+
+    fn max(&self) -> Option<f64> {
+        self.max_ms()
+    }
+
+    fn quantile(&self, share: f64) -> Option<f64> {
+        self.quantile_ms(share)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a send buffer holds, when packets leave it.
 
 use crate::Interval;
+use model::families::{BufferedStats, In, OccupancyStats, Sampled};
 use model::records::SendBufferStats;
 use model::units::Nanos;
 
@@ -39,8 +40,24 @@ impl Ratios {
         self.sum += ratio;
     }
 
+    /// The share of those that are not below `bound`.
+    fn share_from(&self, bound: f64) -> Option<f64> {
+        let above = self.bins.iter().skip((bound * 100.0) as usize).sum::<u64>();
+        (self.count > 0).then(|| above as f64 / self.count as f64)
+    }
+}
+
+impl Sampled for Ratios {
     fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    fn min(&self) -> Option<f64> {
+        self.quantile(0.0)
+    }
+
+    fn max(&self) -> Option<f64> {
+        self.quantile(1.0)
     }
 
     /// The lower edge of the bin that the share `part` of all lies below or in.
@@ -52,12 +69,6 @@ impl Ratios {
             below >= wanted
         });
         found.map(|bin| bin as f64 / 100.0)
-    }
-
-    /// The share of those that are not below `bound`.
-    fn share_from(&self, bound: f64) -> Option<f64> {
-        let above = self.bins.iter().skip((bound * 100.0) as usize).sum::<u64>();
-        (self.count > 0).then(|| above as f64 / self.count as f64)
     }
 }
 
@@ -88,20 +99,10 @@ impl SendBufferMeter {
         let packets = self.occupancy.count;
         SendBufferStats {
             wmem_queued_bytes_mean: (packets > 0).then(|| self.queued_bytes as f64 / packets as f64),
-            sndbuf_percent_mean: percent(self.occupancy.mean()),
-            sndbuf_percent_p10: percent(self.occupancy.quantile(0.1)),
-            sndbuf_percent_p25: percent(self.occupancy.quantile(0.25)),
-            sndbuf_percent_p50: percent(self.occupancy.quantile(0.5)),
-            sndbuf_percent_p75: percent(self.occupancy.quantile(0.75)),
-            sndbuf_percent_p90: percent(self.occupancy.quantile(0.9)),
+            occupancy: OccupancyStats::of(&In(&self.occupancy, |ratio| 100.0 * ratio)),
             sndbuf_half_full_percent: percent(self.occupancy.share_from(HALF)),
             sndbuf_half_full_after_s: self.half_full.map(Nanos::as_secs_f64),
-            buffered_windows_mean: self.windows.mean(),
-            buffered_windows_p10: self.windows.quantile(0.1),
-            buffered_windows_p25: self.windows.quantile(0.25),
-            buffered_windows_p50: self.windows.quantile(0.5),
-            buffered_windows_p75: self.windows.quantile(0.75),
-            buffered_windows_p90: self.windows.quantile(0.9),
+            buffered: BufferedStats::of(&self.windows),
         }
     }
 }
@@ -116,15 +117,15 @@ mod tests {
         let mut meter = SendBufferMeter::new(interval, Nanos::from_millis(100));
         meter.note(Nanos::from_millis(200), 4000, 10_000, 1.0);
         meter.note(Nanos::from_millis(350), 5000, 10_000, 1.0);
-        assert_eq!(meter.stats().sndbuf_percent_mean, None, "before the interval");
+        assert_eq!(meter.stats().occupancy.sndbuf_percent_mean, None, "before the interval");
         for quarters in 1..=4u8 {
             meter.note(Nanos::from_secs(2), 2500 * u64::from(quarters), 10_000, quarters.into());
         }
         let stats = meter.stats();
-        assert_eq!((stats.sndbuf_percent_mean, stats.sndbuf_percent_p50), (Some(62.5), Some(50.0)));
+        assert_eq!((stats.occupancy.sndbuf_percent_mean, stats.occupancy.sndbuf_percent_p50), (Some(62.5), Some(50.0)));
         assert_eq!(stats.wmem_queued_bytes_mean, Some(6250.0));
-        assert_eq!((stats.sndbuf_percent_p10, stats.sndbuf_percent_p90), (Some(25.0), Some(100.0)));
+        assert_eq!((stats.occupancy.sndbuf_percent_p10, stats.occupancy.sndbuf_percent_p90), (Some(25.0), Some(100.0)));
         assert_eq!((stats.sndbuf_half_full_percent, stats.sndbuf_half_full_after_s), (Some(75.0), Some(0.25)));
-        assert_eq!((stats.buffered_windows_mean, stats.buffered_windows_p10), (Some(2.5), Some(1.0)));
+        assert_eq!((stats.buffered.buffered_windows_mean, stats.buffered.buffered_windows_p10), (Some(2.5), Some(1.0)));
     }
 }

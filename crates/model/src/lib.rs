@@ -18,6 +18,7 @@ pub mod bdp;
 mod compile;
 pub mod declare;
 mod error;
+pub mod families;
 mod flow;
 mod flow_arrivals;
 mod host;

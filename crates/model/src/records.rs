@@ -2,6 +2,7 @@
 //! are part of the interface.
 
 use crate::Scenario;
+use crate::families::{BufferedStats, DelayStats, OccupancyStats, PageStats, QueueDelayStats, ResponseStats, RttStats};
 use crate::series::{Series, Step};
 use crate::setup::{FlowSetup, LinkSetup};
 use crate::units::Nanos;
@@ -138,28 +139,12 @@ pub struct Flow {
     pub setup: FlowSetup,
 }
 
-/// Distribution of round-trip times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct RttStats {
-    pub rtt_ms_mean: Option<f64>,
-    pub rtt_ms_min: Option<f64>,
-    pub rtt_ms_p50: Option<f64>,
-    pub rtt_ms_p95: Option<f64>,
-    pub rtt_ms_p99: Option<f64>,
-    pub rtt_ms_max: Option<f64>,
-}
-
 /// What a person waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
 pub struct AppStats {
-    /// Datagrams: from sending to the other end.
-    pub delay_ms_mean: Option<f64>,
-    pub delay_ms_p50: Option<f64>,
-    pub delay_ms_p95: Option<f64>,
-    pub delay_ms_p99: Option<f64>,
-    pub delay_ms_max: Option<f64>,
+    /// Datagrams.
+    #[serde(flatten)]
+    pub delay: DelayStats,
     /// A call's rating factor by the E-model (ITU-T G.107): that of its worse direction.
     pub rating: Option<f64>,
     /// That of what the flow's sender says.
@@ -168,18 +153,12 @@ pub struct AppStats {
     pub rating_in: Option<f64>,
     /// The mean opinion score that belongs to it, from 1 to 4.5.
     pub opinion_score: Option<f64>,
-    /// From a request to the end of its response.
-    pub response_ms_mean: Option<f64>,
-    pub response_ms_p50: Option<f64>,
-    pub response_ms_p95: Option<f64>,
-    pub response_ms_p99: Option<f64>,
-    pub response_ms_max: Option<f64>,
-    /// From the first request of a page to its last byte.
-    pub page_load_s_mean: Option<f64>,
-    pub page_load_s_p50: Option<f64>,
-    pub page_load_s_p95: Option<f64>,
-    pub page_load_s_p99: Option<f64>,
-    pub page_load_s_max: Option<f64>,
+    /// Responses.
+    #[serde(flatten)]
+    pub response: ResponseStats,
+    /// Pages.
+    #[serde(flatten)]
+    pub page: PageStats,
     /// From the start of a film until it plays.
     pub startup_s: Option<f64>,
     /// How often it stops for want of data.
@@ -201,34 +180,16 @@ pub struct AppStats {
 pub struct SendBufferStats {
     /// Memory in it.
     pub wmem_queued_bytes_mean: Option<f64>,
-    /// Memory in it over its size: what SORPC calls the sendbuffer occupancy ratio.
-    pub sndbuf_percent_mean: Option<f64>,
-    /// The same, tenth percentile.
-    pub sndbuf_percent_p10: Option<f64>,
-    /// 25th percentile.
-    pub sndbuf_percent_p25: Option<f64>,
-    /// Median.
-    pub sndbuf_percent_p50: Option<f64>,
-    /// 75th percentile.
-    pub sndbuf_percent_p75: Option<f64>,
-    /// 90th percentile.
-    pub sndbuf_percent_p90: Option<f64>,
+    /// Memory in it over its size.
+    #[serde(flatten)]
+    pub occupancy: OccupancyStats,
     /// Packets that leave a buffer that is half full or more, of all packets.
     pub sndbuf_half_full_percent: Option<f64>,
     /// From the flow's start until that is so for the first time.
     pub sndbuf_half_full_after_s: Option<f64>,
-    /// Packets in the buffer over the congestion window.
-    pub buffered_windows_mean: Option<f64>,
-    /// The same, tenth percentile.
-    pub buffered_windows_p10: Option<f64>,
-    /// 25th percentile.
-    pub buffered_windows_p25: Option<f64>,
-    /// Median.
-    pub buffered_windows_p50: Option<f64>,
-    /// 75th percentile.
-    pub buffered_windows_p75: Option<f64>,
-    /// 90th percentile.
-    pub buffered_windows_p90: Option<f64>,
+    /// Packets in it over the congestion window.
+    #[serde(flatten)]
+    pub buffered: BufferedStats,
 }
 
 /// A node of a mesh, after the warm-up.
@@ -296,15 +257,4 @@ pub struct Link {
     /// What the scenario says about it (`Run::describe`).
     #[serde(flatten)]
     pub setup: LinkSetup,
-}
-
-/// Distribution of queueing delays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct QueueDelayStats {
-    pub queue_delay_ms_mean: Option<f64>,
-    pub queue_delay_ms_p50: Option<f64>,
-    pub queue_delay_ms_p95: Option<f64>,
-    pub queue_delay_ms_p99: Option<f64>,
-    pub queue_delay_ms_max: Option<f64>,
 }

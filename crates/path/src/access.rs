@@ -8,6 +8,7 @@ use crate::delay_line::DelayLine;
 use crate::packet::PacketId;
 use crate::transmitter::Constant;
 use measure::LinkSample;
+use model::families::QueueDelayStats;
 use model::records;
 use model::units::{Nanos, Rate};
 
@@ -109,7 +110,7 @@ impl AccessPort {
             utilisation_percent: self.transmitter.utilisation_percent(),
             queue_percent_mean: None,
             queue_bytes_mean: self.byte_ns as f64 / (self.to - self.from).0 as f64,
-            queue_delay: records::QueueDelayStats {
+            queue_delay: QueueDelayStats {
                 queue_delay_ms_mean: mean,
                 queue_delay_ms_max: (self.packets > 0).then(|| self.longest_wait.0 as f64 / 1e6),
                 ..Default::default()

@@ -2,6 +2,7 @@
 
 use measure::Histogram;
 use model::Limit;
+use model::families::QueueDelayStats;
 use model::records;
 use model::units::Nanos;
 
@@ -139,7 +140,6 @@ impl LinkStats {
 
     /// The record of link `name`.
     pub fn record(&self, name: &str, utilisation_percent: f64) -> records::Link {
-        let delay = &self.queue_delay;
         records::Link {
             link: name.to_string(),
             drops: self.drops,
@@ -150,13 +150,7 @@ impl LinkStats {
             utilisation_percent,
             queue_percent_mean: self.queue_percent_mean(),
             queue_bytes_mean: self.queue_bytes_mean(),
-            queue_delay: records::QueueDelayStats {
-                queue_delay_ms_mean: delay.mean_ms(),
-                queue_delay_ms_p50: delay.quantile_ms(0.5),
-                queue_delay_ms_p95: delay.quantile_ms(0.95),
-                queue_delay_ms_p99: delay.quantile_ms(0.99),
-                queue_delay_ms_max: delay.max_ms(),
-            },
+            queue_delay: QueueDelayStats::of(&self.queue_delay),
             setup: model::LinkSetup::default(),
         }
     }

@@ -55,7 +55,7 @@ fn datagrams_are_bounded_by_memory() {
 fn a_ping_takes_its_round_trip() {
     let flows = flows(&path(vec![of_app(App::Ping(Ping { every: ms(100), packet: Bytes(1000) }))]));
     near(flows[0].rtt.rtt_ms_mean, 41.6, 0.001);
-    near(stats(&flows[0]).delay_ms_mean, 20.8, 0.001);
+    near(stats(&flows[0]).delay.delay_ms_mean, 20.8, 0.001);
     assert_eq!((flows[0].sent_packets, flows[0].lost_packets, flows[0].cc.as_str()), (300, 0, "none"));
 }
 
@@ -84,8 +84,8 @@ fn a_message_is_answered_in_a_round_trip() {
     let (packet, syn, ack) = (0.2016, 0.048, 0.0416);
     let response = 40.0 + 2.0 * packet + ack;
     let first = response + 40.0 + 2.0 * syn + ack;
-    near(stats(&flows[0]).response_ms_mean, (29.0 * response + first) / 30.0, 0.001);
-    near(stats(&flows[0]).response_ms_max, first, 0.001);
+    near(stats(&flows[0]).response.response_ms_mean, (29.0 * response + first) / 30.0, 0.001);
+    near(stats(&flows[0]).response.response_ms_max, first, 0.001);
     assert_eq!(flows[1].app, None);
     assert_eq!((flows[0].lost_packets, flows[0].retransmitted_packets, flows[0].timeouts), (0, 0, 0));
     assert!((29..=31).contains(&flows[0].sent_packets), "{}", flows[0].sent_packets);
@@ -99,7 +99,7 @@ fn chunks_go_one_after_the_other() {
         flows(&path(vec![of_app(App::Upload(Upload { chunk: Bytes(1_000_000), response: Bytes(300), pause: ms(0) }))]));
     let chunk_bytes = 690.0 * 1500.0 + (1_000_000.0 - 690.0 * 1448.0 + 52.0);
     let whole_ms = (chunk_bytes + 352.0) * 8.0 / 10_000.0 + 40.0;
-    near(stats(&flows[0]).response_ms_p50, whole_ms, 0.005 * whole_ms);
+    near(stats(&flows[0]).response.response_ms_p50, whole_ms, 0.005 * whole_ms);
     // The first chunk starts slowly, and the last is not complete.
     near(Some(flows[0].goodput_mbps), 8000.0 / whole_ms, 0.05);
 }
@@ -128,7 +128,7 @@ fn a_page_takes_its_rounds_and_its_bytes() {
     let page = stats(&flows(&path(vec![of_app(App::Web(Web { objects: 10, pause: ms(1000), ..Web::default() }))]))[0]);
     let bytes_s = 330_000.0 * 1500.0 / 1448.0 * 8.0 / 10e6;
     let (least, most) = (bytes_s + 2.0 * 0.04, bytes_s + 3.0 * 2.0 * 0.04);
-    let mean = page.page_load_s_mean.expect("pages");
+    let mean = page.page.page_load_s_mean.expect("pages");
     assert!((least..most).contains(&mean), "{mean} s, not {least} to {most}");
 }
 
@@ -142,7 +142,7 @@ fn a_call_is_as_good_as_its_worse_direction() {
     let call = stats(&flows(&s)[0]);
     assert!(call.rating_out > Some(91.0) && call.rating_in < Some(60.0), "{call:?}");
     assert!(call.rating == call.rating_in && call.opinion_score < Some(3.1), "{call:?}");
-    assert!(call.delay_ms_max < Some(40.0), "what is sent does not wait: {call:?}");
+    assert!(call.delay.delay_ms_max < Some(40.0), "what is sent does not wait: {call:?}");
 }
 
 /// A call behind an upload in one queue is no call; the upload is told nothing of it.
@@ -171,7 +171,7 @@ fn a_program_whose_send_buffer_is_full_waits_skips_or_is_delayed() {
         s.hosts = vec![phone_of_2013(Bytes(20 * (896 + 1448)))];
         let flows = flows(&s);
         let stats = stats(&flows[0]);
-        (stats.response_ms_max.expect("some are answered"), stats.skipped, stats.unfinished.expect("counted"))
+        (stats.response.response_ms_max.expect("some are answered"), stats.skipped, stats.unfinished.expect("counted"))
     };
     let (longest_ms, skipped, unfinished) = with(WhenFull::Wait);
     assert!(longest_ms > 14_000.0 && skipped.is_none() && unfinished > 230, "{longest_ms} {skipped:?} {unfinished}");

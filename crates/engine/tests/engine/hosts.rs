@@ -151,7 +151,7 @@ fn one_band_is_one_queue() {
 fn an_upload_fills_its_send_buffer() {
     let flow = simulate(&phone(fifo(1000), 800, vec![flow("cubic")])).flows.remove(0);
     let stats = flow.send_buffer.expect("it is on a host");
-    assert!(stats.sndbuf_percent_p10.expect("packets") >= 66.0, "{stats:?}");
+    assert!(stats.occupancy.sndbuf_percent_p10.expect("packets") >= 66.0, "{stats:?}");
     assert_eq!(stats.sndbuf_half_full_percent, Some(100.0));
     assert!(stats.sndbuf_half_full_after_s.expect("it is") < 0.2, "{stats:?}");
 }
@@ -165,7 +165,8 @@ fn linux_buffers_grow_and_a_low_watermark_keeps_them_short() {
     let full = simulate(&s).flows.remove(0);
     s.hosts[0].send_buffer.notsent_lowat = Some(Bytes(16_384));
     let low = simulate(&s).flows.remove(0);
-    let windows = |flow: &Flow| flow.send_buffer.expect("it is on a host").buffered_windows_mean.expect("packets");
+    let windows =
+        |flow: &Flow| flow.send_buffer.expect("it is on a host").buffered.buffered_windows_mean.expect("packets");
     assert!(windows(&full) > 1.5, "{}", windows(&full));
     assert!(windows(&low) < 1.3, "{}", windows(&low));
     assert!((low.goodput_mbps / full.goodput_mbps - 1.0).abs() < 0.02, "{} of {}", low.goodput_mbps, full.goodput_mbps);
