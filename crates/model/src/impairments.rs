@@ -31,12 +31,15 @@ impl Impairments {
         *self == Impairments::default()
     }
 
-    /// Does a packet's way through the channel differ from that of the one before?
-    pub fn in_the_channel(&self) -> bool {
-        self.jitter.is_some()
-            || self.reorder.is_some()
-            || self.duplicate > 0.0
-            || self.losing_outages().next().is_some()
+    /// The keys by which a packet's way through the channel differs from that of the one before.
+    pub fn in_the_channel(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            ("jitter", self.jitter.is_some()),
+            ("reorder", self.reorder.is_some()),
+            ("duplicate", self.duplicate > 0.0),
+            ("outages", self.losing_outages().next().is_some()),
+        ];
+        all.into_iter().filter(|(_, is_asked)| *is_asked).map(|(key, _)| key)
     }
 
     /// The outages in which nothing is transmitted, so that packets wait.

@@ -99,7 +99,8 @@ impl Channel {
         };
         let arrival = impaired.arrival(end);
         let second = impaired.second_arrival(end);
-        if lost || impaired.is_down(end) {
+        let lost = impaired.loses(end) || lost;
+        if lost {
             self.insert(arrival, Transit::Nothing);
             return Propagation::Lost;
         }

@@ -37,7 +37,7 @@ impl Impaired {
     pub fn of(link: &Link, seed: u64, purpose: u64) -> Option<Impaired> {
         let impairments = &link.impairments;
         let rng = |what| rng(seed, what + purpose);
-        impairments.in_the_channel().then(|| Impaired {
+        impairments.in_the_channel().next().is_some().then(|| Impaired {
             delay: link.delay,
             jitter: impairments.jitter,
             jitter_rng: rng(stream::JITTER),
@@ -69,8 +69,12 @@ impl Impaired {
         is_twice.then(|| self.in_order(end + delay))
     }
 
-    /// Is the link down when the last bit of a packet leaves the transmitter?
-    pub fn is_down(&self, end: Nanos) -> bool {
+    /// Is a packet lost whose last bit leaves the transmitter at `end`?
+    pub fn loses(&mut self, end: Nanos) -> bool {
+        self.is_down(end)
+    }
+
+    fn is_down(&self, end: Nanos) -> bool {
         self.outages.iter().any(|outage| outage.at <= end && end < outage.end())
     }
 

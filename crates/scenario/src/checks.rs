@@ -217,15 +217,7 @@ fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
 
 /// A netem is given delay and losses only: what it lets overtake or doubles could not be told from what it loses.
 fn netem(section: &Section, impairments: &Impairments) {
-    let Impairments { jitter, reorder, duplicate, .. } = impairments;
-    let loses = impairments.losing_outages().next().is_some();
-    let asked = [
-        ("jitter", jitter.is_some()),
-        ("reorder", reorder.is_some()),
-        ("duplicate", *duplicate > 0.0),
-        ("outages", loses),
-    ];
-    for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+    for key in impairments.in_the_channel() {
         section.complain(key, "is this program's own here; leave it out, or take emulator = \"unbloat\"");
     }
 }
