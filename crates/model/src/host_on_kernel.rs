@@ -2,8 +2,8 @@
 
 use crate::queue::Discipline;
 use crate::{
-    FlowGroup, Host, Limit, Link, MechanismRef, MechanismSource, Member, OnlyInTheSimulator, OnlyThere, ParamValue,
-    Queue, Scenario, SendTuning, Service, Transmitter,
+    FlowGroup, Host, Limit, Link, MechanismRef, MechanismSource, OnlyInTheSimulator, OnlyThere, ParamValue, Queue,
+    Scenario, SendTuning, Service, Transmitter,
 };
 
 impl Scenario {
@@ -90,8 +90,6 @@ fn in_uplink(link: &Link) -> Option<OnlyInTheSimulator> {
         },
         Service::Own(Transmitter::Rates(_)) => only("rates", OnlyThere::UplinkOfOneRate),
         Service::Own(Transmitter::Trace(_)) => only("trace", OnlyThere::UplinkOfOneRate),
-        Service::Shared(Member::Wifi(_)) => only("wifi", OnlyThere::HostInCell),
-        // A host of a mesh is refused.
-        Service::Shared(Member::Lte(_) | Member::Mesh(_)) => only("lte", OnlyThere::HostInCell),
+        Service::Shared(member) => only(member.medium().0, OnlyThere::HostInCell),
     }
 }

@@ -213,6 +213,15 @@ impl Transmitter {
 }
 
 impl Member {
+    /// The kind of its medium, which is the key by which a link names one, and the place among those of its kind.
+    pub fn medium(&self) -> (&'static str, usize) {
+        match self {
+            Member::Wifi(station) => ("wifi", station.cell),
+            Member::Lte(user) => ("lte", user.cell),
+            Member::Mesh(hop) => ("mesh", hop.mesh),
+        }
+    }
+
     fn capacity(&self) -> Capacity {
         match self {
             Member::Wifi(station) => {

@@ -78,6 +78,14 @@ impl Scenario {
         self.links.iter().flat_map(|link| [&link.forward, &link.reverse])
     }
 
+    /// The media with their kinds, their places among those of their kind, and their names.
+    pub fn media(&self) -> impl Iterator<Item = (&'static str, usize, &str)> {
+        let wifi = self.wifi.iter().enumerate().map(|(number, cell)| ("wifi", number, cell.name.as_str()));
+        let lte = self.lte.iter().enumerate().map(|(number, cell)| ("lte", number, cell.name.as_str()));
+        let meshes = self.meshes.iter().enumerate().map(|(number, mesh)| ("mesh", number, mesh.name.as_str()));
+        wifi.chain(lte).chain(meshes)
+    }
+
     /// The links to the stations of a Wi-Fi cell, in the file's order.
     pub fn links_of_cell(&self, cell: usize) -> impl Iterator<Item = usize> {
         let is_of_cell =

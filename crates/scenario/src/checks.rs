@@ -145,8 +145,15 @@ fn impairments(section: &Section, link: &Link) {
             section.complain(alone, format!("says how {base} does, which is not written here; write {base} too"));
         }
     }
-    if matches!(link.service, Service::Shared(Member::Lte(_))) && link.impairments.waiting_outages().next().is_some() {
-        section.complain("outages", "cannot stop an LTE cell; a link to a user of one can have lose = true only");
+    match link.service {
+        _ if link.impairments.waiting_outages().next().is_none() => {}
+        Service::Shared(Member::Lte(_)) => {
+            section.complain("outages", "cannot stop an LTE cell; a link to a user of one can have lose = true only");
+        }
+        Service::Shared(_) => {
+            section.complain("outages", "cannot stop the air that others share; they need lose = true here");
+        }
+        Service::Own(_) => {}
     }
     let mut latest = Nanos::ZERO;
     for step in section.list("rates") {
@@ -186,11 +193,12 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
             let message = format!("cannot be followed by the kernel's shaper; {whose} needs one rate");
             section.complain("rates", message);
         }
-        Service::Shared(Member::Wifi(_)) => {
-            section.complain("wifi", format!("is nothing that the kernel has here; {whose} needs a rate"))
-        }
         Service::Shared(Member::Lte(_)) => not_in_a_cell(section, link, &whose),
         Service::Own(Transmitter::Rate(_)) | Service::Shared(Member::Mesh(_)) => {}
+        Service::Shared(member) => {
+            let message = format!("is nothing that the kernel has here; {whose} needs a rate");
+            section.complain(member.medium().0, message);
+        }
     }
     if link.impairments.waiting_outages().next().is_some() {
         let message = format!("cannot stop the kernel's shaper; {whose} can have outages with lose = true only");

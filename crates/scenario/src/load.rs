@@ -8,7 +8,7 @@ use crate::sweep;
 use crate::tree;
 use model::value::{Node, Table, Value};
 use model::{Error, Location, Problems, did_you_mean};
-use model::{Member, Scenario, Service};
+use model::{Scenario, Service};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -167,20 +167,16 @@ fn cell_trees(
 }
 
 /// A cell of Wi-Fi or LTE that no link names in any case is a misspelling.
-fn refuse_air_for_nobody(cells: &[Cell], problems: &Problems) {
+fn refuse_air_for_nobody<'a>(cells: &'a [Cell], problems: &Problems) {
     let links =
         || cells.iter().flat_map(|cell| cell.scenario.links.iter().map(move |link| (cell, &link.forward.service)));
-    let used: BTreeSet<(&str, &str)> = links()
-        .filter_map(|(cell, service)| match service {
-            Service::Shared(Member::Wifi(station)) => Some(("wifi", cell.scenario.wifi[station.cell].name.as_str())),
-            Service::Shared(Member::Lte(user)) => Some(("lte", cell.scenario.lte[user.cell].name.as_str())),
-            _ => None,
-        })
-        .collect();
+    let medium = |(cell, service): (&'a Cell, &Service)| match service {
+        Service::Shared(member) => cell.scenario.media().find(|(kind, number, _)| (*kind, *number) == member.medium()),
+        Service::Own(_) => None,
+    };
+    let used: BTreeSet<(&str, &str)> = links().filter_map(medium).map(|(kind, _, name)| (kind, name)).collect();
     for cell in cells {
-        let Scenario { wifi, lte, .. } = &cell.scenario;
-        let wifi = wifi.iter().map(|air| ("wifi", air.name.as_str()));
-        for (kind, name) in wifi.chain(lte.iter().map(|air| ("lte", air.name.as_str()))) {
+        for (kind, _, name) in cell.scenario.media() {
             if !used.contains(&(kind, name)) {
                 let key = format!("{kind}.{name}");
                 let place = tree::locate(&cell.tree, &key).unwrap_or_else(|| cell.place.clone());

@@ -4,9 +4,6 @@ use model::schema::{self, Absence};
 use model::value::{Node, Table, Value};
 use model::{Error, Location, did_you_mean};
 
-/// The tables whose keys are names of the user's own.
-const NAMED: [&str; 5] = ["link", "wifi", "lte", "host", "mesh"];
-
 /// Refuses an override below a name that the file lacks and that is spelled nearly like one that it has, such as
 /// `link.botleneck.rate`. A new name is welcome if the overrides set all that it needs.
 pub(crate) fn refuse(file: &Table, overrides: &[(&str, Node)]) -> Result<(), Error> {
@@ -14,7 +11,8 @@ pub(crate) fn refuse(file: &Table, overrides: &[(&str, Node)]) -> Result<(), Err
         let mut parts = key.split('.');
         let (Some(section), Some(name), Some(_)) = (parts.next(), parts.next(), parts.next()) else { continue };
         let Some(Value::Table(known)) = file.get(section).map(|node| &node.value) else { continue };
-        if !NAMED.contains(&section) || known.get(name).is_some() {
+        let has_names = schema::keys_of(&format!("{section}.NAME")).next().is_some();
+        if !has_names || known.get(name).is_some() {
             continue;
         }
         let hint = did_you_mean(name, known.names());

@@ -10,6 +10,7 @@ use model::impairments::{Impairments, Jitter, RateChanges, Rates, Reorder};
 use model::lte;
 use model::mesh::Mesh;
 use model::quantity::{Share, Start};
+use model::schema::SERVICES;
 use model::section::{Names, Section};
 use model::units::{Bytes, Nanos, Rate};
 use model::value::Table;
@@ -111,7 +112,7 @@ impl Reader {
     }
 
     fn forward(&self, section: &Section, duration: Nanos) -> Link {
-        let has_service = ["rate", "trace", "wifi", "lte"].iter().any(|key| section.get(key).is_some());
+        let has_service = SERVICES.iter().any(|(key, _)| section.get(key).is_some());
         if section.is_there() && !has_service && section.unknown_keys().next().is_none() {
             section.complain(
                 "rate",

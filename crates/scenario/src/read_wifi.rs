@@ -144,7 +144,4 @@ fn direction(section: &Section, link: &Link, cell: &Section) {
         let shared = section.get("queue").is_none();
         if shared { cell } else { section }.queue().complain("kind", message);
     }
-    if link.impairments.waiting_outages().next().is_some() {
-        section.complain("outages", "cannot stop the air that others share; they need lose = true here");
-    }
 }

@@ -1,5 +1,6 @@
 //! TOML as a tree of values, and what `--set` and sweeps change in it.
 
+use model::schema::SERVICES;
 use model::value::{Node, Table, Value};
 use model::{Error, Location};
 use std::sync::Arc;
@@ -108,7 +109,8 @@ fn set_in_table(table: &mut Table, parts: &[&str], node: &Node) -> Result<(), St
         for other in exclusive_with(first) {
             table.remove(other);
         }
-        if let ("wifi" | "lte", Some(Value::Table(reverse))) = (first, table.get_value_mut("reverse")) {
+        let is_medium = is_service(first) && !OF_A_TRANSMITTER.contains(&first);
+        if let (true, Some(Value::Table(reverse))) = (is_medium, table.get_value_mut("reverse")) {
             OF_A_TRANSMITTER.iter().for_each(|key| drop(reverse.remove(key)));
         }
         table.replace(first, node.clone());
@@ -158,20 +160,25 @@ fn set_in_items(items: &mut [Node], name: &str, rest: &[&str], node: &Node) -> R
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "rates", "trace"];
 
 /// Keys that cannot stand beside `key`: setting it takes them out.
-fn exclusive_with(key: &str) -> &'static [&'static str] {
+fn exclusive_with(key: &str) -> Vec<&'static str> {
     match key {
-        "rate" => &["trace", "wifi", "signal", "phy_rate", "frame_errors", "lte", "snr", "cqi"],
-        "trace" => &["rate", "rates", "wifi", "signal", "phy_rate", "frame_errors", "lte", "snr", "cqi"],
-        "wifi" => &["rate", "rates", "trace", "lte", "snr", "cqi"],
-        "lte" => &["rate", "rates", "trace", "wifi", "signal", "phy_rate", "frame_errors"],
-        "snr" => &["cqi"],
-        "cqi" => &["snr"],
-        "signal" => &["phy_rate"],
-        "phy_rate" => &["signal"],
-        "arrivals" => &["count", "stagger"],
-        "count" | "stagger" => &["arrivals"],
-        _ => &[],
+        key if is_service(key) => {
+            let others = SERVICES.into_iter().filter(|(service, _)| *service != key);
+            others.flat_map(|(service, own)| std::iter::once(service).chain(own.iter().copied())).collect()
+        }
+        "snr" => vec!["cqi"],
+        "cqi" => vec!["snr"],
+        "signal" => vec!["phy_rate"],
+        "phy_rate" => vec!["signal"],
+        "arrivals" => vec!["count", "stagger"],
+        "count" | "stagger" => vec!["arrivals"],
+        _ => vec![],
     }
+}
+
+/// Does a key say what serves a link?
+fn is_service(key: &str) -> bool {
+    SERVICES.iter().any(|(service, _)| *service == key)
 }
 
 /// The place of a dotted key, or of what it would stand in.

@@ -14,6 +14,10 @@ const OF_IMPAIRMENTS: usize = count(RATES_AND_IMPAIRMENTS);
 /// Those of the reverse direction.
 const OF_REVERSE: [Key; OF_IMPAIRMENTS] = in_section("link.NAME.reverse", flat(RATES_AND_IMPAIRMENTS));
 
+/// What may serve a link, each with the keys that stand beside it alone; a link has one of them.
+pub const SERVICES: [(&str, &[&str]); 4] =
+    [("rate", &["rates"]), ("trace", &[]), ("wifi", &["signal", "phy_rate", "frame_errors"]), ("lte", &["snr", "cqi"])];
+
 /// Section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {

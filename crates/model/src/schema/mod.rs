@@ -12,6 +12,7 @@ mod queues;
 pub use key::OF_THE_KERNEL;
 pub use key::{Absence, Key, KeyType, PROFILES};
 pub(crate) use key::{DELAYS, DROPTAIL, OnKernel, RATES, SOME_TIME, TIMES};
+pub use links::SERVICES;
 pub use queues::QUEUES;
 
 use crate::app::App;

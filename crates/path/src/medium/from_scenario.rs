@@ -8,25 +8,18 @@ use crate::direction::{self, discipline_of, purpose};
 use crate::qdisc::DeviceRing;
 use model::mesh::Hop;
 use model::radio::lte::Cqi;
-use model::{Host, Link, Scenario, Service, WifiCell};
+use model::{DuplexLink, Host, Link, Scenario, Service, WifiCell};
 
 /// Which member a port is; none if its link has a transmitter of its own.
 pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPort> {
     let number = port as usize / 2;
-    let (medium, place) = match scenario.links.get(number)?.forward.service {
-        Service::Shared(model::Member::Wifi(station)) => {
-            (station.cell, scenario.links_of_cell(station.cell).position(|link| link == number)?)
-        }
-        Service::Shared(model::Member::Lte(user)) => {
-            let place = lte_users(scenario, user.cell).position(|(link, _)| link == number)?;
-            (scenario.wifi.len() + user.cell, place)
-        }
-        Service::Shared(model::Member::Mesh(hop)) => {
-            let place = scenario.links_of_mesh(hop.mesh).position(|(link, _)| link == number)?;
-            (scenario.wifi.len() + scenario.lte.len() + hop.mesh, place)
-        }
-        _ => return None,
+    let medium_of = |link: &DuplexLink| match &link.forward.service {
+        Service::Shared(member) => Some(member.medium()),
+        Service::Own(_) => None,
     };
+    let its_own = medium_of(scenario.links.get(number)?)?;
+    let medium = scenario.media().position(|(kind, number, _)| (kind, number) == its_own)?;
+    let place = scenario.links[..number].iter().filter(|link| medium_of(link) == Some(its_own)).count();
     // A cell's downlink comes first. By the link of a host the host sends forward.
     let is_second = direction::is_reverse(port) ^ scenario.leads_from_station(number);
     let member = 2 * place as MemberId + is_second as MemberId;
