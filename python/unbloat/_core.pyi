@@ -35,6 +35,7 @@ __all__ = [
     "receivers",
     "resolved",
     "scenario_keys",
+    "series_columns",
     "sweep_compilations",
     "take_warnings",
     "watch_controls",
@@ -168,6 +169,9 @@ def control_name(name: str) -> str:
 
 def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""
+
+def series_columns() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return what each column of the tables of flows and links means, in their order."""
 
 def scenario_keys() -> str:
     """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""

@@ -7,24 +7,10 @@ use model::units::Nanos;
 /// A flow at one instant.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSample {
-    /// Its number.
-    pub flow: u32,
-    /// Congestion window, packets.
-    pub cwnd: u32,
-    /// Slow-start threshold, packets; none while it is infinite.
-    pub ssthresh: Option<u32>,
-    /// Packets in the network.
-    pub in_flight: u32,
-    /// The latest round-trip time, us.
-    pub rtt_us: Option<u64>,
-    /// The smoothed round-trip time, ms.
-    pub srtt_ms: Option<f64>,
+    /// What of it is known at once; the goodput is not.
+    pub row: FlowRow,
     /// Payload delivered in order since the start of the run.
     pub total_delivered: u64,
-    /// Data packets sent again since the start of the run.
-    pub total_retransmitted: u64,
-    /// Memory in the send buffer, and memory that it may take, bytes; none unless the sender is on a host.
-    pub send_buffer: Option<(u32, u32)>,
 }
 
 /// A link at one instant.
@@ -103,19 +89,8 @@ impl Sampler {
     }
 
     fn take_flow(&mut self, flow: FlowSample) {
-        let before = std::mem::replace(&mut self.delivered_bytes[flow.flow as usize], flow.total_delivered);
-        self.latest.flows.push(FlowRow {
-            flow: flow.flow,
-            cwnd_packets: flow.cwnd,
-            ssthresh_packets: flow.ssthresh,
-            in_flight_packets: flow.in_flight,
-            rtt_ms: flow.rtt_us.map(|us| us as f64 / 1000.0),
-            srtt_ms: flow.srtt_ms,
-            goodput_mbps: self.mbps(flow.total_delivered - before),
-            retransmitted_packets: flow.total_retransmitted,
-            wmem_queued_bytes: flow.send_buffer.map(|(queued, _)| queued),
-            sndbuf_bytes: flow.send_buffer.map(|(_, sndbuf)| sndbuf),
-        });
+        let before = std::mem::replace(&mut self.delivered_bytes[flow.row.flow as usize], flow.total_delivered);
+        self.latest.flows.push(FlowRow { goodput_mbps: self.mbps(flow.total_delivered - before), ..flow.row });
     }
 
     fn take_link(&mut self, link: LinkSample) {

@@ -1,5 +1,6 @@
 //! Samples of flows and links at equal steps, by row and by column.
 
+use crate::declare::meaning;
 use crate::units::Nanos;
 use serde::Serialize;
 
@@ -75,7 +76,7 @@ macro_rules! table {
         }
     ) => {
         $(#[$row_attr])*
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
         pub struct $Row {
             $($(#[doc = $doc])+ pub $column: $type,)+
         }
@@ -84,7 +85,7 @@ macro_rules! table {
         #[derive(Clone, Debug, Default, PartialEq, Serialize)]
         #[non_exhaustive]
         pub struct $Table {
-            /// When the sample was taken.
+            /// Time of the sample since the start of the run.
             pub time_s: Vec<f64>,
             $($(#[doc = $doc])+ $(#[serde($($serde)*)])? pub $column: Vec<$type>,)+
         }
@@ -94,6 +95,12 @@ macro_rules! table {
                 self.time_s.push(time_s);
                 $(self.$column.push(row.$column);)+
             }
+
+            /// What each column means, in their order.
+            pub const MEANINGS: &'static [(&'static str, &'static str)] = &[
+                ("time_s", "Time of the sample since the start of the run."),
+                $((stringify!($column), meaning(concat!($($doc),+))),)+
+            ];
 
             /// The columns by their names.
             pub fn columns(&self) -> Vec<(&'static str, Column<'_>)> {
@@ -112,21 +119,21 @@ table! {
         flow: u32,
         /// Congestion window.
         cwnd_packets: u32,
-        /// Slow-start threshold; none while it is infinite.
+        /// Slow-start threshold; empty while it is infinite.
         ssthresh_packets: Option<u32>,
-        /// Packets in the network.
+        /// Packets in flight, as the sender's TCP estimates them.
         in_flight_packets: u32,
-        /// The latest sample of the round-trip time; none before the first.
+        /// Latest RTT sample; empty before the first.
         rtt_ms: Option<f64>,
-        /// The smoothed round-trip time.
+        /// Smoothed RTT (RFC 6298).
         srtt_ms: Option<f64>,
         /// Payload delivered in order over the step that ends here.
         goodput_mbps: f64,
-        /// Data packets sent again since the start of the flow.
+        /// Packets retransmitted since the start of the run.
         retransmitted_packets: u64,
-        /// Memory in the send buffer; none unless the sender is on a host.
+        /// Memory that the sender's send buffer holds (`sk_wmem_queued`); empty unless the sender is on a host.
         wmem_queued_bytes: Option<u32>,
-        /// Memory that the send buffer may take.
+        /// Memory that it may take (`sk_sndbuf`).
         sndbuf_bytes: Option<u32>,
     }
 }
@@ -136,21 +143,22 @@ table! {
     pub struct LinkRow;
     /// Samples of the links.
     pub struct LinkSeries {
-        /// Number of the link's direction.
+        /// Name of the link.
         link: u32,
-        /// Bytes that wait.
+        /// Bytes that wait in the queue.
         queue_bytes: u64,
-        /// Packets that wait.
+        /// Packets that wait in the queue.
         queue_packets: u64,
-        /// What a host's device has taken and not sent, the packet under way included; none unless it has a ring.
+        /// Bytes that a host's device has taken and not sent, the packet under way included; empty unless it has a ring
+        /// (simulated hosts only). Those that wait are part of `queue_bytes`.
         #[serde(skip_serializing_if = "has_no_rings")]
         ring_bytes: Option<u64>,
-        /// What that is limited to; none without byte queue limits.
+        /// What they are limited to (byte queue limits); empty unless they are.
         #[serde(skip_serializing_if = "has_no_rings")]
         bql_limit_bytes: Option<u64>,
         /// Packets dropped since the start of the run.
         drops: u64,
-        /// What was transmitted over the step that ends here.
+        /// Bytes transmitted over the step that ends here.
         throughput_mbps: f64,
     }
 }

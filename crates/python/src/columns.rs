@@ -1,10 +1,16 @@
 //! Series as Python gets them: tables of columns, each a numpy type and little-endian bytes.
 
 use model::Scenario;
-use model::series::{Column, LinkSeries, Series};
+use model::series::{Column, FlowSeries, LinkSeries, Series};
 use model::units::Nanos;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+
+/// What each column of the tables of flows and links means, in their order.
+#[pyfunction]
+pub fn series_columns() -> [(&'static str, &'static [(&'static str, &'static str)]); 2] {
+    [("flows", FlowSeries::MEANINGS), ("links", LinkSeries::MEANINGS)]
+}
 
 /// `{table: {column: (dtype, bytes)}}`.
 pub fn tables<'py>(py: Python<'py>, series: &Series, scenario: &Scenario) -> PyResult<Bound<'py, PyDict>> {

@@ -2,7 +2,7 @@
 
 use crate::emulator::network::Sample;
 use measure::{FlowSample, Sampler};
-use model::series::Step;
+use model::series::{FlowRow, Step};
 use std::sync::mpsc::Receiver;
 
 /// Takes the steps of a series as the threads hand them over, each at its own time.
@@ -27,7 +27,11 @@ impl Gathering {
             self.ahead = Some(seen);
             return None;
         };
-        let flows = flows.into_iter().map(|flow| FlowSample { rtt_us: seen.rtt_us[flow.flow as usize], ..flow });
+        let flows = flows.into_iter().map(|flow| {
+            let rtt_us = seen.rtt_us[flow.row.flow as usize];
+            let row = FlowRow { rtt_ms: rtt_us.map(|us| us as f64 / 1000.0), ..flow.row };
+            FlowSample { row, ..flow }
+        });
         self.sampler.take(seen.at, flows, seen.links.iter().copied());
         Some(self.sampler.latest())
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
-from unbloat._core import InputError
+from unbloat._core import InputError, series_columns
 from unbloat.scenario.checks import did_you_mean
 
 Row = Mapping[str, Any]
@@ -287,6 +287,7 @@ class Column:
     definition: str
 
 
+_SERIES = dict(series_columns())
 COLUMNS: dict[str, tuple[Column, ...]] = {
     "every table": (
         Column("run", "Number of the run, from 0."),
@@ -369,35 +370,9 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         ),
         Column("ci95_high", "Upper end."),
     ),
-    "flow_series": (
-        Column("time_s", "Time of the sample since the start of the run."),
-        Column("flow", "Number of the flow."),
-        Column("cwnd_packets", "Congestion window."),
-        Column("ssthresh_packets", "Slow-start threshold; empty while it is infinite."),
-        Column("in_flight_packets", "Packets in flight, as the sender's TCP estimates them."),
-        Column("rtt_ms", "Latest RTT sample; empty before the first."),
-        Column("srtt_ms", "Smoothed RTT (RFC 6298)."),
-        Column("goodput_mbps", "Payload delivered in order over the step that ends here."),
-        Column("retransmitted_packets", "Packets retransmitted since the start of the run."),
-        Column(
-            "wmem_queued_bytes",
-            "Memory that the sender's send buffer holds (`sk_wmem_queued`); empty unless the sender is on a host.",
-        ),
-        Column("sndbuf_bytes", "Memory that it may take (`sk_sndbuf`)."),
-    ),
+    "flow_series": tuple(Column(*each) for each in _SERIES["flows"]),
     "link_series": (
-        Column("time_s", "Time of the sample since the start of the run."),
-        Column("link", "Name of the link."),
-        Column("queue_bytes", "Bytes that wait in the queue."),
-        Column("queue_packets", "Packets that wait in the queue."),
-        Column(
-            "ring_bytes",
-            "Bytes that a host's device has taken and not sent, the packet under way included; empty unless it has a "
-            "ring (simulated hosts only). Those that wait are part of `queue_bytes`.",
-        ),
-        Column("bql_limit_bytes", "What they are limited to (byte queue limits); empty unless they are."),
-        Column("drops", "Packets dropped since the start of the run."),
-        Column("throughput_mbps", "Bytes transmitted over the step that ends here."),
+        *(Column(*each) for each in _SERIES["links"]),
         Column("capacity_mbps", "What the link could have transmitted in that step; empty for an access link."),
     ),
     "rtt_distribution": (

@@ -9,6 +9,7 @@ use crate::sender::Sender;
 use crate::tap::Tap;
 use measure::{FlowSample, SendBufferMeter};
 use model::records::Run;
+use model::series::FlowRow;
 use model::units::Nanos;
 
 impl<T: Tap> Simulation<'_, T> {
@@ -78,16 +79,19 @@ impl<T: Tap> Simulation<'_, T> {
 /// A flow at this instant, for the series.
 pub(super) fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
     let sk = &sender.sk;
-    FlowSample {
+    let send_buffer = sender.send_buffer_memory();
+    let row = FlowRow {
         flow: sender.number(),
-        cwnd: sk.snd_cwnd,
-        ssthresh: (sk.snd_ssthresh < mechanism::sock::INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
-        in_flight: sk.packets_in_flight(),
-        rtt_us: sender.meter.latest_rtt_us,
+        cwnd_packets: sk.snd_cwnd,
+        ssthresh_packets: (sk.snd_ssthresh < mechanism::sock::INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
+        in_flight_packets: sk.packets_in_flight(),
+        rtt_ms: sender.meter.latest_rtt_us.map(|us| us as f64 / 1000.0),
         // The largest number stands for all that are larger.
         srtt_ms: (sk.srtt_us > 0 && sk.srtt_us < u32::MAX).then_some(sk.srtt_us as f64 / 8000.0),
-        total_delivered: receiver.meter.total_delivered,
-        total_retransmitted: sender.meter.total_retransmitted,
-        send_buffer: sender.send_buffer_memory(),
-    }
+        retransmitted_packets: sender.meter.total_retransmitted,
+        wmem_queued_bytes: send_buffer.map(|(queued, _)| queued),
+        sndbuf_bytes: send_buffer.map(|(_, sndbuf)| sndbuf),
+        ..FlowRow::default()
+    };
+    FlowSample { row, total_delivered: receiver.meter.total_delivered }
 }

@@ -46,10 +46,10 @@ fn flows_and_links_can_be_read_on_the_way() {
     assert_eq!((simulation.now(), simulation.flow_count()), (Nanos::ZERO, 1));
     assert!(simulation.flow(1).is_none());
     assert!(matches!(simulation.step_until(ms(30)), Ok(Pause::Due)));
-    assert_eq!(simulation.flow(0).unwrap().in_flight, 0);
+    assert_eq!(simulation.flow(0).unwrap().row.in_flight_packets, 0);
     simulation.step_until(ms(50)).unwrap();
     let flow = simulation.flow(0).unwrap();
-    assert_eq!((flow.cwnd, flow.in_flight, flow.total_delivered), (10, 10, 0));
+    assert_eq!((flow.row.cwnd_packets, flow.row.in_flight_packets, flow.total_delivered), (10, 10, 0));
     simulation.step_until(ms(45)).unwrap();
     assert_eq!(simulation.now(), ms(50), "time never goes back");
     let link = simulation.links()[0];
@@ -162,7 +162,7 @@ fn a_foreign_end_may_send_datagrams() {
         simulation.inject(unbloat_engine::packet::Datagram { is_reply: true, ..ping });
     }
     assert_eq!(pings[..2], [Nanos::ZERO, ms(100)]);
-    assert!(simulation.flow(0).unwrap().rtt_us.is_some_and(|rtt_us| (40_000..41_000).contains(&rtt_us)));
+    assert!(simulation.flow(0).unwrap().row.rtt_ms.is_some_and(|rtt_ms| (40.0..41.0).contains(&rtt_ms)));
 }
 
 #[test]

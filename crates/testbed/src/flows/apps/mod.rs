@@ -21,6 +21,7 @@ use apps::{Programs, SlowWriter};
 use measure::{FlowSample, Interval, ReceiverMeter};
 use mechanism::sock::{INFINITE_SSTHRESH, is_ssthresh};
 use model::records::AppStats;
+use model::series::FlowRow;
 use model::units::{Bytes, Nanos};
 use model::{Scenario, WRITTEN_AT_ONCE};
 use nix::sys::socket::{MsgFlags, send};
@@ -450,17 +451,19 @@ impl<'a> Apps<'a> {
         for (number, flow) in self.flows.iter().enumerate().filter(|(_, flow)| lives(flow)) {
             let info = flow.sender.as_ref().map_or(Ok(flow.info), TcpInfo::of)?;
             let buffered = flow.sender.as_ref().filter(|_| self.plan.flows[number].sends_from_host());
-            row.push(FlowSample {
+            let send_buffer = buffered.map(sockets::send_buffer).transpose()?;
+            let of_flow = FlowRow {
                 flow: number as u32,
-                cwnd: info.snd_cwnd,
-                ssthresh: (info.snd_ssthresh < INFINITE_SSTHRESH).then_some(info.snd_ssthresh),
-                in_flight: info.in_flight(),
-                rtt_us: None,
+                cwnd_packets: info.snd_cwnd,
+                ssthresh_packets: (info.snd_ssthresh < INFINITE_SSTHRESH).then_some(info.snd_ssthresh),
+                in_flight_packets: info.in_flight(),
                 srtt_ms: (info.rtt > 0).then_some(info.rtt as f64 / 1000.0),
-                total_delivered: flow.receiver_meter.total_delivered,
-                total_retransmitted: info.total_retrans as u64,
-                send_buffer: buffered.map(sockets::send_buffer).transpose()?,
-            });
+                retransmitted_packets: info.total_retrans as u64,
+                wmem_queued_bytes: send_buffer.map(|(queued, _)| queued),
+                sndbuf_bytes: send_buffer.map(|(_, sndbuf)| sndbuf),
+                ..FlowRow::default()
+            };
+            row.push(FlowSample { row: of_flow, total_delivered: flow.receiver_meter.total_delivered });
         }
         Ok(row)
     }
