@@ -59,7 +59,7 @@ const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 /// }
 ///
 /// let flow = simulation.flow(0).ok_or("no flow")?;
-/// println!("a window of {} packets, and {} arrived", flow.cwnd, next);
+/// println!("a window of {} packets, and {} arrived", flow.row.cwnd_packets, next);
 /// println!("{} packets wait at the link", simulation.links()[0].waiting.1);
 /// let (outcome, _) = simulation.finish()?;
 /// assert!(outcome.run.links[0].utilisation_percent > 90.0);
