@@ -59,7 +59,7 @@ impl<'a> Section<'a> {
         Some(self.child("size", shape.unwrap_or(&Sizes::KINDS[0])))
     }
 
-    /// The same table, described under another name in the schema.
+    /// Describes the table under another name in the schema.
     pub fn described_as(&self, shape: &'static str) -> Section<'a> {
         let Section { table, problems, product, .. } = *self;
         Section { table, path: self.path.clone(), shape, place: self.place.clone(), problems, product }

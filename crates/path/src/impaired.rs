@@ -69,7 +69,7 @@ impl Impaired {
         is_twice.then(|| self.in_order(end + delay))
     }
 
-    /// Is a packet lost whose last bit leaves the transmitter at `end`?
+    /// Reports whether a packet is lost whose last bit leaves the transmitter at `end`.
     pub fn loses(&mut self, end: Nanos) -> bool {
         self.is_down(end)
     }

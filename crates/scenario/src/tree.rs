@@ -176,7 +176,7 @@ fn exclusive_with(key: &str) -> Vec<&'static str> {
     }
 }
 
-/// Does a key say what serves a link?
+/// Reports whether a key says what serves a link.
 fn is_service(key: &str) -> bool {
     SERVICES.iter().any(|(service, _)| *service == key)
 }

@@ -15,7 +15,7 @@ impl Receiver {
         }
     }
 
-    /// A new segment comes to so many that wait; if there is no room for them, no more is acknowledged quickly.
+    /// Notes a new segment beside `waiting` others. Quick acknowledgements end if the buffer has no room for them.
     pub(super) fn comes_to(&mut self, waiting: u32) {
         if self.window.as_mut().is_some_and(|window| window.overflows(waiting)) {
             self.delayed_ack.leave_quickack_mode();
@@ -30,7 +30,7 @@ impl Receiver {
         }
     }
 
-    /// A surprise: so many segments at most are acknowledged at once.
+    /// Acknowledges up to `most` of the next segments at once, after something unexpected.
     pub(super) fn enter_quickack_mode(&mut self, most: u8) {
         self.delayed_ack.enter_quickack_mode(most, self.window.as_ref().map(ReceiveWindow::offered));
     }
@@ -46,7 +46,7 @@ impl Receiver {
         }
     }
 
-    /// Is as much offered beside so many segments as was offered last?
+    /// Reports whether the window beside `waiting` segments is at least the one offered last.
     #[inline]
     pub(super) fn offers_no_less(&mut self, waiting: u32) -> bool {
         let Some(window) = &self.window else { return true };
@@ -61,7 +61,7 @@ impl Receiver {
         waiting >= 2 || self.delayed_ack.was_pushed() && waiting > 0 && held == 0 || self.reading_reopens(held)
     }
 
-    /// Does reading double what may come, after a window for the state before was offered?
+    /// Reports whether reading doubles a window that was offered before it.
     pub(super) fn reading_reopens(&mut self, held: u32) -> bool {
         let Some(window) = &self.window else { return false };
         let Some(left) = window.little_left(self.next) else { return false };

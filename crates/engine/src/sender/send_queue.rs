@@ -42,7 +42,7 @@ impl SendQueue {
         }
     }
 
-    /// Is nothing to come behind so many segments?
+    /// Reports whether the application writes nothing beyond the first `segments`.
     pub fn ends_at(&self, segments: u32) -> bool {
         match self {
             SendQueue::Ahead(_) => true,
@@ -113,7 +113,7 @@ impl Ahead {
         self.resumes_at = if self.written == end { u32::MAX } else { self.written - half + 1 };
     }
 
-    /// Does it go on when TCP has sent the segments below `leaving`?
+    /// Reports whether the application writes again once TCP has sent the segments below `leaving`.
     #[inline]
     pub fn resumes_with(&self, leaving: u32) -> bool {
         leaving >= self.resumes_at
@@ -135,8 +135,8 @@ mod tests {
 
     const MSS: u32 = 1448;
 
-    /// The segments that are pushed of so many, TCP having sent the first `window` while they were written, and then
-    /// one after the other.
+    /// Lists the segments that carry PSH. TCP sends the first `window` while the application writes, and then one after
+    /// the other.
     fn pushed(segments: u32, window: u32, max_window: u32) -> Vec<u32> {
         let (mut ahead, mut pushes) = (Ahead::new(Bytes(128 << 10), MSS), Pushes::new());
         ahead.write(&mut pushes, 0, window, segments, max_window);

@@ -1,4 +1,4 @@
-//! What is told of a run: its samples and its records.
+//! Samples and records of a run.
 
 #[cfg(debug_assertions)]
 use super::End;

@@ -63,7 +63,7 @@ impl<T: Tap> Simulation<'_, T> {
         self.senders.len() as u32
     }
 
-    /// Gives the state of a flow; none if there is no flow of this number.
+    /// Gives the state of flow `flow`, or `None` if the number is not below [`flow_count`](Self::flow_count).
     pub fn flow(&self, flow: u32) -> Option<FlowSample> {
         let ends = self.senders.get(flow as usize).zip(self.receivers.get(flow as usize));
         ends.map(|(sender, receiver)| flow_sample(sender, receiver))
@@ -103,17 +103,17 @@ impl<T: Tap> Simulation<'_, T> {
     /// flow count nothing there.
     ///
     /// # Panics
-    /// If there is no flow of this number.
+    /// If the flow's number is not below [`flow_count`](Self::flow_count).
     pub fn detach(&mut self, end: End) {
+        let (End::Sender(flow) | End::Receiver(flow)) = end;
+        let flows = self.flow_count();
+        assert!(flow < flows, "flow {flow} is unknown; the simulation has {flows} flows");
         match end {
-            End::Sender(flow) => {
+            End::Sender(_) => {
                 self.senders[flow as usize].finish();
                 self.set_timer(Timer::Sender(flow), Nanos::NEVER);
             }
-            End::Receiver(flow) => {
-                assert!((flow as usize) < self.receivers.len(), "there is no flow {flow}");
-                self.set_timer(Timer::Receiver(flow), Nanos::NEVER);
-            }
+            End::Receiver(_) => self.set_timer(Timer::Receiver(flow), Nanos::NEVER),
         }
         self.foreign.push(end);
     }
@@ -149,12 +149,12 @@ impl<T: Tap> Simulation<'_, T> {
         Fault::catch(|| self.into_records()).map_err(Error::Fault)
     }
 
-    /// Does the driver play this end?
+    /// Reports whether the driver plays this end.
     pub(super) fn is_foreign(&self, end: End) -> bool {
         self.foreign.contains(&end)
     }
 
-    /// Has a packet come to a foreign end?
+    /// Reports whether a packet has arrived at a foreign end.
     #[cold]
     #[inline(never)]
     pub(super) fn arrives_abroad(&self, id: PacketId) -> bool {

@@ -15,8 +15,8 @@ use std::path::Path;
 use unbloat_engine::Options;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints");
-/// Besides those of the folder, so many random networks: together they use every switch of the stack, and every part of
-/// a network.
+/// Random networks besides the scenarios of the folder. Together they use every switch of the stack and every part of a
+/// network.
 const RANDOM: usize = 400;
 /// The controls of the random networks: with another they would all be others.
 const CONTROLS: [&str; 8] = ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];

@@ -56,7 +56,7 @@ pub fn inhabited(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     })
 }
 
-/// The same for so long as its applications send no more datagrams than the budget allows.
+/// Shortens a scenario until its applications send no more datagrams than the budget allows.
 fn within_budget(scenario: Scenario) -> Scenario {
     const DATAGRAMS: u64 = 20_000;
     let least = Nanos::from_millis(1500);
@@ -212,8 +212,8 @@ fn host() -> impl Strategy<Value = (Host, Option<(Discipline, &'static str)>)> {
     )
 }
 
-/// The groups whose paths begin with one link are on this host: with the first that is no other host's, and that no
-/// group from a mesh begins with.
+/// Puts the groups whose paths begin with one link on a host. The link is the first that no other host and no group
+/// from a mesh uses.
 fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'static str)>) {
     let begins = |group: &FlowGroup| group.path[0];
     let in_mesh: Vec<_> = scenario.flows.iter().filter(|group| group.origin.is_some()).map(begins).collect();

@@ -249,7 +249,7 @@ fn routed_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     })
 }
 
-/// The same for so long as the budget of packets allows: the fastest of the groups' bottlenecks decides how many there
+/// Shortens a scenario to the budget of packets. The fastest of the groups' bottlenecks decides how many packets there
 /// may be.
 pub fn within_budget(scenario: Scenario) -> Scenario {
     let bottleneck = |group| {
@@ -263,7 +263,7 @@ pub fn within_budget(scenario: Scenario) -> Scenario {
     lasting(scenario, duration)
 }
 
-/// The same for so long.
+/// Sets a scenario's duration, and with it the mean of rates that change.
 pub fn lasting(mut scenario: Scenario, duration: Nanos) -> Scenario {
     for link in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
         if let Service::Own(Transmitter::Rates(rates)) = &mut link.service {

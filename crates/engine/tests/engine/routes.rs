@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unbloat_engine::Options;
 
-/// So many random networks are tried.
+/// Random networks that each property is tried on.
 const SCENARIOS: u64 = 400;
 
 /// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; queues within

@@ -33,7 +33,7 @@ pub fn of_discipline(discipline: &Discipline, said: Said, rate: Rate) -> Result<
     Ok(Qdisc { kind: discipline.name(), options })
 }
 
-/// `prio` with so many bands, to which packets go by their priority.
+/// Options of `prio` with `bands` bands, to which packets go by their priority.
 fn priorities(bands: u32) -> Vec<u8> {
     let last = bands.saturating_sub(1) as u8;
     [&bands.to_ne_bytes()[..], &PRIOMAP.map(|band| band.min(last))].concat()

@@ -159,7 +159,7 @@ impl Queue {
         matches!(self, Queue::KernelFifo(_) | Queue::Managed { who: Who::Kernel(_), .. })
     }
 
-    /// The discipline that this program runs, if it is no FIFO.
+    /// The discipline that this program runs, unless it is drop-tail.
     pub fn simulated(&self) -> Option<&Discipline> {
         match self {
             Queue::Managed { who: Who::Simulated, discipline } => Some(discipline),

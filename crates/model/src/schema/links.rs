@@ -11,7 +11,7 @@ use crate::{Gemodel, LinkKeys, ReverseKeys, StationKeys, TransmitterKeys, WifiCe
 /// What both directions of a link may have, each its own.
 const RATES_AND_IMPAIRMENTS: &[&[Key]] = &[RateChanges::KEYS, Jitter::KEYS, Reorder::KEYS, Impairments::KEYS];
 const OF_IMPAIRMENTS: usize = count(RATES_AND_IMPAIRMENTS);
-/// Those of the reverse direction.
+/// The changes of rate and the impairments of the reverse direction.
 const OF_REVERSE: [Key; OF_IMPAIRMENTS] = in_section("link.NAME.reverse", flat(RATES_AND_IMPAIRMENTS));
 
 /// What may serve a link, each with the keys that stand beside it alone; a link has one of them.

@@ -60,7 +60,7 @@ const OF_THE_KERNEL: &[&[Key]] = of_the_kernel! {
     Cake as "kernel:cake": "a shaper, classes of service, equal shares for hosts and flows, and COBALT";
 };
 
-/// Those of the queue of one kind each.
+/// The sections of all kinds of queue but drop-tail.
 const KINDS: [&[&[Key]]; 3] = [Discipline::SECTIONS, OF_THE_KERNEL, KernelFifo::SECTIONS];
 
 const COUNT: usize = 1 + KINDS[0].len() + KINDS[1].len() + KINDS[2].len();

@@ -204,8 +204,8 @@ impl DelayedAck {
 
     /// `__tcp_ack_snd_check`: whether to acknowledge now. Otherwise a timer has been set.
     ///
-    /// `next`: the next segment in order; `is_due`: two segments wait, and the window is no smaller than before; `held`:
-    /// segments that came out of order.
+    /// `next` is the next segment in order. `is_due` says that two segments wait and the window has not shrunk. `held`
+    /// counts the segments that came out of order.
     #[inline(always)]
     pub fn acknowledges_now(&mut self, now: Nanos, next: u32, is_due: bool, held: u32) -> bool {
         if is_due || self.quick > 0 || !self.enabled {

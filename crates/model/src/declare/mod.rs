@@ -1,10 +1,12 @@
 //! Declares a section of the experiment file once: from each key's field, kind, default, range and meaning come the
 //! struct, its `Default`, its reader, its writer and its rows of the schema.
 
-use crate::quantity::{Number, Share};
-use crate::schema::{self, Absence, Key, KeyType, OnKernel};
-use crate::section::{Names, Readable, Section};
-use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
+mod field;
+
+pub use field::{Field, Packets, Room};
+
+use crate::schema::{Absence, Key, KeyType, OnKernel};
+use crate::section::Section;
 use serde::{Deserialize, Serialize};
 
 /// What a file says as a section.
@@ -40,12 +42,12 @@ impl Said {
     /// No key.
     pub const NONE: Said = Said(0);
 
-    /// Those of `keys` that `section` has.
+    /// Marks those of `keys` that `section` has.
     pub fn of(section: &Section, keys: &[Key]) -> Said {
         Said::which(keys, |name| section.get(name).is_some())
     }
 
-    /// Those of `keys` with these names.
+    /// Marks those of `keys` that have these names.
     pub fn these(keys: &[Key], names: &[&str]) -> Said {
         Said::which(keys, |name| names.contains(&name))
     }
@@ -57,218 +59,6 @@ impl Said {
     /// Whether the file has key `name` of `keys`.
     pub fn has(self, keys: &[Key], name: &str) -> bool {
         keys.iter().position(|key| key.name == name).is_some_and(|number| self.0 >> number & 1 == 1)
-    }
-}
-
-/// A type that a field with a key can have.
-pub trait Field: Sized {
-    /// What is written behind the key.
-    const KIND: KeyType;
-    /// The value in `section`, or the default; a placeholder where there is none.
-    fn read(section: &Section, name: &'static str) -> Self {
-        Self::find(section, name).unwrap_or_else(|| Self::absent(schema::find(section.shape, name)))
-    }
-    /// The value in `section`, or the default.
-    fn find(section: &Section, name: &'static str) -> Option<Self>;
-    /// The value where the key is not written.
-    fn absent(key: &Key) -> Self;
-    /// The value as a file has it; none if it is left out.
-    fn written(&self) -> Option<String>;
-    /// The value as the kernel's queue disciplines have it: packets, bytes, microseconds, bytes a second, 0 or 1; none
-    /// if they have no such type, or there is no value.
-    fn in_kernel(&self) -> Option<u64> {
-        None
-    }
-}
-
-macro_rules! field {
-    ($($type:ty: $kind:ident $(, |$value:ident| $in_kernel:expr)?);+ $(;)?) => {
-        $(impl Field for $type {
-            $(fn in_kernel(&self) -> Option<u64> {
-                let $value = self;
-                Some($in_kernel)
-            })?
-            const KIND: KeyType = KeyType::$kind;
-            fn find(section: &Section, name: &'static str) -> Option<$type> {
-                section.read(name)
-            }
-            fn absent(key: &Key) -> $type {
-                key.default().unwrap_or_default()
-            }
-            fn written(&self) -> Option<String> {
-                Some(Readable::written(self))
-            }
-        })+
-    };
-}
-field! {
-    bool: Flag, |flag| (*flag).into();
-    u64: Integer, |number| *number;
-    Number: Number;
-    String: Text;
-    Names: Names;
-    Share: Share;
-    Frequency: Frequency;
-    Decibels: Ratio;
-    Rate: Rate, |rate| rate.0 / 8;
-    Nanos: Time, |time| time.as_micros();
-    Bytes: Size, |size| size.0;
-    Offset: Offset;
-    Drift: Drift;
-    Dbm: Signal;
-}
-
-/// Whole numbers that the schema's range keeps to fewer bits.
-macro_rules! narrow_field {
-    ($($type:ty),+) => {
-        $(impl Field for $type {
-            const KIND: KeyType = KeyType::Integer;
-            fn find(section: &Section, name: &'static str) -> Option<$type> {
-                section.read::<u64>(name).map(|number| number as $type)
-            }
-            fn absent(key: &Key) -> $type {
-                u64::absent(key) as $type
-            }
-            fn written(&self) -> Option<String> {
-                Some(self.to_string())
-            }
-            fn in_kernel(&self) -> Option<u64> {
-                Some((*self).into())
-            }
-        })+
-    };
-}
-narrow_field!(u8, u32);
-
-impl Field for Limit {
-    const KIND: KeyType = KeyType::Limit;
-    fn find(section: &Section, name: &'static str) -> Option<Limit> {
-        section.read_limit(name)
-    }
-    fn absent(key: &Key) -> Limit {
-        key.default().unwrap_or(Limit::Packets(0))
-    }
-    fn written(&self) -> Option<String> {
-        Some(Readable::written(self))
-    }
-}
-
-/// Limits that the schema's range keeps to packets, or to bytes.
-macro_rules! limit_field {
-    ($($(#[$doc:meta])* $Name:ident($type:ty): $Unit:ident($own:ty)),+) => {
-        $($(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub struct $Name(pub $type);
-
-        impl From<$Name> for Limit {
-            fn from(limit: $Name) -> Limit {
-                Limit::$Unit(<$own>::from(limit.0))
-            }
-        }
-
-        impl From<$Name> for $type {
-            fn from(limit: $Name) -> $type {
-                limit.0
-            }
-        }
-
-        impl From<$type> for $Name {
-            fn from(limit: $type) -> $Name {
-                $Name(limit)
-            }
-        }
-
-        impl Field for $Name {
-            const KIND: KeyType = KeyType::Limit;
-            fn find(section: &Section, name: &'static str) -> Option<$Name> {
-                $Name::of(section.read_limit(name)?)
-            }
-            fn absent(key: &Key) -> $Name {
-                key.default().and_then($Name::of).unwrap_or($Name(<$type>::default()))
-            }
-            fn written(&self) -> Option<String> {
-                Some(Readable::written(&Limit::from(*self)))
-            }
-            fn in_kernel(&self) -> Option<u64> {
-                self.0.in_kernel()
-            }
-        })+
-    };
-}
-limit_field! {
-    /// A limit in packets.
-    Packets(u32): Packets(u64),
-    /// A limit in bytes.
-    Room(Bytes): Bytes(Bytes)
-}
-
-impl Packets {
-    fn of(limit: Limit) -> Option<Packets> {
-        match limit {
-            Limit::Packets(packets) => Some(Packets(packets as u32)),
-            Limit::Bytes(_) => None,
-        }
-    }
-}
-
-impl Room {
-    fn of(limit: Limit) -> Option<Room> {
-        match limit {
-            Limit::Bytes(bytes) => Some(Room(bytes)),
-            Limit::Packets(_) => None,
-        }
-    }
-}
-
-impl<T: Field> Field for Option<T> {
-    const KIND: KeyType = T::KIND;
-    fn read(section: &Section, name: &'static str) -> Option<T> {
-        T::find(section, name)
-    }
-    fn find(section: &Section, name: &'static str) -> Option<Option<T>> {
-        Some(T::find(section, name))
-    }
-    fn absent(_: &Key) -> Option<T> {
-        None
-    }
-    fn written(&self) -> Option<String> {
-        self.as_ref().and_then(T::written)
-    }
-    fn in_kernel(&self) -> Option<u64> {
-        self.as_ref().and_then(T::in_kernel)
-    }
-}
-
-/// A table of its own keys.
-impl<T: Declared> Field for T {
-    const KIND: KeyType = KeyType::Table;
-    fn read(section: &Section, name: &'static str) -> T {
-        T::read(&section.child(name, T::SECTION))
-    }
-    fn find(section: &Section, name: &'static str) -> Option<T> {
-        let table = section.child(name, T::SECTION);
-        table.is_there().then(|| T::read(&table))
-    }
-    fn absent(_: &Key) -> T {
-        T::absent()
-    }
-    fn written(&self) -> Option<String> {
-        Some(table(&Written::written(self)))
-    }
-}
-
-/// Tables, each with its own keys.
-impl<T: Declared> Field for Vec<T> {
-    const KIND: KeyType = KeyType::Tables;
-    fn find(section: &Section, name: &'static str) -> Option<Vec<T>> {
-        Some(section.list(name).iter().map(T::read).collect())
-    }
-    fn absent(_: &Key) -> Vec<T> {
-        Vec::new()
-    }
-    fn written(&self) -> Option<String> {
-        let tables: Vec<_> = self.iter().map(|item| table(&item.written())).collect();
-        (!tables.is_empty()).then(|| format!("[{}]", tables.join(", ")))
     }
 }
 
