@@ -8,8 +8,8 @@ from typing import Any
 
 from kept import lend
 from unbloat.guest import guest, kernels
-from unbloat.scenario.recording import Recording
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.recording import Recording
+from unbloat.scenarios.source import source_of
 
 ONE_AT_A_TIME = ("--jobs", "1")
 """Other tests have the other processors, and guests that share one take longer in all."""

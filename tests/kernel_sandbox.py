@@ -103,7 +103,7 @@ def as_nobody(*arguments: str) -> Done:
     """Call `unbloat` without rights and without programs."""
     script = (
         "import os, sys, unbloat.system.systemd, unbloat.guest.doctor\n"
-        "import unbloat.report.table, unbloat.scenario.catalogue\n"
+        "import unbloat.report.table, unbloat.scenarios.catalogue\n"
         "from unbloat.cli.app import COMMANDS, main\n"
         "[entry.command() for entry in COMMANDS]\n"
         "os.setgroups([]), os.setgid(65534), os.setuid(65534)\n"

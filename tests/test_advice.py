@@ -10,6 +10,7 @@ import unbloat as ub
 from hypothesis import given
 from hypothesis import strategies as st
 from made_up_runs import CC, flow, in_turn, run
+from unbloat.api.results import Results
 from unbloat.report import run_table
 from unbloat.report.advice import advice_of, amount
 from unbloat.report.figures.values import points, quantity
@@ -22,7 +23,6 @@ from unbloat.results.bottleneck import Bottlenecks, add_up
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.nearness import NEAR
 from unbloat.results.record import Failure, Outcome, Record
-from unbloat.results.results import Results
 
 LIMIT = "link.bottleneck.queue.limit"
 QUEUE = "queue"
@@ -274,7 +274,7 @@ def test_rates_of_different_times_are_not_added_up() -> None:
     found = {v.measure.title: v for v in verdicts(results.records)}
     assert labels(found["completion of download"].best) == ["vegas"]
     assert labels(found["goodput of backup"].best) == ["cubic"]
-    stats = results.stats().set_index(["of", "metric"])["mean"]
+    stats = results.stats.set_index(["of", "metric"])["mean"]
     assert stats["all flows", "goodput_mbps"].isna().all() and stats["flow 1", "goodput_mbps"].tolist() == [8.0, 8.0]
     table = {column.head: column.cells for column in columns_of(results)}
     assert table["flow"] == 2 * ["all", "0 backup", "1 download"]
@@ -378,7 +378,7 @@ REMEDIES = [
 
 @pytest.mark.parametrize("number", [2, 3])
 def test_the_modem_is_not_called_best_for_its_queue(number: int) -> None:
-    results = ub.run(MODEM, {"sweep.queue": REMEDIES[:number]})
+    results = ub.scenario(MODEM, {"sweep.queue": REMEDIES[:number]}).run()
     remedies = {each["label"] for each in REMEDIES[1:number]}
     found = {v.measure.title: v for v in verdicts(results.records)}
     for title in ("queueing delay at modem", "R of call", "goodput of download"):
@@ -390,7 +390,7 @@ def test_the_modem_is_not_called_best_for_its_queue(number: int) -> None:
 
 
 def test_the_table_of_a_sweep_with_applications_has_a_row_for_each_flow() -> None:
-    results = ub.run(MODEM, {"sweep.queue": REMEDIES[:2]})
+    results = ub.scenario(MODEM, {"sweep.queue": REMEDIES[:2]}).run()
     table = {column.head: column for column in columns_of(results)}
     assert table["flow"].cells[:5] == ["all", "0 backup", "1 backup: responses", "2 call", "3 download"]
     call, download = 3, 4
@@ -400,7 +400,7 @@ def test_the_table_of_a_sweep_with_applications_has_a_row_for_each_flow() -> Non
 
 
 def test_a_family_s_evening_is_told_from_its_worst_side() -> None:
-    results = ub.run("family-evening", {"duration": "40s"}).only(queue=["fifo", "fq_codel"])
+    results = ub.scenario("family-evening", {"duration": "40s"}).run().only(queue=["fifo", "fq_codel"])
     facts = next(part for part in advice_of(results).parts if isinstance(part, Facts))
     (off, said), (on, alike) = facts.items
     assert (off, on) == ("small_queues off", "small_queues on") and alike == "all are alike."
@@ -411,7 +411,7 @@ def test_a_family_s_evening_is_told_from_its_worst_side() -> None:
 
 
 def test_what_is_swept_is_not_told_as_one_value() -> None:
-    results = ub.run(MODEM, {"sweep.duration": ["3s", "4s"], "sweep.link.modem.delay": ["5ms", "50ms"]})
+    results = ub.scenario(MODEM, {"sweep.duration": ["3s", "4s"], "sweep.link.modem.delay": ["5ms", "50ms"]}).run()
     head, path = run_table.headline(results).split("\n")
     assert "4 runs of 3.00 to 4.00 s" in head and path == "modem: 5 Mbit/s, buffer 256 KB · RTT swept"
     asked = Report(page_of(results).asked).text()
@@ -520,8 +520,8 @@ def test_amounts_have_the_digits_that_their_intervals_leave(
 
 
 def test_it_agrees_with_the_statistics_of_the_results(sweep: Any) -> None:
-    results = ub.sweep(sweep, {"link.bottleneck.loss": "1%"}, only=lambda axes: axes[LIMIT] == "60kb", repeat=4)
-    stats = results.stats().set_index(["flows.0.cc", "of", "metric"])
+    results = ub.scenario(sweep, {"link.bottleneck.loss": "1%"}).run(only=lambda axes: axes[LIMIT] == "60kb", repeat=4)
+    stats = results.stats.set_index(["flows.0.cc", "of", "metric"])
     for each in experiments_of(results)[0].verdicts:
         for side in [*each.best, *each.undecided, *each.behind]:
             of = "all flows" if each.measure.kind == "rate" else "bottleneck"

@@ -1,17 +1,22 @@
 """What `import unbloat` gives: names, arguments that the command line has too, and sentences for slips."""
 
+import ast
 import inspect
 import pickle
+import re
 import typing
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 import unbloat as ub
+from unbloat.cli.app import COMMANDS
 from unbloat.guest import guest, qemu
 from unbloat.results.record import Outcome
-from unbloat.scenario.keys import every_key
+from unbloat.scenarios.keys import every_key
 
 
 def test_exceptions_are_called_as_users_name_them() -> None:
@@ -22,25 +27,78 @@ def test_exceptions_are_called_as_users_name_them() -> None:
         assert type(copy) is kind and str(copy) == "why"
 
 
+def documented() -> Iterator[Callable[..., object]]:
+    """Yield the functions and methods of the public names."""
+    for name in ub.__all__:
+        value = getattr(ub, name)
+        if inspect.isclass(value):
+            yield from (each for method, each in inspect.getmembers(value, inspect.isfunction) if method[0] != "_")
+        elif inspect.isfunction(value):
+            yield value
+
+
 def test_what_functions_return_is_exported() -> None:
-    functions = [getattr(ub, name) for name in ub.__all__ if inspect.isfunction(getattr(ub, name))]
     returned: set[str] = set()
-    for function in functions:
-        names = inspect.get_annotations(function)["return"].split(" | ")
-        returned |= {name for name in names if name[0].isupper() and "." not in name}
-    assert {"Results", "Comparison", "Reproduction", "KernelResults"} <= returned <= set(ub.__all__)
+    for function in documented():
+        names = re.split(r" \| ", str(inspect.get_annotations(function)["return"]))
+        returned |= {name for name in names if re.fullmatch(r"[A-Z]\w+", name)} - OWN_WORDS
+    assert {"Results", "Scenario", "Comparison", "Paper", "Reproduction", "KernelResults"} <= returned
+    assert returned <= set(ub.__all__), returned - set(ub.__all__)
     assert ub.Failure in typing.get_args(Outcome)
 
 
+OWN_WORDS = {"None", "Self", "Any", "Figure", "Path"}
+"""Types that are no classes of ours."""
+
+
+def test_the_stub_has_the_names() -> None:
+    stub = ast.parse(Path(ub.__file__).with_suffix(".pyi").read_text())
+    places = {
+        alias.name: str(node.module)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name != "_core"
+    }
+    assert places == {name: f"unbloat.{module}" for name, module in ub._WHERE.items()}
+    (listed,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert ast.literal_eval(listed) == ub.__all__
+
+
+def options_of(command: str) -> set[str]:
+    """List what the options of a command are called, as Python would have it."""
+    entry = next(entry for entry in COMMANDS if entry.name == command)
+    names = [max(each.opts, key=len) for each in entry.command().params if isinstance(each, click.Option)]
+    return {name.lstrip("-").replace("-", "_") for name in names} - {"help"}
+
+
+@pytest.mark.parametrize(
+    ("command", "function", "on_screen", "in_python"),
+    [
+        ("run", ub.Scenario.run, {"metrics", "json", "output", "figure", "plot"}, {"progress"}),
+        ("sweep", ub.Scenario.run, {"metrics", "json", "output", "figure", "plot"}, {"progress"}),
+        ("reproduce", ub.Paper.reproduce, {"check", "json", "output", "page"}, set()),
+        ("compare", ub.compare, {"packets", "fields", "check", "json", "page"}, {"a", "b", "c"}),
+        ("plot", ub.Results.plot, {"output", "only", "against"}, {"kinds", "other"}),
+        ("keys", ub.Scenario.keys, {"json"}, {"section"}),
+    ],
+)
+def test_arguments_are_called_like_the_options(
+    command: str, function: Callable[..., object], on_screen: set[str], in_python: set[str]
+) -> None:
+    arguments = set(inspect.signature(function).parameters) - {"self"}
+    assert arguments - in_python == options_of(command) - on_screen
+
+
 def test_backends_and_receivers_are_named_as_on_the_command_line(small: Path) -> None:
-    named = ub.run(small, on="sim", receiver="static", cc="reno")
+    named = ub.scenario(small).run(on="sim", receiver="static", cc="reno")
     assert named.runs["on"].tolist() == ["simulator"]
-    set_by_key = ub.run(small, {"flows.*.receiver": "static", "flows.*.cc": "reno"})
+    set_by_key = ub.scenario(small, {"flows.*.receiver": "static", "flows.*.cc": "reno"}).run()
     assert named.as_dict() == set_by_key.as_dict()
-    swept = ub.sweep(small, on="sim", receiver=["static", "drwa"], repeat=2)
+    swept = ub.scenario(small).run(on="sim", receiver=["static", "drwa"], repeat=2)
     assert swept.axes == ["flows.*.receiver"] and len(swept) == 4
     with pytest.raises(ub.InputError, match=r"^on: simulater is none of .*\(did you mean simulator\?\)"):
-        ub.run(small, on="simulater")  # type: ignore[arg-type]
+        ub.scenario(small).run(on="simulater")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +113,9 @@ def test_backends_and_receivers_are_named_as_on_the_command_line(small: Path) ->
 )
 def test_numbers_of_another_kind_are_a_sentence(small: Path, arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ub.InputError) as error:
-        ub.sweep(small, **arguments)
+        ub.scenario(small).run(**arguments)
     assert str(error.value) == sentence
-    assert len(ub.sweep(small, repeat=np.int64(2))) == 2
+    assert len(ub.scenario(small).run(repeat=np.int64(2))) == 2
 
 
 @pytest.mark.parametrize(
@@ -71,31 +129,31 @@ def test_numbers_of_another_kind_are_a_sentence(small: Path, arguments: dict[str
 )
 def test_forgotten_units_are_asked_for(small: Path, key: str, value: object, sentence: str) -> None:
     with pytest.raises(ub.InputError) as error:
-        ub.run(small, {key: value})
+        ub.scenario(small, {key: value}).run()
     assert str(error.value).startswith(f"{key}: {sentence}")
-    assert ub.check(small, {"link.bottleneck.rate": "100bit", "link.bottleneck.delay": 0.02}) is not None
+    assert ub.scenario(small, {"link.bottleneck.rate": "100bit", "link.bottleneck.delay": 0.02}).check() is not None
 
 
 @pytest.mark.parametrize("controls", [["cubic", "vegas"], ("cubic", "vegas"), np.array(["cubic", "vegas"])])
 def test_a_list_of_controls_for_one_key_names_the_axis(small: Path, controls: object) -> None:
     with pytest.raises(ub.InputError) as error:
-        ub.run(small, {"flows.0.cc": controls})
+        ub.scenario(small, {"flows.0.cc": controls}).run()
     hint = "must be one name; to compare several, pass cc=[...], or set sweep.flows.0.cc to the list"
     assert str(error.value) == f"flows.0.cc: {hint}"
 
 
 def test_a_list_for_any_key_names_the_sweep(small: Path) -> None:
     with pytest.raises(ub.InputError, match=r"not a list; to compare several values, write them under \[sweep\]$"):
-        ub.run(small, {"link.bottleneck.rate": ["1mbit", "2mbit"]})
+        ub.scenario(small, {"link.bottleneck.rate": ["1mbit", "2mbit"]}).run()
 
 
 def test_series_are_completed(small: Path) -> None:
     with pytest.raises(ub.InputError, match=r"^series: link is none of .*\(did you mean links\?\)"):
-        ub.run(small, series=True).series("link")  # type: ignore[arg-type]
+        ub.scenario(small).run(series=True).series("link")  # type: ignore[arg-type]
 
 
 def test_representations_are_one_short_line(sweep: Path) -> None:
-    results = ub.sweep(sweep, repeat=2)
+    results = ub.scenario(sweep).run(repeat=2)
     record = repr(results[0])
     axis = next(iter(results[0].axes))
     labels = ", ".join(f"{name}={label}" for name, label in results[0].axes.items())
@@ -107,20 +165,20 @@ def test_representations_are_one_short_line(sweep: Path) -> None:
 
 
 def test_keys_are_a_table() -> None:
-    assert len(ub.keys()) == len(every_key())
-    (rate,) = ub.keys("link.bottleneck.rate").to_dict("records")
+    assert len(ub.scenario("home-dsl").keys()) == len(every_key())
+    (rate,) = ub.scenario("home-dsl").keys("link.bottleneck.rate").to_dict("records")
     assert (rate["section"], rate["key"]) == ("link.NAME", "rate") and rate["takes"].startswith("rate, ")
-    assert set(ub.keys("codel")["key"]) > {"target", "interval"}
+    assert set(ub.scenario("home-dsl").keys("codel")["key"]) > {"target", "interval"}
     with pytest.raises(ub.InputError, match=r"no key quue \(did you mean queue\?\)"):
-        ub.keys("quue")
+        ub.scenario("home-dsl").keys("quue")
 
 
 def test_scenarios_are_checked_without_running(small: Path, cache: Path) -> None:
-    assert ub.check(small) == [] == ub.check(small, on="vm")
+    assert ub.scenario(small).check() == [] == ub.scenario(small).check(on="vm")
     with pytest.raises(ub.InputError, match=r"link\.bottleneck\.rate"):
-        ub.check(small, {"link.bottleneck.rate": "1"})
+        ub.scenario(small, {"link.bottleneck.rate": "1"}).check()
     with pytest.raises(ub.InputError, match="drift"):
-        ub.check(small, {"flows.0.clock.drift": "100ppm"}, on="vm")
+        ub.scenario(small, {"flows.0.clock.drift": "100ppm"}).check(on="vm")
     assert not (cache / "runs").exists()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from unbloat.results.axes import axis_named, base_values, columns_of, is_of_axis, quantity
-from unbloat.scenario.controls import short_labels
+from unbloat.scenarios.controls import short_labels
 
 
 @pytest.mark.parametrize(

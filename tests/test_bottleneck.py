@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import unbloat as ub
+from unbloat.api.results import Results
 from unbloat.comparison import tolerance
 from unbloat.report import sweep_table
 from unbloat.report.advice import advice_of
@@ -13,7 +14,6 @@ from unbloat.report.report import Report
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
-from unbloat.results.results import Results
 
 STANDARD = "wifi.home.standard"
 
@@ -66,7 +66,7 @@ def test_screen_answer_and_pictures_tell_of_it_by_name() -> None:
 
 
 def test_statistics_have_every_link() -> None:
-    stats = Results(RUNS).stats().query("metric == 'queue_delay_ms_mean'")
+    stats = Results(RUNS).stats.query("metric == 'queue_delay_ms_mean'")
     assert stats["of"].tolist() == 2 * ["internet", "near", "far", "air"]
     assert stats["mean"].tolist() == [0.1, 200.0, 400.0, 0.0, 0.1, 400.0, 800.0, 0.0]
 
@@ -84,6 +84,6 @@ def test_of_three_sets_too() -> None:
 
 
 def test_home_wifi_waits_in_the_air_and_not_on_the_internet() -> None:
-    results = ub.run("home-wifi", {"duration": 8, "warmup": 1, "flows.1.start": 4})
+    results = ub.scenario("home-wifi", {"duration": 8, "warmup": 1, "flows.1.start": 4}).run()
     assert Bottlenecks.of(results.records).name == "near"
     assert "near:" in path_of(results.records)

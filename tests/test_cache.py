@@ -24,20 +24,20 @@ def records(cache: Path) -> dict[str, int]:
 
 
 def test_the_second_run_comes_from_the_cache(small: Path, cache: Path) -> None:
-    first = ub.run(small)
+    first = ub.scenario(small).run()
     kept = records(cache)
-    second = ub.run(small)
+    second = ub.scenario(small).run()
     assert records(cache) == kept and len(kept) == 1
     assert first.as_dict() == second.as_dict()
 
 
 def test_a_record_in_the_cache_is_what_is_reported(small: Path, cache: Path) -> None:
-    ub.run(small)
+    ub.scenario(small).run()
     (file,) = cache.rglob("*.json")
     store = Store(cache / "runs")
     store.put(file.stem, store.take_out(file.stem).replace('"cc":"reno"', '"cc":"kept"'), None, None)
-    assert list(ub.run(small).flows["cc"]) == ["kept"]
-    assert list(ub.run(small, cache=False).flows["cc"]) == ["reno"]
+    assert list(ub.scenario(small).run().flows["cc"]) == ["kept"]
+    assert list(ub.scenario(small).run(cache=False).flows["cc"]) == ["reno"]
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_a_record_in_the_cache_is_what_is_reported(small: Path, cache: Path) -> 
     ],
 )
 def test_another_run_is_another_entry(small: Path, cache: Path, change: dict[str, object]) -> None:
-    ub.run(small)
-    ub.run(small, change)
+    ub.scenario(small).run()
+    ub.scenario(small, change).run()
     assert len(records(cache)) == 2
 
 
 def test_an_equal_value_in_another_unit_is_the_same_run(small: Path, cache: Path) -> None:
-    ub.run(small)
-    ub.run(small, {"link.bottleneck.rate": "4000kbit", "flows.0.start": "0s"})
+    ub.scenario(small).run()
+    ub.scenario(small, {"link.bottleneck.rate": "4000kbit", "flows.0.start": "0s"}).run()
     assert len(records(cache)) == 1
 
 
@@ -66,9 +66,9 @@ def test_an_edited_own_file_runs_afresh(small: Path, cache: Path, tmp_path: Path
     mine = tmp_path / "mine.bpf.c"
     text = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
     mine.write_text(text)
-    ub.run(small, cc=mine)
+    ub.scenario(small).run(cc=mine)
     mine.write_text(text + "\n/* edited */\n")
-    ub.run(small, cc=mine)
+    ub.scenario(small).run(cc=mine)
     assert len(records(cache)) == 2
 
 
@@ -77,14 +77,14 @@ def test_a_header_beside_an_own_file_counts(small: Path, cache: Path, tmp_path: 
     mine.write_text('#include "mine.h"\n' + (ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
     for body in ("", "/* edited */\n"):
         (tmp_path / "mine.h").write_text(body)
-        ub.run(small, cc=mine)
+        ub.scenario(small).run(cc=mine)
     assert len(records(cache)) == 2
 
 
 def test_series_are_kept_for_each_step(small: Path, cache: Path) -> None:
-    ub.run(small, series="10ms")
-    ub.run(small, series="20ms")
-    ub.run(small, series="10ms")
+    ub.scenario(small).run(series="10ms")
+    ub.scenario(small).run(series="20ms")
+    ub.scenario(small).run(series="10ms")
     assert len(list(cache.rglob("*.npz"))) == 2
     assert len(records(cache)) == 1
 
@@ -102,7 +102,7 @@ def test_kill_9_loses_nothing_that_was_finished(tmp_path: Path, small: Path, cac
     wait_until(lambda: not is_alive(int(worker)))
     kept = records(cache)
     file.write_text(text.replace(', "1000000s"', ""))
-    results = ub.run(file)
+    results = ub.scenario(file).run()
     assert len(results.records) == 2
     assert records(cache) == kept
 
@@ -141,18 +141,18 @@ def numpy_file(array: np.ndarray) -> bytes:
 @pytest.mark.parametrize("suffix", [".json", ".npz"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_counts_as_absent(small: Path, cache: Path, suffix: str, damage: str) -> None:
-    before = ub.run(small, series="100ms")
+    before = ub.scenario(small).run(series="100ms")
     (file,) = (cache / "runs").rglob(f"*{suffix}")
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
-    after = ub.run(small, series="100ms")
+    after = ub.scenario(small).run(series="100ms")
     assert after.as_dict() == before.as_dict() and after.series().equals(before.series())
     assert (damage == "longer" and suffix == ".npz") or file.read_bytes() != DAMAGES[damage](whole), "it has healed"
 
 
 @pytest.mark.parametrize("suffix", [".json", ".npz"])
 def test_any_damaged_byte_is_seen_or_does_no_harm(small: Path, cache: Path, suffix: str) -> None:
-    ub.run(small, series="500ms")
+    ub.scenario(small).run(series="500ms")
     (file,) = (cache / "runs").rglob(f"*{suffix}")
     store, key, whole = Store(cache / "runs"), file.name.partition(".")[0], file.read_bytes()
     record, series = store.record(key), store.series(key, 500_000_000)
@@ -171,7 +171,7 @@ def test_any_damaged_byte_is_seen_or_does_no_harm(small: Path, cache: Path, suff
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
 def test_what_stands_in_the_place_of_a_file_goes(small: Path, cache: Path, suffix: str, kind: str) -> None:
     """A pipe would be read for ever."""
-    before = ub.run(small, series="100ms")
+    before = ub.scenario(small).run(series="100ms")
     (file,) = (cache / "runs").rglob(f"*{suffix}")
     content = file.read_bytes()
     file.unlink()
@@ -183,23 +183,23 @@ def test_what_stands_in_the_place_of_a_file_goes(small: Path, cache: Path, suffi
             os.mkfifo(file)
         case _:
             file.symlink_to("/dev/zero")
-    after = ub.run(small, series="100ms")
+    after = ub.scenario(small).run(series="100ms")
     assert after.as_dict() == before.as_dict() and after.series().equals(before.series())
     assert file.is_file() and not file.is_symlink() and file.stat().st_size == len(content)
 
 
 def test_a_record_that_others_may_write_counts_as_absent(small: Path, cache: Path) -> None:
-    before = ub.run(small)
+    before = ub.scenario(small).run()
     (file,) = (cache / "runs").rglob("*.json")
     forged = unsealed(file.read_bytes()).replace(b'"goodput_mbps":', b'"goodput_mbps":9')
     file.write_bytes(sealed(forged))
-    assert ub.run(small).as_dict() != before.as_dict(), "which is ours"
+    assert ub.scenario(small).run().as_dict() != before.as_dict(), "which is ours"
     file.chmod(0o666)
-    assert ub.run(small).as_dict() == before.as_dict()
+    assert ub.scenario(small).run().as_dict() == before.as_dict()
     if os.geteuid() == 0:
         file.write_bytes(sealed(forged))
         os.chown(file, 12345, -1)
-        assert ub.run(small).as_dict() == before.as_dict()
+        assert ub.scenario(small).run().as_dict() == before.as_dict()
 
 
 @pytest.mark.parametrize("kind", ["runs", "guests", "kernels"])
@@ -210,18 +210,18 @@ def test_a_folder_within_that_others_may_write_is_refused(small: Path, cache: Pa
     assert cache_folder(kind) == cache / kind
     (cache / kind).chmod(0o777)
     with pytest.raises(ub.InputError, match=f"others may write to the cache folder {cache / kind}"):
-        ub.run(small) if kind == "runs" else cache_folder(kind)
+        ub.scenario(small).run() if kind == "runs" else cache_folder(kind)
     if os.geteuid() == 0:
         (cache / kind).chmod(0o700)
         os.chown(cache / kind, 12345, -1)
         with pytest.raises(ub.InputError, match=rf"{cache / kind} belongs to another user \(uid 12345\)"):
-            ub.run(small) if kind == "runs" else cache_folder(kind)
+            ub.scenario(small).run() if kind == "runs" else cache_folder(kind)
 
 
 def test_what_a_run_keeps_is_its_users_alone(small: Path, cache: Path) -> None:
     before = os.umask(0)
     try:
-        ub.run(small, series=True)
+        ub.scenario(small).run(series=True)
     finally:
         os.umask(before)
     kept = [*(cache / "runs").rglob("*"), cache / "runs"]
@@ -269,7 +269,7 @@ def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypa
 
 
 def test_no_half_written_file_is_left(sweep: Path, cache: Path) -> None:
-    ub.run(sweep, series=True)
+    ub.scenario(sweep).run(series=True)
     suffixes = {file.suffix for file in (cache / "runs").rglob("*") if file.is_file()}
     assert suffixes == {".json", ".npz"}
     assert not list(cache.rglob(".new-*"))
@@ -285,9 +285,9 @@ def test_what_a_control_prints_is_printed_every_time(
     monkeypatch.setenv("UNBLOAT_PRINTK", "1")
     counts = []
     for _ in range(2):
-        ub.run(small, cc=mine)
+        ub.scenario(small).run(cc=mine)
         counts.append(capfd.readouterr().err.count("grows"))
     assert counts[0] == counts[1] > 0
     monkeypatch.delenv("UNBLOAT_PRINTK")
-    ub.run(small, cc=mine)
+    ub.scenario(small).run(cc=mine)
     assert "grows" not in capfd.readouterr().err

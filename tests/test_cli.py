@@ -167,7 +167,7 @@ def wait_for_children(pid: int) -> list[int]:
 
 def test_list_names_everything(cli: Cli) -> None:
     found = json.loads(cli("list", "--json").stdout)
-    assert {"reno", "cubic", "cubic_plus", "vegas"} <= {entry["name"] for entry in found["mechanisms"]}
+    assert {"reno", "cubic", "cubic_plus", "vegas"} <= {entry["name"] for entry in found["controls"]}
     assert {"home-dsl", "transatlantic-1g"} <= {entry["name"] for entry in found["scenarios"]}
     assert "cubic-plus" in {entry["name"] for entry in found["papers"]}
     assert all(entry["about"] for entries in found.values() for entry in entries)

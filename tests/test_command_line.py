@@ -364,7 +364,7 @@ def test_controls_take_the_place_of_the_file_s_own(cli: Cli, sweep: Path) -> Non
     done = cli("run", sweep, "--cc", "vegas,bbr")
     assert done.returncode == 2 and "has a sweep over flows.0.cc already" in done.stderr
     with pytest.raises(ub.InputError, match="has a sweep over flows"):
-        ub.run(sweep, cc=["vegas", "bbr"])
+        ub.scenario(sweep).run(cc=["vegas", "bbr"])
 
 
 def test_receivers_are_chosen_as_controls_are(cli: Cli, small: Path, tmp_path: Path) -> None:
@@ -457,7 +457,7 @@ def test_a_kind_can_be_listed_alone(cli: Cli) -> None:
 
 def test_one_thing_as_json_is_one_thing(cli: Cli) -> None:
     (thing,) = json.loads(cli("list", "cubic_plus", "--json").stdout)["things"]
-    assert (thing["name"], thing["kind"]) == ("cubic_plus", "mechanisms")
+    assert (thing["name"], thing["kind"]) == ("cubic_plus", "controls")
     assert any(parameter["name"] == "threshold" for parameter in thing["parameters"])
 
 

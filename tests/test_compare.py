@@ -361,7 +361,7 @@ def test_wrong_tolerances_are_a_sentence(tmp_path: Path, tolerance: dict[str, st
 def test_every_comparison_has_the_same_shape(sweep: Path) -> None:
     """Runs, sweeps and three sets; whatever a script reads of one it can read of the others."""
     lossy = {"link.bottleneck.loss": "1%"}
-    runs, swept = ub.run(sweep, lossy), ub.sweep(sweep, lossy, repeat=2)
+    runs, swept = ub.scenario(sweep, lossy).run(), ub.scenario(sweep, lossy).run(repeat=2)
     said = [
         each.as_dict()
         for each in (
@@ -383,7 +383,7 @@ def shapes(comparison: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_results_compare_themselves(sweep: Path) -> None:
-    results = ub.run(sweep)
+    results = ub.scenario(sweep).run()
     with pytest.raises(ub.InputError, match="no axis of the sweep is called rate"):
         results.compare(between="rate")
     short = results.compare(between="cc")
@@ -399,4 +399,4 @@ def test_results_compare_themselves(sweep: Path) -> None:
     assert row == pytest.approx([goodput["reno", "15kb"], goodput["cubic", "15kb"]])
     assert "A is small with cc = reno (simulator)" in str(short).replace("\n", " ") and "<table>" in short._repr_html_()
     with pytest.raises(ub.InputError, match="between: cc has 3 labels: name two, as cc=reno,cubic"):
-        ub.run(sweep, {"sweep.flows.0.cc": ["reno", "cubic", "vegas"]}).compare(between="cc")
+        ub.scenario(sweep, {"sweep.flows.0.cc": ["reno", "cubic", "vegas"]}).run().compare(between="cc")

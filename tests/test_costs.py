@@ -7,7 +7,7 @@ import logging
 import pytest
 from conftest import SMALL
 from unbloat.runs import costs
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 from unbloat.system import memory
 
 FLOOD = SMALL.replace('{ limit = "30kb" }', "{}").replace('cc = "reno"', 'app = { kind = "udp", rate = "100tbit" }')

@@ -120,6 +120,9 @@ def test_the_lesson_has_a_slider_where_there_are_widgets(monkeypatch: pytest.Mon
 
     monkeypatch.setitem(sys.modules, "ipywidgets", SimpleNamespace(IntSlider=slider, interact=interact))
     shown: list[object] = []
-    exec(compile(cell, "lesson", "exec"), {"ub": ub, "names": ["cubic", "vegas"], "display": shown.append})
+    exec(
+        compile(cell, "lesson", "exec"),
+        {"line": ub.scenario("home-dsl"), "names": ["cubic", "vegas"], "display": shown.append},
+    )
     assert calls == [4, 256] and len(shown) == 2
     plt.close("all")

@@ -16,7 +16,7 @@ import pytest
 from behind_links import MARK
 from kept import KEPT
 from leftovers import PATIENCE_S
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 from unbloat.system.paths import ALGORITHMS
 
 HERE = Path(__file__).parent

@@ -123,7 +123,7 @@ def test_answers_that_are_not_the_workers_end_one_run(cli: Cli, small: Path, wri
 @pytest.mark.parametrize("number", [int(signal.SIGABRT), int(signal.SIGTERM), int(signal.SIGXCPU), 34, 40])
 def test_a_worker_ended_by_any_signal_is_a_sentence(small: Path, number: int) -> None:
     from unbloat.runs.pool import Worker
-    from unbloat.scenario.source import source_of
+    from unbloat.scenarios.source import source_of
 
     with Worker(source_of(small), small.parent) as worker:
         os.kill(worker._process.pid, number)

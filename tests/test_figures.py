@@ -67,16 +67,16 @@ def test_every_format_is_written(cli: Cli, small: Path, tmp_path: Path, kind: st
 def test_the_same_figure_is_the_same_bytes(small: Path, tmp_path: Path) -> None:
     files = [tmp_path / "a.svg", tmp_path / "b.svg"]
     for file in files:
-        save(ub.run(small).plot("queue"), file)
+        save(ub.scenario(small).run().plot("queue"), file)
     assert files[0].read_bytes() == files[1].read_bytes()
     assert b"Matplotlib" not in files[0].read_bytes(), "another version of Matplotlib is no other figure"
 
 
 def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
     with pytest.raises(ub.InputError, match="cwnd, rtt, queue, queue_delay, goodput"):
-        ub.run(small).plot("pie")
+        ub.scenario(small).run().plot("pie")
     with pytest.raises(ub.InputError, match="width: poster is none of page, slide, column"):
-        ub.run(small).plot("cwnd", width="poster")  # type: ignore[arg-type]
+        ub.scenario(small).run().plot("cwnd", width="poster")  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- What can be read
@@ -84,7 +84,9 @@ def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_off(width: Width, sweep: Path) -> None:
-    results = ub.run(sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms", "name": "a rather long name " * 4})
+    results = ub.scenario(
+        sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms", "name": "a rather long name " * 4}
+    ).run()
     for kinds in [list(OF_ALL), list(WITHIN_RUNS), ["box", "bars", "lines"], ["ecdf", "delay_throughput"]]:
         assert is_whole(results.plot(*kinds, width=width)), kinds
     assert is_whole(results.plot("heatmap", width=width))
@@ -92,7 +94,11 @@ def test_nothing_is_cut_off(width: Width, sweep: Path) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_name_of_a_line_lies_on_another(width: Width, sweep: Path) -> None:
-    figure = ub.run(sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms"}).plot("cwnd", "queue_delay", width=width)
+    figure = (
+        ub.scenario(sweep, {"flows.0.count": 2, "flows.0.stagger": "300ms"})
+        .run()
+        .plot("cwnd", "queue_delay", width=width)
+    )
     boxes = [(text, box) for text, box in extents(figure) if any(text in texts(axes) for axes in figure.axes)]
     assert len(boxes) > 8
     for (a, first), (b, second) in combinations(boxes, 2):
@@ -101,7 +107,7 @@ def test_no_name_of_a_line_lies_on_another(width: Width, sweep: Path) -> None:
 
 
 def test_type_is_as_large_as_the_place_asks_for(small: Path) -> None:
-    results = ub.run(small)
+    results = ub.scenario(small).run()
     sizes = {}
     for width in WIDTHS:
         figure = results.plot(width=width)
@@ -114,17 +120,17 @@ def test_type_is_as_large_as_the_place_asks_for(small: Path) -> None:
 
 
 def test_logarithms_are_no_formulas(small: Path) -> None:
-    figure = ub.run(small).plot("queue_delay_ccdf")
+    figure = ub.scenario(small).run().plot("queue_delay_ccdf")
     assert not [text for text, _ in extents(figure) if "$" in text]
 
 
 def test_the_title_says_what_the_path_is() -> None:
-    run = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"})
+    run = ub.scenario("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"}).run()
     assert facts_of(run.records) == "1 Mbit/s · RTT 32 ms · buffer 256 KB (64 BDP) · cubic"
     figure = run.plot("cwnd")
     assert {"home DSL", facts_of(run.records)} <= {text.strip() for text, _ in extents(figure)}
-    swept = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "sweep.link.bottleneck.rate": ["1mbit", "2mbit"],
-                                "flows.1.start": "1s"})  # fmt: skip
+    swept = ub.scenario("home-dsl", {"duration": "5s", "warmup": "1s", "sweep.link.bottleneck.rate": ["1mbit", "2mbit"],
+                                "flows.1.start": "1s"}).run()  # fmt: skip
     assert facts_of(swept.records) == "RTT 32 ms · buffer 256 KB · rate swept · cubic"
 
 
@@ -133,16 +139,16 @@ def test_the_title_says_what_the_path_is() -> None:
 
 @pytest.mark.parametrize("kind", [*OF_ALL, *WITHIN_RUNS])
 def test_every_kind_has_a_line_and_units(small: Path, kind: str) -> None:
-    (panel,) = ub.run(small, {"flows.0.count": 2}).plot(kind).axes
+    (panel,) = ub.scenario(small, {"flows.0.count": 2}).run().plot(kind).axes
     assert panel.lines
     assert f"({UNITS.get(kind, 'ms')})" in panel.get_xlabel() + panel.get_ylabel()
 
 
 def test_sockets_of_hosts_have_buffers(small: Path) -> None:
     with pytest.raises(ub.InputError, match="no flow has a send buffer"):
-        ub.run(small).plot("send_buffer")
+        ub.scenario(small).run().plot("send_buffer")
     text = SMALL.replace("[link.", "[host.pc]\n[link.", 1).replace("[[flows]]", '[[flows]]\nhost = "pc"')
-    figure = ub.run(text).plot(*OF_SOCKETS)
+    figure = ub.scenario(text).run().plot(*OF_SOCKETS)
     queue, buffer = (panel.lines[0].get_ydata() for panel in figure.axes)
     assert [panel.get_ylabel() for panel in figure.axes] == ["send queue (KB)", "send buffer (KB)"]
     assert 0 < np.nanmax(queue) <= np.nanmax(buffer) + 3, "the kernel takes one more segment than fits"
@@ -150,7 +156,7 @@ def test_sockets_of_hosts_have_buffers(small: Path) -> None:
 
 def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
     """What waits behind a lost segment is delivered in one step, at more than the link carries."""
-    results = ub.run(small, {"link.bottleneck.loss": "1%"}, series="10ms")
+    results = ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(series="10ms")
     (panel,) = results.plot("goodput").axes
     assert max(np.nanmax(line.get_ydata()) for line in panel.lines) > 4.4
     figure = results.plot("goodput", width="column")
@@ -166,7 +172,7 @@ def test_usually_the_queue_is_in_milliseconds() -> None:
 
 def test_a_queue_in_milliseconds_is_its_bytes_over_the_rate(small: Path) -> None:
     """A link of 4 Mbit/s that is busy sends 500 bytes a millisecond."""
-    link = ub.run(small, series="10ms").series("links")
+    link = ub.scenario(small).run(series="10ms").series("links")
     link = link[(link["link"] == "bottleneck") & link["time_s"].between(1, 1.5)]
     assert (link["queue_bytes"] > 5000).all()
     assert delay_ms(link)[:-10] == pytest.approx(link["queue_bytes"].to_numpy()[:-10] / 500, abs=3.1)
@@ -184,28 +190,28 @@ def test_what_bounds_a_series_is_drawn(small: Path) -> None:
     """4 Mbit/s, 20 ms there and back and 30 KB: a full buffer takes 60 ms; 20 ms hold 10 000 bytes."""
     marks = {"queue_delay": ("full buffer", 60), "queue": ("buffer", 30), "rtt": ("empty path", 20)}
     marks |= {"goodput": ("link rate", 4), "cwnd": ("bandwidth-delay product", 10_000 / 1500)}
-    figure = ub.run(small).plot(*marks)
+    figure = ub.scenario(small).run().plot(*marks)
     for panel, (name, height) in zip(figure.axes, marks.values(), strict=True):
         levels = [line.get_ydata()[0] for line in panel.lines if len(set(line.get_ydata())) == 1]
         assert levels == [pytest.approx(height)] and name in texts(panel)
 
 
 def test_a_bound_far_above_the_data_does_not_squeeze_them(small: Path) -> None:
-    (panel,) = ub.run(small, {"link.bottleneck.queue.limit": "30mb", "duration": "1s"}).plot("queue").axes
+    (panel,) = ub.scenario(small, {"link.bottleneck.queue.limit": "30mb", "duration": "1s"}).run().plot("queue").axes
     highest = max(panel.lines[0].get_ydata())
     assert panel.get_ylim()[1] < 2 * highest and "buffer at 30 MB, far above" in texts(panel)
 
 
 def test_the_warm_up_is_shaded(small: Path) -> None:
-    panels = ub.run(small, {"warmup": "500ms"}).plot("cwnd", "rtt").axes
+    panels = ub.scenario(small, {"warmup": "500ms"}).run().plot("cwnd", "rtt").axes
     for panel in panels:
         (shade,) = panel.patches
         assert shade.get_extents().transformed(panel.transData.inverted()).intervalx == pytest.approx([0, 0.5])
-    assert not ub.run(small).plot("cwnd").axes[0].patches
+    assert not ub.scenario(small).run().plot("cwnd").axes[0].patches
 
 
 def test_a_recorded_link_shows_what_it_could_carry() -> None:
-    results = ub.run("mobile-lte", {"duration": "10s", "warmup": "1s"}, series="100ms")
+    results = ub.scenario("mobile-lte", {"duration": "10s", "warmup": "1s"}).run(series="100ms")
     link = results.series("links").query("link == 'bottleneck'")
     assert (link["throughput_mbps"] <= link["capacity_mbps"] + 1e-9).all()
     used = link["throughput_mbps"].sum() / link["capacity_mbps"].sum()
@@ -218,7 +224,7 @@ def test_names_stand_where_lines_end(tmp_path: Path) -> None:
     """A flow that stops in the middle has its name there, one that goes on beside the panel."""
     file = tmp_path / "named.toml"
     file.write_text(SMALL + 'name = "backup"\n[[flows]]\nname = "photo"\ncc = "cubic"\nstop = "1s"\n')
-    results = ub.run(file, series="10ms")
+    results = ub.scenario(file).run(series="10ms")
     (panel,) = results.plot("cwnd").axes
     ends = {text.get_text(): text.xy[0] for text in panel.texts if isinstance(text, Annotation)}
     # What it has on its way when it stops is acknowledged later.
@@ -228,7 +234,7 @@ def test_names_stand_where_lines_end(tmp_path: Path) -> None:
 
 
 def test_lines_are_named_in_their_colour_and_dashes(sweep: Path) -> None:
-    (panel,) = ub.run(sweep).plot("cwnd").axes
+    (panel,) = ub.scenario(sweep).run().plot("cwnd").axes
     named = {text.get_text(): text for text in panel.texts if isinstance(text, Annotation)}
     assert named.keys() >= {"reno 15kb", "cubic 60kb"}
     colours = {line.get_color() for line in panel.lines}
@@ -242,26 +248,47 @@ def test_lines_are_named_in_their_colour_and_dashes(sweep: Path) -> None:
                      for limit, dash in (("15kb", solid), ("60kb", dashed))}, "colours are controls"  # fmt: skip
 
 
-def test_the_same_cell_of_another_seed_looks_the_same(small: Path) -> None:
-    results = ub.run(small, {"link.bottleneck.loss": "0.5%", "sweep.seed": [1, 2, 3]})
-    (panel,) = results.plot("cwnd").axes
-    lines = [line for line in panel.lines if len(line.get_xdata()) > 10]
-    assert len(lines) == 3 and len({line.get_color() for line in lines}) == 1
+def test_repeats_are_one_line_with_a_band(small: Path) -> None:
+    results = ub.scenario(small, {"link.bottleneck.loss": "0.5%", "sweep.seed": [1, 2, 3]}).run()
+    (panel,) = results.plot("cwnd", over="time").axes
+    (line,) = [line for line in panel.lines if len(line.get_xdata()) > 10]
+    series = results.series("flows").pivot(index="time_s", columns="run", values="cwnd_packets").mean(axis=1)
+    drawn = pd.Series(line.get_ydata(), index=line.get_xdata()).loc[0.5:1.5]
+    assert len(drawn) > 10 and np.allclose(drawn, series[drawn.index])
+    assert len(panel.collections) == 1
+    assert "line and band: mean of 3 runs, and one standard deviation" in " ".join(
+        text.get_text() for text in panel.figure.texts
+    )
+
+
+def test_metrics_are_drawn_over_an_axis(sweep: Path) -> None:
+    results = ub.scenario(sweep).run()
+    panels = results.plot("goodput", "rtt_p95", over="limit").axes
+    assert [panel.get_ylabel() for panel in panels] == ["goodput (Mbit/s)", "RTT p95 (ms)"]
+    with pytest.raises(ub.InputError, match=r"^over time: bars is none of "):
+        results.plot("bars", over="time")
+    with pytest.raises(ub.InputError, match=r"^no axis of the sweep is called rate"):
+        results.plot("goodput", over="rate")
 
 
 def test_both_directions_are_drawn_where_both_have_a_queue() -> None:
-    results = ub.run("home-dsl-both-ways", {"duration": "10s", "flows.0.start": "3s"})
+    results = ub.scenario("home-dsl-both-ways", {"duration": "10s", "flows.0.start": "3s"}).run()
     (panel,) = results.plot("queue_delay").axes
     assert {"forward", "reverse", "full buffer (forward)"} <= set(texts(panel))
     (panel,) = results.plot("goodput").axes
     assert {"link rate (forward)", "link rate (reverse)"} <= {text.replace("\n", " ") for text in texts(panel)}
-    (panel,) = ub.run("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"}).plot("queue_delay").axes
+    (panel,) = (
+        ub.scenario("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"})
+        .run()
+        .plot("queue_delay")
+        .axes
+    )
     assert "reverse" not in texts(panel)
 
 
 def test_many_flows_are_bands(small: Path) -> None:
     overrides = {"flows.0.name": "pages", "flows.0.arrivals": {"rate": "30/s"}, "flows.0.size": "5kb"}
-    (panel,) = ub.run(small, overrides).plot("cwnd").axes
+    (panel,) = ub.scenario(small, overrides).run().plot("cwnd").axes
     flows = [line for line in panel.lines if len(set(line.get_ydata())) > 1]
     assert len(flows) == 1 and len(panel.collections) == 1
     (name,) = [text for text in texts(panel) if text.startswith("pages")]
@@ -270,13 +297,13 @@ def test_many_flows_are_bands(small: Path) -> None:
 
 def test_flows_that_look_the_same_are_not_named_each(small: Path) -> None:
     """There are fewer colours than flows, though few enough flows to be named."""
-    (panel,) = ub.run(small, {"flows.0.count": 10}).plot("cwnd").axes
+    (panel,) = ub.scenario(small, {"flows.0.count": 10}).run().plot("cwnd").axes
     names = texts(panel)
     assert "reno (10)" in names and not any("#" in name for name in names)
 
 
 def test_many_lines_have_a_panel_for_what_is_compared(sweep: Path) -> None:
-    results = ub.run(sweep, {"flows.0.count": 4, "duration": "1s"})
+    results = ub.scenario(sweep, {"flows.0.count": 4, "duration": "1s"}).run()
     for compared, titles in (
         (results, ["reno, 15kb", "reno, 60kb", "cubic, 15kb", "cubic, 60kb"]),
         (results.only(limit="15kb"), [""]),
@@ -322,7 +349,7 @@ def test_names_keep_their_distance() -> None:
 
 
 def test_a_distribution_begins_where_its_values_do(small: Path) -> None:
-    results = ub.run(small, {"link.bottleneck.delay": "500ms", "duration": "10s"})
+    results = ub.scenario(small, {"link.bottleneck.delay": "500ms", "duration": "10s"}).run()
     (panel,) = results.plot("rtt_cdf").axes
     assert panel.get_xlim()[0] > 900
     share = panel.lines[0].get_ydata()
@@ -330,7 +357,7 @@ def test_a_distribution_begins_where_its_values_do(small: Path) -> None:
 
 
 def test_a_tail_is_what_is_above(small: Path) -> None:
-    results = ub.run(small)
+    results = ub.scenario(small).run()
     whole, tail = (results.plot(kind).axes[0] for kind in ("rtt_cdf", "rtt_ccdf"))
     assert tail.get_yscale() == "log"
     known = np.isfinite(tail.lines[0].get_ydata())
@@ -340,7 +367,7 @@ def test_a_tail_is_what_is_above(small: Path) -> None:
 
 def test_distributions_of_many_flows_are_put_together(small: Path) -> None:
     overrides = {"flows.0.name": "pages", "flows.0.arrivals": {"rate": "30/s"}, "flows.0.size": "5kb"}
-    results = ub.run(small, overrides)
+    results = ub.scenario(small, overrides).run()
     (panel,) = results.plot("rtt_cdf").axes
     assert len(panel.lines) == 1
     box = results.plot("rtt_box").axes[0]
@@ -351,7 +378,9 @@ def test_distributions_of_many_flows_are_put_together(small: Path) -> None:
 
 
 def test_a_name_is_in_the_records_and_changes_nothing_else(small: Path) -> None:
-    plain, named = (ub.run(small, overrides).records[0].run for overrides in ({}, {"flows.0.name": "backup"}))
+    plain, named = (
+        ub.scenario(small, overrides).run().records[0].run for overrides in ({}, {"flows.0.name": "backup"})
+    )
     assert named["flows"][0].pop("name") == "backup" and plain == named
     cells = [_core.load(small, overrides)[0] for overrides in ([], [("flows.0.name", "backup")])]
     assert cells[0].settings() == cells[1].settings(), "a name does not change the seeds of a sweep"
@@ -361,7 +390,7 @@ def test_a_name_is_in_the_records_and_changes_nothing_else(small: Path) -> None:
 
 
 def test_names_and_paths_are_read_back(small: Path, tmp_path: Path) -> None:
-    results = ub.run(small, {"flows.0.name": "backup"}, series=True)
+    results = ub.scenario(small, {"flows.0.name": "backup"}).run(series=True)
     results.save(tmp_path / "saved")
     back = ub.read(tmp_path / "saved")
     assert back.records[0].run["flows"][0]["name"] == "backup"

@@ -71,7 +71,7 @@ def four_paths(small: Path) -> ub.Results:
         run["flows"][0] |= {"cc": "cubic", "goodput_mbps": goodputs[path] * (1 + 20 * (path == 2 and control == 1))}
         run["links"][0]["queue_delay_ms_mean"] = delays[path] * (1 + control) if number else 0.0
 
-    (record,) = ub.run(small, {"duration": "100ms"})
+    (record,) = ub.scenario(small, {"duration": "100ms"}).run()
     paths = ["fibre", "LTE", "satellite, 1 % loss", "Wi-Fi"]
     return of_cells(record, {"flows.0.cc": CONTROLS, "path": paths}, change)
 
@@ -80,7 +80,7 @@ def four_paths(small: Path) -> ub.Results:
 def grid(small: Path) -> ub.Results:
     """A grid of three axes whose labels are long, of two groups of flows over two links."""
     text = SMALL + 'name = "backup to the cloud"\n[[flows]]\nname = "video"\ncc = "cubic"\n'
-    (record,) = ub.run(text, {"duration": "200ms", "link.bottleneck.reverse": {"queue": {"limit": "30kb"}}})
+    (record,) = ub.scenario(text, {"duration": "200ms", "link.bottleneck.reverse": {"queue": {"limit": "30kb"}}}).run()
 
     def change(run: dict[str, Any], number: int) -> None:
         for flow in run["flows"]:
@@ -100,7 +100,7 @@ def grid(small: Path) -> ub.Results:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_sweep_over_a_line_that_is_full_both_ways(width: Width) -> None:
-    results = ub.run(LINE, {"sweep.flows.0.cc": CONTROLS}, series="100ms")
+    results = ub.scenario(LINE, {"sweep.flows.0.cc": CONTROLS}).run(series="100ms")
     assert not faults(results.plot("queue_delay", "goodput", width=width))
 
 
@@ -123,18 +123,18 @@ def test_many_flows_of_a_loss_in_columns(kinds: Sequence[str]) -> None:
     queues = [
         {"label": label, "link.modem.queue.limit": size} for label, size in (("modem as it is", "64kb"), ("FQ", "32kb"))
     ]
-    results = ub.run(LINE, {**flows, "sweep.queue": queues}, series="50ms")
+    results = ub.scenario(LINE, {**flows, "sweep.queue": queues}).run(series="50ms")
     assert not faults(results.plot(*kinds))
 
 
 def test_a_link_whose_rate_varies() -> None:
-    results = ub.run("mobile-lte", {"duration": "5s", "warmup": "2s"}, series="100ms")
+    results = ub.scenario("mobile-lte", {"duration": "5s", "warmup": "2s"}).run(series="100ms")
     assert not faults(results.plot("goodput", "throughput", "queue_delay", width="column"))
 
 
 def test_sockets_and_bounds_far_above() -> None:
     text = SMALL.replace("[link.", "[host.pc]\n[link.", 1).replace("[[flows]]", '[[flows]]\nhost = "pc"')
-    results = ub.run(text, {"link.bottleneck.queue.limit": "30mb", "warmup": "500ms"}, series="20ms")
+    results = ub.scenario(text, {"link.bottleneck.queue.limit": "30mb", "warmup": "500ms"}).run(series="20ms")
     figure = results.plot(*OF_SOCKETS, "queue_delay", "queue", "goodput", width="column")
     assert not faults(figure)
     assert any("far above" in text.get_text() for axes in figure.axes for text in axes.texts)
@@ -143,7 +143,7 @@ def test_sockets_and_bounds_far_above() -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_two_sets(small: Path, width: Width) -> None:
     axes = {"sweep.link.bottleneck.queue.limit": ["60kb", "15kb"], "sweep.flows.0.cc": CONTROLS[:3]}
-    a, b = (ub.run(small, {**axes, "link.bottleneck.rate": rate}) for rate in ("4mbit", "2mbit"))
+    a, b = (ub.scenario(small, {**axes, "link.bottleneck.rate": rate}).run() for rate in ("4mbit", "2mbit"))
     assert not faults(a.plot("comparison", other=b, width=width))
     assert not faults(a.compare(b).plot(width=width))
 
@@ -160,7 +160,7 @@ def looks_of(axes: Axes) -> dict[str, str]:
 def test_a_direction_has_one_colour_in_all_panels_and_its_name() -> None:
     """Behind Vegas the upload's queue is empty: what is left must not look like the others' upload."""
     controls = ["cubic", "vegas", "cubic_plus"]
-    results = ub.run(LINE, {"sweep.flows.0.cc": controls, "flows.1.count": 3}, series="100ms")
+    results = ub.scenario(LINE, {"sweep.flows.0.cc": controls, "flows.1.count": 3}).run(series="100ms")
     figure = results.plot("queue_delay", "goodput")
     panels = [axes for axes in figure.axes if {"forward", "reverse"} & looks_of(axes).keys()]
     assert len(panels) == len(controls)
@@ -211,8 +211,8 @@ def test_what_spans_decades_stands_on_a_logarithmic_axis(four_paths: ub.Results)
 
 
 def test_what_a_sweep_sets_is_said_to_be_swept(small: Path) -> None:
-    results = ub.run(small, {"duration": "100ms", "sweep.link.bottleneck.delay": ["10ms", "30ms"]})
+    results = ub.scenario(small, {"duration": "100ms", "sweep.link.bottleneck.delay": ["10ms", "30ms"]}).run()
     assert path_of(results.records) == "4 Mbit/s · buffer 30 KB · RTT swept"
-    other = ub.run(small, {"duration": "100ms", "link.bottleneck.rate": "2mbit"})
-    both = [*ub.run(small, duration="100ms").records, *other.records]
+    other = ub.scenario(small, {"duration": "100ms", "link.bottleneck.rate": "2mbit"}).run()
+    both = [*ub.scenario(small).run(duration="100ms").records, *other.records]
     assert "swept" not in path_of(both), "two sets are no sweep"

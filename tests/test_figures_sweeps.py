@@ -34,7 +34,7 @@ LIMITS = {"sweep.link.bottleneck.queue.limit": ["60kb", "15kb"], "sweep.flows.0.
 
 @pytest.fixture
 def grid(small: Path) -> ub.Results:
-    return ub.sweep(small, {**LOSSY, **LIMITS}, repeat=3)
+    return ub.scenario(small, {**LOSSY, **LIMITS}).run(repeat=3)
 
 
 def interval(grid: ub.Results, cc: str, limit: str) -> tuple[float, float]:
@@ -84,7 +84,7 @@ def test_a_heat_map_has_the_means_in_its_fields(grid: ub.Results) -> None:
 
 
 def test_single_runs_have_no_interval(small: Path) -> None:
-    (panel,) = ub.run(small, LIMITS).plot("lines", metrics=["goodput"]).axes
+    (panel,) = ub.scenario(small, LIMITS).run().plot("lines", metrics=["goodput"]).axes
     for curve in panel.containers:
         (bars,) = curve.lines[2]
         assert all(np.ptp(segment[:, 1]) == 0 for segment in bars.get_segments())
@@ -101,7 +101,7 @@ def test_an_interval_ends_where_values_do() -> None:
 
 def test_groups_of_flows_are_drawn_apart_by_their_names(small: Path) -> None:
     text = small.read_text() + 'name = "backup"\n[[flows]]\nname = "video"\ncc = "cubic"\n'
-    results = ub.run(text, {"sweep.link.bottleneck.rate": ["4mbit", "8mbit"]})
+    results = ub.scenario(text, {"sweep.link.bottleneck.rate": ["4mbit", "8mbit"]}).run()
     figure = results.plot("lines", metrics=["goodput", "queue_delay"])
     legends = [panel.get_legend() for panel in figure.axes]
     assert [[text.get_text() for text in legend.get_texts()] for legend in legends if legend] == [["backup", "video"]]
@@ -123,7 +123,7 @@ THREE = {
 @pytest.fixture
 def made(small: Path) -> ub.Results:
     """Runs that nobody did: a number of its own in each cell."""
-    (record,) = ub.run(small, {"duration": "100ms"})
+    (record,) = ub.scenario(small, {"duration": "100ms"}).run()
     runs = []
     for number, labels in enumerate(product(*THREE.values())):
         run = deepcopy(record.run)
@@ -266,9 +266,9 @@ def test_what_cannot_be_drawn_is_said(grid: ub.Results, kinds: list[str], how: d
 
 def test_a_run_without_a_sweep_has_no_axis(small: Path) -> None:
     with pytest.raises(ub.InputError, match="no sweep, or too few axes"):
-        ub.run(small).plot("lines")
+        ub.scenario(small).run().plot("lines")
     with pytest.raises(ub.InputError, match="no sweep, or too few axes"):
-        ub.run(small, {"sweep.flows.0.cc": ["reno", "cubic"]}).plot("heatmap")
+        ub.scenario(small, {"sweep.flows.0.cc": ["reno", "cubic"]}).run().plot("heatmap")
 
 
 def test_quantities_and_axes_have_words_and_units() -> None:
@@ -286,7 +286,10 @@ def test_quantities_and_axes_have_words_and_units() -> None:
 
 
 def test_a_comparison_is_the_change_with_its_interval(small: Path) -> None:
-    a, b = (ub.sweep(small, {**LOSSY, "link.bottleneck.rate": rate, **LIMITS}, repeat=3) for rate in ("4mbit", "2mbit"))
+    a, b = (
+        ub.scenario(small, {**LOSSY, "link.bottleneck.rate": rate, **LIMITS}).run(repeat=3)
+        for rate in ("4mbit", "2mbit")
+    )
     found = changes(a.records, b.records, BY_KEY["goodput"])
     assert len(found) == 4 and all(-80 < change.percent < -20 and change.is_clear for change in found)
     (panel,) = a.plot("comparison", other=b, metrics=["goodput"]).axes
@@ -300,7 +303,7 @@ def test_a_comparison_is_the_change_with_its_interval(small: Path) -> None:
 @pytest.mark.parametrize("width", ["page", "slide", "column"])
 def test_a_long_legend_lies_on_nothing(small: Path, width: Width) -> None:
     limits = [f"{limit}kb" for limit in range(10, 100, 5)]
-    results = ub.run(small, {"duration": "1s", "sweep.link.bottleneck.queue.limit": limits})
+    results = ub.scenario(small, {"duration": "1s", "sweep.link.bottleneck.queue.limit": limits}).run()
     figure = results.plot("ecdf", width=width)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -318,7 +321,7 @@ def test_a_long_legend_lies_on_nothing(small: Path, width: Width) -> None:
 
 
 def test_a_tail_of_few_values_has_a_scale(small: Path) -> None:
-    results = ub.run(small, {"duration": "1s", "flows.0.count": 5})
+    results = ub.scenario(small, {"duration": "1s", "flows.0.count": 5}).run()
     figure = results.plot("eccdf", metrics=["goodput"])
     FigureCanvasAgg(figure).draw()
     (panel,) = figure.axes
@@ -327,8 +330,8 @@ def test_a_tail_of_few_values_has_a_scale(small: Path) -> None:
 
 
 def test_agreement_tells_near_from_far(small: Path) -> None:
-    a = ub.run(small, LIMITS)
-    b = ub.run(small, {**LIMITS, "link.bottleneck.rate": "2mbit"})
+    a = ub.scenario(small, LIMITS).run()
+    b = ub.scenario(small, {**LIMITS, "link.bottleneck.rate": "2mbit"}).run()
     same, other = (agreement_of(a, each, ("a", "b"), metrics=["goodput"]).axes[0] for each in (a, b))
     for panel, words in ((same, ["within: 4"]), (other, ["outside: 4"])):
         legend = panel.get_legend()

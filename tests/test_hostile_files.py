@@ -52,7 +52,7 @@ def fuzzer() -> ModuleType:
 def test_damaged_traces_are_read_or_refused(small: Path, tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     if name == "x.pcapng":
-        ub.run(small, {"duration": "200ms"}, pcap=file, pcap_links=True)
+        ub.scenario(small, {"duration": "200ms"}).run(pcap=file, pcap_links=True)
     else:
         whole = bytes.fromhex(SHORT_SCALE)
         file.write_bytes(whole + 2 * whole[PCAP_HEADER:])
@@ -61,7 +61,7 @@ def test_damaged_traces_are_read_or_refused(small: Path, tmp_path: Path, name: s
 
 
 def test_damaged_tables_are_read_or_refused(sweep: Path, tmp_path: Path) -> None:
-    ub.run(sweep, {"duration": "1s"}, series="100ms").save(tmp_path / "out")
+    ub.scenario(sweep, {"duration": "1s"}).run(series="100ms").save(tmp_path / "out")
     outcomes = [fuzzer().outcome(tmp_path / "out", seed) for seed in range(MUTANTS // 3)]
     assert {*outcomes} == {"read", "refused"}
 
@@ -85,7 +85,7 @@ def test_a_pipe_is_no_trace(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.fixture
 def saved(small: Path, tmp_path: Path) -> Path:
-    ub.run(small, series=True).save(tmp_path / "out")
+    ub.scenario(small).run(series=True).save(tmp_path / "out")
     return tmp_path / "out"
 
 

@@ -97,7 +97,7 @@ def test_what_links_lead_to_stays(tmp_path: Path) -> None:
 
 CALL_EACH = """
 import json, os, sys
-import unbloat.system.systemd, unbloat.scenario.catalogue, unbloat.runs, unbloat.papers.reproduce
+import unbloat.system.systemd, unbloat.scenarios.catalogue, unbloat.runs, unbloat.papers.reproduce
 from unbloat.cli.app import COMMANDS, main
 [entry.command() for entry in COMMANDS]
 for words in json.load(open(sys.argv[1])):

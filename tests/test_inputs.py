@@ -14,9 +14,9 @@ from unbloat.runs import worker
 from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
-from unbloat.scenario import identity, portable
-from unbloat.scenario.identity import Code
-from unbloat.scenario.source import source_of
+from unbloat.scenarios import identity, portable
+from unbloat.scenarios.identity import Code
+from unbloat.scenarios.source import source_of
 from unbloat.system.paths import ALGORITHMS, SCENARIOS
 
 RENO = ALGORITHMS / "congestion" / "reno.bpf.c"
@@ -43,7 +43,7 @@ def test_a_scenario_that_is_edited_meanwhile_runs_as_it_was(small: Path, cache: 
     (kept,) = experiment.records()
     assert kept.run["flows"][0]["goodput_mbps"] > 3
     small.write_text(SMALL)
-    assert ub.run(small).as_dict() == ub.run(small, cache=False).as_dict()
+    assert ub.scenario(small).run().as_dict() == ub.scenario(small).run(cache=False).as_dict()
 
 
 def test_a_trace_that_is_edited_meanwhile_runs_as_it_was(tmp_path: Path, cache: Path) -> None:
@@ -55,7 +55,10 @@ def test_a_trace_that_is_edited_meanwhile_runs_as_it_was(tmp_path: Path, cache: 
     trace.write_text("1000\n")
     experiment.run(False)
     trace.write_text(text)
-    assert ub.run("mobile-lte", overrides).as_dict() == ub.run("mobile-lte", overrides, cache=False).as_dict()
+    assert (
+        ub.scenario("mobile-lte", overrides).run().as_dict()
+        == ub.scenario("mobile-lte", overrides).run(cache=False).as_dict()
+    )
     assert len(records(cache)) == 1
 
 
@@ -71,11 +74,11 @@ def test_the_result_of_an_edited_control_is_not_kept(small: Path, cache: Path, m
     edited.write_text(text)
     with pytest.raises(ub.RunError, match="was changed"):  # What ran in between, nobody knows.
         experiment.run(False)
-    assert ub.run(small, cc=mine).records and len(records(cache)) == 1
+    assert ub.scenario(small).run(cc=mine).records and len(records(cache)) == 1
 
 
 def test_series_that_are_asked_for_later_are_of_the_same_control(small: Path, mine: Path) -> None:
-    results = ub.run(small, cc=mine)
+    results = ub.scenario(small).run(cc=mine)
     mine.write_text(RENO.read_text().replace("snd_cwnd / 2", "snd_cwnd / 4"))
     with pytest.raises(ub.RunError, match=r"mine\.bpf\.c was changed"):
         _ = results.series()
@@ -160,6 +163,6 @@ def test_errors_in_another_process_name_the_line_here(small: Path, tmp_path: Pat
     params = "params = { cubic_plus = { period = 1 } }"
     small.write_text(SMALL.replace('cc = "reno"', f'cc = "cubic_plus"\n{params}'))
     with pytest.raises(ub.InputError, match=rf"^{small}:11: flows\.0\.params\.cubic_plus\.period: "):
-        ub.run(small)
+        ub.scenario(small).run()
     with pytest.raises(ub.InputError, match=r"^flows\.0\.cc: there is no congestion control"):
-        ub.run(small, cc="nothing")
+        ub.scenario(small).run(cc="nothing")

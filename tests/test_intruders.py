@@ -41,7 +41,7 @@ def test_an_empty_part_of_the_module_path_is_not_the_current_folder(
     (tmp_path / "selectors.py").write_text("raise SystemExit('a stranger runs here')\n")
     monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}/nowhere{os.pathsep}")
     monkeypatch.chdir(tmp_path)
-    assert ub.run(small).records
+    assert ub.scenario(small).run().records
 
 
 # ---------------------------------------------------------------- What killed processes leave
@@ -65,7 +65,7 @@ def test_the_folder_of_a_killed_run_goes_with_the_next(small: Path, temporary: P
     killed.wait()
     try:
         assert len(list(temporary.iterdir())) == 2
-        assert ub.run(small, cache=False).records
+        assert ub.scenario(small).run(cache=False).records
         wait_until(lambda: scratch.sweep() == [] and len(list(temporary.iterdir())) == 1)
         assert living.poll() is None
     finally:
@@ -165,7 +165,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\uffff]")
 def test_names_do_not_get_into_pictures_as_they_are(tmp_path: Path, kinds: list[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        results = ub.run(HOSTILE, series="10ms")
+        results = ub.scenario(HOSTILE).run(series="10ms")
         for suffix in ("svg", "png", "pdf"):
             save(results.plot(*kinds), tmp_path / f"x.{suffix}")
     text = (tmp_path / "x.svg").read_text(encoding="utf-8")
@@ -189,14 +189,14 @@ def test_names_do_not_get_into_pages_and_tables_as_they_are(cli: Cli, tmp_path: 
 def test_messages_are_safe_where_nobody_escapes_them(character: str) -> None:
     """In a notebook, such as those of the core."""
     with pytest.raises(ub.InputError) as refusal:
-        ub.run("home-dsl", {"link.bottleneck.rate": f"1{character}mbit"})
+        ub.scenario("home-dsl", {"link.bottleneck.rate": f"1{character}mbit"}).run()
     assert character not in str(refusal.value) and ascii(character)[1:-1] in str(refusal.value)
 
 
 @pytest.mark.parametrize("title", [r"$\frac{$", "$$", "$x$ and $y", r"\$"])
 def test_a_name_is_no_formula(small: Path, tmp_path: Path, title: str) -> None:
     small.write_text(SMALL.replace('"small"', f"'{title}'"))
-    save(ub.run(small, series="100ms").plot("cwnd"), tmp_path / "x.svg")
+    save(ub.scenario(small).run(series="100ms").plot("cwnd"), tmp_path / "x.svg")
     assert title in (tmp_path / "x.svg").read_text()
 
 
@@ -256,23 +256,23 @@ def test_a_series_that_no_machine_can_hold_is_a_sentence(cli: Cli, small: Path, 
     if step in ("0s", "1ns", "100ns"):
         assert "10,000,000 samples" in done.stderr and "steps of at least 600 ns" in done.stderr
         with pytest.raises(ub.InputError, match="is too short"):
-            ub.run(small, series=step)
+            ub.scenario(small).run(series=step)
 
 
 def test_the_shortest_step_goes_with_the_number_of_flows_and_links(small: Path) -> None:
     small.write_text(SMALL + "count = 1000\n")
     with pytest.raises(ub.InputError, match="1000 flows and 2 directions of links needs steps of at least 200400 ns"):
-        ub.run(small, series="100us")
+        ub.scenario(small).run(series="100us")
     links = "".join(f'[link.l{n}]\nrate = "10mbit"\ndelay = "1ms"\nqueue = {{}}\n' for n in range(50))
     small.write_text(SMALL + 'count = 10\naccess = { rate = "10mbit" }\n' + links)
     with pytest.raises(ub.InputError, match="10 flows and 112 directions of links needs steps of at least 24400 ns"):
-        ub.run(small, series="20us")
+        ub.scenario(small).run(series="20us")
 
 
 def test_repeats_have_a_bound(small: Path) -> None:
     for repeat in (0, 10**20):
         with pytest.raises(ub.InputError, match="at least once, and at most 100,000 times"):
-            ub.sweep(small, repeat=repeat)
+            ub.scenario(small).run(repeat=repeat)
 
 
 def test_a_name_that_is_not_there_is_told_with_the_nearest(cli: Cli) -> None:

@@ -42,7 +42,7 @@ def test_files_of_both_backends_can_be_compared(cli: Cli, small: Path) -> None:
 
 
 def test_series_and_packets_are_kept(small: Path, tmp_path: Path) -> None:
-    results = ub.run(small, on="kernel", series="100ms", pcap=tmp_path / "trace.pcapng")
+    results = ub.scenario(small).run(on="kernel", series="100ms", pcap=tmp_path / "trace.pcapng")
     assert len(results.series()) == pytest.approx(20, abs=1)
     assert (results.series()["cwnd_packets"] >= 1).all()
     assert set(results.series("links")["link"]) == {"bottleneck", "bottleneck.reverse"}
@@ -54,7 +54,7 @@ def test_series_and_packets_are_kept(small: Path, tmp_path: Path) -> None:
 def test_packets_of_any_size(small: Path, tmp_path: Path, size: int) -> None:
     """Those of 802.15.4 have 127 bytes."""
     changes = {"flows.0.packet": f"{size}b", "link.bottleneck.queue.limit": "20p", "flows.0.size": f"{8 * size}b"}
-    results = ub.run(small, changes, on="kernel", pcap=tmp_path / "trace.pcapng")
+    results = ub.scenario(small, changes).run(on="kernel", pcap=tmp_path / "trace.pcapng")
     assert results.flows["sent_packets"].sum() >= 8
     segments = pcapng.read(tmp_path / "trace.pcapng")
     assert max(segment.length for segment in segments) == size
@@ -104,7 +104,7 @@ def test_a_control_draws_from_the_seed_in_both_backends(small: Path, tmp_path: P
     control.write_text(DRAWS)
 
     def drawn(on: str, seed: int) -> set[float]:
-        results = ub.run(small, on=on, cc=control, seed=seed, series="500ms")
+        results = ub.scenario(small).run(on=on, cc=control, seed=seed, series="500ms")
         return set(results.series()["ssthresh_packets"])
 
     assert drawn("kernel", 1) == drawn("simulator", 1) != drawn("simulator", 2)

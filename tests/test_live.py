@@ -27,7 +27,7 @@ from unbloat import _core
 from unbloat.report.live import Display, View, short, sparkline
 from unbloat.runs import worker
 from unbloat.runs.watching import flow_names, pace_of
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 from unbloat.system.paths import ALGORITHMS
 
 MS = 1_000_000
@@ -211,7 +211,7 @@ def test_flows_have_the_names_of_pictures(small: Path) -> None:
         "link": {"bottleneck": {"rate": 4e6, "delay": 0.01, "queue": {"limit": 30e3}}},
         "flows": groups,
     }
-    results = ub.run(text)
+    results = ub.scenario(text).run()
     from unbloat.report.figures.names import flow_label
 
     cell = source_of(text).cells()[0]
@@ -264,13 +264,13 @@ def test_a_line_for_each_second_where_no_terminal_is(cli: Cli, small: Path) -> N
 def test_what_is_watched_is_kept(
     small: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results = ub.run(small, live=True)
+    results = ub.scenario(small).run(live=True)
     assert len(capsys.readouterr().err.splitlines()) == 2
     series = results.series("links")
     assert series["time_s"].iloc[-1] == 2.0 and capsys.readouterr().err == "", "it is not watched again for its series"
-    again = ub.run(small)
+    again = ub.scenario(small).run()
     assert again.records == results.records
-    ub.run(small, live=True)
+    ub.scenario(small).run(live=True)
     assert len(capsys.readouterr().err.splitlines()) == 2, "one can look on again"
 
 

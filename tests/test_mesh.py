@@ -18,7 +18,7 @@ SHORT = {"duration": "60s", "warmup": "10s"}
 
 @pytest.fixture(scope="module")
 def results() -> ub.Results:
-    return ub.run("sensors-in-a-building", SHORT)
+    return ub.scenario("sensors-in-a-building", SHORT).run()
 
 
 def test_each_node_has_a_row(results: ub.Results) -> None:
@@ -43,7 +43,7 @@ def test_nodes_are_saved_and_read_back(results: ub.Results, tmp_path: Path) -> N
 
 
 def test_without_a_mesh_there_is_no_table(small: Path, tmp_path: Path) -> None:
-    plain = ub.run(small)
+    plain = ub.scenario(small).run()
     assert tmp_path / "nodes.parquet" not in plain.save(tmp_path)
     assert ub.read(tmp_path).nodes.empty
     with pytest.raises(ub.InputError, match="no run of these results has a mesh"):
@@ -95,7 +95,7 @@ write_rate = "512bit"
 
 def test_two_meshes_may_have_nodes_of_one_name(tmp_path: Path) -> None:
     (file := tmp_path / "two.toml").write_text(TWO)
-    results = ub.run(file)
+    results = ub.scenario(file).run()
     flows = results.flows[["mesh", "node", "hops"]].to_numpy().tolist()
     assert flows == [["cellar", "near", 1], ["cellar", "far", 2], ["attic", "near", 1]]
     assert results.nodes["mesh"].tolist() == ["cellar"] * 3 + ["attic"] * 2
@@ -147,8 +147,8 @@ def test_what_asks_for_a_mesh_does_not_run_on_a_kernel(cli: Cli, tmp_path: Path)
 
 def test_a_node_waits_where_the_border_router_announces_the_rate() -> None:
     changes = {"flows.0.cc": "dtpa_auto", "duration": "300s", "warmup": "100s"}
-    flows = ub.run("sensors-in-a-building", {**changes, "mesh.building.announces_rate": "true"}).flows
+    flows = ub.scenario("sensors-in-a-building", {**changes, "mesh.building.announces_rate": "true"}).run().flows
     assert (flows["wait_ms_mean"] > 0).any()
-    silent = ub.run("sensors-in-a-building", changes).flows
-    leaves = ~silent["node"].isin(ub.run("sensors-in-a-building", SHORT).nodes["parent"])
+    silent = ub.scenario("sensors-in-a-building", changes).run().flows
+    leaves = ~silent["node"].isin(ub.scenario("sensors-in-a-building", SHORT).run().nodes["parent"])
     assert (silent.loc[leaves, "wait_ms_mean"].fillna(0) == 0).all()

@@ -24,9 +24,9 @@ def described(table: str) -> set[str]:
 
 def test_every_column_is_defined(small: Path) -> None:
     lossy = {"flows.0.name": "first", "link.bottleneck.loss": "1%", "link.bottleneck.duplicate": "1%"}
-    swept = ub.sweep(small.read_text() + TWO, lossy, repeat=2)
+    swept = ub.scenario(small.read_text() + TWO, lossy).run(repeat=2)
     tables = {
-        **{"runs": swept.runs, "flows": swept.flows, "links": swept.links, "stats": swept.stats()},
+        **{"runs": swept.runs, "flows": swept.flows, "links": swept.links, "stats": swept.stats},
         **{"flow_series": swept.series("flows"), "link_series": swept.series("links")},
         **{"rtt_distribution": swept.series("rtt"), "queue_delay_distribution": swept.series("queue_delay")},
     }
@@ -79,7 +79,7 @@ def test_units_end_the_names() -> None:
 
 def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
     assert "goodput can exceed the link's rate" in METRICS["goodput_mbps"].definition
-    results = ub.run(small)
+    results = ub.scenario(small).run()
     (record,) = results
     assert "A goodput is above" not in text_of(results) + str(ub.compare(results, results))
     flow = record.run["flows"][0]
@@ -91,7 +91,7 @@ def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
 
 
 def test_papers_and_comparisons_measure_what_the_register_says(small: Path) -> None:
-    run = ub.run(small.read_text() + TWO)[0].run
+    run = ub.scenario(small.read_text() + TWO).run()[0].run
     measured = MeasuredRun({}, 1, run)
     shared = QUANTITIES.keys() & BY_KEY.keys()
     assert {"goodput", "throughput", "loss", "retransmissions", "completion", "rtt", "queue_delay", "jain"} <= shared
@@ -115,7 +115,7 @@ def test_flows_fold_as_the_register_says() -> None:
 
 
 def test_the_screen_uses_the_words_of_the_register(small: Path) -> None:
-    text = text_of(ub.run(small))
+    text = text_of(ub.scenario(small).run())
     for name in ("goodput_mbps", "retransmitted_packets", "utilisation_percent", "queue_delay_ms_mean", "drops"):
         assert METRICS[name].heading in text, name
     assert "cc" in text and not any(word in text for word in ("control", "resent", "waiting", "used"))
@@ -123,17 +123,17 @@ def test_the_screen_uses_the_words_of_the_register(small: Path) -> None:
 
 def test_a_sweep_s_table_tells_flows_with_several_controls_apart(small: Path) -> None:
     """The question of most studies: ours against CUBIC in the same run."""
-    swept = ub.sweep(small.read_text() + TWO, {"link.bottleneck.loss": "1%"}, repeat=2)
+    swept = ub.scenario(small.read_text() + TWO, {"link.bottleneck.loss": "1%"}).run(repeat=2)
     lines = [line.split() for line in sweep_text_of(swept).splitlines()[6:9]]
-    stats = swept.stats().set_index(["of", "metric"])["mean"]
+    stats = swept.stats.set_index(["of", "metric"])["mean"]
     assert [line[:2] for line in lines] == [["all", "2"], ["0", "reno"], ["1", "cubic"]]
     assert float(lines[1][2]) == pytest.approx(stats["flow 0", "goodput_mbps"], rel=0.05)
-    alone = sweep_text_of(ub.sweep(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}, repeat=2))
+    alone = sweep_text_of(ub.scenario(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}).run(repeat=2))
     assert "flow" not in alone
 
 
 def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
-    swept = ub.sweep(small, {"link.bottleneck.loss": "1%"}, repeat=2)
+    swept = ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(repeat=2)
     text = sweep_text_of(swept, ["rtt_p95", "queue_bytes_mean"])
     assert sweep_text_of(swept, ["rtt_mean"]) == sweep_text_of(swept, ["rtt"]), "as the table heads the column"
     assert "p95" in text and "queue" in text and "goodput" not in text

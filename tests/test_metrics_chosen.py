@@ -3,11 +3,11 @@
 import pytest
 import unbloat as ub
 from made_up_runs import CC, in_turn, run
+from unbloat.api.results import Results
 from unbloat.report.figures.sweeps import missing_along
 from unbloat.report.run_table import text_of
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
-from unbloat.results.results import Results
 
 
 def swept(cc: str, *ends: float | None, first: float = 7.0) -> Results:

@@ -17,7 +17,7 @@ def test_little_is_shown_of_what_is_no_trace(small: Path, tmp_path: Path) -> Non
     (tmp_path / "shadow").write_text(f"{SECRET}\n")
     small.write_text(SMALL.replace('rate  = "4mbit"', 'trace = "shadow"'))
     with pytest.raises(ub.InputError, match=r'shadow:1: "root:\*" \.\.\. is not a whole number') as refusal:
-        ub.run(small)
+        ub.scenario(small).run()
     assert SECRET[:7] not in str(refusal.value)
 
 
@@ -36,7 +36,7 @@ def test_what_is_no_regular_file_is_no_trace(small: Path, tmp_path: Path, file: 
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     small.write_text(SMALL.replace('rate  = "4mbit"', f'trace = "{file}"'))
     with pytest.raises(ub.InputError, match=f"link.bottleneck.trace: cannot read .*: {why}"):
-        ub.run(small)
+        ub.scenario(small).run()
 
 
 def test_what_is_no_c_file_is_no_control(cli: Cli, small: Path, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from unbloat.runs import experiment
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.store import Store
 from unbloat.runs.task import Task, Watch
-from unbloat.scenario.recording import Columns
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.recording import Columns
+from unbloat.scenarios.source import source_of
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}
 LINK = {"link": "bottleneck", "utilisation_percent": 99.0, "queue_percent_mean": 50.0, "drops": 0, "wire_losses": 0}
@@ -77,26 +77,26 @@ def goodputs(results: ub.Results) -> list[float]:
 
 
 def test_a_finished_run_is_done_again(kernel: Kernel, small: Path) -> None:
-    assert goodputs(ub.run(small, on="kernel")) == [1]
-    assert goodputs(ub.run(small, on="kernel")) == [2]
+    assert goodputs(ub.scenario(small).run(on="kernel")) == [1]
+    assert goodputs(ub.scenario(small).run(on="kernel")) == [2]
 
 
 def test_a_kept_run_is_taken_when_asked_for(kernel: Kernel, small: Path) -> None:
-    ub.run(small, on="kernel")
-    assert goodputs(ub.run(small, on="kernel", cache=True)) == [1]
-    assert goodputs(ub.run(small, on="kernel", cache=False)) == [2]
-    assert goodputs(ub.run(small, on="kernel", cache=True)) == [1], "a run without the cache is not kept"
+    ub.scenario(small).run(on="kernel")
+    assert goodputs(ub.scenario(small).run(on="kernel", cache=True)) == [1]
+    assert goodputs(ub.scenario(small).run(on="kernel", cache=False)) == [2]
+    assert goodputs(ub.scenario(small).run(on="kernel", cache=True)) == [1], "a run without the cache is not kept"
 
 
 def test_another_kernel_s_run_is_not_taken(kernel: Kernel, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ub.run(small, on="kernel")
+    ub.scenario(small).run(on="kernel")
     monkeypatch.setattr("platform.release", lambda: "6.1.0-other")
-    assert goodputs(ub.run(small, on="kernel", cache=True)) == [2]
+    assert goodputs(ub.scenario(small).run(on="kernel", cache=True)) == [2]
 
 
 def test_the_simulator_s_runs_are_not_taken_for_real_ones(kernel: Kernel, small: Path) -> None:
-    ub.run(small)
-    assert [record.run["on"] for record in ub.run(small, on="kernel", cache=True).records] == ["kernel"]
+    ub.scenario(small).run()
+    assert [record.run["on"] for record in ub.scenario(small).run(on="kernel", cache=True).records] == ["kernel"]
 
 
 def test_an_interrupted_grid_goes_on_and_the_next_one_is_new(
@@ -105,22 +105,22 @@ def test_an_interrupted_grid_goes_on_and_the_next_one_is_new(
     caplog.set_level("INFO", "unbloat")
     kernel.stop_before = 3
     with pytest.raises(KeyboardInterrupt):
-        ub.run(sweep, on="kernel")
+        ub.scenario(sweep).run(on="kernel")
     kernel.stop_before = None
-    assert goodputs(ub.run(sweep, on="kernel")) == [1, 2, 3, 4]
+    assert goodputs(ub.scenario(sweep).run(on="kernel")) == [1, 2, 3, 4]
     assert "continues an interrupted command: 3 of 4 runs are there" in caplog.text
     caplog.clear()
-    assert goodputs(ub.run(sweep, on="kernel")) == [5, 6, 7, 8]
+    assert goodputs(ub.scenario(sweep).run(on="kernel")) == [5, 6, 7, 8]
     assert not caplog.text
 
 
 def test_a_grid_does_not_go_on_with_runs_from_before_it_began(kernel: Kernel, sweep: Path) -> None:
-    ub.run(sweep, on="kernel")
+    ub.scenario(sweep).run(on="kernel")
     kernel.stop_before = 5
     with pytest.raises(KeyboardInterrupt):
-        ub.run(sweep, on="kernel")
+        ub.scenario(sweep).run(on="kernel")
     kernel.stop_before = None
-    assert goodputs(ub.run(sweep, on="kernel")) == [5, 6, 7, 8]
+    assert goodputs(ub.scenario(sweep).run(on="kernel")) == [5, 6, 7, 8]
 
 
 def test_a_grid_is_known_by_its_runs(tmp_path: Path) -> None:
@@ -134,15 +134,15 @@ def test_a_grid_is_known_by_its_runs(tmp_path: Path) -> None:
 
 
 def test_one_at_a_time_unless_told_otherwise(kernel: Kernel, sweep: Path) -> None:
-    ub.run(sweep, on="kernel")
-    ub.run(sweep, on="kernel", jobs=3)
+    ub.scenario(sweep).run(on="kernel")
+    ub.scenario(sweep).run(on="kernel", jobs=3)
     assert kernel.processes == [1, 3]
 
 
 def test_the_series_is_that_of_the_run_however_late_it_is_looked_at(kernel: Kernel, small: Path) -> None:
-    first = ub.run(small, on="kernel")
+    first = ub.scenario(small).run(on="kernel")
     SERIES["flows"]["time_s"] = float64(9)
-    second = ub.run(small, on="kernel")
+    second = ub.scenario(small).run(on="kernel")
     SERIES["flows"]["time_s"] = float64(1)
     assert (list(first.series()["time_s"]), list(second.series()["time_s"])) == ([1.0], [9.0])
     assert kernel.runs == 2
@@ -185,7 +185,7 @@ def test_what_no_kernel_has_is_refused_before_the_first_run(
     kernel: Kernel, small: Path, axis: str, values: list[str]
 ) -> None:
     with pytest.raises(ub.InputError, match=f"{axis}: .* simulate"):
-        ub.run(small, {f"sweep.{axis}": values}, on="kernel")
+        ub.scenario(small, {f"sweep.{axis}": values}).run(on="kernel")
     assert kernel.runs == 0
 
 
@@ -208,4 +208,4 @@ def test_the_default_step_is_never_one_that_is_refused(small: Path) -> None:
 
 def test_there_are_three_backends(small: Path) -> None:
     with pytest.raises(ub.InputError, match="on: moon is none of simulator, kernel, vm"):
-        ub.run(small, on="moon")
+        ub.scenario(small).run(on="moon")

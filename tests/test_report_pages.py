@@ -14,11 +14,11 @@ import unbloat as ub
 from browser import Browser, browser, pixels
 from kept import lend
 from made_up_paper import PUBLISHED, READING, write_paper
+from unbloat.api.results import Results
 from unbloat.cli.app import main
 from unbloat.papers.reproduce import Reproduction
 from unbloat.report.results_page import page_of
 from unbloat.results.record import Failure, Record
-from unbloat.results.results import Results
 
 KEPT = Path(__file__).parent.parent / "results" / "pages"
 WIDTHS = (400, 820, 1280)
@@ -65,9 +65,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         patch.setenv("UNBLOAT_CACHE", str(folder / "cache"))
         files = {name: folder / f"{name}.html" for name in NAMES}
         controls = {"sweep.flows.0.cc": ["cubic", "vegas", "cubic_plus"]}
-        ub.run(LINE, controls, series="50ms").to_html(files["run"])
-        page_of(troubled(ub.sweep(LINE, {**controls, "link.bottleneck.loss": "0.2%"}, repeat=3))).write(files["sweep"])
-        found = ub.reproduce(paper_in(folder))
+        ub.scenario(LINE, controls).run(series="50ms").to_html(files["run"])
+        page_of(troubled(ub.scenario(LINE, {**controls, "link.bottleneck.loss": "0.2%"}).run(repeat=3))).write(
+            files["sweep"]
+        )
+        found = ub.paper(paper_in(folder)).reproduce()
         judged = with_every_verdict(found)
         assert judged.to_html(files["paper"]) is None
         assert without_time(judged.to_html()) == without_time(files["paper"].read_text())

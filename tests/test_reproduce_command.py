@@ -13,7 +13,7 @@ from unbloat.papers import batches, extra_tables, page, read, reproduce
 from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.simulate import simulator
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 from unbloat.system.paths import PAPERS
 
 CHOICES = """
@@ -65,14 +65,14 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
 def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
     monkeypatch.setattr(logging.getLogger("unbloat"), "handlers", [])
     caplog.set_level("INFO", "unbloat")
-    found = ub.reproduce(tiny, jobs=1)
+    found = ub.paper(tiny).reproduce(jobs=1)
     assert capsys.readouterr().out == "" and "12 runs of 8000 packets at most" in caplog.text
     assert found.paper.name == "tiny" and found.extra_tables == []
     assert repr(found).startswith("<unbloat Reproduction of tiny: ") and "<table>" in found._repr_html_()
     assert main(["reproduce", str(tiny), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.as_dict()
     with pytest.raises(ub.InputError, match="nothing of tiny begins with `tab9`"):
-        ub.reproduce(tiny, table="tab9")
+        ub.paper(tiny).reproduce(table="tab9")
 
 
 def test_a_part_is_drawn_if_that_is_asked_for(tiny, capsys):
@@ -194,7 +194,7 @@ NUMBER = "table1.10-KB.throughput.reno"
 @pytest.mark.parametrize(("name", "cells"), [(NUMBER, 2), ("delay", 2), ("window", 1)])
 def test_one_number_or_statement_needs_its_own_runs_only(tiny, caplog, name, cells):
     caplog.set_level("INFO", "unbloat")
-    found = ub.reproduce(tiny, claim=name, jobs=1)
+    found = ub.paper(tiny).reproduce(claim=name, jobs=1)
     assert [claim.id for claim in found.judged[0].claims()] == [name]
     assert f"{3 * cells} runs of" in caplog.text
     assert len({batches.place_of(run.axes) for run in found.measurements[0]["two"].runs}) == cells
@@ -202,18 +202,18 @@ def test_one_number_or_statement_needs_its_own_runs_only(tiny, caplog, name, cel
 
 def test_a_number_that_is_not_there_is_told_with_those_alike(tiny, capsys):
     with pytest.raises(ub.InputError, match=r"tiny has no number or statement `dealy`; did you mean delay\?"):
-        ub.reproduce(tiny, claim="dealy")
+        ub.paper(tiny).reproduce(claim="dealy")
     with pytest.raises(ub.InputError, match="cannot narrow it"):
-        ub.reproduce(tiny, claim="delay", table="table1")
-    found = ub.reproduce(tiny, table="table1.10-KB.throughput.v")
+        ub.paper(tiny).reproduce(claim="delay", table="table1")
+    found = ub.paper(tiny).reproduce(table="table1.10-KB.throughput.v")
     assert [claim.id for claim in found.judged[0].claims()] == ["table1.10-KB.throughput.vegas"]
 
 
 def test_keys_set_anew_are_judged_without_the_paper_s_reasons(tiny):
     reason = '[[reasons]]\nclaims = ["*"]\ntext = "As it is."\n'
     (tiny / "published.toml").write_text(PUBLISHED.replace("1.9", "1.7") + reason)
-    as_printed = ub.reproduce(tiny, claim=NUMBER)
-    halved = ub.reproduce(tiny, {"link.bottleneck.rate": "1mbit"}, claim=NUMBER)
+    as_printed = ub.paper(tiny).reproduce(claim=NUMBER)
+    halved = ub.paper(tiny).reproduce({"link.bottleneck.rate": "1mbit"}, claim=NUMBER)
     (before,), (after,) = as_printed.failing(), halved.failing()
     assert after.measured == pytest.approx(before.measured / 2, rel=0.05)
     assert (before.reason, after.reason) == ("As it is.", "")
@@ -242,7 +242,7 @@ def test_the_command_line_picks_sets_and_checks(tiny, capsys):
 
 
 def test_a_report_is_written_in_four_ways(tiny):
-    report = ub.reproduce(tiny, claim="delay").report()
+    report = ub.paper(tiny).reproduce(claim="delay").report()
     assert "= Vegas queues shorter\n      section 2: delay: " in report.text()
     assert "| = Vegas queues shorter | section 2 | delay | " in report.markdown()
     assert '<span class="reproduced mark" title="reproduced">=</span> Vegas queues shorter' in report.html()

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 import unbloat as ub
 from made_up_runs import in_turn
+from unbloat.api.results import Results
 from unbloat.report.sweep_table import columns_of, text_of
 from unbloat.results.bottleneck import add_up
-from unbloat.results.results import Results
 from unbloat.runs.experiment import command
-from unbloat.scenario.source import as_toml, source_of
+from unbloat.scenarios.source import as_toml, source_of
 from unbloat.system import processors
 from unbloat.system.paths import ALGORITHMS
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("shared_runs")
 
 
 def test_summary_has_a_row_for_each_flow(small: Path) -> None:
-    results = ub.run(small, {"flows.0.count": 3})
+    results = ub.scenario(small, {"flows.0.count": 3}).run()
     assert list(results.flows["flow"]) == [0, 1, 2]
     assert results.flows["goodput_mbps"].sum() < 4
     assert list(results.links["link"]) == ["bottleneck", "bottleneck.reverse"]
@@ -30,7 +30,7 @@ def test_summary_has_a_row_for_each_flow(small: Path) -> None:
 
 
 def test_the_axes_of_a_sweep_are_columns_everywhere(sweep: Path) -> None:
-    results = ub.run(sweep, series="100ms")
+    results = ub.scenario(sweep).run(series="100ms")
     axes = ["flows.0.cc", "link.bottleneck.queue.limit"]
     for table in (
         *(results.runs, results.flows, results.links),
@@ -42,7 +42,7 @@ def test_the_axes_of_a_sweep_are_columns_everywhere(sweep: Path) -> None:
 
 
 def test_series_cover_the_run_at_the_step_asked_for(small: Path) -> None:
-    series = ub.run(small, series="100ms").series()
+    series = ub.scenario(small).run(series="100ms").series()
     assert len(series) == pytest.approx(20, abs=1)
     steps = series["time_s"].diff().dropna()
     assert steps.to_numpy() == pytest.approx(0.1)
@@ -50,13 +50,13 @@ def test_series_cover_the_run_at_the_step_asked_for(small: Path) -> None:
 
 
 def test_series_that_were_not_asked_for_come_when_looked_at(small: Path) -> None:
-    results = ub.run(small)
+    results = ub.scenario(small).run()
     assert len(results.series()) == pytest.approx(1000, abs=2)
     assert set(results.series("links")["link"]) == {"bottleneck", "bottleneck.reverse"}
 
 
 def test_distributions_count_what_the_summary_averages(small: Path) -> None:
-    results = ub.run(small, series=True)
+    results = ub.scenario(small).run(series=True)
     delays = results.series("queue_delay").query("link == 'bottleneck'")
     mean = (delays["upper_ms"] * delays["count"]).sum() / delays["count"].sum()
     told = results.links["queue_delay_ms_mean"][0]
@@ -64,12 +64,15 @@ def test_distributions_count_what_the_summary_averages(small: Path) -> None:
 
 
 def test_a_text_is_a_scenario_too(small: Path) -> None:
-    assert ub.run(small.read_text()).as_dict()["runs"][0]["flows"] == ub.run(small).as_dict()["runs"][0]["flows"]
+    assert (
+        ub.scenario(small.read_text()).run().as_dict()["runs"][0]["flows"]
+        == ub.scenario(small).run().as_dict()["runs"][0]["flows"]
+    )
 
 
 def test_the_cases_of_an_axis_can_be_set_from_python(sweep: Path) -> None:
     cases = [{"label": "short", "link.bottleneck.queue.limit": "5p"}, {"label": "long", "duration": "3s"}]
-    results = ub.run(sweep, {"sweep.case": cases})
+    results = ub.scenario(sweep, {"sweep.case": cases}).run()
     assert list(results.runs.groupby("case", sort=False)["duration_s"].first().items()) == [
         ("short", 2.0),
         ("long", 3.0),
@@ -77,13 +80,13 @@ def test_the_cases_of_an_axis_can_be_set_from_python(sweep: Path) -> None:
 
 
 def test_the_number_of_processes_changes_nothing(sweep: Path) -> None:
-    one = ub.run(sweep, cache=False, jobs=1)
-    four = ub.run(sweep, cache=False, jobs=4)
+    one = ub.scenario(sweep).run(cache=False, jobs=1)
+    four = ub.scenario(sweep).run(cache=False, jobs=4)
     assert one.as_dict() == four.as_dict()
 
 
 def test_parquet_has_units_in_its_columns(sweep: Path, tmp_path: Path) -> None:
-    files = ub.run(sweep, series=True).save(tmp_path / "out")
+    files = ub.scenario(sweep).run(series=True).save(tmp_path / "out")
     tables = {file.stem: pd.read_parquet(file) for file in files}
     assert set(tables) == {
         *("runs", "flows", "links", "stats", "flow_series", "link_series"),
@@ -98,7 +101,7 @@ def test_parquet_has_units_in_its_columns(sweep: Path, tmp_path: Path) -> None:
 
 def test_wrong_input_raises_with_the_key(small: Path) -> None:
     with pytest.raises(ub.InputError, match=r"flows\.0\.count"):
-        ub.run(small, {"flows.0.count": 0})
+        ub.scenario(small, {"flows.0.count": 0}).run()
 
 
 def test_every_error_is_one_class(small: Path) -> None:
@@ -106,14 +109,14 @@ def test_every_error_is_one_class(small: Path) -> None:
 
 
 def test_pcap_gives_each_run_its_file(sweep: Path, tmp_path: Path) -> None:
-    ub.run(sweep, pcap=tmp_path / "trace.pcapng")
+    ub.scenario(sweep).run(pcap=tmp_path / "trace.pcapng")
     traces = sorted(tmp_path.glob("trace-*.pcapng"))
     assert [trace.name for trace in traces] == [f"trace-{n}.pcapng" for n in range(4)]
     assert all(trace.read_bytes()[:4] == b"\n\r\r\n" for trace in traces)
 
 
 def test_a_result_shows_itself(small: Path) -> None:
-    results = ub.run(small)
+    results = ub.scenario(small).run()
     assert repr(results) == "<unbloat.Results of 'small': 1 cell, 1 run>"
     assert "goodput_mbps" in results._repr_html_()
 
@@ -127,39 +130,39 @@ def unsound(results: ub.Results, number: int) -> ub.Results:
 
 
 def test_unsound_runs_are_marked_in_every_table_and_warned_of(sweep: Path) -> None:
-    results = unsound(ub.run(sweep), 1)
+    results = unsound(ub.scenario(sweep).run(), 1)
     for table in ("flows", "links"):
         with pytest.warns(ub.UnsoundRun, match="unsound runs in this table: 1 of 4; "):
             rows = getattr(results, table)
         assert list(rows.groupby("run")["sound"].all()) == [True, False, True, True]
     assert list(results.runs["sound"]) == [True, False, True, True]
     with pytest.warns(ub.UnsoundRun, match="unsound runs left out of the statistics: 1 of 4; "):
-        counts = results.stats().query("metric == 'goodput_mbps' and of == 'all flows'")
+        counts = results.stats.query("metric == 'goodput_mbps' and of == 'all flows'")
     assert len(counts) == 3
 
 
 def test_axes_are_numbers_too(small: Path) -> None:
     limits = {"sweep.link.bottleneck.queue.limit": ["100kb", "15kb"], "sweep.link.bottleneck.delay": ["5ms", "10ms"]}
-    flows = ub.run(small, limits).flows
+    flows = ub.scenario(small, limits).run().flows
     assert list(flows["link.bottleneck.queue.limit_bytes"]) == [1e5, 1e5, 15e3, 15e3]
     assert list(flows["link.bottleneck.delay_s"]) == [0.005, 0.01] * 2
     assert list(flows.sort_values("link.bottleneck.queue.limit")["link.bottleneck.queue.limit"])[-1] == "100kb"
 
 
 def test_statistics_can_pool_cells(sweep: Path) -> None:
-    results = ub.run(sweep)
-    pooled = results.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
+    results = ub.scenario(sweep).run()
+    pooled = results.pooled(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
     # The limits were chosen: how far their goodputs lie apart is no interval of chance.
     assert pooled["ci95_low"].isna().all() and pooled["deviation"].max() > 0
     assert list(pooled["n"]) == [2, 2] and list(pooled["flows.0.cc"]) == ["reno", "cubic"]
     means = results.flows.groupby("flows.0.cc", observed=True)["goodput_mbps"].mean()
     assert list(pooled["mean"]) == pytest.approx(list(means))
     with pytest.raises(ub.InputError, match="no axis of the sweep is called rtt; it has"):
-        results.stats(by="rtt")
+        results.pooled(by="rtt")
 
 
 def test_results_are_a_sequence_of_runs(sweep: Path) -> None:
-    results = ub.run(sweep)
+    results = ub.scenario(sweep).run()
     assert len(results) == 4 and results[0].axes == next(iter(results)).axes
     assert [record.run["seed"] for record in results] == [1, 1, 1, 1]
     assert results.flows is results.flows, "made once"
@@ -172,19 +175,19 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
         "link": {"bottleneck": {"rate": 4e6, "delay": 0.01, "queue": {"limit": 30_000}}},
         "flows": [{"cc": "reno"}],
     }
-    assert ub.run(scenario).as_dict() == ub.run(small).as_dict()
-    longer = ub.run(scenario, {"duration": 2.5, "sweep.link.bottleneck.rate": [1e6, 2_000_000]})
+    assert ub.scenario(scenario).run().as_dict() == ub.scenario(small).run().as_dict()
+    longer = ub.scenario(scenario, {"duration": 2.5, "sweep.link.bottleneck.rate": [1e6, 2_000_000]}).run()
     assert list(longer.runs["duration_s"]) == [2.5, 2.5]
     assert list(longer.runs["link.bottleneck.rate_bps"]) == [1e6, 2e6]
     assert list(longer.runs["link.bottleneck.rate"]) == ["1mbit", "2mbit"]
     del scenario["name"]
     assert source_of(scenario).cells()[0].name == "scenario"
     with pytest.raises(ub.InputError, match=r"^duraton: no such key"):
-        ub.run({**scenario, "duraton": 1})
+        ub.scenario({**scenario, "duraton": 1}).run()
     with pytest.raises(ub.InputError, match=r"^flows\.0\.cc: there is no congestion control"):
-        ub.run({**scenario, "flows": [{"cc": "renno"}]})
+        ub.scenario({**scenario, "flows": [{"cc": "renno"}]}).run()
     with pytest.raises(ub.InputError, match=r"link\.bottleneck\.rate: .* is not a value that a scenario can hold"):
-        ub.run(scenario, {"link.bottleneck.rate": object()})
+        ub.scenario(scenario, {"link.bottleneck.rate": object()}).run()
 
 
 @pytest.mark.parametrize(
@@ -217,16 +220,18 @@ def test_numbers_get_the_units_that_read_best(key: str, value: object, text: str
 
 
 def test_names_are_completed_before_they_are_loaded() -> None:
-    assert dir(ub) == ub.__all__ and "sweep" in dir(ub)
+    assert dir(ub) == ub.__all__ and "scenario" in dir(ub)
 
 
 def test_round_trips_and_durations_are_arguments_beside_controls(small: Path) -> None:
-    results = ub.run(small, cc="reno, cubic", rtt=["20ms", 0.04], duration=0.5)
+    results = ub.scenario(small).run(cc="reno, cubic", rtt=["20ms", 0.04], duration=0.5)
     assert results.axes == ["flows.*.cc", "rtt"] and list(results.runs["rtt"]) == ["20ms", "40ms"] * 2
     assert set(results.runs["duration_s"]) == {0.5}
-    assert [flow["base_rtt_ms"] for flow in ub.sweep(small, rtt="30ms", duration="500ms")[0].run["flows"]] == [30]
+    assert [
+        flow["base_rtt_ms"] for flow in ub.scenario(small).run(rtt="30ms", duration="500ms", repeat=1)[0].run["flows"]
+    ] == [30]
     with pytest.raises(ub.InputError, match=r'^rtt: "soon" is not a time'):
-        ub.run(small, rtt="soon")
+        ub.scenario(small).run(rtt="soon")
 
 
 @pytest.mark.parametrize(
@@ -245,40 +250,42 @@ def test_commands_are_told_as_they_are_typed(monkeypatch: pytest.MonkeyPatch, wo
 
 
 def test_a_page_in_a_file_is_not_given_too(small: Path, tmp_path: Path) -> None:
-    results = ub.run(small, duration="100ms")
+    results = ub.scenario(small).run(duration="100ms")
     assert results.to_html(tmp_path / "x.html") is None
     assert results.to_html() == (tmp_path / "x.html").read_text()
 
 
 def test_one_line_is_a_scenario_too() -> None:
     with pytest.raises(ub.InputError, match="<text>: flows: is missing"):
-        ub.run('duration = "2s"')
+        ub.scenario('duration = "2s"').run()
 
 
 def test_several_controls_are_an_axis(small: Path, tmp_path: Path) -> None:
-    results = ub.run(small, cc=["reno", tmp_path / "mine.bpf.c"], only=lambda axes: axes["flows.*.cc"] == "reno")
+    results = ub.scenario(small).run(
+        cc=["reno", tmp_path / "mine.bpf.c"], only=lambda axes: axes["flows.*.cc"] == "reno"
+    )
     assert results.axes == ["flows.*.cc"] and list(results.flows["cc"]) == ["reno"]
 
 
 def test_a_control_of_ones_own_is_an_axis_by_its_name(small: Path, tmp_path: Path) -> None:
     mine = tmp_path / "sonar.bpf.c"
     mine.write_text((ALGORITHMS / "congestion" / "vegas.bpf.c").read_text())
-    results = ub.run(small, cc=["reno", mine])
+    results = ub.scenario(small).run(cc=["reno", mine])
     assert [record.axes["flows.*.cc"] for record in results] == ["reno", "sonar"]
     page, table = results.to_html(), results._repr_html_()
     assert page and ">sonar<" in page and "sonar" in table and str(mine) not in table
     assert len(results.only(cc="sonar")) == len(results.only(cc=mine)) == 1
-    (one,) = ub.run(small, cc=["reno", mine], only={"cc": mine})
+    (one,) = ub.scenario(small).run(cc=["reno", mine], only={"cc": mine})
     assert one.axes == {"flows.*.cc": "sonar"}, "as in the whole grid"
     twin = tmp_path / "reno.bpf.c"
     twin.write_text(mine.read_text())
-    assert [each.axes["flows.*.cc"] for each in ub.run(small, cc=["reno", twin])] == ["reno", str(twin)]
+    assert [each.axes["flows.*.cc"] for each in ub.scenario(small).run(cc=["reno", twin])] == ["reno", str(twin)]
 
 
 def test_a_choice_that_leaves_no_cell_is_a_sentence(sweep: Path) -> None:
-    for run in (ub.run, ub.sweep):
+    for repeat in (None, 2):
         with pytest.raises(ub.InputError, match=r"only: picks none of the 4 cells; the first has flows\.0\.cc=reno"):
-            run(sweep, only=lambda axes: False)
+            ub.scenario(sweep).run(only=lambda axes: False, repeat=repeat)
 
 
 def test_a_file_of_ones_own_is_called_by_its_own_name(small: Path, tmp_path: Path) -> None:
@@ -286,26 +293,29 @@ def test_a_file_of_ones_own_is_called_by_its_own_name(small: Path, tmp_path: Pat
     mine = tmp_path / "mine.bpf.c"
     mine.write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
     text = small.read_text() + f'\n[[flows]]\ncc = "{mine}"\ncount = 2\n'
-    assert list(ub.run(text).flows["cc"]) == ["reno", "mine", "mine"]
+    assert list(ub.scenario(text).run().flows["cc"]) == ["reno", "mine", "mine"]
     twin = tmp_path / "reno.bpf.c"
     twin.write_text(mine.read_text())
-    assert list(ub.run(small.read_text() + f'\n[[flows]]\ncc = "{twin}"\n').flows["cc"]) == ["reno", str(twin)]
+    assert list(ub.scenario(small.read_text() + f'\n[[flows]]\ncc = "{twin}"\n').run().flows["cc"]) == [
+        "reno",
+        str(twin),
+    ]
 
 
 def test_systems_that_tell_no_processors_of_a_process_have_some(monkeypatch: pytest.MonkeyPatch, small: Path) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
     assert processors.count() == os.cpu_count()
-    assert len(ub.run(small, cache=False)) == 1
+    assert len(ub.scenario(small).run(cache=False)) == 1
 
 
 def test_repeats_that_are_all_the_same_are_warned_of(small: Path) -> None:
     with pytest.warns(ub.IdenticalRepeats, match="the repeats differ by less than 0.01 %"):
-        swept = ub.sweep(small, repeat=3)
+        swept = ub.scenario(small).run(repeat=3)
     assert text_of(swept).count("warning: the repeats differ by less than 0.01 %") == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ub.sweep(small, {"link.bottleneck.loss": "1%"}, repeat=3)
-        ub.sweep(small)
+        ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(repeat=3)
+        ub.scenario(small).run(repeat=1)
 
 
 def test_no_results_show_themselves_too() -> None:
@@ -317,7 +327,7 @@ def test_no_results_show_themselves_too() -> None:
 @pytest.mark.filterwarnings("ignore::unbloat.IdenticalRepeats")
 def test_statistics_are_numbers_whether_there_are_intervals_or_not(small: Path) -> None:
     for repeat in (1, 2):
-        types = ub.sweep(small, repeat=repeat).stats().dtypes
+        types = ub.scenario(small).run(repeat=repeat).stats.dtypes
         assert [str(types[name]) for name in ("mean", "deviation", "ci95_low", "ci95_high")] == 4 * ["float64"]
 
 
@@ -325,9 +335,9 @@ def test_rates_of_all_flows_are_sums_in_all_cells_or_in_none() -> None:
     # In the cells of Vegas the flows share the link all of the time, in those of CUBIC one runs after the other.
     results = Results([in_turn("cubic", 7.0, 9.5), in_turn("vegas", 2.0, 8.5)])
     assert [add_up(record.run) for record in results] == [False, True]
-    goodputs = results.stats().query("of == 'all flows' and metric == 'goodput_mbps'")["mean"]
+    goodputs = results.stats.query("of == 'all flows' and metric == 'goodput_mbps'")["mean"]
     assert len(goodputs) == 2 and goodputs.isna().all()
     table = {column.head: column.cells for column in columns_of(results)}
     assert [cell for cell, of in zip(table["goodput"], table["flow"], strict=True) if of == "all"] == ["-", "-"]
-    alone = Results([in_turn("vegas", 2.0, 8.5)]).stats().query("of == 'all flows' and metric == 'goodput_mbps'")
+    alone = Results([in_turn("vegas", 2.0, 8.5)]).stats.query("of == 'all flows' and metric == 'goodput_mbps'")
     assert alone["mean"].tolist() == [10.0]

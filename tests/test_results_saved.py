@@ -13,7 +13,7 @@ from conftest import Cli
 from pandas.testing import assert_frame_equal
 from unbloat.report.sweep_table import text_of
 from unbloat.results import files
-from unbloat.scenario.identity import code_hash
+from unbloat.scenarios.identity import code_hash
 from unbloat.system.paths import ALGORITHMS
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
@@ -30,11 +30,11 @@ def same(a: ub.Results, b: ub.Results) -> None:
     assert a.as_dict() == b.as_dict() and a.about == b.about and a.axes == b.axes and repr(a) == repr(b)
     for table in ("runs", "flows", "links"):
         assert_frame_equal(getattr(a, table), getattr(b, table))
-    assert_frame_equal(a.stats(), b.stats())
+    assert_frame_equal(a.stats, b.stats)
 
 
 def test_what_was_saved_is_read_back_the_same(small: Path, tmp_path: Path) -> None:
-    results = ub.run(small, GRID, series="100ms")
+    results = ub.scenario(small, GRID).run(series="100ms")
     results.save(tmp_path / "out")
     back = ub.read(tmp_path / "out")
     same(results, back)
@@ -46,7 +46,7 @@ def test_what_was_saved_is_read_back_the_same(small: Path, tmp_path: Path) -> No
 
 
 def test_a_sweep_with_failures_is_read_back_too(small: Path, tmp_path: Path) -> None:
-    swept = ub.sweep(small, LOSSY, cc=["reno", "kernel:reno"], repeat=3)
+    swept = ub.scenario(small, LOSSY).run(cc=["reno", "kernel:reno"], repeat=3)
     assert len(swept.failures) == 3 and len(swept) == 3
     assert list(swept.runs["sound"]) == [True] * 3 + [False] * 3
     swept.save(tmp_path / "out")
@@ -60,7 +60,7 @@ def test_every_file_says_how_it_was_made(small: Path, tmp_path: Path, monkeypatc
     monkeypatch.setattr("sys.argv", ["/home/me/study.py", "-n", "3"])
     mine = tmp_path / "mine.bpf.c"
     shutil.copy(ALGORITHMS / "congestion" / "reno.bpf.c", mine)
-    results = ub.run(small, {**LOSSY, "sweep.flows.0.cc": ["vegas", str(mine)]})
+    results = ub.scenario(small, {**LOSSY, "sweep.flows.0.cc": ["vegas", str(mine)]}).run()
     for file in results.save(tmp_path / "out"):
         about = json.loads(pq.read_schema(file).metadata[b"unbloat"])
         assert about["scenario"] == small.read_text() and about["source"] == str(small)
@@ -73,14 +73,14 @@ def test_every_file_says_how_it_was_made(small: Path, tmp_path: Path, monkeypatc
 
 
 def test_what_is_saved_is_enough_to_run_it_again(sweep: Path, tmp_path: Path) -> None:
-    results = ub.run(sweep, LOSSY)
+    results = ub.scenario(sweep, LOSSY).run()
     results.save(tmp_path / "out")
     about = ub.read(tmp_path / "out").about
-    assert ub.run(about.scenario, about.overrides, on=about.on, cache=False).as_dict() == results.as_dict()
+    assert ub.scenario(about.scenario, about.overrides).run(on=about.on, cache=False).as_dict() == results.as_dict()
 
 
 def test_columns_say_their_units_and_meanings(small: Path, tmp_path: Path) -> None:
-    ub.run(small).save(tmp_path / "out")
+    ub.scenario(small).run().save(tmp_path / "out")
     schema = pq.read_schema(tmp_path / "out" / "flows.parquet")
     assert schema.field("goodput_mbps").metadata[b"unit"] == b"Mbit/s"
     assert b"active time" in schema.field("goodput_mbps").metadata[b"definition"]
@@ -88,25 +88,25 @@ def test_columns_say_their_units_and_meanings(small: Path, tmp_path: Path) -> No
 
 
 def test_a_shorter_set_leaves_nothing_of_a_longer_one(small: Path, tmp_path: Path) -> None:
-    ub.run(small, series=True).save(tmp_path / "out")
+    ub.scenario(small).run(series=True).save(tmp_path / "out")
     (tmp_path / "out" / "notes.txt").write_text("mine")
-    files = ub.run(small).save(tmp_path / "out")
+    files = ub.scenario(small).run().save(tmp_path / "out")
     assert sorted((tmp_path / "out").iterdir()) == sorted([*files, tmp_path / "out" / "notes.txt"])
 
 
 def test_a_run_that_is_there_twice_counts_once(small: Path, tmp_path: Path) -> None:
     """`--json` printed into the folder that `-o` wrote to."""
-    results = ub.sweep(small, LOSSY, repeat=3)
+    results = ub.scenario(small, LOSSY).run(repeat=3)
     results.save(tmp_path / "out" / "tables")
     (tmp_path / "out" / "x.json").write_text(json.dumps(results.as_dict()))
     assert len(ub.read(tmp_path / "out")) == len(files.read(tmp_path / "out")) == 3
-    other = ub.sweep(small, LOSSY, repeat=3, seed=2)
+    other = ub.scenario(small, LOSSY).run(repeat=3, seed=2)
     (tmp_path / "out" / "y.json").write_text(json.dumps(other.as_dict()))
     assert len(ub.read(tmp_path / "out")) == 6
 
 
 def test_files_of_other_programs_in_the_folder_are_passed_over(small: Path, tmp_path: Path) -> None:
-    ub.run(small).save(tmp_path / "out")
+    ub.scenario(small).run().save(tmp_path / "out")
     for name, text in {"a": "{}", "b": "[1]", "c": "no JSON", "d": '{"runs": [1]}'}.items():
         (tmp_path / "out" / f"{name}.json").write_text(text)
     assert len(ub.read(tmp_path / "out")) == 1
@@ -115,14 +115,14 @@ def test_files_of_other_programs_in_the_folder_are_passed_over(small: Path, tmp_
 
 
 def test_series_that_were_not_saved_are_a_sentence(small: Path, tmp_path: Path) -> None:
-    ub.run(small).save(tmp_path / "out")
+    ub.scenario(small).run().save(tmp_path / "out")
     with pytest.raises(ub.InputError, match="hold no time series, which `run` records"):
         ub.read(tmp_path / "out").series()
 
 
 def test_axes_that_are_called_like_columns_harm_neither(small: Path, tmp_path: Path) -> None:
     text = small.read_text() + '\n[sweep]\ncase = [{ label = "b" }, { label = "a", "flows.0.cc" = "cubic" }]\n'
-    results = ub.run(text.replace("case =", "on ="), {"sweep.duration": ["2s", "3s"]})
+    results = ub.scenario(text.replace("case =", "on ="), {"sweep.duration": ["2s", "3s"]}).run()
     assert results.axes == ["on", "duration"]
     assert list(results.runs["axis.on"]) == ["b", "b", "a", "a"] and set(results.runs["on"]) == {"simulator"}
     assert list(results.runs["duration_s"]) == [2, 3, 2, 3]
@@ -131,7 +131,7 @@ def test_axes_that_are_called_like_columns_harm_neither(small: Path, tmp_path: P
 
 
 def test_pandas_reads_ordered_labels(sweep: Path, tmp_path: Path) -> None:
-    ub.run(sweep, {"sweep.link.bottleneck.queue.limit": ["100kb", "15kb"]}).save(tmp_path / "out")
+    ub.scenario(sweep, {"sweep.link.bottleneck.queue.limit": ["100kb", "15kb"]}).run().save(tmp_path / "out")
     flows = pd.read_parquet(tmp_path / "out" / "flows.parquet")
     limit = flows["link.bottleneck.queue.limit"]
     assert limit.cat.ordered and list(limit.cat.categories) == ["15kb", "100kb"]
@@ -139,15 +139,15 @@ def test_pandas_reads_ordered_labels(sweep: Path, tmp_path: Path) -> None:
 
 
 def test_several_experiments_in_a_folder_stay_apart(small: Path, sweep: Path, tmp_path: Path) -> None:
-    ub.run(small, {"name": "one"}).save(tmp_path / "out" / "1")
-    ub.run(small, {"name": "two"}).save(tmp_path / "out" / "2")
-    ub.run(sweep, {"name": "three"}).save(tmp_path / "out" / "3")
+    ub.scenario(small, {"name": "one"}).run().save(tmp_path / "out" / "1")
+    ub.scenario(small, {"name": "two"}).run().save(tmp_path / "out" / "2")
+    ub.scenario(sweep, {"name": "three"}).run().save(tmp_path / "out" / "3")
     results = ub.read(tmp_path / "out")
     assert len(results) == 6 and [len(cell.records) for cell in results.cells] == [1] * 6
-    goodput = results.stats().query("metric == 'goodput_mbps' and of == 'all flows'")
+    goodput = results.stats.query("metric == 'goodput_mbps' and of == 'all flows'")
     assert list(goodput["scenario"]) == ["one", "two", *["three"] * 4] and list(goodput["n"]) == [1] * 6
     assert list(goodput["flows.0.cc"].isna()) == [True, True, *[False] * 4]
-    assert list(results.stats(by="cc").query("metric == 'goodput_mbps'")["n"]) == [1, 1, 2, 2]
+    assert list(results.pooled(by="cc").query("metric == 'goodput_mbps'")["n"]) == [1, 1, 2, 2]
     rows = [line.split() for line in text_of(results).splitlines()[6:12]]
     assert [row[:3] for row in rows[1:3]] == [["two", *rows[1][1:3]], ["three", "reno", "15kb"]]
 
@@ -158,9 +158,9 @@ def test_several_experiments_in_a_folder_stay_apart(small: Path, sweep: Path, tm
 def several(folder: Path, small: Path) -> None:
     """Three sets: a sweep, the same one over a faster line, and one over another axis."""
     controls = {"sweep.flows.0.cc": ["reno", "vegas"]}
-    ub.run(small, controls).save(folder / "a")
-    ub.run(small, {**controls, "link.bottleneck.rate": "8mbit"}).save(folder / "b")
-    ub.run(small, {"sweep.link.bottleneck.queue.limit": ["10kb", "60kb"]}).save(folder / "c")
+    ub.scenario(small, controls).run().save(folder / "a")
+    ub.scenario(small, {**controls, "link.bottleneck.rate": "8mbit"}).run().save(folder / "b")
+    ub.scenario(small, {"sweep.link.bottleneck.queue.limit": ["10kb", "60kb"]}).run().save(folder / "c")
 
 
 def test_runs_of_a_changed_scenario_are_no_repeats(tmp_path: Path, small: Path) -> None:
@@ -174,7 +174,7 @@ def test_runs_of_a_changed_scenario_are_no_repeats(tmp_path: Path, small: Path) 
 
 def test_sets_whose_runs_have_other_seeds_are_repeats(tmp_path: Path, small: Path) -> None:
     for seed in (1, 2):
-        ub.run(small, {"seed": seed, "link.bottleneck.loss": "1%"}).save(tmp_path / str(seed))
+        ub.scenario(small, {"seed": seed, "link.bottleneck.loss": "1%"}).run().save(tmp_path / str(seed))
     ub.read(tmp_path / "1").save(tmp_path / "copy")
     (cell,) = ub.read(tmp_path).cells
     assert cell.axes == {} and len(cell.sound) == 2

@@ -40,7 +40,7 @@ def records(cache: Path) -> dict[Path, int]:
 
 
 def test_every_cell_is_repeated_with_seeds_of_its_own(sweep: Path) -> None:
-    swept = ub.sweep(sweep, LOSSY, repeat=3)
+    swept = ub.scenario(sweep, LOSSY).run(repeat=3)
     assert list(swept.runs.columns[:7]) == ["run", *AXES, f"{AXES[1]}_bytes", "repeat", "seed", "sound"]
     assert len(swept.runs) == 12 and list(swept.runs["repeat"]) == [1, 2, 3] * 4
     by_limit = swept.runs.groupby("link.bottleneck.queue.limit", observed=True)["seed"]
@@ -50,25 +50,25 @@ def test_every_cell_is_repeated_with_seeds_of_its_own(sweep: Path) -> None:
 
 
 def test_the_summary_has_mean_deviation_and_interval(sweep: Path) -> None:
-    swept = ub.sweep(sweep, LOSSY, repeat=3)
-    goodput = swept.stats().query("metric == 'goodput_mbps' and of == 'all flows'").set_index(AXES)
+    swept = ub.scenario(sweep, LOSSY).run(repeat=3)
+    goodput = swept.stats.query("metric == 'goodput_mbps' and of == 'all flows'").set_index(AXES)
     assert len(goodput) == 4 and (goodput["n"] == 3).all()
     flows = swept.flows.groupby(AXES)["goodput_mbps"]
     for labels, row in goodput.iterrows():
         wanted = estimate(flows.get_group(labels))
         values = (wanted.mean, wanted.deviation, wanted.low, wanted.high)
         assert tuple(row[["mean", "deviation", "ci95_low", "ci95_high"]]) == pytest.approx(values)
-    assert {"bottleneck", "bottleneck.reverse", "all flows"} == set(swept.stats()["of"])
+    assert {"bottleneck", "bottleneck.reverse", "all flows"} == set(swept.stats["of"])
 
 
 def test_flows_are_looked_at_one_by_one_where_there_are_a_few(small: Path) -> None:
-    few = ub.sweep(small, {"flows.0.count": 2}).stats()
+    few = ub.scenario(small, {"flows.0.count": 2}).run(repeat=1).stats
     assert {"all flows", "flow 0", "flow 1", "bottleneck", "bottleneck.reverse"} == set(few["of"])
     mean = few.set_index(["of", "metric"])["mean"]
     assert mean["all flows", "goodput_mbps"] == mean["flow 0", "goodput_mbps"] + mean["flow 1", "goodput_mbps"]
     assert mean["all flows", "rtt_ms_max"] == max(mean["flow 0", "rtt_ms_max"], mean["flow 1", "rtt_ms_max"])
     assert 0 < mean["all flows", "jain_index"] <= 1
-    many = ub.sweep(small, {"flows.0.count": 13}).stats()
+    many = ub.scenario(small, {"flows.0.count": 13}).run(repeat=1).stats
     assert "all flows" in set(many["of"]) and not any(of.startswith("flow ") for of in many["of"])
 
 
@@ -102,7 +102,7 @@ def test_parquet_files_hold_it_all(cli: Cli, sweep: Path, tmp_path: Path) -> Non
 
 def test_a_range_is_an_axis(small: Path) -> None:
     limits = {"from": "10kb", "to": "40kb", "factor": 2}
-    swept = ub.sweep(small, {"sweep.link.bottleneck.queue.limit": limits})
+    swept = ub.scenario(small, {"sweep.link.bottleneck.queue.limit": limits}).run(repeat=1)
     assert list(swept.runs["link.bottleneck.queue.limit"]) == ["10kb", "20kb", "40kb"]
 
 
@@ -195,7 +195,7 @@ def test_runs_on_the_kernel_are_repeated_too(cli: Cli, small: Path) -> None:
 
 def test_unsound_runs_are_not_in_the_summary(small: Path, cache: Path, cli: Cli) -> None:
     lossy = {"link.bottleneck.loss": "1%"}
-    ub.sweep(small, lossy, repeat=3)
+    ub.scenario(small, lossy).run(repeat=3)
     file, *_ = records(cache)
     store = Store(cache / "runs")
     unsound = {"sound": False, "unsound_because": "packets left late"}
@@ -203,7 +203,7 @@ def test_unsound_runs_are_not_in_the_summary(small: Path, cache: Path, cli: Cli)
     with pytest.warns(
         ub.UnsoundRun, match="unsound runs left out of the statistics: 1 of 3; the first: packets left late"
     ):
-        summary = ub.sweep(small, lossy, repeat=3).stats()
+        summary = ub.scenario(small, lossy).run(repeat=3).stats
     assert summary.query("metric == 'goodput_mbps'")["n"].to_list() == [2]
     said = cli("sweep", small, "--repeat", "3", "--set", "link.bottleneck.loss=1%").stdout
     assert "1 unsound" in said and "packets left late" in said
@@ -220,7 +220,7 @@ def test_progress_tells_runs_packets_and_time_left(capsys: pytest.CaptureFixture
 
 
 def test_a_sweep_shows_itself() -> None:
-    swept = ub.sweep(SMALL, LOSSY, repeat=2)
+    swept = ub.scenario(SMALL, LOSSY).run(repeat=2)
     assert repr(swept) == "<unbloat.Results of 'small': 1 cell, 2 runs>"
     assert "ci95_low" in swept._repr_html_()
 
@@ -229,7 +229,7 @@ def test_nothing_is_printed_unless_it_is_asked_for(
     small: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("unbloat"), "handlers", [])  # Where a command ran in this process before.
-    ub.sweep(small, LOSSY, repeat=2, progress=False)
+    ub.scenario(small, LOSSY).run(repeat=2, progress=False)
     assert capfd.readouterr() == ("", "")
 
 
@@ -239,10 +239,10 @@ def test_the_command_warns_in_its_own_words(cli: Cli, small: Path) -> None:
 
 
 def test_a_sweep_has_series_and_pictures_too(small: Path) -> None:
-    swept = ub.sweep(small, LOSSY, cc=["kernel:reno", "reno"], repeat=2)
+    swept = ub.scenario(small, LOSSY).run(cc=["kernel:reno", "reno"], repeat=2)
     assert list(swept.series("links")["run"].unique()) == [2, 3], "the first two have failed"
     (panel,) = swept.plot("cwnd").axes
-    assert len(panel.lines) == 3, "two runs, and what the path holds"
+    assert len(panel.lines) == 2, "the mean of two runs, and what the path holds"
 
 
 @pytest.mark.parametrize(("join_s", "started"), [(math.inf, 1), (0, 3)])
@@ -258,4 +258,4 @@ def test_further_processes_join_while_runs_wait(
 
     monkeypatch.setattr(pool, "Worker", Counted)
     monkeypatch.setattr(pool, "JOIN_S", join_s)
-    assert len(ub.run(sweep, jobs=3)) == 4 and len(begun) == started
+    assert len(ub.scenario(sweep).run(jobs=3)) == 4 and len(begun) == started

@@ -22,7 +22,7 @@ from leftovers import PATIENCE_S, descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
 from unbloat.runs import dask_cluster
 from unbloat.runs.store import Store
-from unbloat.scenario.recording import Columns
+from unbloat.scenarios.recording import Columns
 from unbloat.system.paths import ALGORITHMS
 
 LOSSY = {"link.bottleneck.loss": "1%"}
@@ -99,14 +99,14 @@ def test_a_killed_worker_loses_nothing_and_doubles_nothing(
 
     killer = Thread(target=kill)
     killer.start()
-    swept = ub.sweep(sweep, long, repeat=6, dask=address(victims))
+    swept = ub.scenario(sweep, long).run(repeat=6, dask=address(victims))
     killer.join()
     assert 0 < kept[0] < 24, "it was in the middle"
     assert killed[0] not in victims.run(os.getpid).values()
     assert not swept.failures and len(swept.records) == 24
     assert len(puts) == 24 and set(puts.values()) == {1}
     assert len(records(cache)) == 24
-    here = ub.sweep(sweep, long, repeat=6, cache=False)
+    here = ub.scenario(sweep, long).run(repeat=6, cache=False)
     assert swept.as_dict() == here.as_dict(), "a run is the same wherever it is done"
 
 
@@ -127,7 +127,7 @@ def test_a_result_that_is_here_counts_though_its_worker_is_lost(
         put(self, key, record, series_ns, columns)
 
     monkeypatch.setattr(Store, "put", slow)
-    swept = ub.sweep(sweep, LOSSY, repeat=2, dask=address(victims))
+    swept = ub.scenario(sweep, LOSSY).run(repeat=2, dask=address(victims))
     assert not swept.failures and len(swept.records) == 8
 
 
@@ -146,7 +146,7 @@ def test_a_run_that_dask_gives_up_is_a_row_with_its_reason(small: Path, cache: P
 
         killer = Thread(target=kill)
         killer.start()
-        swept = ub.sweep(small, dask=here.scheduler_address)
+        swept = ub.scenario(small).run(dask=here.scheduler_address, repeat=1)
         killer.join()
     (failure,) = swept.failures
     assert failure.axes == {"duration": "1000000s"} and "was killed" in failure.reason
@@ -159,13 +159,16 @@ def test_own_files_traces_and_crashes_reach_the_workers(workers: distributed.Cli
     (tmp_path / "mine.h").write_text("/* found beside it */\n")
     mine.write_text('#include "mine.h"\n' + (ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
     controls = {"sweep.flows.0.cc": [str(mine), str(crashing(tmp_path)), "reno", "kernel:reno"]}
-    swept = ub.sweep(SMALL, {**LOSSY, **controls}, dask=address(workers))
+    swept = ub.scenario(SMALL, {**LOSSY, **controls}).run(dask=address(workers), repeat=1)
     own, crashed, reno, kernel = swept.cells
     assert own.records[0].run["flows"][0]["goodput_mbps"] == reno.records[0].run["flows"][0]["goodput_mbps"]
     assert "SIGSEGV" in crashed.failures[0].reason
     assert "flows.0.cc: kernel:reno" in kernel.failures[0].reason and "?:" not in kernel.failures[0].reason
     trace = {"duration": "10s"}
-    assert ub.sweep("mobile-lte", trace, dask=address(workers)).as_dict() == ub.sweep("mobile-lte", trace).as_dict()
+    assert (
+        ub.scenario("mobile-lte", trace).run(dask=address(workers), repeat=1).as_dict()
+        == ub.scenario("mobile-lte", trace).run(repeat=1).as_dict()
+    )
     assert workers.run(os.getpid) == pids, "no Dask worker died of it"
 
 
@@ -194,7 +197,7 @@ def test_a_full_disk_here_is_no_missing_scheduler(
 
     monkeypatch.setattr(Store, "put", full)
     with pytest.raises(OSError, match="No space left on device"):
-        ub.sweep(small, dask=address(workers))
+        ub.scenario(small).run(dask=address(workers), repeat=1)
 
 
 def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -> None:
@@ -227,10 +230,10 @@ def test_a_letter_that_is_not_utf_8_in_a_control_is_the_compilers_affair(
     mine = tmp_path / "mine.bpf.c"
     reno = (ALGORITHMS / "congestion" / "reno.bpf.c").read_bytes()
     mine.write_bytes(b"/* caf\xe9 */\n" + reno)
-    assert len(ub.sweep(small, cc=mine, dask=address(workers)).records) == 1
+    assert len(ub.scenario(small).run(cc=mine, dask=address(workers), repeat=1).records) == 1
     mine.write_bytes(b"caf\xe9;\n" + reno)
     with pytest.raises(ub.InputError, match=f"flows.0.cc: {mine} does not compile: {mine}:1:"):
-        ub.sweep(small, cc=mine, dask=address(workers))
+        ub.scenario(small).run(cc=mine, dask=address(workers), repeat=1)
 
 
 def test_another_build_on_the_workers_is_refused(
@@ -238,14 +241,14 @@ def test_another_build_on_the_workers_is_refused(
 ) -> None:
     monkeypatch.setattr(dask_cluster, "code_hash", lambda: "another")
     with pytest.raises(ub.InputError, match=r"another build of unbloat is on tcp://.*; install the same wheel"):
-        ub.sweep(small, dask=address(workers))
+        ub.scenario(small).run(dask=address(workers), repeat=1)
 
 
 def test_a_scheduler_that_is_not_there_is_a_sentence(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster, "PATIENCE_S", 1)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
         with pytest.raises(ub.InputError, match=f"dask {address}: no Dask scheduler answers there"):
-            ub.sweep(small, dask=address)
+            ub.scenario(small).run(dask=address, repeat=1)
 
 
 def test_a_cluster_without_workers_is_a_sentence(small: Path) -> None:
@@ -253,13 +256,13 @@ def test_a_cluster_without_workers_is_a_sentence(small: Path) -> None:
         distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
         pytest.raises(ub.InputError, match="no workers yet; start some with `dask worker"),
     ):
-        ub.sweep(small, dask=empty.scheduler_address)
+        ub.scenario(small).run(dask=empty.scheduler_address, repeat=1)
 
 
 def test_without_dask_the_command_that_installs_it_is_said(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ub.InputError, match=r"pip install 'unbloat\[dask\]'"):
-        ub.sweep(small, dask="local")
+        ub.scenario(small).run(dask="local", repeat=1)
 
 
 def test_a_lost_cluster_keeps_what_was_finished(sweep: Path, cache: Path) -> None:
@@ -273,10 +276,10 @@ def test_a_lost_cluster_keeps_what_was_finished(sweep: Path, cache: Path) -> Non
     ender = Thread(target=end)
     ender.start()
     with pytest.raises(ub.RunError, match="was lost; the runs that were finished are kept"):
-        ub.sweep(sweep, {**LOSSY, "duration": "60s"}, repeat=10, dask=here.scheduler_address)
+        ub.scenario(sweep, {**LOSSY, "duration": "60s"}).run(repeat=10, dask=here.scheduler_address)
     ender.join()
     time.sleep(0.1)
     kept = records(cache)
     assert 0 < len(kept) < 40
-    assert len(ub.sweep(sweep, {**LOSSY, "duration": "60s"}, repeat=10).records) == 40
+    assert len(ub.scenario(sweep, {**LOSSY, "duration": "60s"}).run(repeat=10).records) == 40
     assert kept.items() <= records(cache).items()

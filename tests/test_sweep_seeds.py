@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from unbloat import _core
 from unbloat.runs.seeds import BITS, seed_of
 from unbloat.runs.store import key_of
-from unbloat.scenario.identity import code_hash
+from unbloat.scenarios.identity import code_hash
 from unbloat.system.paths import ALGORITHMS
 
 CODE = code_hash()
@@ -93,15 +93,15 @@ def test_a_copy_of_a_control_meets_the_same_losses(tmp_path: Path) -> None:
     """Common luck, end to end: the same code under another name gives the same figures, repeat by repeat."""
     copy = tmp_path / "copy.bpf.c"
     copy.write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
-    swept = ub.sweep(SMALL, {"link.bottleneck.loss": "1%", "sweep.flows.0.cc": ["reno", str(copy)]}, repeat=3)
+    swept = ub.scenario(SMALL, {"link.bottleneck.loss": "1%", "sweep.flows.0.cc": ["reno", str(copy)]}).run(repeat=3)
     goodputs = [cell.records for cell in swept.cells]
     own, copied = ([record.run["flows"][0]["goodput_mbps"] for record in records] for records in goodputs)
     assert own == copied and len(set(own)) == 3
 
 
 def test_a_larger_sweep_takes_what_a_smaller_one_has_run(sweep: Path, cache: Path) -> None:
-    ub.sweep(sweep, repeat=2)
+    ub.scenario(sweep).run(repeat=2)
     before = {file: file.stat().st_mtime_ns for file in cache.rglob("*.json")}
-    ub.sweep(sweep, {"sweep.link.bottleneck.queue.limit": ["15kb", "30kb", "60kb"]}, repeat=3)
+    ub.scenario(sweep, {"sweep.link.bottleneck.queue.limit": ["15kb", "30kb", "60kb"]}).run(repeat=3)
     after = {file: file.stat().st_mtime_ns for file in cache.rglob("*.json")}
     assert len(before) == 8 and len(after) == 18 and before.items() <= after.items()

@@ -160,7 +160,7 @@ access = { rate = "50mbit", delay = "1ms" }
 def test_the_links_are_the_first_and_those_where_something_happens(tmp_path: Path, queue: str, has_marks: bool) -> None:
     """Neither reverse directions, which carry acknowledgements, nor an access link that is faster than the path."""
     (tmp_path / "two.toml").write_text(SHORT_TABLE.replace("QUEUE", queue))
-    columns = {column.head: column.cells for column in links_columns(ub.run(tmp_path / "two.toml"))}
+    columns = {column.head: column.cells for column in links_columns(ub.scenario(tmp_path / "two.toml").run())}
     assert columns["link"] == ["first", "slow"]
     assert ("ECN marks" in columns) == has_marks
     assert not has_marks or columns["ECN marks"][1] > 0

@@ -40,7 +40,7 @@ def retransmissions(sent: list[Segment]) -> int:
 def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path) -> None:
     """2 Mbit/s with losses: a complete trace that tells the same story as the record."""
     file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="3s")
-    results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng", series="10ms")
+    results = ub.scenario(file).run(on="kernel", pcap=tmp_path / "trace.pcapng", series="10ms")
     run = results.as_dict()["runs"][0]
     flow, (link, reverse) = run["flows"][0], run["links"]
     assert flow["cc"] == "kernel:cubic"
@@ -66,7 +66,7 @@ def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path) -> None:
 def test_the_running_kernel_s_own_queues(scenario: Write, queue: str) -> None:
     """They drop packets and carry the others; test_vm_agreement.py holds them to ours."""
     file = scenario(f'rate = "2mbit"\ndelay = "10ms"\nqueue = {{ {queue} }}', 'cc = "kernel:reno"', duration="4s")
-    run = ub.run(file, on="kernel").as_dict()["runs"][0]
+    run = ub.scenario(file).run(on="kernel").as_dict()["runs"][0]
     (flow,), (link, reverse) = run["flows"], run["links"]
     assert flow["lost_packets"] > 0 and link["drops"] > 0 == reverse["drops"]
     assert 0 < link["queue_bytes_mean"] < 15_000
@@ -81,7 +81,7 @@ def test_each_group_has_its_own_settings(scenario: Write, tmp_path: Path) -> Non
         'cc = "kernel:reno"\ncount = 2\nstart = "300ms"\nstagger = "400ms"',
         duration="1500ms",
     )
-    ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
+    ub.scenario(file).run(on="kernel", pcap=tmp_path / "trace.pcapng")
     flows = of_flows(pcapng.read(tmp_path / "trace.pcapng"))
     assert [max(segment.length for segment in flows[flow]) for flow in range(4)] == [1500, 500, 1500, 1500]
     for flow, start in enumerate([0, 0, 0.3, 0.7]):
@@ -93,7 +93,7 @@ def test_marks_take_the_place_of_drops(scenario: Write, tmp_path: Path) -> None:
     """DCTCP negotiates ECN. What it loses, and how full it keeps link and queue, is said in test_vm.py."""
     link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "300p", ecn_threshold = "20p" }'
     file = scenario(link, 'cc = "dctcp"', top='warmup = "500ms"')
-    results = ub.run(file, on="kernel", pcap=tmp_path / "trace.pcapng")
+    results = ub.scenario(file).run(on="kernel", pcap=tmp_path / "trace.pcapng")
     assert results.as_dict()["runs"][0]["links"][0]["marks"] > 20
     trace = pcapng.read(tmp_path / "trace.pcapng")
     assert all(segment.checksums_right for segment in trace)
@@ -108,7 +108,7 @@ def test_the_ticks_of_timestamps(scenario: Write, tmp_path: Path, on: str, tcp_u
     cc = "kernel:reno" if on == "kernel" else "reno"
     link = 'rate = "4mbit"\ndelay = "10ms"\nqueue = { limit = "30kb" }'
     file = scenario(link, f'cc = "{cc}"\n{profile}')
-    ub.run(file, on=on, pcap=tmp_path / "trace.pcapng")
+    ub.scenario(file).run(on=on, pcap=tmp_path / "trace.pcapng")
     trace = pcapng.read(tmp_path / "trace.pcapng")
     ends = {segment.source for segment in trace}
     assert len(ends) == 2
@@ -145,7 +145,7 @@ def test_people_on_a_host_wait_for_the_path_at_least(scenario: Write) -> None:
     file = scenario(
         link, *(f'host = "pc"\n{group}' for group in groups), top='[host.pc]\nclassifier = "sorpc"', duration="3s"
     )
-    (run,) = ub.run(file, on="kernel").as_dict()["runs"]
+    (run,) = ub.scenario(file).run(on="kernel").as_dict()["runs"]
     upload, messages, _, ping, call = run["flows"]
     assert upload["goodput_mbps"] > 0 and messages["response_ms_p50"] >= 20
     for flow in (ping, call):

@@ -12,10 +12,10 @@ DEAF = {"link.bottleneck.loss": "100%"}
 
 
 def test_a_flow_without_an_answer_never_connected(small: Path) -> None:
-    (run,) = ub.run(small, DEAF)
+    (run,) = ub.scenario(small, DEAF).run()
     (flow,) = run.run["flows"]
     assert (flow["connected"], flow["sent_packets"], flow["loss_percent"]) == (False, 0, None)
-    (run,) = ub.run(small)
+    (run,) = ub.scenario(small).run()
     assert run.run["flows"][0]["connected"] is True
 
 

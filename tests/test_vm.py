@@ -81,7 +81,7 @@ def started_by(process: int, program: str) -> list[int]:
 
 def test_every_control_works_on_the_oldest_kernel(scenario: Write, kernel: str) -> None:
     """Each has a flow of its own, but the one that no kernel tells what the other nodes of its mesh send."""
-    controls = [each["name"] for each in ub.catalogue()["mechanisms"] if each["name"] != "dtpa_auto"]
+    controls = [name for name in ub.catalogue("controls")["name"] if name != "dtpa_auto"]
     link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "200p" }'
     file = scenario(link, *(f'cc = "{name}"' for name in controls))
     (run,) = guests.run_all(kernel, file)
@@ -92,7 +92,7 @@ def test_every_control_works_on_the_oldest_kernel(scenario: Write, kernel: str) 
 def test_timeouts_are_counted_where_the_kernel_does_not(small: Path, kernel: str) -> None:
     """`TCP_INFO` has a count of them from Linux 6.7 on."""
     assert kernel == "6.1"
-    results = ub.run(small, {"link.bottleneck.loss": "25%"}, on="vm", kernel=kernel)
+    results = ub.scenario(small, {"link.bottleneck.loss": "25%"}).run(on="vm", kernel=kernel)
     (flow,) = results.as_dict()["runs"][0]["flows"]
     assert 0 < flow["timeouts"] < flow["retransmitted_packets"]
 
@@ -100,7 +100,7 @@ def test_timeouts_are_counted_where_the_kernel_does_not(small: Path, kernel: str
 def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path, kernel: str) -> None:
     """2 Mbit/s with losses: records, series and trace come back and tell the same story."""
     file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = { limit = "15kb" }', 'cc = "kernel:cubic"', duration="3s")
-    results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng", series="10ms")
+    results = ub.scenario(file).run(on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng", series="10ms")
     run = results.as_dict()["runs"][0]
     flow, (link, _) = run["flows"][0], run["links"]
     assert run["on"] == "vm" and flow["cc"] == "kernel:cubic"
@@ -120,7 +120,7 @@ def test_a_small_link_in_every_respect(scenario: Write, tmp_path: Path, kernel: 
 def test_dctcp_keeps_the_queue_about_its_threshold(scenario: Write, kernel: str) -> None:
     link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "300p", ecn_threshold = "20p" }'
     file = scenario(link, 'cc = "dctcp"', top='warmup = "500ms"')
-    results = ub.run(file, on="vm", kernel=kernel)
+    results = ub.scenario(file).run(on="vm", kernel=kernel)
     (bottleneck, _), (flow,) = results.links.to_dict("records"), results.flows.to_dict("records")
     assert bottleneck["marks"] > 20 and bottleneck["drops"] == 0
     assert flow["goodput_mbps"] > 18
@@ -133,7 +133,7 @@ def test_completion_and_acknowledgements(scenario: Write, tmp_path: Path, kernel
     flow = f'cc = "kernel:reno"\nstart = "100ms"\nsize = "{100 * SEGMENT}b"\nreceive_window = "64kb"'
     flow += f"\ndelayed_ack = {str(delayed).lower()}"
     file = scenario('rate = "2mbit"\ndelay = "10ms"\nqueue = {}', flow, duration="1s")
-    results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng")
+    results = ub.scenario(file).run(on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng")
     # The handshake's packets have 60 bytes, an acknowledgement 52.
     on_the_wire = 100 * 1500 * 8 / 2e6 + (2 * 60 + 52) * 8 / 2e6
     assert results.flows["completion_s"][0] == pytest.approx(0.040 + on_the_wire, rel=0.003)
@@ -154,7 +154,7 @@ def test_starts_stops_and_windows(scenario: Write, tmp_path: Path, kernel: str) 
         top='warmup = "500ms"',
         duration="2500ms",
     )
-    results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng")
+    results = ub.scenario(file).run(on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng")
     # A window each round trip, which two acknowledgements and part of a segment make a little less.
     for flow, window in [(0, 50_000), (1, 25_000)]:
         rate = window * 8 / 1000 / results.flows["rtt_ms_mean"][flow]
@@ -175,7 +175,7 @@ def test_the_least_timeout(scenario: Write, tmp_path: Path, kernel: str) -> None
     link = 'rate = "2mbit"\ndelay = "10ms"\nqueue = {}\noutages = [{ at = "500ms", for = "100ms", lose = true }]'
     flow = 'cc = "kernel:reno"\nreceive_window = "6kb"\nprofile = { tlp = false, rto_min = "1s" }'
     file = scenario(link, flow, duration="2s")
-    (run,) = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng").as_dict()["runs"]
+    (run,) = ub.scenario(file).run(on="vm", kernel=kernel, pcap=tmp_path / "trace.pcapng").as_dict()["runs"]
     assert run["flows"][0]["timeouts"] == 1
     sent = [s.at for s in pcapng.read(tmp_path / "trace.pcapng") if s.source.startswith("10.0.0.") and s.payload]
     pauses = [later - earlier for earlier, later in pairwise(sent)]
@@ -187,7 +187,7 @@ def test_parameters_reach_the_kernel(scenario: Write, kernel: str, beta: int) ->
     """CUBIC's window after its first loss is beta times that before."""
     parameters = f'cc = "cubic"\nparams = {{ beta = {beta}, hystart = false }}'
     file = scenario('rate = "4mbit"\ndelay = "10ms"\nqueue = { limit = "45kb" }', parameters, duration="1s")
-    series = ub.run(file, on="vm", kernel=kernel, series="1ms").series()
+    series = ub.scenario(file).run(on="vm", kernel=kernel, series="1ms").series()
     threshold = series["ssthresh_packets"].dropna()
     before = series["cwnd_packets"][: threshold.index[0]].iloc[-1]
     assert threshold.iloc[0] == pytest.approx(before * beta / 1024, abs=1.5)
@@ -198,7 +198,7 @@ def test_a_users_file_a_module_and_a_trace(scenario: Write, tmp_path: Path, kern
     (tmp_path / "constant.bpf.c").write_text(CONSTANT)
     link = f'trace = "{LTE}"\ndelay = "20ms"\nqueue = {{ limit = "60kb" }}'
     file = scenario(link, f'cc = "{tmp_path / "constant.bpf.c"}"', 'cc = "kernel:vegas"', 'cc = "vegas"')
-    results = ub.run(file, on="vm", kernel=kernel, series="100ms")
+    results = ub.scenario(file).run(on="vm", kernel=kernel, series="100ms")
     assert results.as_dict()["runs"][0]["sound"]
     assert list(results.flows["cc"]) == ["constant", "kernel:vegas", "vegas"]
     assert (results.flows["goodput_mbps"] > 0.1).all()
@@ -212,7 +212,7 @@ def test_a_saturated_guest_is_unsound(scenario: Write, kernel: str) -> None:
     The emulator goes before all else, and Linux leaves a twentieth of each second to what comes behind.
     """
     file = scenario('rate = "10gbit"\ndelay = "1ms"\nqueue = {}', 'cc = "kernel:cubic"\ncount = 20', duration="1s")
-    (run,) = ub.run(file, on="vm", kernel=kernel).as_dict()["runs"]
+    (run,) = ub.scenario(file).run(on="vm", kernel=kernel).as_dict()["runs"]
     busy_percent = 100 - run["cpu_idle_percent"]
     assert not run["sound"] and busy_percent > 94
     assert run["unsound_because"].startswith(f"the guest's processor was busy for {busy_percent:.0f} % of the run: ")
@@ -232,7 +232,7 @@ def test_the_same_seed_gives_the_same_bytes(scenario: Write, tmp_path: Path, ker
     file = scenario(*LOSSY, top="[sweep]\nseed = [7, 8]", duration="1s")
 
     def run(name: str, jobs: int) -> tuple[list[object], list[bytes]]:
-        results = ub.run(file, on="vm", kernel=kernel, pcap=tmp_path / name, cache=False, jobs=jobs)
+        results = ub.scenario(file).run(on="vm", kernel=kernel, pcap=tmp_path / name, cache=False, jobs=jobs)
         return results.as_dict()["runs"], [path.read_bytes() for path in sorted(tmp_path.glob(f"{Path(name).stem}-*"))]
 
     alone = run("alone.pcapng", 1)
@@ -261,7 +261,7 @@ def test_it_is_the_scenario_that_counts(scenario: Write, tmp_path: Path, kernel:
     elsewhere.write_text(file.read_text() + "# a remark\n" * 50)
 
     def run(file: Path, **overrides: object) -> dict[str, object]:
-        results = ub.run(file, {"name": "one", **overrides}, on="vm", kernel=kernel, cache=False)
+        results = ub.scenario(file, {"name": "one", **overrides}).run(on="vm", kernel=kernel, cache=False)
         return {**results.as_dict()["runs"][0], "axes": {}}
 
     assert run(elsewhere, **{"sweep.seed": [7, 8]}) == run(file)
@@ -269,7 +269,7 @@ def test_it_is_the_scenario_that_counts(scenario: Write, tmp_path: Path, kernel:
 
 def test_series_come_without_another_run(scenario: Write, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """To look at a kernel changes what it does, so every run is looked at."""
-    results = ub.run(scenario(*LOSSY), on="vm", kernel=kernel)
+    results = ub.scenario(scenario(*LOSSY)).run(on="vm", kernel=kernel)
     monkeypatch.setenv("PATH", "/nonexistent")
     assert len(results.series()) > 1000
 

@@ -107,7 +107,7 @@ def test_the_kernel_s_codel(scenario: Write, kernel: str) -> None:
     """
     link = 'rate = "10mbit"\ndelay = "25ms"\nqueue = { kind = "codel", ecn = true }'
     file = scenario(link, 'cc = "reno"\necn = true', top='warmup = "1500ms"', duration="3s")
-    (ours,) = ub.run(file).as_dict()["runs"]
+    (ours,) = ub.scenario(file).run().as_dict()["runs"]
     (theirs,) = run(file, kernel, {"link.bottleneck.queue.kind": "kernel:codel"})
     a, b = ours["links"][0], theirs["links"][0]
     assert a["marks"] == b["marks"] > 0
@@ -120,7 +120,7 @@ def test_an_lte_cell(scenario: Write, kernel: str) -> None:
     link = 'lte = "cell"\ncqi = 9\ndelay = "5ms"\nqueue = { limit = "60kb" }'
     top = 'warmup = "2s"\n[lte.cell]\nbandwidth = "5mhz"'
     file = scenario(link, 'cc = "reno"', top=top, duration="10s")
-    (ours,) = ub.run(file).as_dict()["runs"]
+    (ours,) = ub.scenario(file).run().as_dict()["runs"]
     (simulated,), (real,) = ours["flows"], run(file, kernel, {})[0]["flows"]
     assert simulated["goodput_mbps"] > 5.5
     assert real["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.02)
@@ -141,7 +141,9 @@ def test_wi_fi_cells(scenario: Write, kernel: str) -> None:
     ]
     for cell, record in zip(cells, run(file, kernel, *cells), strict=True):
         (real,) = record["flows"]
-        seeds = [ub.run(file, {**cell, "seed": seed}).as_dict()["runs"][0]["flows"][0] for seed in range(1, 6)]
+        seeds = [
+            ub.scenario(file, {**cell, "seed": seed}).run().as_dict()["runs"][0]["flows"][0] for seed in range(1, 6)
+        ]
         goodput, rtt = (fmean(flow[column] for flow in seeds) for column in ("goodput_mbps", "rtt_ms_mean"))
         assert goodput > 10, cell
         assert real["goodput_mbps"] == pytest.approx(goodput, rel=0.02), cell

@@ -39,7 +39,7 @@ def kernel(cache: Path) -> str:
 
 def both(file: Path, kernel: str, *changes: dict[str, object]) -> list[tuple[Run, Run]]:
     """Run a scenario with each of these changes in the simulator, and in a guest one after the other."""
-    simulated = [ub.run(file, each).as_dict()["runs"][0] for each in changes]
+    simulated = [ub.scenario(file, each).run().as_dict()["runs"][0] for each in changes]
     real = guests.run_all(kernel, file, changes)
     for run in real:
         assert run["sound"], run["unsound_because"]
@@ -158,7 +158,7 @@ def test_how_many_packets_small_queues_hold(scenario: Write, kernel: str) -> Non
 def over_time(file: Path, *, wmem: int, **where: Any) -> dict[str, float]:
     """Give means over time: memory in the send buffer, its size, that of a packet in it, and bytes in the queue."""
     changes = {"host.pc.tcp_wmem.max": f"{wmem}b"}
-    results = ub.run(file, changes, series="20ms", **where)
+    results = ub.scenario(file, changes).run(series="20ms", **where)
     (run,) = results.as_dict()["runs"]
     assert run["sound"], run["unsound_because"]
     flow = results.series().query(f"time_s >= {SETTLED_S}").mean(numeric_only=True)

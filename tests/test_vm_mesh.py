@@ -19,9 +19,9 @@ def test_ten_nodes_with_dtpa(cache: Path, tmp_path: Path) -> None:
     (ten,) = (runs for runs in tomllib.loads((DTPA / "kernel.toml").read_text())["runs"] if runs["scenario"] == "ten")
     settings = {**ten["set"], "sweep.flows.0.cc": ["dtpa"], "duration": "160s", "warmup": "60s"}
     trace = tmp_path / "trace.pcapng"
-    (real,) = ub.run(DTPA / "ten.toml", settings, on="vm", kernel=kernel, pcap=trace).as_dict()["runs"]
+    (real,) = ub.scenario(DTPA / "ten.toml", settings).run(on="vm", kernel=kernel, pcap=trace).as_dict()["runs"]
     assert real["sound"], real["unsound_because"]
-    simulated = ub.run(DTPA / "ten.toml", {**settings, "sweep.seed": [1, 2, 3, 4, 5]}).as_dict()["runs"]
+    simulated = ub.scenario(DTPA / "ten.toml", {**settings, "sweep.seed": [1, 2, 3, 4, 5]}).run().as_dict()["runs"]
 
     def goodput(run: dict[str, Any]) -> float:
         return sum(flow["goodput_mbps"] for flow in run["flows"])

@@ -82,7 +82,7 @@ def test_receivers_keep_the_throughput_and_cut_the_queue_as_the_simulator_predic
 ) -> None:
     file = scenario(way.link, DOWNLOAD, top=f'warmup = "{WARMUP_S}s"\n{way.top}', duration=f"{way.duration_s}s")
     held = [{"flows.0.receiver": name, "flows.0.receiver_params": own} for name, own in way.receivers.items()]
-    simulated, *simulated_held = [measured(ub.run(file, each).as_dict()["runs"][0]) for each in ({}, *held)]
+    simulated, *simulated_held = [measured(ub.scenario(file, each).run().as_dict()["runs"][0]) for each in ({}, *held)]
     real, *real_held = map(measured, guests.run_all(guests.booted(cache), file, [{}, *held]))
     factors = []
     for receiver, ours, theirs in zip(way.receivers, simulated_held, real_held, strict=True):
@@ -97,4 +97,4 @@ def test_receivers_keep_the_throughput_and_cut_the_queue_as_the_simulator_predic
 def test_a_parameter_that_does_not_exist_is_found_before_the_guest(scenario: Write, cache: Path) -> None:
     file = scenario(LINK, 'cc = "cubic"\nreceiver = "rtac"\nreceiver_params = { bpd = 34 }')
     with pytest.raises(ub.InputError, match=r"scenario.toml:\d+: flows.0.receiver_params.bpd: rtac has no parameter"):
-        ub.run(file, on="vm", kernel=guests.booted(cache))
+        ub.scenario(file).run(on="vm", kernel=guests.booted(cache))

@@ -53,28 +53,28 @@ def broken(tmp_path: Path) -> Path:
 @pytest.mark.usefixtures("boots")
 def test_a_run(small: Path, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(ub.InputError, match=words):
-        ub.run(small, changes, on="vm")
+        ub.scenario(small, changes).run(on="vm")
 
 
 @pytest.mark.usefixtures("boots")
 def test_a_family_s_evening_comes_to_a_guest() -> None:
     """As its file says how, under each of its queues; where TCP fills them no kernel has all of them."""
     with pytest.raises(BootedError):
-        ub.run("family-evening", {"sweep.small_queues": [{"label": "on"}]}, on="vm")
+        ub.scenario("family-evening", {"sweep.small_queues": [{"label": "on"}]}).run(on="vm")
     with pytest.raises(ub.InputError, match=r"small_queues: .* \(in the cell queue=fq_codel, small_queues=off\)$"):
-        ub.run("family-evening", on="vm")
+        ub.scenario("family-evening").run(on="vm")
 
 
 @pytest.mark.usefixtures("boots")
 def test_a_control_that_does_not_compile(small: Path, broken: Path) -> None:
     with pytest.raises(ub.InputError, match=r"(?s)flows.0.cc: .*broken.bpf.c"):
-        ub.run(small, on="vm", cc=broken)
+        ub.scenario(small).run(on="vm", cc=broken)
 
 
 @pytest.mark.usefixtures("boots")
 def test_what_could_run_comes_to_a_guest(small: Path) -> None:
     with pytest.raises(BootedError):
-        ub.run(small, on="vm")
+        ub.scenario(small).run(on="vm")
 
 
 def test_not_even_a_kernel_is_looked_for(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,13 +85,13 @@ def test_not_even_a_kernel_is_looked_for(small: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(guest, "kernel_named", refuse)
     with pytest.raises(ub.InputError, match=r"flows.0.clock.drift: "):
-        ub.run(small, NO_KERNEL_HAS, on="vm")
+        ub.scenario(small, NO_KERNEL_HAS).run(on="vm")
 
 
 @pytest.mark.usefixtures("boots")
 def test_a_sweep_of_which_nothing_can_run(small: Path) -> None:
     with pytest.raises(ub.InputError, match=r"flows.0.clock.drift: "):
-        ub.sweep(small, NO_KERNEL_HAS, on="vm", repeat=2)
+        ub.scenario(small, NO_KERNEL_HAS).run(on="vm", repeat=2)
 
 
 def test_a_sweep_goes_on_with_the_rest(small: Path, boots: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_a_sweep_goes_on_with_the_rest(small: Path, boots: None, monkeypatch: py
     monkeypatch.setattr(guest, "prepare", lambda *_: guest.Guest(Path("made up")))
     monkeypatch.setattr(sweep_of_cells, "run_all", run_all)
     with pytest.raises(BootedError):
-        ub.sweep(small, {"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]}, on="vm", repeat=2)
+        ub.scenario(small, {"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]}).run(on="vm", repeat=2)
     assert left == [[("flows.0.clock.drift", "0ppm")]] * 2
 
 

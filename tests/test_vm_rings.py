@@ -144,7 +144,7 @@ def simulated(file: Path, phase: dict[str, int]) -> dict[str, float]:
         changes |= {"host.pc.small_queues": False, "host.pc.tcp_wmem.max": f"{FULL_WMEM}b"}
     begin, length = settled(phase)
     changes |= {"warmup": f"{begin}s", "duration": f"{begin + length}s"}
-    results = ub.run(file, changes, series="43ms")
+    results = ub.scenario(file, changes).run(series="43ms")
     flows = results.series().query(f"time_s >= {begin}").groupby("time_s").sum().mean()
     link = results.series("links").query(f"time_s >= {begin} and link == 'up'").mean(numeric_only=True)
     under_way = PACKET

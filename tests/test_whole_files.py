@@ -87,7 +87,7 @@ def test_whenever_a_process_is_killed_the_old_set_is_there_or_the_new_one(tmp_pa
 
 
 def test_a_set_that_waits_is_found_by_every_reader(cli: Cli, small: Path, tmp_path: Path) -> None:
-    ub.run(small, series=True).save(tmp_path / "out")
+    ub.scenario(small).run(series=True).save(tmp_path / "out")
     waiting = tmp_path / "out" / sets.WAITING
     waiting.mkdir()
     for file in (tmp_path / "out").glob("*.parquet"):
@@ -101,7 +101,7 @@ def test_a_set_that_waits_is_found_by_every_reader(cli: Cli, small: Path, tmp_pa
 @pytest.mark.parametrize("command", [["export", "--csv"], ["report"], ["plot", "-o", "x.svg"], ["compare", "one"]])
 def test_tables_of_two_runs_in_a_folder_are_noticed(cli: Cli, small: Path, tmp_path: Path, command: list[str]) -> None:
     for name, rate in {"one": "2mbit", "two": "4mbit"}.items():
-        ub.run(small, {"link.bottleneck.rate": rate}, series=True).save(tmp_path / name)
+        ub.scenario(small, {"link.bottleneck.rate": rate}).run(series=True).save(tmp_path / name)
     shutil.copy(tmp_path / "one" / "flows.parquet", tmp_path / "two")
     done = cli(*command, "two")
     assert done.returncode == 2 and done.stdout == ""

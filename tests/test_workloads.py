@@ -21,7 +21,7 @@ def test_a_family_s_evening_is_as_its_file_says() -> None:
     """A mean opinion score below 2.6 is one of nearly all users dissatisfied, one above 4 of satisfied (G.107, B.1)."""
     scores = {
         tuple(record.axes.values()): record.run["flows"][2]["opinion_score"]
-        for record in ub.run("family-evening", {"duration": "40s"})
+        for record in ub.scenario("family-evening", {"duration": "40s"}).run()
     }
     assert len(scores) == 10
     assert scores.pop(("fifo", "off")) < 2.6
@@ -57,8 +57,8 @@ def short_flows(scenario: Write) -> Path:
 
 def test_an_upload_waits_for_its_acknowledgements(both_ways: Path) -> None:
     """They queue behind the data of the download: its queue is in the upload's round trips."""
-    upload, download = ub.run(both_ways).as_dict()["runs"][0]["flows"]
-    alone = ub.run(both_ways, {"flows.1.size": "1b"}).as_dict()["runs"][0]["flows"][0]
+    upload, download = ub.scenario(both_ways).run().as_dict()["runs"][0]["flows"]
+    alone = ub.scenario(both_ways, {"flows.1.size": "1b"}).run().as_dict()["runs"][0]["flows"][0]
     assert alone["rtt_ms_mean"] < 0.6 * upload["rtt_ms_mean"]
     assert alone["goodput_mbps"] > 1.5 * upload["goodput_mbps"]
     assert upload["rtt_ms_mean"] == pytest.approx(download["rtt_ms_mean"], rel=0.1)
@@ -68,7 +68,7 @@ def both_backends(file: Path, cache: Path) -> tuple[dict[str, Any], dict[str, An
     """Give the run that is simulated, and the one of real TCP in virtual time."""
     kernel = guests.booted(cache)
     (simulated,), (real,) = (
-        ub.run(file, on=on, kernel=of).as_dict()["runs"] for on, of in (("simulator", None), ("vm", kernel))
+        ub.scenario(file).run(on=on, kernel=of).as_dict()["runs"] for on, of in (("simulator", None), ("vm", kernel))
     )
     assert real["sound"], real["unsound_because"]
     return simulated, real
@@ -101,14 +101,14 @@ def test_the_same_flows_open_on_both_backends(short_flows: Path, cache: Path) ->
 
 def test_the_table_folds_many_flows(short_flows: Path) -> None:
     """A row for each flow in the records, and one for them all on the screen."""
-    results = ub.run(short_flows, {"flows.0.arrivals.rate": "300/s", "flows.0.stop": "2s"})
+    results = ub.scenario(short_flows, {"flows.0.arrivals.rate": "300/s", "flows.0.stop": "2s"}).run()
     assert len(results.flows) > 500
     assert "mean of" in text_of(results) and len(text_of(results).splitlines()) < 20
 
 
 def test_a_mean_of_flows_says_of_which_and_how_many_did_not_end(small: Path) -> None:
     web = {"name": "pages", "count": 14, "size": "10kb", "stagger": "153ms"}
-    results = ub.run(small, {"duration": "2s", **{f"flows.0.{key}": value for key, value in web.items()}})
+    results = ub.scenario(small, {"duration": "2s", **{f"flows.0.{key}": value for key, value in web.items()}}).run()
     ended = results.flows["completion_s"].notna().sum()
     assert 0 < ended < 14
     assert f"pages: mean of 14, {14 - ended} unfinished" in text_of(results)
@@ -118,7 +118,7 @@ def test_flows_that_ended_in_the_warm_up_are_in_no_mean_of_what_was_measured(sma
     """Half of them did, and each of the others has the link for itself."""
     web = {"name": "pages", "count": 14, "size": "50kb", "stagger": "200ms"}
     changes = {f"flows.0.{key}": value for key, value in web.items()}
-    results = ub.run(small, {"duration": "3s", "warmup": "1300ms", **changes})
+    results = ub.scenario(small, {"duration": "3s", "warmup": "1300ms", **changes}).run()
     early = (results.flows["throughput_mbps"] == 0).sum()
     assert 0 < early < 14
     (row,) = flow_rows(results.as_dict()["runs"][0])

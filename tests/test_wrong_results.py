@@ -39,9 +39,9 @@ def test_damaged_results_are_a_sentence(sweep: Path, tmp_path: Path, kind: str) 
     two = SMALL + '[[flows]]\ncc = "cubic"\n[sweep]\n"flows.0.cc" = ["reno", "cubic"]\n'
     sweep.write_text(two)
     whole = (
-        ub.run(sweep).as_dict()
+        ub.scenario(sweep).run().as_dict()
         if kind == "run"
-        else ub.sweep(sweep, {"link.bottleneck.loss": "1%"}, repeat=2).as_dict()
+        else ub.scenario(sweep, {"link.bottleneck.loss": "1%"}).run(repeat=2).as_dict()
     )
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text(json.dumps(whole))

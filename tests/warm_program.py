@@ -96,7 +96,7 @@ def serve(listening: socket.socket, libraries: Sequence[str]) -> None:
     for name in libraries:
         importlib.import_module(name)
     if "unbloat.runs" in libraries:  # What a process has hashed of the code, it keeps.
-        importlib.import_module("unbloat.scenario.identity").code_hash()
+        importlib.import_module("unbloat.scenarios.identity").code_hash()
     gc.freeze()  # What is collected is written to, and so copied by each process.
     gc.enable()
     while listening in select.select([listening, sys.stdin], [], [])[0]:

@@ -26,8 +26,8 @@ unbloat doctor"""
 
 EXPERIMENTS, LOOKING, FILES, KERNEL = "Experiments", "Looking things up", "Files", "This machine's kernel"
 COMMANDS = [
-    Entry("run", EXPERIMENTS, "Run a scenario: simulated, on this kernel, or in a guest."),
-    Entry("sweep", EXPERIMENTS, "Run a grid, every cell repeated, with confidence intervals."),
+    Entry("run", EXPERIMENTS, "Run a scenario: simulated, on this kernel, or in a guest.", module="run"),
+    Entry("sweep", EXPERIMENTS, "Run a grid, every cell repeated, with confidence intervals.", module="run"),
     Entry("reproduce", EXPERIMENTS, "Repeat a paper: its numbers and statements beside ours."),
     Entry("compare", EXPERIMENTS, "Compare two or three sets of results, or two packet traces."),
     Entry("shell", EXPERIMENTS, "Run a shell, or any program, behind an emulated link.", cls=CommandWithProgram),

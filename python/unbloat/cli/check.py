@@ -20,7 +20,7 @@ from unbloat._core import Error, InputError, RunError
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, compile_keys, listed
 from unbloat.cli.status import WRONG_INPUT
 from unbloat.cli.terminal import say, say_json
-from unbloat.scenario.checks import Backend
+from unbloat.scenarios.checks import Backend
 from unbloat.system import compiler_warnings
 
 RUNS = "runs on "
@@ -103,8 +103,8 @@ def screen(findings: list[Finding]) -> str:
 
 def of_scenario(file: str) -> Iterator[Finding]:
     """Read it, and ask for each backend."""
-    from unbloat.scenario.checks import BACKENDS
-    from unbloat.scenario.source import source_of
+    from unbloat.scenarios.checks import BACKENDS
+    from unbloat.scenarios.source import source_of
 
     cells = source_of(file).cells()
     axes = ", ".join(axis for axis, _ in cells[0].axes)
@@ -155,7 +155,7 @@ def of_control(control: str, kernels: list[str], keys: dict[str, object]) -> Ite
     findings = list(compiled(control, keys))
     yield from findings
     if findings[-1].answer == "yes":
-        from unbloat.scenario.catalogue import trial
+        from unbloat.scenarios.catalogue import trial
 
         running = [] if kernels else list(taken_by_this(control, keys))
         yield from running
@@ -166,7 +166,7 @@ def of_control(control: str, kernels: list[str], keys: dict[str, object]) -> Ite
 
 def compiled(control: str, keys: dict[str, object]) -> Iterator[Finding]:
     """Compile it for the simulator and run it for a moment; compile it for kernels."""
-    from unbloat.scenario.catalogue import trial
+    from unbloat.scenarios.catalogue import trial
     from unbloat.system.paths import ALGORITHMS
 
     (cell,) = trial(control, keys)
@@ -176,10 +176,11 @@ def compiled(control: str, keys: dict[str, object]) -> Iterator[Finding]:
 
 def run_apart(control: str, keys: dict[str, object], on: Backend = "simulator") -> None:
     """Run it for a moment, in a process of its own: it may end that."""
-    from unbloat.runs.experiment import run
-    from unbloat.scenario.catalogue import trial_text
+    from unbloat.runs.experiment import Manner, execute
+    from unbloat.scenarios.catalogue import trial_text
+    from unbloat.scenarios.source import source_of
 
-    run(trial_text(control), keys, on=on, cache=False, progress=False)
+    execute(source_of(trial_text(control), keys), Manner(on, None, False, False, None))
 
 
 def taken_by_this(control: str, keys: dict[str, object]) -> Iterator[Finding]:
@@ -238,7 +239,7 @@ def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
     """Run it there."""
     from unbloat.guest import guest
     from unbloat.runs.guests import prepared
-    from unbloat.scenario.recording import Recording
+    from unbloat.scenarios.recording import Recording
 
     there = prepared(kernel)
     try:

@@ -14,7 +14,7 @@ from unbloat.system.legible import plain
 from unbloat.system.output import write_text
 
 if TYPE_CHECKING:
-    from unbloat.results.results import Results
+    from unbloat.api.results import Results
 
 EXAMPLES = """\
 unbloat export results/ --csv -o flows.csv
@@ -47,7 +47,7 @@ def command(
     """Write results as CSV or LaTeX."""
     if csv == latex:
         raise InputError("export: say --csv or --latex")
-    from unbloat.results.results import read
+    from unbloat.api.results import read
 
     found = chosen(read(results), only)
     name: TableName = table or ("stats" if any(len(cell.records) > 1 for cell in found.cells) else "flows")
@@ -61,8 +61,7 @@ def command(
 
 def as_csv(results: Results, table: TableName) -> str:
     """Format a table with all of its columns as CSV."""
-    frame = results.stats() if table == "stats" else getattr(results, table)
-    return str(frame.to_csv(index=False))
+    return str(getattr(results, table).to_csv(index=False))
 
 
 def as_latex(results: Results, table: TableName) -> str:

@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from unbloat._core import InputError
-from unbloat.scenario.checks import did_you_mean
+from unbloat.scenarios.checks import did_you_mean
 
 EXAMPLES = "Examples"
 ARGUMENTS, OPTIONS = "Arguments", "Options"

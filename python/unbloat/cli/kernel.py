@@ -16,7 +16,7 @@ from unbloat._core import Error, InputError
 from unbloat.cli import classifiers, maps, windows
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, tell, wrapped
-from unbloat.scenario.controls import known_control, refuse_discipline
+from unbloat.scenarios.controls import known_control, refuse_discipline
 from unbloat.system.output import write_text
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def sources_of(control: str) -> list[Path]:
     """List the files that a control of the user's own is written in; none for one that comes along."""
     if not Path(control.partition("#")[0]).is_file():
         return []
-    from unbloat.scenario.catalogue import control_files
+    from unbloat.scenarios.catalogue import control_files
 
     return control_files(control)
 

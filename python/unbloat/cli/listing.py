@@ -12,14 +12,14 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import JsonOption, catalogue_names
 from unbloat.cli.terminal import say, say_json, tell, wrapped
-from unbloat.scenario.checks import did_you_mean
-from unbloat.scenario.keys import absence_of, every_key, keys_of, kind_of
+from unbloat.scenarios.checks import did_you_mean
+from unbloat.scenarios.keys import absence_of, every_key, keys_of, kind_of
 
 if TYPE_CHECKING:
-    from unbloat.scenario.catalogue import Entry
+    from unbloat.scenarios.catalogue import Entry
 
 TITLES = {
-    "mechanisms": "congestion controls",
+    "controls": "congestion controls",
     "receivers": "receivers",
     "classifiers": "classifiers",
     "queues": "queue disciplines",
@@ -73,7 +73,7 @@ def list_command(
     if name is not None and name not in KINDS:
         show_things(name, as_json)
         return
-    from unbloat.scenario.catalogue import catalogue
+    from unbloat.scenarios.catalogue import catalogue
 
     say_what_compiles()
     found = catalogue() if name is None else {KINDS[name]: catalogue()[KINDS[name]]}
@@ -136,7 +136,7 @@ def things(name: str) -> list[Entry]:
     """Describe everything of this name, the congestion control first; raises `InputError` if there is nothing."""
     if Path(name).is_file():
         return [from_file(Path(name))]
-    from unbloat.scenario.catalogue import catalogue
+    from unbloat.scenarios.catalogue import catalogue
 
     say_what_compiles()
     found = catalogue()
@@ -153,9 +153,9 @@ def things(name: str) -> list[Entry]:
 def from_file(file: Path) -> Entry:
     """Describe a file of the user's: a congestion control, or a scenario."""
     if file.suffix == ".c":
-        from unbloat.scenario.catalogue import control
+        from unbloat.scenarios.catalogue import control
 
-        return {"kind": "mechanisms", "path": str(file), **control(file)}
+        return {"kind": "controls", "path": str(file), **control(file)}
     return {"kind": "scenarios", "name": file.stem, "path": str(file), **scenario_of(file)}
 
 
@@ -164,7 +164,7 @@ def described(kind: str, entry: Entry) -> Entry:
     from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
 
     paths = {
-        "mechanisms": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
+        "controls": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
         "receivers": ALGORITHMS / "window" / f"{entry['name']}.bpf.c",
         "classifiers": ALGORITHMS / "classify" / f"{entry['name']}.bpf.c",
         "scenarios": SCENARIOS / f"{entry['name']}.toml",
@@ -210,8 +210,8 @@ def paper_lines(thing: Entry) -> list[str]:
 
 def scenario_of(file: Path) -> Entry:
     """Describe a scenario: its grid, its links and its groups of flows."""
-    from unbloat.scenario.catalogue import opening_comment
-    from unbloat.scenario.summary import summary
+    from unbloat.scenarios.catalogue import opening_comment
+    from unbloat.scenarios.summary import summary
 
     return {"about": opening_comment(file), **summary(file)}
 

@@ -14,7 +14,7 @@ from unbloat._core import LINUX, InputError
 from unbloat.system.interrupts import Ended
 
 if TYPE_CHECKING:
-    from unbloat.results.results import Results
+    from unbloat.api.results import Results
 
 WORD = re.compile(r"[A-Za-z_][\w./:-]*")
 WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
@@ -105,7 +105,7 @@ def _behind_commas(names: Iterable[str], incomplete: str) -> list[str]:
 
 def catalogue_names(incomplete: str) -> list[str]:
     """List everything that there is by name."""
-    from unbloat.scenario.catalogue import catalogue
+    from unbloat.scenarios.catalogue import catalogue
 
     names = [entry["name"] for entries in catalogue().values() for entry in entries]
     return [name for name in names if name.startswith(incomplete)]
@@ -223,7 +223,7 @@ def overrides_of(
     pairs = (_assignment(text) for text in assignments or [])
     overrides: dict[str, object] = {key: quoted(key, value) for key, value in pairs}
     if duration is not None:
-        from unbloat.scenario.times import time_ns
+        from unbloat.scenarios.times import time_ns
 
         time_ns(duration, "--duration")
         overrides["duration"] = duration
@@ -231,13 +231,13 @@ def overrides_of(
         if len(names) == 1:
             overrides[f"flows.*.{key}"] = names[0]
         elif names:
-            from unbloat.scenario.controls import axis_over
-            from unbloat.scenario.source import source_of
+            from unbloat.scenarios.controls import axis_over
+            from unbloat.scenarios.source import source_of
 
             overrides[axis_over(key, source_of(scenario, overrides).cells()[0])] = names
     times = listed(rtts, "--rtt")
     if times:
-        from unbloat.scenario.rtt import cases
+        from unbloat.scenarios.rtt import cases
 
         overrides.update(cases(scenario, overrides, times))
     return overrides
@@ -247,7 +247,7 @@ def controls_in(texts: Sequence[str] | None) -> list[str]:
     """List the controls of `--cc`; one that is misspelled is refused before anything is read."""
     names = listed(texts, "--cc")
     if names:
-        from unbloat.scenario.controls import known_control
+        from unbloat.scenarios.controls import known_control
 
         for name in names:
             known_control(name)
@@ -287,11 +287,17 @@ def refuse_no_table(key: str, value: str) -> None:
 
 def chosen(results: Results, only: Sequence[str] | None) -> Results:
     """Pick the cells of results that `--only` names."""
+    wanted = labels_in(only)
+    return results.only(wanted) if wanted else results
+
+
+def labels_in(only: Sequence[str] | None) -> dict[str, list[str]]:
+    """Collect the labels by axes that `--only` names."""
     wanted: dict[str, list[str]] = {}
     for text in only or []:
         axis, labels = split_pair(text, "--only", "AXIS=LABEL,...", "cc=cubic,vegas")
         wanted.setdefault(axis, []).extend(listed([labels], "--only"))
-    return results.only(wanted) if wanted else results
+    return wanted
 
 
 def _assignment(text: str) -> tuple[str, str]:

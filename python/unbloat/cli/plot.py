@@ -11,7 +11,7 @@ from unbloat._core import InputError
 from unbloat.cli.options import OnlyOption, ResultsArgument, chosen, listed, metric_names, plot_kinds
 from unbloat.cli.terminal import tell
 from unbloat.report.figures import kinds
-from unbloat.scenario.checks import one_of
+from unbloat.scenarios.checks import one_of
 from unbloat.system.output import room_for
 
 if TYPE_CHECKING:
@@ -22,14 +22,20 @@ if TYPE_CHECKING:
 AGREEMENT = "agreement"
 EXAMPLES = """\
 unbloat run home-dsl --cc cubic,vegas -o home
-unbloat plot home -o home.svg
+unbloat plot home
 unbloat plot home queue_delay rtt_cdf --width column -o queue.pdf
-unbloat plot sweep lines --metrics goodput,rtt_p95 -x rate -o rate.svg
+unbloat plot sweep goodput rtt_p95 --over rate -o rate.svg
 unbloat plot sweep delay_throughput --only rate=1mbit --width slide -o x.png
 unbloat plot simulated agreement --against measured -o agreement.svg"""
 
 OutputOption = Annotated[
-    Path, typer.Option("-o", "--output", metavar="FILE", help="Where to draw: .svg, .pdf or .png.")
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Where to draw: .svg, .pdf or .png (default: RESULTS.svg here).",
+    ),
 ]
 KindsArgument = Annotated[
     list[str] | None,
@@ -62,6 +68,14 @@ MetricOption = Annotated[
     ),
 ]
 AcrossOption = Annotated[str | None, typer.Option("-x", metavar="AXIS", help="The axis of the sweep that runs across.")]
+OverOption = Annotated[
+    str | None,
+    typer.Option(
+        "--over",
+        metavar="time|AXIS",
+        help="What runs across: time, or an axis of the sweep, over which each KIND is a metric, such as goodput.",
+    ),
+]
 UpOption = Annotated[str | None, typer.Option("-y", metavar="AXIS", help="The axis that runs up in a heat map.")]
 TitleOption = Annotated[
     str | None,
@@ -71,8 +85,9 @@ TitleOption = Annotated[
 
 def command(
     results: ResultsArgument,
-    output: OutputOption,
     wanted: KindsArgument = None,
+    output: OutputOption = None,
+    over: OverOption = None,
     against: AgainstOption = None,
     width: WidthOption = "page",
     metric: MetricOption = None,
@@ -90,27 +105,37 @@ def command(
 
     sides = (str(results), str(against))
     choice = Choice(width, listed(metric, "--metrics"), x, y, title, sides)
-    room_for(output)
-    save(drawn(results, listed(wanted, "plot"), against, choice, output, only), output)
-    tell(f"wrote {output}")
+    file = output or Path(f"{results.absolute().name.removesuffix('.json')}.svg")
+    room_for(file)
+    save(drawn(results, listed(wanted, "plot"), against, choice, file, only, over), file)
+    tell(f"wrote {file}")
 
 
 def drawn(
-    a: Path, wanted: list[str], b: Path | None, choice: Choice, output: Path, only: list[str] | None = None
+    a: Path,
+    wanted: list[str],
+    b: Path | None,
+    choice: Choice,
+    output: Path,
+    only: list[str] | None = None,
+    over: str | None = None,
 ) -> Figure:
     """Draw one set of results or two; what cannot be drawn is refused before anything is read."""
+    from unbloat.api.results import read
+    from unbloat.report.figures.draw import check, draw, meant
+
+    if over not in (None, "time"):
+        found = chosen(read(a), only)
+        return draw(found, *meant(found, wanted, choice, over))
     known = [*kinds.KINDS, *kinds.SHORT, AGREEMENT]
     for kind in wanted:
         one_of("plot", kind, known)
-    from unbloat.report.figures.draw import check, draw
-    from unbloat.results.results import read
-
     if AGREEMENT not in wanted:
         check(wanted, choice, file=output, is_two=b is not None)
         other = None if b is None else chosen(read(b), only)
         found = chosen(read(a), only)
         with found.naming_several():
-            return draw(found, wanted, choice, other)
+            return draw(found, *meant(found, wanted, choice, over), other)
     if wanted != [AGREEMENT] or b is None:
         raise InputError("agreement: is drawn alone, of two sets of results: name the other with --against")
     check([], choice, file=output)

@@ -61,8 +61,8 @@ def command(
         with keeping_runs(cache):
             page = report_page.page_of(reproduce(paper, cache=cache, jobs=jobs))
     else:
+        from unbloat.api.results import read
         from unbloat.report import results_page
-        from unbloat.results.results import read
 
         found = chosen(read(path), only)
         file = checked(output or (path if path.is_dir() else path.parent) / NAME)

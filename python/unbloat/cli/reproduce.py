@@ -161,12 +161,12 @@ def command(
 ) -> int | None:
     """Repeat a paper: its numbers and statements beside ours."""
     from unbloat.papers.reproduce import paper_of
-    from unbloat.scenario.checks import backend_named, check_kernel
+    from unbloat.scenarios.checks import backend_named, check_kernel
 
     request = Request(backend_named(on), kernel, full, cache, jobs, output, page, as_json)
     overrides = overrides_of(paper, assignments)
     refuse_contradictions(request, choices=choices, check=check, overrides=overrides, part=claim or table)
-    chosen = paper_of(paper, overrides, table=table, claim=claim)
+    chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
     check_kernel(kernel, request.on)
     with keeping_runs(cache):
         if choices:
@@ -195,7 +195,7 @@ def refuse_contradictions(
 
 def simulated(request: Request, paper: Paper) -> list[Judged]:
     """Simulate, print the verdicts, draw the figures, write the page; return what is not reproduced."""
-    from unbloat.papers import page
+    from unbloat.papers import page, report_page
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
@@ -211,7 +211,7 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
         say(f"-o DIR draws {', '.join(figure.id for figure in paper.figures)}.")
     if request.page:
         page.write(found)
-        found.to_html(file := Path("results") / paper.name / "report.html")
+        report_page.page_of(found).write(file := Path("results") / paper.name / "report.html")
         tell(f"wrote {file}")
     return found.failing()
 
@@ -237,7 +237,6 @@ def on_kernel(request: Request, paper: Paper) -> list[Judged]:
     found = reproduce_on_kernel(
         paper,
         request.on,
-        full=request.full,
         kernel_release=request.kernel,
         cache=request.cache,
         jobs=request.jobs,

@@ -1,39 +1,63 @@
-"""`unbloat run SCENARIO`."""
+"""`unbloat run SCENARIO`, and `unbloat sweep`, which is another name for it with `--repeat`."""
 
 from __future__ import annotations
 
+import inspect
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unbloat._core import InputError
 from unbloat.cli.options import (
     OUTPUT,
+    WHAT,
+    WHERE,
+    CacheOption,
+    ControlOption,
+    DefineOption,
+    DurationOption,
+    IncludeOption,
+    JobsOption,
     JsonOption,
+    KernelOption,
     MetricsOption,
+    OnlyOption,
+    OnOption,
+    ReceiverOption,
+    RttOption,
     ScenarioArgument,
+    SeedOption,
+    SetOption,
     keeping_runs,
+    labels_in,
     listed,
     metrics_listed,
+    overrides_of,
     plot_kinds,
 )
-from unbloat.cli.run_options import USUAL, RunOptions, with_run_options
+from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
 from unbloat.system.output import room_for, room_within
 
 if TYPE_CHECKING:
-    from unbloat.results.results import Results
+    from unbloat.api.results import Results
 
-EXAMPLES = """\
+RUN_EXAMPLES = """\
 unbloat run home-dsl
 unbloat run home-dsl --cc cubic,vegas,cubic_plus --rtt 20ms,100ms
 unbloat run home-dsl --cc ./mine.bpf.c --set link.bottleneck.queue.limit=64kb
 unbloat run home-dsl --live
 unbloat run home-dsl --figure queue.svg --plot queue,cwnd -t 30s
 sudo unbloat run home-dsl --on kernel --cc kernel:cubic
-unbloat run home-dsl --on vm --kernel 6.1 --pcap trace.pcapng"""
+unbloat run home-dsl --on vm --kernel 6.1 --pcap trace.pcapng
+unbloat run home-dsl --repeat 10 --set link.bottleneck.loss=0.1%"""
+SWEEP_EXAMPLES = """\
+unbloat sweep home-dsl -n 30 --set link.bottleneck.loss=0.1% --cc cubic,vegas
+unbloat sweep grid.toml --repeat 10 -o results/ --metrics goodput,queue_delay
+unbloat sweep grid.toml --repeat 10 --dask tcp://host:8786"""
 
 LiveOption = Annotated[
     bool,
@@ -46,7 +70,11 @@ LiveOption = Annotated[
 OutputOption = Annotated[
     Path | None,
     typer.Option(
-        "-o", "--output", metavar="DIR", help="Write records and series as Parquet files.", rich_help_panel=OUTPUT
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="Write runs, flows, links and series, or with --repeat statistics, as Parquet files.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 FigureOption = Annotated[
@@ -86,10 +114,44 @@ PcapLinksOption = Annotated[
 ]
 
 
-@with_run_options
-def command(
+RepeatOption = Annotated[
+    int | None,
+    typer.Option(
+        "-n",
+        "--repeat",
+        metavar="N",
+        help="Runs of every cell, each with another seed; the table then has confidence intervals.",
+        rich_help_panel=WHAT,
+    ),
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Do the repeats on a Dask cluster: its scheduler's address, or local to start one here.",
+        rich_help_panel=WHERE,
+    ),
+]
+
+
+def run_command(
     scenario: ScenarioArgument,
-    given: RunOptions = USUAL,
+    cc: ControlOption = None,
+    receiver: ReceiverOption = None,
+    rtt: RttOption = None,
+    duration: DurationOption = None,
+    assignments: SetOption = None,
+    include: IncludeOption = None,
+    define: DefineOption = None,
+    seed: SeedOption = None,
+    repeat: RepeatOption = None,
+    only: OnlyOption = None,
+    on: OnOption = "simulator",
+    kernel: KernelOption = None,
+    jobs: JobsOption = None,
+    cache: CacheOption = None,
+    dask: DaskOption = None,
     live: LiveOption = False,
     metrics: MetricsOption = None,
     as_json: JsonOption = False,
@@ -99,29 +161,72 @@ def command(
     series: SeriesOption = None,
     pcap: PcapOption = None,
     pcap_links: PcapLinksOption = False,
-) -> None:
+) -> int | None:
     """Run a scenario: simulated, on this kernel, or in a guest.
 
-    Every cell of the scenario's grid is run once; `unbloat sweep` repeats cells.
+    Every cell of the scenario's grid runs once. With --repeat it runs N times, and the table has confidence intervals;
+    the status is 1 if runs failed, and the others are printed all the same.
     """
     panels, shown = listed(plot, "--plot"), metrics_listed(metrics)
     check_figure(figure, panels)
     room_for(figure)
     room_within(output)
-    from unbloat.report.run_table import text_of
-    from unbloat.runs.experiment import numbered, run
+    from unbloat.api.scenario import Scenario
+    from unbloat.runs.experiment import numbered
+    from unbloat.scenarios.source import source_of
 
-    with keeping_runs(given.cache):
-        recorded = series or bool(output or figure)
-        arguments = given.arguments(scenario)
-        results = run(scenario, **arguments, series=recorded, pcap=pcap, pcap_links=pcap_links, live=live)
+    with keeping_runs(cache):
+        keys = overrides_of(scenario, assignments, controls=cc, receivers=receiver, rtts=rtt, duration=duration)
+        results = Scenario(source_of(scenario)).run(
+            keys,
+            include=include,
+            define=define,
+            seed=seed,
+            repeat=repeat,
+            only=labels_in(only) or None,
+            on=on,
+            kernel=kernel,
+            jobs=jobs,
+            cache=cache,
+            dask=dask,
+            live=live,
+            series=series or bool(figure or (output and repeat is None)),
+            pcap=pcap,
+            pcap_links=pcap_links,
+        )
         try:
             write(results, output, figure, panels)
             if pcap:
                 for number in range(len(results)):
                     tell(f"wrote {numbered(pcap, number, len(results))}")
         finally:  # Also where a file cannot be written.
-            say_json(results.as_dict()) if as_json else say(text_of(results, shown))
+            say_json(results.as_dict()) if as_json else say(table_of(results, shown, is_repeated=repeat is not None))
+    return FAILED if results.failures else None
+
+
+def _repeating(signature: inspect.Signature) -> inspect.Signature:
+    """Return the signature of `run` with one repeat by default."""
+    parameters = [each.replace(default=1) if each.name == "repeat" else each for each in signature.parameters.values()]
+    return signature.replace(parameters=parameters)
+
+
+@wraps(run_command)
+def sweep_command(**values: Any) -> int | None:  # noqa: D103
+    return run_command(**values)
+
+
+sweep_command.__doc__ = """Run a grid, every cell repeated, with confidence intervals.
+
+This is `unbloat run --repeat N`: the status is 1 if runs failed, and the others are printed all the same.
+"""
+sweep_command.__signature__ = _repeating(inspect.signature(run_command, eval_str=True))  # type: ignore[attr-defined]
+
+
+def table_of(results: Results, metrics: list[str], *, is_repeated: bool) -> str:
+    """Draw runs as the table on the screen."""
+    from unbloat.report import run_table, sweep_table
+
+    return sweep_table.text_of(results, metrics or None) if is_repeated else run_table.text_of(results, metrics)
 
 
 def check_figure(figure: Path | None, panels: list[str]) -> None:

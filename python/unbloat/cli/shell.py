@@ -59,8 +59,8 @@ def command(
     they write is lost when the guest ends.
     """
     from unbloat.cli import shell_live
-    from unbloat.scenario.checks import check_kernel
-    from unbloat.scenario.source import source_of
+    from unbloat.scenarios.checks import check_kernel
+    from unbloat.scenarios.source import source_of
     from unbloat.system.paths import ALGORITHMS
 
     check_kernel(kernel, on)

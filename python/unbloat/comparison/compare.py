@@ -20,9 +20,9 @@ from unbloat.results.cells import CellKey
 from unbloat.results.metrics import ALL, METRICS, Metric, metric_named
 from unbloat.results.nearness import Tolerance
 from unbloat.results.record import Record
-from unbloat.results.results import Results
+from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Estimate
-from unbloat.scenario.checks import names_in
+from unbloat.scenarios.checks import names_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from unbloat.report.figures.kinds import Width
 
-Source = Results | str | Path
+Source = RunSet | str | Path
 """Results, or a file or folder of them."""
 Labels = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 """An axis with two of its labels."""
@@ -211,7 +211,8 @@ def compare(
 
     Examples
     --------
-    >>> small, large = (ub.run("home-dsl", {"flows.0.initial_window": size}) for size in (2, 10))
+    >>> s = ub.scenario("home-dsl")
+    >>> small, large = (s.run({"flows.0.initial_window": size}) for size in (2, 10))
     >>> ub.compare(small, large, tolerance={"goodput": "5%", "rtt": "10%"}).is_within
 
     """
@@ -260,7 +261,7 @@ class Side:
     @classmethod
     def of(cls, source: Source) -> Side:
         """Read a set, if it has to be."""
-        if isinstance(source, Results):
+        if isinstance(source, RunSet):
             scenarios = dict.fromkeys(str(record.run["scenario"]) for record in source)
             return cls(", ".join(scenarios), source.records)
         return cls(str(source), files.read(Path(source)))

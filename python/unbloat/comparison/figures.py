@@ -19,7 +19,7 @@ from unbloat.report.figures.style import SIZES, Size, canvas, drawing
 from unbloat.report.figures.values import metrics_named, quantity
 from unbloat.results.metrics import ALL, Metric
 from unbloat.results.nearness import Near
-from unbloat.results.results import Results
+from unbloat.results.run_set import RunSet
 
 
 def draw(
@@ -39,8 +39,8 @@ def draw(
 
 
 def agreement_of(
-    a: Results,
-    b: Results,
+    a: RunSet,
+    b: RunSet,
     names: tuple[str, str],
     width: Width = "page",
     metrics: Sequence[str] = (),

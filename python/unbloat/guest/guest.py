@@ -21,9 +21,9 @@ from unbloat.guest.cached import ASIDE, last_use, made
 from unbloat.guest.inside import shared
 from unbloat.guest.kernels import Kernel, find_kernel
 from unbloat.guest.payload import payload
-from unbloat.scenario.identity import code_hash, hash_files
-from unbloat.scenario.portable import located
-from unbloat.scenario.recording import Columns, Recording
+from unbloat.scenarios.identity import code_hash, hash_files
+from unbloat.scenarios.portable import located
+from unbloat.scenarios.recording import Columns, Recording
 from unbloat.system.paths import cache_folder
 from unbloat.system.removal import remove_from
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from unbloat import _core
-from unbloat.scenario.portable import encoded_objects, scenario_of
-from unbloat.scenario.recording import Recording
+from unbloat.scenarios.portable import encoded_objects, scenario_of
+from unbloat.scenarios.recording import Recording
 from unbloat.system.paths import ALGORITHMS
 
 

@@ -19,7 +19,7 @@ from unbloat._core import InputError, RunError
 from unbloat.guest import qemu
 from unbloat.guest.guest import Guest
 from unbloat.guest.inside.shared import SharedMemory
-from unbloat.scenario.portable import encoded_objects, located, scenario_of
+from unbloat.scenarios.portable import encoded_objects, located, scenario_of
 from unbloat.system.paths import ALGORITHMS
 
 STDIN, STDOUT = 0, 1

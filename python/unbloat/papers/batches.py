@@ -12,7 +12,7 @@ from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
 from unbloat.papers.quantities import MeasuredRun
 from unbloat.papers.repeats import RepeatRule, do_differ
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 
 REPEAT = "repeat"
 """The axis of a cell's repeats."""

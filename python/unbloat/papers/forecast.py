@@ -16,7 +16,7 @@ from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
 from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting, clock, count
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 from unbloat.system import processors
 from unbloat.system.paths import cache_folder
 

@@ -26,7 +26,7 @@ from unbloat.papers.read import is_scenario
 from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.toml_file import Keys, PaperError, shortened
 from unbloat.results.record import why_unsound
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 
 FILE = "kernel.toml"
 Backend = Literal["", "kernel", "vm"]
@@ -131,9 +131,9 @@ def _mistakes(plan: Plan, paper: Paper) -> Iterator[tuple[Keys, str]]:
             yield ("without", number), f"{paper.name} has no table or statement {shortened(name)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelResults:
-    """A part of a paper, judged three times, as `unbloat.reproduce_on_kernel` returns it."""
+    """A part of a paper, judged three times."""
 
     plan: Plan
     simulated: JudgedPaper
@@ -151,6 +151,10 @@ class KernelResults:
         if records[0]["on"] == "kernel":
             return "kernel"
         return " and ".join(sorted({f"Linux {record['kernel']}" for record in records})) + " in a guest"
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in self.kernel.counts().items() if number)
+        return f"<unbloat.KernelResults of {self.kernel.paper.name} on {self.name}: {counts}>"
 
     def unsound(self) -> list[str]:
         """List the kernel's runs that are not to be believed, and why."""

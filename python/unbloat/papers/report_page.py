@@ -8,20 +8,17 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import count
 from statistics import median, quantiles
-from typing import TYPE_CHECKING
 
 from unbloat._core import __version__
 from unbloat.papers import extra_tables, figures, ratios, tables
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.prose import flowing
+from unbloat.papers.reproduction import Reproduction
 from unbloat.papers.verdicts import VERDICTS
 from unbloat.report.drawing import inline
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
-from unbloat.scenario.identity import code_hash
-
-if TYPE_CHECKING:
-    from unbloat.papers.reproduce import Reproduction
+from unbloat.scenarios.identity import code_hash
 
 KEPT = 12
 """Letters of a hash that a page shows."""

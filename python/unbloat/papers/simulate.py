@@ -1,4 +1,4 @@
-"""The runs that a paper's numbers need, made by `unbloat.run`."""
+"""The runs that a paper's numbers need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.experiment import Manner, execute
 from unbloat.runs.progress import StagedProgress
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ def simulator(
     checkpoint: Checkpoint | None = None,
     stages: StagedProgress | None = None,
 ) -> Simulate:
-    """Return the function that runs the cells of a batch; the arguments are those of `unbloat.run`.
+    """Return the function that runs the cells of a batch; the arguments are those of `Scenario.run`.
 
     With `stages` one line shows how far all batches are, in place of one for each.
     """

@@ -14,9 +14,9 @@ from unbloat.results.metrics import METRICS, NO_CONTROL
 from unbloat.results.nearness import NEAR
 from unbloat.results.record import where_ran
 from unbloat.results.repeats import Repeats
-from unbloat.results.results import Results
+from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
-from unbloat.scenario.checks import count_of
+from unbloat.scenarios.checks import count_of
 
 OPEN = 30
 """Rows of a table that a page does not fold."""
@@ -44,7 +44,7 @@ class Advice:
     """Means that are over some of a cell's runs only, so that nobody is ahead by them."""
 
 
-def advice_of(results: Results) -> Advice:
+def advice_of(results: RunSet) -> Advice:
     """Derive the answer from all sound runs."""
     if not any(cell.sound for cell in results.cells):
         return Advice([f"There is none: {certainty(results, 0)}"], [], [])
@@ -319,7 +319,7 @@ def _unfinished(experiment: Experiment) -> Iterator[str]:
                 yield f"{measure.title}{where}: {known} of {count_of(total, 'run')} {has} a value"
 
 
-def certainty(results: Results, undecided: int) -> str:
+def certainty(results: RunSet, undecided: int) -> str:
     """Describe how much the runs say."""
     total = len(results.records) + len(results.failures)
     sound = sum(record.is_sound for record in results.records)

@@ -16,9 +16,11 @@ from unbloat.system.screen import screen_width
 
 PAGE = 120
 """Characters of a line that is no table."""
+SHORT = 80
+"""Characters of a report's first line in its `repr`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """Paragraphs, lists and tables in their order, and the data behind them."""
 
@@ -41,6 +43,13 @@ class Report:
     def json(self) -> str:
         """Format the data behind the report as JSON."""
         return json.dumps(self.data, indent=2, allow_nan=False)
+
+    def __repr__(self) -> str:
+        first = next((line for line in self.text().splitlines() if line.strip()), "")
+        return f"<unbloat.Report: {textwrap.shorten(first, SHORT, placeholder='...')}>"
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 def _text(part: Part) -> str:

@@ -11,6 +11,7 @@ from unbloat._core import InputError, __version__
 from unbloat.report import run_table, sweep_table
 from unbloat.report.advice import OPEN, Advice, advice_of, title_of
 from unbloat.report.drawing import inline
+from unbloat.report.figures.draw import Choice, draw
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.looks import ordered
 from unbloat.report.figures.style import SIZES
@@ -21,7 +22,7 @@ from unbloat.report.verdicts import experiments_of
 from unbloat.results.axes import base_values
 from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, place, why_unsound
-from unbloat.results.results import Results
+from unbloat.results.run_set import RunSet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ OVER_TIME = {
 }
 
 
-def page_of(results: Results) -> Page:
+def page_of(results: RunSet) -> Page:
     """Lay results out."""
     found = advice_of(results)
     sections = [
@@ -62,12 +63,12 @@ def page_of(results: Results) -> Page:
     return Page("unbloat · results", _title(results), _asked(results), found.parts, sections, _made(results))
 
 
-def _title(results: Results) -> str:
+def _title(results: RunSet) -> str:
     names = dict.fromkeys(str(record.run["scenario"]) for record in results.records)
     return ", ".join(names) or results.about.source or "A scenario"
 
 
-def _each(results: Results) -> Iterator[tuple[str, Results]]:
+def _each(results: RunSet) -> Iterator[tuple[str, RunSet]]:
     """Yield what can be held against each other, each with its title where there are several such parts."""
     parts = [each for each in experiments_of(results) if each.cells]
     for part in parts:
@@ -79,7 +80,7 @@ def _each(results: Results) -> Iterator[tuple[str, Results]]:
 # ---------------------------------------------------------------- What was asked
 
 
-def _asked(results: Results) -> list[Part]:
+def _asked(results: RunSet) -> list[Part]:
     parts = experiments_of(results)
     if len(parts) > 1:  # What is known of how they were made is of the first only.
         compared = [(title_of(each, parts), _compared(each.results)) for each in parts if each.cells]
@@ -93,7 +94,7 @@ def _asked(results: Results) -> list[Part]:
     return [Facts([*facts, ("Runs", _runs(results))])]
 
 
-def _compared(results: Results) -> str:
+def _compared(results: RunSet) -> str:
     return "; ".join(f"`{axis}`: {', '.join(labels)}" for axis, labels in _axes(results).items())
 
 
@@ -107,7 +108,7 @@ def _first_words(scenario: str) -> str:
     return " ".join(words).partition("  ")[0]
 
 
-def _axes(results: Results) -> dict[str, list[str]]:
+def _axes(results: RunSet) -> dict[str, list[str]]:
     """Return the axes and their labels."""
     labels: dict[str, dict[str, None]] = {}
     for axes in [*(each.axes for each in results.records), *(each.axes for each in results.failures)]:
@@ -116,7 +117,7 @@ def _axes(results: Results) -> dict[str, list[str]]:
     return {axis: list(found) for axis, found in labels.items() if axis != SEED or len(found) <= sweep_table.LISTED}
 
 
-def _runs(results: Results) -> str:
+def _runs(results: RunSet) -> str:
     total = len(results.records) + len(results.failures)
     sizes = sorted({len(cell.records) + len(cell.failures) for cell in results.cells})
     each = " to ".join("one" if size == 1 else str(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
@@ -135,7 +136,7 @@ def _where(on: str) -> str:
 # ---------------------------------------------------------------- Pictures and tables
 
 
-def _pictures(results: Results) -> Iterator[Picture]:
+def _pictures(results: RunSet) -> Iterator[Picture]:
     numbers = count()
     for title, part in _each(results):
         for caption, figure in _figures(part):
@@ -145,7 +146,7 @@ def _pictures(results: Results) -> Iterator[Picture]:
             yield Picture("", told, svg, is_wide=is_wide)
 
 
-def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
+def _figures(results: RunSet) -> Iterator[tuple[str, Figure]]:
     """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
     if len(results.cells) > 1 and len(results.records) > 1:
         over = "lines" if _has_numbers(results) else "bars"
@@ -154,15 +155,15 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
             is_simple = len(results.cells) <= FEW or (metrics and len(ordered(results.records)) < WITH_PANELS)
             width: Width = "column" if is_simple else "page"
             try:
-                yield caption, results.plot(over if metrics else kind, metrics=metrics, width=width, title="")
+                yield caption, draw(results, [over if metrics else kind], Choice(width, metrics, title=""))
             except InputError:
                 continue  # The cells have no such value, or are too many for a picture; the tables have them all.
     if results.has_series and 0 < len(results.records) <= MANY:
         for kind, caption in OVER_TIME.items():
-            yield caption, results.plot(kind, width="column", title="")
+            yield caption, draw(results, [kind], Choice("column", title=""))
 
 
-def _of_cells(results: Results) -> Mapping[str, tuple[str, Sequence[str]]]:
+def _of_cells(results: RunSet) -> Mapping[str, tuple[str, Sequence[str]]]:
     """Return the pictures of cells, each with its caption and what it draws; with applications what people wait for."""
     felt = [METRICS[name] for name in sweep_table.felt_of(results) if name in FELT_DRAWN][:MOST_FELT]
     if not felt:
@@ -173,12 +174,12 @@ def _of_cells(results: Results) -> Mapping[str, tuple[str, Sequence[str]]]:
     return {**of_felt, "queue_delay": OF_CELLS["queue_delay"]}
 
 
-def _has_numbers(results: Results) -> bool:
+def _has_numbers(results: RunSet) -> bool:
     """Return whether an axis has numbers, so that something can be drawn over it."""
     return any(len(labels) > 1 and base_values(labels) for labels in _axes(results).values())
 
 
-def _tables(results: Results) -> Iterator[Part]:
+def _tables(results: RunSet) -> Iterator[Part]:
     if not results.records:
         return
     for title, part in _each(results):
@@ -187,7 +188,7 @@ def _tables(results: Results) -> Iterator[Part]:
     yield Fold("What the numbers mean", [Facts(list(_meanings()))])
 
 
-def _numbers(results: Results) -> Iterator[Part]:
+def _numbers(results: RunSet) -> Iterator[Part]:
     cells = sweep_table.columns_of(results)
     is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
     title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
@@ -214,7 +215,7 @@ def _meanings() -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------- What is open, how to repeat it
 
 
-def _doubts(results: Results, found: Advice) -> list[Part]:
+def _doubts(results: RunSet, found: Advice) -> list[Part]:
     parts: list[Part] = []
     lists = {
         "Undecided, because the interval of the lead holds 0": found.undecided,
@@ -237,7 +238,7 @@ def _doubts(results: Results, found: Advice) -> list[Part]:
     return parts
 
 
-def _again(results: Results) -> Iterator[Part]:
+def _again(results: RunSet) -> Iterator[Part]:
     about = results.about
     if len(experiments_of(results)) > 1:
         yield "These are the runs of several commands; this was the first."
@@ -255,5 +256,5 @@ def _again(results: Results) -> Iterator[Part]:
         yield Fold(f"The scenario{name}", [Code(about.scenario.strip())])
 
 
-def _made(results: Results) -> str:
+def _made(results: RunSet) -> str:
     return f"Made by unbloat {__version__}" + (f" from runs of {results.about.time}" if results.about.time else "")

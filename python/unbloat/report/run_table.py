@@ -23,8 +23,8 @@ from unbloat.results.metrics import (
     metric_named,
 )
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
-from unbloat.results.results import Results
-from unbloat.scenario.checks import count_of
+from unbloat.results.run_set import RunSet
+from unbloat.scenarios.checks import count_of
 
 FLOW_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),
@@ -49,7 +49,7 @@ REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
 """How well the machine kept up with a run in real time."""
 
 
-def text_of(results: Results, metrics: Sequence[str] = ()) -> str:
+def text_of(results: RunSet, metrics: Sequence[str] = ()) -> str:
     """Format runs for a terminal: title, path, the table of flows, the table of links.
 
     `metrics` replace the usual ones, by their short names or their columns.
@@ -67,7 +67,7 @@ def text_of(results: Results, metrics: Sequence[str] = ()) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _tables(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
+def _tables(results: RunSet, metrics: Sequence[Metric]) -> Iterator[str]:
     """Yield the tables; where they are long and too wide for the screen, those of each cell by themselves."""
     if metrics:
         yield from _chosen(results, metrics)
@@ -81,12 +81,12 @@ def _tables(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
         yield "The flows and links of each cell stand in what -o DIR writes, and in --json."
         return
     for record in results.records:
-        alone = Results([Record({}, record.run)])
+        alone = RunSet([Record({}, record.run)])
         yield ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in record.axes.items())
         yield from (render(columns) for columns in (flows_columns(alone), links_columns(alone)))
 
 
-def _chosen(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
+def _chosen(results: RunSet, metrics: Sequence[Metric]) -> Iterator[str]:
     """Yield a table of flows, of links and of runs, each with those of the metrics that it has."""
     parts: dict[str, tuple[str, Callable[[Row], object], Callable[[dict[str, Any]], Sequence[Row]]]] = {
         "flow": ("flow", names.flow_words, flow_rows),
@@ -108,7 +108,7 @@ def _chosen(results: Results, metrics: Sequence[Metric]) -> Iterator[str]:
             yield render([*columns, soundness(record for record, _ in rows)])
 
 
-def headline(results: Results) -> str:
+def headline(results: RunSet) -> str:
     """Describe what ran, and below it over which path, as far as it is the same for all runs."""
     run = results.records[0].run
     seeds = sorted({record.run["seed"] for record in results.records})
@@ -125,7 +125,7 @@ def headline(results: Results) -> str:
     return "\n".join(filter(None, [" · ".join(parts), path_of(results.records)]))
 
 
-def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
+def flows_columns(results: RunSet, *, titled: bool = False) -> list[Column]:
     """Lay out the table of flows; `titled` spells out the headings of percentiles, for use without their mean."""
     rows = [(record, row) for record in results.records for row in flow_rows(record.run)]
     columns = axis_columns(results, [record for record, _ in rows])
@@ -139,7 +139,7 @@ def flows_columns(results: Results, *, titled: bool = False) -> list[Column]:
     return [*columns, soundness(record for record, _ in rows)]
 
 
-def says_cc(results: Results, rows: Sequence[tuple[Record, dict[str, Any]]]) -> bool:
+def says_cc(results: RunSet, rows: Sequence[tuple[Record, dict[str, Any]]]) -> bool:
     """Return whether an axis has said already which congestion control each flow has; of applications it is none."""
     return any(
         all(record.axes.get(axis) == row["cc"] for record, row in rows if row["cc"] != NO_CONTROL)
@@ -190,7 +190,7 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def links_columns(results: Results, *, titled: bool = False) -> list[Column]:
+def links_columns(results: RunSet, *, titled: bool = False) -> list[Column]:
     """Lay out the table of links: the first one, and all others where something happens or could."""
     links = ((record, place, link) for record in results.records for place, link in enumerate(record.run["links"]))
     rows = [(record, link) for record, place, link in links if place == 0 or matters(link)]
@@ -222,7 +222,7 @@ def matters(link: dict[str, Any]) -> bool:
     return not is_plain or bool(happened)
 
 
-def axis_columns(results: Results, records: Sequence[Record]) -> list[Column]:
+def axis_columns(results: RunSet, records: Sequence[Record]) -> list[Column]:
     """Return a column for each axis of the sweep, under the last part of its name."""
     return [
         Column(axis.rpartition(".")[2], "", [record.axes.get(axis, "") for record in records]) for axis in results.axes

@@ -13,9 +13,9 @@ from unbloat.results.bottleneck import RATES, Bottlenecks, directions
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
 from unbloat.results.record import SEED, Record, place, where_ran, why_unsound
 from unbloat.results.repeats import Repeats, estimates
-from unbloat.results.results import Results
+from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, estimate
-from unbloat.scenario.checks import count_of
+from unbloat.scenarios.checks import count_of
 
 OF_LINKS = ("utilisation_percent", "queue_delay_ms_mean")
 SHOWN = (
@@ -30,7 +30,7 @@ LISTED = 20
 """Not more lines than this are listed."""
 
 
-def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
+def text_of(sweep: RunSet, metrics: Sequence[str] | None = None) -> str:
     """Format a sweep for a terminal; `metrics` replace the usual ones, by their short names or their columns."""
     remarks = [f"warning: {remark}" for remark in sweep.remarks()]
     shown = None if metrics is None else [metric_named(name) for name in metrics]
@@ -38,7 +38,7 @@ def text_of(sweep: Results, metrics: Sequence[str] | None = None) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def headline(sweep: Results) -> str:
+def headline(sweep: RunSet) -> str:
     """Describe what ran, and below it over which path, as far as it is the same for all runs."""
     cells = sweep.cells
     repeats = max(len(cell.records) + len(cell.failures) for cell in cells)
@@ -52,12 +52,12 @@ def headline(sweep: Results) -> str:
     return "\n".join(filter(None, [" · ".join(parts), path_of(sweep.records)]))
 
 
-def common(results: Results, take: Callable[[Mapping[str, Any]], str]) -> str:
+def common(results: RunSet, take: Callable[[Mapping[str, Any]], str]) -> str:
     """List what the runs have, such as their scenario: that of the first may not be that of all."""
     return ", ".join(dict.fromkeys(take(record.run) for record in results.records))
 
 
-def duration(results: Results) -> str:
+def duration(results: RunSet) -> str:
     """Write how long the runs are; from the shortest to the longest where that is swept."""
     times = sorted({float(record.run["duration_s"]) for record in results.records})
     return f"{' to '.join(dict.fromkeys((show(times[0]), show(times[-1]))))} s"
@@ -91,7 +91,7 @@ class Row:
         return written(found, has_interval=not self.is_alike) + counted
 
 
-def rows_of(sweep: Results) -> Iterator[Row]:
+def rows_of(sweep: RunSet) -> Iterator[Row]:
     """Yield for each cell a row of all of its flows, and rows of the flows that there is something to tell of."""
     bottlenecks = Bottlenecks.of(sweep.records)
     others = bottlenecks.others
@@ -169,20 +169,20 @@ def _who_has(name: str, flows: Sequence[Mapping[str, Any]]) -> set[str]:
     return {_group(flow) for flow in flows if flow.get(name) is not None}
 
 
-def usual(sweep: Results) -> list[Metric]:
+def usual(sweep: RunSet) -> list[Metric]:
     """Return the metrics that are shown: with applications what a person waits for, in place of rates and fairness."""
     felt = felt_of(sweep)
     return [METRICS[name] for name in ((*felt, *OF_LINKS) if felt else SHOWN)]
 
 
-def felt_of(sweep: Results) -> list[str]:
+def felt_of(sweep: RunSet) -> list[str]:
     """List what there is to be told of applications, and of other flows beside them."""
     flows = [flow for record in sweep for flow in record.run["flows"]]
     found = [name for name in FELT_SHOWN if any(flow.get(name) is not None for flow in flows)]
     return found if any(name in OF_APPLICATIONS for name in found) else []
 
 
-def columns_of(sweep: Results, metrics: Sequence[Metric] | None = None) -> list[Column]:
+def columns_of(sweep: RunSet, metrics: Sequence[Metric] | None = None) -> list[Column]:
     """Lay out the table of cells; without `metrics` with the usual ones."""
     rows = list(rows_of(sweep))
     axes = [axis for axis in sweep.axes if axis != SEED]
@@ -226,13 +226,13 @@ def note(cell: Repeats) -> str:
     return ", ".join(f"{number} {what}" for number, what in counts if number)
 
 
-def failures(sweep: Results) -> list[str]:
+def failures(sweep: RunSet) -> list[str]:
     """List the runs that failed."""
     lines = [f"{place(failure.axes)}repeat {failure.repeat}: {failure.reason}" for failure in sweep.failures]
     return [_listed(f"{len(lines)} of {count_of(len(sweep) + len(lines), 'run')} failed:", lines)] if lines else []
 
 
-def warnings(sweep: Results) -> list[str]:
+def warnings(sweep: RunSet) -> list[str]:
     """List the runs that are not to be believed."""
     unsound = [record for record in sweep.records if not record.is_sound]
     lines = [f"{place(each.axes)}repeat {each.run['repeat']}: {why_unsound(each.run)}" for each in unsound]

@@ -11,7 +11,7 @@ from unbloat.report.figures.looks import ordered
 from unbloat.report.measures import Measure, measures_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.repeats import Repeats
-from unbloat.results.results import Results
+from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, difference
 
 
@@ -65,7 +65,7 @@ class Verdict:
 class Experiment:
     """Cells that can be held against each other: of one scenario, on one backend, over the same axes."""
 
-    results: Results
+    results: RunSet
 
     @cached_property
     def cells(self) -> list[Repeats]:
@@ -109,7 +109,7 @@ class Experiment:
         return [verdict for found in of_settings for verdict in found]
 
 
-def experiments_of(results: Results) -> list[Experiment]:
+def experiments_of(results: RunSet) -> list[Experiment]:
     """Part results by what can be held against each other."""
     found: dict[object, list[int]] = {}
     for number, record in results.by_number.items():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from unbloat._core import InputError
 from unbloat.results.metrics import COLUMNS, METRICS
 from unbloat.results.record import SEED
-from unbloat.scenario.checks import count_of, did_you_mean
-from unbloat.scenario.controls import short_labels
+from unbloat.scenarios.checks import count_of, did_you_mean
+from unbloat.scenarios.controls import short_labels
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from unbloat._core import InputError, series_columns
-from unbloat.scenario.checks import did_you_mean
+from unbloat.scenarios.checks import did_you_mean
 
 Row = Mapping[str, Any]
 """A flow, a link or a run of the records."""

@@ -19,9 +19,9 @@ from unbloat.runs import dask_worker
 from unbloat.runs.experiment import Planned
 from unbloat.runs.store import Store
 from unbloat.runs.task import Failed, Task, Watch
-from unbloat.scenario import identity
-from unbloat.scenario.identity import code_files, code_hash
-from unbloat.scenario.portable import located, pack
+from unbloat.scenarios import identity
+from unbloat.scenarios.identity import code_files, code_hash
+from unbloat.scenarios.portable import located, pack
 from unbloat.system import interrupts
 from unbloat.system.scratch import Scratch
 

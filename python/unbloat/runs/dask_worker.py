@@ -15,8 +15,8 @@ from unbloat import _core
 from unbloat.runs.pool import Worker
 from unbloat.runs.store import Store
 from unbloat.runs.task import Task
-from unbloat.scenario.identity import Code, code_hash
-from unbloat.scenario.portable import Packed, unpack
+from unbloat.scenarios.identity import Code, code_hash
+from unbloat.scenarios.portable import Packed, unpack
 from unbloat.system.scratch import Scratch
 
 

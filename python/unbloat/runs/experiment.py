@@ -21,7 +21,7 @@ from unbloat._core import Error, InputError
 from unbloat.results.about import About
 from unbloat.results.axes import Only, picked
 from unbloat.results.record import Outcome, Record, flows_by_group
-from unbloat.results.results import Results, Series, of_runs
+from unbloat.results.run_set import RunSet, Series, of_runs
 from unbloat.runs import costs
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.pool import run_all
@@ -30,21 +30,18 @@ from unbloat.runs.seeds import repeats_of
 from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
 from unbloat.runs.watching import Watching, pace_of
-from unbloat.scenario import identity
-from unbloat.scenario.checks import (
+from unbloat.scenarios import identity
+from unbloat.scenarios.checks import (
     BACKENDS,
-    On,
-    backend_named,
     check_jobs,
     check_kernel,
     count_of,
     one_of,
 )
-from unbloat.scenario.chosen import Control, Time, chosen_source
-from unbloat.scenario.controls import axes_of, own_names
-from unbloat.scenario.identity import Code
-from unbloat.scenario.recording import Recording
-from unbloat.scenario.source import Source
+from unbloat.scenarios.controls import axes_of, own_names
+from unbloat.scenarios.identity import Code
+from unbloat.scenarios.recording import Recording
+from unbloat.scenarios.source import Source
 from unbloat.system import compiler_warnings, processors
 from unbloat.system.legible import in_a_line
 from unbloat.system.output import Drafts, room_for, writing
@@ -60,100 +57,6 @@ MOST_SAMPLES = 10_000_000
 """Samples of a run's flows and links together: about a gigabyte."""
 
 
-def run(
-    source: str | Path | Mapping[str, Any],
-    overrides: Mapping[str, object] | None = None,
-    *,
-    on: On = "simulator",
-    kernel: str | None = None,
-    cc: Control | Sequence[Control] | None = None,
-    receiver: Control | Sequence[Control] | None = None,
-    rtt: Time | Sequence[Time] | None = None,
-    duration: Time | None = None,
-    seed: int | None = None,
-    series: bool | str = False,
-    pcap: str | Path | None = None,
-    pcap_links: bool = False,
-    only: Only | None = None,
-    cache: bool | None = None,
-    progress: bool | None = None,
-    jobs: int | None = None,
-    live: bool = False,
-) -> Results:
-    """Run a scenario, every cell of its sweep once.
-
-    Parameters
-    ----------
-    source : path or str or dict
-        The file of a scenario, the name of one that comes with the package, a scenario's text, or the same as a
-        dictionary, as in the last example. Numbers are in the units of the results' columns: seconds, bit/s, bytes,
-        percent.
-    overrides : dict, optional
-        Keys to set anew: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
-        adds an axis.
-    on : {"simulator", "sim", "kernel", "vm"}
-        Where to run it: in the simulator, "sim" for short; with the TCP of the running kernel over emulated links, in
-        real time, as root; or with the TCP of a stock kernel in a guest, in virtual time.
-    kernel : str, optional
-        The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default Linux 6.12, which
-        the simulator models, if the distribution has it.
-    cc : str or path or sequence of these, optional
-        Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis, in a
-        list or with commas between them.
-    receiver : str or path or sequence of these, optional
-        Receive-window controller of every flow, named like `cc`.
-    rtt : str or float or sequence of these, optional
-        Round-trip time of the empty path, such as "40ms" or 0.04; several make an axis.
-    duration : str or float, optional
-        How long each run lasts, such as "30s" or 30.
-    seed : int, optional
-        Seed of the run's random draws.
-    series : bool or str
-        Record time series at steps such as "10ms", or with True at about a thousandth of the run.
-    pcap : path, optional
-        Write the packets at the senders to this file; for several runs, to one file each.
-    pcap_links : bool
-        Write the packets at the far ends of links too.
-    only : dict or callable, optional
-        Labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", "2mbit"]}`, or a function that gets the axes of a
-        cell and returns whether to run it.
-    cache : bool, optional
-        Whether finished runs are reused. True: on the kernel too, if code and kernel release are the same. False: no
-        run is reused, and none is kept. By default, runs in the simulator and in guests are reused, and on the kernel
-        those of a grid that was interrupted.
-    progress : bool, optional
-        Show a progress bar. By default on a terminal and in a notebook.
-    jobs : int, optional
-        Number of processes at most. By default one for each core; on the kernel one: real runs disturb each other.
-    live : bool
-        Show queues, windows and goodputs on stderr while runs go on, one run at a time: a simulation in real time, or
-        faster if it is longer than 30 seconds. Finished runs are done again, so that there is something to see.
-
-    Returns
-    -------
-    Results
-        The runs, in the order of the grid.
-
-    Raises
-    ------
-    InputError
-        If the scenario or a congestion control is wrong; the sentence has file, line and key.
-    RunError
-        If a run fails.
-
-    Examples
-    --------
-    >>> r = ub.run("home-dsl", cc=["cubic", "vegas"])
-    >>> r.flows[["cc", "goodput_mbps", "rtt_ms_mean"]]
-    >>> link = {"rate": "10mbit", "delay": "10ms", "queue": {"limit": "1bdp"}}
-    >>> ub.run({"duration": 10, "link": {"bottleneck": link}, "flows": [{"cc": "cubic"}]}).flows
-
-    """
-    manner = Manner(backend_named(on), kernel, cache, progress, jobs, live=live)
-    chosen = chosen_source(source, overrides, cc, seed, rtt, duration, receiver)
-    return execute(chosen, manner, only, series, pcap, pcap_links)
-
-
 def execute(
     source: Source,
     manner: Manner,
@@ -161,8 +64,8 @@ def execute(
     series: bool | str = False,
     pcap: str | Path | None = None,
     pcap_links: bool = False,
-) -> Results:
-    """Run what was chosen as `run` does."""
+) -> RunSet:
+    """Run every cell of a scenario once; the first run that fails is raised."""
     if pcap_links and not pcap:
         raise InputError("pcap_links: adds packets to the file that pcap names: name one")
     if pcap:
@@ -175,7 +78,7 @@ def execute(
 
 @dataclass(frozen=True)
 class Manner:
-    """How runs are done; the fields are arguments of `run`. Raises `InputError` for what does not go together."""
+    """How runs are done, as arguments of `Scenario.run` say. Raises `InputError` for what does not go together."""
 
     on: str
     kernel: str | None
@@ -415,7 +318,7 @@ class Experiment:
             self.run(series or True, runs=runs)
         return [self.store.series(run.key, self._step(run.cell, series or True) or 0) for run in runs]
 
-    def results(self, outcomes: Sequence[Outcome], series: bool | str = False) -> Results:
+    def results(self, outcomes: Sequence[Outcome], series: bool | str = False) -> RunSet:
         """Collect the results; the series are read when they are first asked for."""
         finished = {number: outcome for number, outcome in enumerate(outcomes) if isinstance(outcome, Record)}
         links = {number: [link["link"] for link in record.run["links"]] for number, record in finished.items()}
@@ -427,7 +330,7 @@ class Experiment:
         if self.manner.is_real:
             read()  # Now: a later run of the same cell takes its place in the store.
         is_recorded = bool(series) or self.manner.on != "simulator"
-        return Results(
+        return RunSet(
             outcomes, self.about(outcomes), lambda kind: of_runs(read(), links, kind), is_recorded=is_recorded
         )
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 from unbloat import _core
 from unbloat._core import Error, InputError, RunError, sweep_compilations
 from unbloat.runs.task import Failed, Step, Task, Watch
-from unbloat.scenario.portable import located
+from unbloat.scenarios.portable import located
 from unbloat.system import compiler_warnings, interrupts
 
 

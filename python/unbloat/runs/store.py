@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from unbloat import _core
-from unbloat.scenario.identity import code_hash, hash_files
-from unbloat.scenario.recording import Columns
+from unbloat.scenarios.identity import code_hash, hash_files
+from unbloat.scenarios.recording import Columns
 from unbloat.system.paths import ALGORITHMS
 from unbloat.system.regular import read_own
 from unbloat.system.removal import remove_from

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unbloat._core import Error
-from unbloat.scenario.recording import Recording
+from unbloat.scenarios.recording import Recording
 
 NOTHING = Recording()
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from unbloat import _core
 from unbloat.report.live import Display, Step, View
-from unbloat.scenario.controls import own_names
+from unbloat.scenarios.controls import own_names
 
 WATCHED_S = 30.0
 """A simulation that is longer than this is shown faster than in real time: in as long as this."""

@@ -19,8 +19,8 @@ from typing import IO, Any
 from unbloat import _core
 from unbloat.runs.store import Store
 from unbloat.runs.task import Task
-from unbloat.scenario.identity import code_files, refuse_changed
-from unbloat.scenario.recording import Columns
+from unbloat.scenarios.identity import code_files, refuse_changed
+from unbloat.scenarios.recording import Columns
 from unbloat.system.paths import ALGORITHMS
 
 Tell = Callable[..., None]

@@ -23,7 +23,7 @@ from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
 
 if TYPE_CHECKING:
-    from unbloat.results.results import Results
+    from unbloat.results.run_set import RunSet
 
 FEW_CURVES = 6
 """As many curves are named one by one; more of them by what their colours and dashes mean."""
@@ -58,7 +58,7 @@ class Histogram:
         return [float(self.upper[min(place, len(self.upper) - 1)]) for place in places]
 
 
-def cumulative(kind: str, whole: Sequence[Record], results: Results, axes: Axes, size: Size, is_tail: bool) -> None:
+def cumulative(kind: str, whole: Sequence[Record], results: RunSet, axes: Axes, size: Size, is_tail: bool) -> None:
     """Draw the distributions within runs: the share of values up to each, or above it on a logarithmic axis."""
     histograms, label, counted = within_runs(kind, results, whole)
     _curves(axes, histograms, is_tail)
@@ -67,7 +67,7 @@ def cumulative(kind: str, whole: Sequence[Record], results: Results, axes: Axes,
     name_above(axes, [histogram.label for histogram in histograms], size)
 
 
-def boxes(kind: str, results: Results, axes: Axes, size: Size) -> None:
+def boxes(kind: str, results: RunSet, axes: Axes, size: Size) -> None:
     """Draw a box for each distribution within runs."""
     histograms, label, _ = within_runs(kind, results)
     _boxes(
@@ -151,7 +151,7 @@ def _name(axes: Axes, looks: Looks, drawn: Sequence[Histogram], size: Size, is_p
 # ---------------------------------------------------------------- Parts
 
 
-def within_runs(kind: str, results: Results, whole: Sequence[Record] | None = None) -> tuple[list[Histogram], str, str]:
+def within_runs(kind: str, results: RunSet, whole: Sequence[Record] | None = None) -> tuple[list[Histogram], str, str]:
     """Return the histograms of a kind, what they are of, and what was counted."""
     if kind == "rtt":
         lines = list(flow_lines(results, results.series("rtt"), "count", x="upper_ms", whole=whole))

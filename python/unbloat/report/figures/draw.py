@@ -39,13 +39,14 @@ from unbloat.report.figures.style import (
 )
 from unbloat.report.figures.units import suit
 from unbloat.report.figures.values import groups_of, groups_of_all, metrics_named, quantity, repeated, values_of
+from unbloat.results.axes import axis_named, base_values
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
-from unbloat.scenario.checks import one_of
+from unbloat.scenarios.checks import one_of
 
 if TYPE_CHECKING:
-    from unbloat.results.results import Results
+    from unbloat.results.run_set import RunSet
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Panel:
     """The panels of one number show the same of several parts, on the same scale."""
 
 
-def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, other: Results | None = None) -> Figure:
+def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY, other: RunSet | None = None) -> Figure:
     """Draw a panel for each kind, and each metric where a kind draws these; raises `InputError` if that cannot be."""
     check(kinds, choice, is_two=other is not None)
     if not results.records:
@@ -153,7 +154,23 @@ def draw(results: Results, kinds: Sequence[str] = (), choice: Choice = USUALLY, 
     return figure
 
 
-def usual_kinds(results: Results) -> Sequence[str]:
+def meant(results: RunSet, kinds: Sequence[str], choice: Choice, over: str | None) -> tuple[Sequence[str], Choice]:
+    """Return the kinds and the choice that `over` stands for: kinds over time, or metrics over an axis."""
+    if over is None:
+        return kinds, choice
+    if over == "time":
+        for kind in kinds:
+            one_of("over time", kind, OVER_TIME)
+        return kinds, choice
+    axis = axis_named(over, results.axes)
+    if choice.x is not None:
+        raise InputError("over: says what runs across, and so does x: leave one out")
+    labels = dict.fromkeys(record.axes[axis] for record in results.records if axis in record.axes)
+    across = "lines" if base_values(labels) else "bars"
+    return [across], replace(choice, metrics=[*kinds, *choice.metrics], x=axis)
+
+
+def usual_kinds(results: RunSet) -> Sequence[str]:
     """Return what is drawn of results where nobody says what: what they are about, and have."""
     if any(record.run.get("nodes") for record in results.records):
         return DEFAULT_OF_NODES
@@ -213,7 +230,7 @@ def panels_of(kinds: Sequence[str]) -> list[str]:
     return [one_of("plot", kind, [*KINDS, *SHORT]) for kind in wanted]
 
 
-def _panels(kind: str, results: Results, choice: Choice, other: Results | None) -> list[list[Panel]]:
+def _panels(kind: str, results: RunSet, choice: Choice, other: RunSet | None) -> list[list[Panel]]:
     """Return the panels of a kind: those of each quantity that it shows, a panel for each part."""
     size, records = choice.size, results.records
     if kind in OVER_TIME:
@@ -239,7 +256,7 @@ def _panels(kind: str, results: Results, choice: Choice, other: Results | None) 
     return [_of_metric(kind, metric, results, choice, other) for metric in metrics_named(choice.metrics)]
 
 
-def _over_time(kind: str, results: Results, size: Size) -> list[Panel]:
+def _over_time(kind: str, results: RunSet, size: Size) -> list[Panel]:
     """Return a panel, or where there are too many lines one for each cell, or each label that is compared."""
     records = results.records
     axes = looks.ordered(records)
@@ -254,7 +271,7 @@ def _over_time(kind: str, results: Results, size: Size) -> list[Panel]:
     ]
 
 
-def _series(kind: str, whole: Sequence[Record], part: Results, size: Size, axes: Axes, rows: int) -> None:
+def _series(kind: str, whole: Sequence[Record], part: RunSet, size: Size, axes: Axes, rows: int) -> None:
     series.draw(kind, whole, part, axes, size, rows)
 
 
@@ -262,7 +279,7 @@ def _delay_throughput(whole: Sequence[Record], part: Sequence[Record], size: Siz
     delay_throughput.draw(whole, part, axes, size, rows)
 
 
-def _within_runs(kind: str, results: Results, size: Size) -> list[Panel]:
+def _within_runs(kind: str, results: RunSet, size: Size) -> list[Panel]:
     of, _, how = kind.rpartition("_")
     records = results.records
     if how == "box":
@@ -270,7 +287,7 @@ def _within_runs(kind: str, results: Results, size: Size) -> list[Panel]:
         return [Panel(kind, lambda axes, _: distributions.boxes(of, results, axes, size), height)]
     groups = {names.flow_group(flow) for record in records for flow in record.run["flows"]} if of == "rtt" else {""}
 
-    def drawn(part: Results, axes: Axes, _: int) -> None:
+    def drawn(part: RunSet, axes: Axes, _: int) -> None:
         distributions.cumulative(of, records, part, axes, size, is_tail=how == "ccdf")
 
     parts = looks.parts(kind, results, looks.panel_axes(records, list(groups)))
@@ -295,7 +312,7 @@ def _mesh_panel(kind: str, runs: Sequence[Record], name: str, where: str, size: 
     return Panel(kind, drawn, size.rows_of_text(int(2.5 * leaves)))
 
 
-def _of_metric(kind: str, metric: Metric, results: Results, choice: Choice, other: Results | None) -> list[Panel]:
+def _of_metric(kind: str, metric: Metric, results: RunSet, choice: Choice, other: RunSet | None) -> list[Panel]:
     size, records = choice.size, results.records
     if other is not None:
         found = comparison.changes(records, other.records, metric)
@@ -313,7 +330,7 @@ def _of_metric(kind: str, metric: Metric, results: Results, choice: Choice, othe
     axes = looks.panel_axes(records, groups, without=[x])
     parts = looks.parts(kind, results, axes)
 
-    def drawn(part: Results, axes: Axes, _: int) -> None:
+    def drawn(part: RunSet, axes: Axes, _: int) -> None:
         if kind in OVER_AN_AXIS:
             OVER_AN_AXIS[kind](metric, records, part.records, axes, size, x, groups)
         else:
@@ -325,7 +342,7 @@ def _of_metric(kind: str, metric: Metric, results: Results, choice: Choice, othe
 OVER_AN_AXIS = {"bars": sweeps.bars, "lines": sweeps.lines}
 
 
-def _heat_maps(metric: Metric, results: Results, choice: Choice) -> list[Panel]:
+def _heat_maps(metric: Metric, results: RunSet, choice: Choice) -> list[Panel]:
     """Return a heat map for the labels on each other axis, and each group of flows that has values."""
     records = results.records
     two = sweeps.two_axes(records, choice.x, choice.y)

@@ -29,6 +29,7 @@ AIR = 1.4
 MOST_BANDS = 8
 LEAST_SHARE = 0.5
 """Of a band's lines at most times."""
+PALE_BAND = 0.22
 CLEAR = 4
 """More bands than this are drawn fainter."""
 AT_THE_END = 0.97
@@ -46,6 +47,9 @@ class Line:
     dash: int
     x: np.ndarray
     y: np.ndarray
+    deviation: np.ndarray | None = None
+    """The standard deviation of the runs that it is the mean of."""
+    runs: int = 1
 
     @property
     def look(self) -> Style:
@@ -92,7 +96,7 @@ def over_time(
     `what` says whose lines they are, `unit` in which, `is_named` whether one alone has its name too; `how` goes to what
     draws a line. The scale begins at 0 and leaves room for notes at its upper end, unless it is set already.
     """
-    drawn = list(lines)
+    drawn = of_repeats(list(lines))
     names = bands(axes, drawn, what) if is_crowd(drawn) else single_lines(axes, drawn, is_named=is_named, **how)
     high = axes.get_ylim()[1]
     is_free = axes.get_autoscaley_on()
@@ -134,11 +138,41 @@ def single_lines(axes: Axes, lines: Sequence[Line], *, is_named: bool = False, *
     names: dict[str, Name] = {}
     for line in lines:
         axes.plot(line.x, line.y, **{**line.look, **how})
+        if line.deviation is not None:
+            low, high = np.maximum(0, line.y - line.deviation), line.y + line.deviation
+            axes.fill_between(line.x, low, high, color=colour(line.hue), alpha=PALE_BAND, linewidth=0)
         known = np.flatnonzero(np.isfinite(line.y))
         if (is_named or len(lines) > 1) and len(known):
-            # Repeats have one name, which stands beside the first.
             names.setdefault(line.label, Name(line.label, (line.x[known[-1]], line.y[known[-1]]), line.look))
+    if repeats := sorted({line.runs for line in lines if line.runs > 1}):
+        number = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
+        remark(axes, f"line and band: mean of {number} runs, and one standard deviation")
     return list(names.values())
+
+
+def of_repeats(lines: Sequence[Line]) -> list[Line]:
+    """Replace lines that have one name and one look, which are repeats, by their mean."""
+    found: dict[tuple[str, int, int], list[Line]] = {}
+    for line in lines:
+        found.setdefault((line.label, line.hue, line.dash), []).append(line)
+    return [_mean(members) if len(members) > 1 else members[0] for members in found.values()]
+
+
+def _mean(lines: Sequence[Line]) -> Line:
+    """Return the mean of lines at the times of the longest, as far as half of them reach."""
+    x = max((line.x for line in lines), key=len)
+    values = np.full((len(lines), len(x)), np.nan)
+    for row, line in zip(values, lines, strict=True):
+        known = np.isfinite(line.y)
+        if known.any():
+            row[:] = np.interp(x, line.x[known], line.y[known], left=np.nan, right=np.nan)
+    number = np.isfinite(values).sum(axis=0)
+    counted = (number > 0) & (number >= LEAST_SHARE * number.max())
+    mean, deviation = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    mean[counted] = np.nanmean(values[:, counted], axis=0)
+    several = counted & (number > 1)
+    deviation[several] = np.nanstd(values[:, several], axis=0, ddof=1)
+    return replace(lines[0], x=x, y=mean, deviation=deviation, runs=len(lines))
 
 
 def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
@@ -157,7 +191,7 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
         hue, dash = members[0].hue, 0 if are_told_apart else members[0].dash
         x, low, middle, high = band_of(members) if len(members) > 1 else (members[0].x, *3 * (members[0].y,))
         look: Style = {"color": colour(hue), "linestyle": dashes(hue, dash)}
-        axes.fill_between(x, low, high, color=colour(hue), alpha=0.22 if len(named) <= CLEAR else 0.1, linewidth=0)
+        axes.fill_between(x, low, high, color=colour(hue), alpha=PALE_BAND if len(named) <= CLEAR else 0.1, linewidth=0)
         axes.plot(x, middle, **look)
         known = np.flatnonzero(np.isfinite(middle))
         if len(known):

@@ -11,7 +11,7 @@ from unbloat.report.figures.values import axes_of
 from unbloat.results.record import Record
 
 if TYPE_CHECKING:
-    from unbloat.results.results import Results
+    from unbloat.results.run_set import RunSet
 
 COMPARED = ("cc", "receiver", "classifier")
 """Axes that sweeps are made for, by the last words of their names, wherever they stand among the others."""
@@ -90,7 +90,7 @@ def panel_axes(records: Sequence[Record], groups: Sequence[str], without: Sequen
     return ordered(records, without)[1 if len(groups) > 1 else 2 :]
 
 
-def parts(kind: str, results: Results, axes: Sequence[str]) -> list[tuple[str, Results]]:
+def parts(kind: str, results: RunSet, axes: Sequence[str]) -> list[tuple[str, RunSet]]:
     """Part results by their labels on some axes; each part has a title, and lacks these axes."""
     if not axes:
         return [("", results)]
@@ -102,6 +102,6 @@ def parts(kind: str, results: Results, axes: Sequence[str]) -> list[tuple[str, R
     if len(found) > MOST_PANELS:
         raise InputError(
             f"{kind}: {', '.join(axes)} would take {len(found)} panels, and {MOST_PANELS} have room in a picture: "
-            "pick some of their labels with --only (Results.only)"
+            "pick some of their labels with --only (RunSet.only)"
         )
     return [(title, results.part(numbers, without=axes)) for title, numbers in found.items()]

@@ -22,7 +22,7 @@ from unbloat.results.metrics import MANY, is_bounded
 from unbloat.results.record import Record
 
 if TYPE_CHECKING:
-    from unbloat.results.results import Results
+    from unbloat.results.run_set import RunSet
 
 OF_A_LINK = ("buffer", "full buffer", "link rate")
 """Marks that are the bottleneck's, where others are drawn beside it."""
@@ -35,7 +35,7 @@ OF_LINKS = 6
 """The first colour of links in a picture whose other colours are flows', so that none of them means both."""
 
 
-def draw(kind: str, whole: Sequence[Record], results: Results, axes: Axes, size: Size, rows: int) -> None:
+def draw(kind: str, whole: Sequence[Record], results: RunSet, axes: Axes, size: Size, rows: int) -> None:
     """Draw one kind of series of some runs into a panel, with the looks of the whole picture."""
     axes.set_xlim(0, max(record.run["duration_s"] for record in results.records))
     shade_warmup(results.records, axes)
@@ -48,7 +48,7 @@ class Panel:
     """A panel of series: whose, and where."""
 
     whole: Sequence[Record]
-    results: Results
+    results: RunSet
     axes: Axes
     size: Size
     rows: int
@@ -204,7 +204,7 @@ def _product_packets(path: names.Path) -> float | None:
     return path.rtts_ms[0] / path.packet_ms
 
 
-def capacity(results: Results, axes: Axes) -> None:
+def capacity(results: RunSet, axes: Axes) -> None:
     """Shade what a link whose rate varies could have carried, where all runs had the same one.
 
     Neighbours in a mesh share their radio, so what one of its links could carry says nothing.
@@ -246,7 +246,7 @@ def active(series: pd.DataFrame) -> pd.DataFrame:
 
 
 def flow_lines(
-    results: Results, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
+    results: RunSet, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
 ) -> Iterator[Line]:
     """Yield a line for each flow of each run, named by what tells it from the others.
 
@@ -279,7 +279,7 @@ def _looks_of_flows(whole: Sequence[Record], part: Sequence[Record]) -> Looks:
 
 
 def link_lines(
-    results: Results, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
+    results: RunSet, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
 ) -> Iterator[Line]:
     """Yield a line for each run and each link, except links whose queues are almost empty beside the others.
 

@@ -24,7 +24,7 @@ from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import offset_copy
 
 from unbloat.report.figures.kinds import Width
-from unbloat.scenario.checks import one_of
+from unbloat.scenarios.checks import one_of
 from unbloat.system.legible import plain
 from unbloat.system.output import whole
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from unbloat._core import InputError
-from unbloat.scenario.source import source_of
-from unbloat.scenario.times import time_ns
-
-What = str | Path | Mapping[str, Any]
-"""A scenario, as `source_of` takes it."""
+from unbloat.scenarios.source import What, source_of
+from unbloat.scenarios.times import time_ns
 
 
 def cases(

@@ -1,4 +1,4 @@
-"""What the arguments of `run`, `sweep` and `check` choose: a scenario with keys set anew."""
+"""What the arguments of `Scenario.run` choose: a scenario with keys set anew."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from unbloat._core import InputError
-from unbloat.scenario.checks import names_in, whole
-from unbloat.scenario.controls import axis_over, known_control
-from unbloat.scenario.rtt import cases
-from unbloat.scenario.source import Source, as_toml, source_of
-from unbloat.scenario.toml import refuse_forgotten_unit
+from unbloat.scenarios.checks import names_in, whole
+from unbloat.scenarios.controls import axis_over, known_control
+from unbloat.scenarios.rtt import cases
+from unbloat.scenarios.source import Source, What, as_toml, source_of
+from unbloat.scenarios.toml import refuse_forgotten_unit
 
 Control = str | Path
 """A congestion control: its name, or its file."""
@@ -21,10 +21,10 @@ Time = str | float
 
 
 def chosen_source(
-    source: str | Path | Mapping[str, Any],
+    source: What,
     overrides: Mapping[str, object] | None,
-    cc: Control | Sequence[Control] | None,
-    seed: int | None,
+    cc: Control | Sequence[Control] | None = None,
+    seed: int | None = None,
     rtt: Time | Sequence[Time] | None = None,
     duration: Time | None = None,
     receiver: Control | Sequence[Control] | None = None,
@@ -37,18 +37,18 @@ def chosen_source(
     if duration is not None:
         added["duration"] = as_toml(duration, "duration")
     for key, given in (("cc", cc), ("receiver", receiver)):
-        names = [] if given is None else [_written(key, each) for each in _several(given)]
+        names = [] if given is None else [_written(key, each) for each in several(given)]
         if len(names) == 1:
             added[f"flows.*.{key}"] = names[0]
         elif given is not None:
             added[axis_over(key, source_of(source, {**(overrides or {}), **added}).cells()[0])] = names
     if rtt is not None:
-        times = [_rtt(time) for time in _several(rtt)]
+        times = [_rtt(time) for time in several(rtt)]
         added |= cases(source, {**(overrides or {}), **added}, times, "rtt")
     return source_of(source, {**(overrides or {}), **added})
 
 
-def _several(given: Any) -> list[Any]:
+def several(given: Any) -> list[Any]:
     """List what may be one value, a list, or a text with commas; the name of a file may have some too."""
     if isinstance(given, str) and not Path(given).is_file():
         return names_in(given)

@@ -9,8 +9,8 @@ from pathlib import PurePath
 
 from unbloat import _core
 from unbloat._core import InputError
-from unbloat.scenario.checks import did_you_mean
-from unbloat.scenario.identity import SUFFIX
+from unbloat.scenarios.checks import did_you_mean
+from unbloat.scenarios.identity import SUFFIX
 from unbloat.system.paths import ALGORITHMS
 
 

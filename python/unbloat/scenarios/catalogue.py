@@ -31,27 +31,15 @@ IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
 
 
 def catalogue() -> dict[str, list[Entry]]:
-    """List everything that there is by kind, each with its name and a line about it.
-
-    Returns
-    -------
-    dict
-        The kinds `mechanisms` (congestion controls), `receivers`, `classifiers`, `queues`, `links`, `scenarios` and
-        `papers`. Each is a list of dictionaries with `name`, `about` and, of what has some, `parameters`.
-
-    Examples
-    --------
-    >>> [each["name"] for each in ub.catalogue()["queues"]]
-
-    """
+    """List everything that there is by kind, each with its name, a line about it, and its parameters if it has some."""
     keys = json.loads(_core.scenario_keys())
     return {
-        "mechanisms": json.loads(_core.mechanisms(ALGORITHMS)),
+        "scenarios": scenarios(),
+        "controls": json.loads(_core.mechanisms(ALGORITHMS)),
         "receivers": json.loads(_core.receivers(ALGORITHMS)),
         "classifiers": json.loads(_core.classifiers(ALGORITHMS)),
         "queues": queues(keys),
         "links": links(keys),
-        "scenarios": scenarios(),
         "papers": papers(),
     }
 
@@ -143,7 +131,7 @@ def control_files(control: str) -> list[Path]:
 
 def trial(control: str, overrides: Mapping[str, object] | None = None) -> list[_core.Cell]:
     """Return a short run to try a congestion control: two flows over a link that drops packets of both."""
-    from unbloat.scenario.source import as_toml
+    from unbloat.scenarios.source import as_toml
 
     pairs = [(key, as_toml(value, key)) for key, value in (overrides or {}).items()]
     return _core.parse(trial_text(control), Path.cwd(), pairs)

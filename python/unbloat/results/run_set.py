@@ -1,4 +1,4 @@
-"""The results of an experiment: made by `run` and `sweep`, read back from files, compared, drawn."""
+"""The runs of an experiment as frames, statistics and files; how they are drawn and compared stands above."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from unbloat._core import InputError
 from unbloat.results import files
@@ -30,16 +30,11 @@ from unbloat.results.record import (
 )
 from unbloat.results.repeats import Repeats, cells_of, stats_of, where
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
-from unbloat.scenario.checks import count_of, names_in, one_of
+from unbloat.scenarios.checks import count_of, one_of
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from matplotlib.figure import Figure
-
-    from unbloat.comparison.compare import Comparison, Labels
-    from unbloat.report.figures.kinds import Width
-    from unbloat.results.nearness import Tolerance
 
 SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
 """Flows and links over time; the distributions of RTTs and of queueing delays."""
@@ -50,31 +45,8 @@ FetchSeries = Callable[[SeriesKind], "pd.DataFrame"]
 """Returns one kind of series of all runs, each row with the number of its run."""
 
 
-class Results:
-    """The runs of an experiment.
-
-    Iterating gives each finished run as a `Record`; `results[0]` is the first, `len(results)` their number.
-
-    Attributes
-    ----------
-    records : list of Record
-        The finished runs: `record.axes` has the labels of its cell, `record.run` what `unbloat run --json` prints.
-    failures : list of Failure
-        The other runs, each with its `reason`. `run` raises the first failure; `sweep` collects them here.
-    about : About
-        How the results were made: scenario, overrides, hashes of the code, host, command, time.
-    doubts : sequence of str
-        Settings of the scenario that are allowed but probably not meant, a sentence each.
-
-    Examples
-    --------
-    >>> import unbloat as ub
-    >>> r = ub.run("home-dsl", {"sweep.flows.0.cc": ["cubic", "vegas"]}, series=True)
-    >>> r.flows.query("sound").groupby("flows.0.cc", observed=True)["rtt_ms_mean"].mean()
-    >>> r.save("home")
-    >>> ub.read("home").plot("queue")
-
-    """
+class RunSet:
+    """The runs of an experiment: records, frames, statistics, files."""
 
     def __init__(
         self,
@@ -199,21 +171,30 @@ class Results:
             self._series[kind] = self._with_heads(values["run"].tolist(), values.drop(columns="run"))
         return self._series[kind]
 
-    def stats(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """Estimate the mean of each metric over the sound runs of each cell.
+    @cached_property
+    def stats(self) -> pd.DataFrame:
+        """The mean of each metric over the sound runs of each cell, with its deviation and 95 % confidence interval.
+
+        One row per cell and metric: the axes, `of` (all flows, one of them, a link), `metric`, `n`, `mean`,
+        `deviation`, `ci95_low`, `ci95_high`. Runs that failed or are unsound do not count.
+        """
+        self._warn_of_unsound("left out of the statistics")
+        return self._stats()
+
+    def pooled(self, by: str | Sequence[str]) -> pd.DataFrame:
+        """Estimate the mean of each metric over all cells that agree on some axes.
+
+        The deviation covers the other axes too. There is no interval: settings are chosen, and no sample of anything.
 
         Parameters
         ----------
-        by : str or sequence of str, optional
-            Axes, by their names or the last part of them. Runs that agree on these are pooled, so that the deviation
-            covers the other axes too. Then there is no interval: settings are chosen, and no sample of anything. By
-            default every axis but the seed's.
+        by : str or sequence of str
+            These axes, by their names or the last part of them.
 
         Returns
         -------
         pandas.DataFrame
-            One row per cell and metric: the axes, `of` (all flows, one of them, a link), `metric`, `n`, `mean`,
-            `deviation`, `ci95_low`, `ci95_high`. Runs that failed or are unsound do not count.
+            The columns of `stats`.
 
         Raises
         ------
@@ -222,8 +203,7 @@ class Results:
 
         Examples
         --------
-        >>> s = ub.sweep("grid.toml", repeat=30)
-        >>> s.stats(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
+        >>> r.pooled(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
 
         """
         self._warn_of_unsound("left out of the statistics")
@@ -231,7 +211,7 @@ class Results:
 
     # ------------------------------------------------------------ What is done with them
 
-    def only(self, pick: Only | None = None, /, **labels: object) -> Results:
+    def only(self, pick: Only | None = None, /, **labels: object) -> Self:
         """Choose cells of the grid.
 
         Parameters
@@ -266,7 +246,7 @@ class Results:
             raise InputError("only: picks no cell")
         return self.part(kept)
 
-    def part(self, numbers: Sequence[int], without: Collection[str] = ()) -> Results:
+    def part(self, numbers: Sequence[int], without: Collection[str] = ()) -> Self:
         """Return runs by their numbers in the tables; axes that tell none of them apart may be left out."""
         place = {number: new for new, number in enumerate(numbers)}
 
@@ -279,97 +259,8 @@ class Results:
             replace(each, axes={axis: label for axis, label in each.axes.items() if axis not in without})
             for each in (self._outcomes[number] for number in numbers)
         ]
-        return Results(outcomes, self.about, fetched if self.can_have_series else None, is_recorded=self.has_series)
-
-    def compare(
-        self,
-        other: Results | str | Path | None = None,
-        *,
-        between: Labels | None = None,
-        tolerance: Mapping[str, Tolerance] | None = None,
-        metrics: Sequence[str] = (),
-    ) -> Comparison:
-        """Compare these results (A) with others (B), or two labels of one of their axes.
-
-        Parameters
-        ----------
-        other : Results or path, optional
-            Results of the same cells.
-        between : str or sequence or dict, optional
-            `AXIS=LABEL_A,LABEL_B`, `("AXIS", "LABEL_A", "LABEL_B")` or `{"AXIS": ["LABEL_A", "LABEL_B"]}`: compare A's
-            cells with one label with B's (by default A's own) with the other. An axis with just two labels needs no
-            more than its name.
-        tolerance : mapping, optional
-            How far metrics may lie apart, as `unbloat.compare` has it.
-        metrics : sequence of str
-            What is laid out.
-
-        Returns
-        -------
-        Comparison
-            See `unbloat.compare`.
-
-        Examples
-        --------
-        >>> r.compare(between="cc").table
-
-        """
-        from unbloat.comparison.compare import compare  # It knows how to compare results, which know nothing of it.
-
-        return compare(self, other, between=between, tolerance=tolerance, metrics=metrics)
-
-    def plot(
-        self,
-        *kinds: str | Sequence[str],
-        other: Results | None = None,
-        width: Width = "page",
-        metrics: str | Sequence[str] = (),
-        x: str | None = None,
-        y: str | None = None,
-        title: str | None = None,
-    ) -> Figure:
-        """Draw the runs.
-
-        Parameters
-        ----------
-        *kinds : str or sequence of str
-            A panel each; by default those that show most of these results. Over time: `cwnd`, `rtt`, `queue` (bytes),
-            `queue_delay`, `goodput`, `throughput` (of links), `send_queue` and `send_buffer` (of hosts' sockets).
-            Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on.
-            Metrics over a sweep: `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over
-            delay, with an ellipse for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`. Colours
-            are those of the axis that is compared, dashes of the next one; others, and more than a dozen lines over
-            time, have panels of their own.
-        other : Results, optional
-            The second set of a `comparison`.
-        width : {"page", "slide", "column"}
-            Where it is looked at: size and type go by it.
-        metrics : str or sequence of str
-            What a kind that draws metrics draws, such as `goodput` or `rtt_p95`.
-        x, y : str, optional
-            The axes of the sweep that run across, and up in a heat map.
-        title : str, optional
-            In place of the scenario's name.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        InputError
-            If a kind, metric or axis is unknown, or these results have nothing of it to draw.
-
-        Examples
-        --------
-        >>> r.plot("queue_delay", "goodput").savefig("home.pdf")
-        >>> s.plot("lines", metrics=["goodput"], x="rate", width="column")
-
-        """
-        from unbloat.report.figures.draw import Choice, draw  # matplotlib takes a while to load
-
-        with self.naming_several():
-            return draw(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), other)
+        fetch = fetched if self.can_have_series else None
+        return type(self)(outcomes, self.about, fetch, is_recorded=self.has_series)
 
     @contextmanager
     def naming_several(self) -> Iterator[None]:
@@ -381,32 +272,6 @@ class Results:
                 raise
             several = "these are the runs of several experiments, so take the folder of one"
             raise InputError(f"{error}; {several}") from None
-
-    def to_html(self, file: str | Path | None = None) -> str | None:
-        """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
-
-        Parameters
-        ----------
-        file : path, optional
-            Where to write it; its folder is made if it is missing.
-
-        Returns
-        -------
-        str or None
-            The page; None where it is written to a file.
-
-        Examples
-        --------
-        >>> ub.read("home").to_html("home.html")
-
-        """
-        from unbloat.report.results_page import page_of  # It knows results, which know nothing of it.
-
-        page = page_of(self)
-        if file is None:
-            return page.html()
-        page.write(Path(file))
-        return None
 
     def as_dict(self) -> dict[str, Any]:
         """Return what `--json` prints.
@@ -501,7 +366,7 @@ class Results:
             return said
         return [f"{said[0]}; so it is in {len(said)} of {count_of(len(self.cells), 'cell')}"]
 
-    def warn(self) -> Results:
+    def warn(self) -> Self:
         """Issue warnings where repeats are all the same."""
         for sentence in self._identical_repeats():
             warnings.warn(sentence, IdenticalRepeats, stacklevel=3)
@@ -585,35 +450,6 @@ PLACE = ("scenario", "on", "kernel")
 """The columns that tell the cells of several experiments apart."""
 MEANS = ("mean", "deviation", "ci95_low", "ci95_high")
 STATS = ("of", "metric", "n", *MEANS)
-
-
-def read(path: str | Path) -> Results:
-    """Read results back.
-
-    Parameters
-    ----------
-    path : path
-        A folder that `Results.save` or `-o` wrote, or one above several; one of its Parquet files; or a file that
-        `--json` printed. In a folder, runs that are there twice count once, and other programs' files are passed over.
-
-    Returns
-    -------
-    Results
-        The same as was saved. With several sets, `about` is that of the first, and there are no time series.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it holds something else.
-
-    Examples
-    --------
-    >>> ub.run("home-dsl", series=True).save("home")
-    >>> ub.read("home").series("links")
-
-    """
-    saved = files.load(Path(path))
-    return Results(saved.outcomes, saved.about, saved.series, is_recorded=saved.series is not None)
 
 
 def of_runs(runs: Mapping[int, Series], links: Mapping[int, Sequence[str]], kind: SeriesKind) -> pd.DataFrame:

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unbloat import _core
 from unbloat._core import InputError
-from unbloat.scenario.toml import inline, written
+from unbloat.scenarios.toml import inline, written
 from unbloat.system.paths import find_scenario
 
 NAME = "scenario"
@@ -53,9 +53,16 @@ class Source:
         return Path(self.path or "").read_text(encoding="utf-8") if self.text is None else self.text
 
 
-def source_of(what: str | Path | Mapping[str, Any], overrides: Mapping[str, object] | None = None) -> Source:
-    """Make a source of a dictionary, a text, a path, or the name of a shipped scenario."""
+What = Source | str | Path | Mapping[str, Any]
+"""A scenario, as `source_of` takes it."""
+
+
+def source_of(what: What, overrides: Mapping[str, object] | None = None) -> Source:
+    """Make a source of a dictionary, a text, a path, the name of a shipped scenario, or of a source with more keys."""
     pairs = tuple((key, as_toml(value, key)) for key, value in (overrides or {}).items())
+    if isinstance(what, Source):
+        kept = tuple(pair for pair in what.overrides if pair[0] not in {key for key, _ in pairs})
+        return replace(what, overrides=(*kept, *pairs))
     if isinstance(what, Mapping):
         return Source(None, written({"name": NAME, **what}), pairs, is_written=True)
     if isinstance(what, str) and is_text(what):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbloat import _core
 from unbloat._core import InputError
-from unbloat.scenario.checks import did_you_mean
+from unbloat.scenarios.checks import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,30 +17,8 @@ Entry = dict[str, Any]
 """A key of the schema: `section`, `name`, `kind`, `range`, `absence`, `meaning`."""
 
 
-def keys(section: str | None = None) -> pd.DataFrame:
-    """List the keys of a scenario with their meaning, as `unbloat keys` does.
-
-    Parameters
-    ----------
-    section : str, optional
-        Only these: a section such as "queue", or a key such as "link.bottleneck.rate".
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per key: `section`, `key`, `takes` (the kind of its values and their range), `without` (its default, or
-        what holds without it), `meaning`.
-
-    Raises
-    ------
-    InputError
-        If there is no such section and no such key.
-
-    Examples
-    --------
-    >>> ub.keys("queue")
-
-    """
+def table(section: str | None = None) -> pd.DataFrame:
+    """List the keys of a scenario, or those of a section, as a frame; raises `InputError` if there is none."""
     import pandas as pd
 
     rows = [

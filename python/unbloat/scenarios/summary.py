@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from unbloat.scenario.source import source_of
+from unbloat.scenarios.source import source_of
 
 TOP = ("duration", "warmup", "seed", "profile", "emulator")
 

@@ -1,0 +1,36 @@
+from unbloat import _core as _core
+from unbloat._core import Error, InputError, RunError, __version__
+from unbloat.api.catalogue import catalogue
+from unbloat.api.paper import Paper, Reproduction, paper
+from unbloat.api.results import Results, read
+from unbloat.api.scenario import Scenario, scenario
+from unbloat.comparison.compare import Comparison, compare
+from unbloat.papers.kernel import KernelResults
+from unbloat.report.report import Report
+from unbloat.results.about import About
+from unbloat.results.record import Failure, Record
+from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
+
+__all__ = [
+    "About",
+    "Comparison",
+    "Error",
+    "Failure",
+    "IdenticalRepeats",
+    "InputError",
+    "KernelResults",
+    "Paper",
+    "Record",
+    "Report",
+    "Reproduction",
+    "Results",
+    "RunError",
+    "Scenario",
+    "UnsoundRun",
+    "__version__",
+    "catalogue",
+    "compare",
+    "paper",
+    "read",
+    "scenario",
+]

@@ -1,0 +1,202 @@
+"""Results: the runs of an experiment, which compare and draw themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unbloat.results import files
+from unbloat.results.nearness import Tolerance
+from unbloat.results.run_set import RunSet
+from unbloat.scenarios.checks import names_in
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from unbloat.comparison.compare import Comparison, Labels
+    from unbloat.report.figures.kinds import Width
+
+
+class Results(RunSet):
+    """The runs of an experiment.
+
+    Iterating gives each finished run as a `Record`; `results[0]` is the first, `len(results)` their number.
+
+    Attributes
+    ----------
+    records : list of Record
+        The finished runs: `record.axes` has the labels of its cell, `record.run` what `unbloat run --json` prints.
+    failures : list of Failure
+        The other runs, each with its `reason`. `run` collects them here with `repeat`, and raises the first without.
+    about : About
+        How the results were made: scenario, overrides, hashes of the code, host, command, time.
+    doubts : sequence of str
+        Settings of the scenario that are allowed but probably not meant, a sentence each.
+
+    Examples
+    --------
+    >>> import unbloat as ub
+    >>> r = ub.scenario("home-dsl", {"sweep.flows.0.cc": ["cubic", "vegas"]}).run(series=True)
+    >>> r.flows.query("sound").groupby("flows.0.cc", observed=True)["rtt_ms_mean"].mean()
+    >>> r.save("home")
+    >>> ub.read("home").plot("queue")
+
+    """
+
+    @classmethod
+    def of(cls, runs: RunSet) -> Results:
+        """Take over what runs came to, and their series."""
+        return cls(runs._outcomes, runs.about, runs._fetch_series, is_recorded=runs._is_recorded)
+
+    def compare(
+        self,
+        other: Results | str | Path | None = None,
+        *,
+        between: Labels | None = None,
+        tolerance: Mapping[str, Tolerance] | None = None,
+        metrics: Sequence[str] = (),
+    ) -> Comparison:
+        """Compare these results (A) with others (B), or two labels of one of their axes.
+
+        Parameters
+        ----------
+        other : Results or path, optional
+            Results of the same cells.
+        between : str or sequence or dict, optional
+            `AXIS=LABEL_A,LABEL_B`, `("AXIS", "LABEL_A", "LABEL_B")` or `{"AXIS": ["LABEL_A", "LABEL_B"]}`: compare A's
+            cells with one label with B's (by default A's own) with the other. An axis with just two labels needs no
+            more than its name.
+        tolerance : mapping, optional
+            How far metrics may lie apart, as `unbloat.compare` has it.
+        metrics : sequence of str
+            What is laid out.
+
+        Returns
+        -------
+        Comparison
+            See `unbloat.compare`.
+
+        Examples
+        --------
+        >>> r.compare(between="cc").table
+
+        """
+        from unbloat.comparison.compare import compare  # Most results are never compared.
+
+        return compare(self, other, between=between, tolerance=tolerance, metrics=metrics)
+
+    def plot(
+        self,
+        *kinds: str | Sequence[str],
+        over: str | None = None,
+        other: Results | None = None,
+        width: Width = "page",
+        metrics: str | Sequence[str] = (),
+        x: str | None = None,
+        y: str | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """Draw the runs.
+
+        Parameters
+        ----------
+        *kinds : str or sequence of str
+            A panel each; by default those that show most of these results. Over time: `cwnd`, `rtt`, `queue` (bytes),
+            `queue_delay`, `goodput`, `throughput` (of links), `send_queue` and `send_buffer` (of hosts' sockets).
+            Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on.
+            Metrics over a sweep: `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over
+            delay, with an ellipse for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`. Colours
+            are those of the axis that is compared, dashes of the next one; others, and more than a dozen lines over
+            time, have panels of their own.
+        over : str, optional
+            What runs across: "time", or an axis of the sweep, over which `kinds` are metrics, such as `goodput`.
+            Repeats over time are drawn as their mean, with a band of one standard deviation.
+        other : Results, optional
+            The second set of a `comparison`.
+        width : {"page", "slide", "column"}
+            Where it is looked at: size and type go by it.
+        metrics : str or sequence of str
+            What a kind that draws metrics draws, such as `goodput` or `rtt_p95`.
+        x, y : str, optional
+            The axes of the sweep that run across, and up in a heat map.
+        title : str, optional
+            In place of the scenario's name.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InputError
+            If a kind, metric or axis is unknown, or these results have nothing of it to draw.
+
+        Examples
+        --------
+        >>> r.plot("queue_delay", "goodput").savefig("home.pdf")
+        >>> r.plot("queue_delay", over="time")
+        >>> s.plot("goodput", "rtt_p95", over="rate")
+        >>> s.plot("lines", metrics=["goodput"], x="rate", width="column")
+
+        """
+        from unbloat.report.figures.draw import Choice, draw, meant  # matplotlib takes a while to load
+
+        with self.naming_several():
+            wanted, choice = meant(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), over)
+            return draw(self, wanted, choice, other)
+
+    def to_html(self, file: str | Path | None = None) -> str | None:
+        """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it; its folder is made if it is missing.
+
+        Returns
+        -------
+        str or None
+            The page; None where it is written to a file.
+
+        Examples
+        --------
+        >>> ub.read("home").to_html("home.html")
+
+        """
+        from unbloat.report.results_page import page_of  # It draws, and matplotlib takes a while to load.
+
+        page = page_of(self)
+        if file is None:
+            return page.html()
+        page.write(Path(file))
+        return None
+
+
+def read(path: str | Path) -> Results:
+    """Read results back.
+
+    Parameters
+    ----------
+    path : path
+        A folder that `Results.save` or `-o` wrote, or one above several; one of its Parquet files; or a file that
+        `--json` printed. In a folder, runs that are there twice count once, and other programs' files are passed over.
+
+    Returns
+    -------
+    Results
+        The same as was saved. With several sets, `about` is that of the first, and there are no time series.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it holds something else.
+
+    Examples
+    --------
+    >>> ub.scenario("home-dsl").run(series=True).save("home")
+    >>> ub.read("home").series("links")
+
+    """
+    saved = files.load(Path(path))
+    return Results(saved.outcomes, saved.about, saved.series, is_recorded=saved.series is not None)
