@@ -100,8 +100,8 @@ fn check(scenario: &Scenario) -> Result<(), String> {
 /// The same by way of its file, so that what is found can be repeated from there. The traces stand in `folder`.
 fn check_as_a_file(scenario: &Scenario, folder: &Path) -> Result<(), String> {
     let read = || {
-        written::write_traces(scenario, folder).map_err(|why| why.to_string())?;
-        let text = written::text(scenario);
+        let with_files = written::write_traces(scenario, folder).map_err(|why| why.to_string())?;
+        let text = scenario::to_toml(&with_files);
         scenario::load_text(&text, "scenario.toml", folder, &[]).map_err(|why| format!("cannot be read again: {why}"))
     };
     let experiment = panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(PANIC.take()))?;

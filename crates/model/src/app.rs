@@ -1,7 +1,7 @@
 //! Applications: what a flow group's programs send, and what a person waits for.
 
-use crate::declare::{choice, kinds, section};
-use crate::schema::{self, Absence, KeyType, RATES, SOME_TIME, TIMES};
+use crate::declare::{self, Written, choice, kinds, section, table};
+use crate::schema::{self, Absence, Key, KeyType, RATES, SOME_TIME, TIMES};
 use crate::section::Section;
 use crate::units::{Bytes, Nanos, Rate};
 use crate::value::Value;
@@ -263,27 +263,35 @@ impl Requests {
     }
 }
 
-impl App {
-    /// The application that a group names, alone or as a table's `kind`.
-    pub fn of_group(group: &Section) -> Option<App> {
+/// A name alone, or a table with it as its `kind`.
+impl declare::Field for App {
+    const KIND: KeyType = KeyType::App;
+    fn find(group: &Section, name: &'static str) -> Option<App> {
         let named = |name: Option<&str>| App::KINDS.iter().find(|kind| Some(**kind) == name).copied();
-        if let Value::Table(table) = &group.get("app")?.value {
+        if let Value::Table(table) = &group.get(name)?.value {
             let kind = table.get("kind").and_then(|kind| kind.value.as_text());
-            let section = group.child("app", named(kind).unwrap_or(App::KINDS[0]));
+            let section = group.child(name, named(kind).unwrap_or(App::KINDS[0]));
             section.read::<String>("kind")?;
             return App::read_keys(&section);
         }
-        let name = named(group.read::<String>("app").as_deref())?;
-        let section = group.absent("app", name);
-        let required = schema::keys_of(name).find(|key| key.absence == Absence::Required && key.name != "kind");
+        let kind = named(group.read::<String>(name).as_deref())?;
+        let required = schema::keys_of(kind).find(|key| key.absence == Absence::Required && key.name != "kind");
         if let Some(key) = required {
-            let example = format!("app = {{ kind = \"{name}\", {} = ... }}", key.name);
-            let message = format!("{name} needs {}, which is {}; write {example}", key.name, key.kind.words());
-            group.complain("app", message);
+            let example = format!("{name} = {{ kind = \"{kind}\", {} = ... }}", key.name);
+            let message = format!("{kind} needs {}, which is {}; write {example}", key.name, key.kind.words());
+            group.complain(name, message);
         }
-        App::read_keys(&section)
+        App::read_keys(&group.absent(name, kind))
     }
+    fn absent(_: &Key) -> App {
+        App::Messenger(Messenger::default())
+    }
+    fn written(&self) -> Option<String> {
+        Some(table(&Written::written(self)))
+    }
+}
 
+impl App {
     /// What it sends.
     pub fn traffic(&self) -> Traffic {
         let datagrams = |kind, every, packet| Traffic::Datagrams(Datagrams { kind, every, packet });

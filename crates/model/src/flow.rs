@@ -2,32 +2,33 @@
 
 use crate::TcpProfile;
 use crate::app::{App, Datagrams, Requests, Traffic};
-use crate::declare::{Declared, section};
+use crate::declare::{self, Declared, section};
+use crate::mechanism_ref::{Maps, MechanismRef, Params};
 use crate::mesh::Origin;
+use crate::quantity::Start;
 use crate::queue::Queue;
-use crate::schema::{DELAYS, KeyType, RATES, SOME_TIME, TIMES};
+use crate::schema::{DELAYS, Key, KeyType, RATES, SOME_TIME, TIMES};
+use crate::section::{Names, Section};
 use crate::units::{Bytes, Drift, Nanos, Offset, Rate};
-use crate::workload::{Arrivals, SIZES, Sizes};
+use crate::workload::{Arrivals, SIZES, Size, Sizes};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 section! {
     /// `count` flows that differ in their start time only.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    pub struct FlowGroup in "flows" {
+    pub struct FlowGroup in "flows" with FlowGroupKeys {
         /// what tables and figures call the group's flows
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub name: Option<String> = Means("the congestion control's name");
         /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
         /// scenario's folder by the reader).
         pub cc: MechanismRef;
-        "cc" = KeyType::Text, Required =>
+        key cc: NamedControl = Required =>
             "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of \
             several), or kernel:NAME for the running kernel's own";
-        "params" = KeyType::Table, Means("the control's own defaults") =>
+        key params: Params = Means("the control's own defaults") =>
             "parameters of the control; a table params.NAME holds for the control NAME only";
-        "maps" = KeyType::Table, Means("as the control's file has them, empty or zero") =>
+        key maps: Maps = Means("as the control's file has them, empty or zero") =>
             "what BPF maps of the control hold when the run begins, such as rates = { 0 = 1250000 }: by map and key the \
             value, a whole number or a list of them for a struct's members; a table maps.CC holds for the control CC \
             only";
@@ -36,10 +37,8 @@ section! {
         pub app: Option<App>;
         /// number of flows in the group
         pub count: u32 = Default("1"), "1..1000000";
-        /// The random process by which flows come from `start` on until `stop`; `None` = as `count` and `stagger` say.
-        pub arrivals: Option<Arrivals>;
-        "arrivals" = KeyType::Table, Means("as count and stagger say") =>
-            "flows that come by a random process in place of count and stagger, from start until stop";
+        /// flows that come by a random process in place of count and stagger, from start until stop
+        pub arrivals: Option<Arrivals> = Means("as count and stagger say");
         /// The host that the group's flows send from, or receive at if their data takes the reverse path.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub host: Option<usize>;
@@ -48,25 +47,25 @@ section! {
         /// The nodes of a mesh that its flows come from, one each; `None` = the senders are not in a mesh.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub origin: Option<Origin>;
-        "mesh" = KeyType::Text, Means("the senders are hosts at the first link") =>
+        key mesh: Option<String> = Means("the senders are hosts at the first link") =>
             "the mesh whose nodes are the senders, one flow each: their packets go along its tree to the border \
             router, and from there along path";
-        "nodes" = KeyType::Names, Means("all but the border router, in the file's order") =>
+        key nodes: Option<Names> = Means("all but the border router, in the file's order") =>
             "the nodes of the mesh that send";
         /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
         /// from the border router of their mesh.
         pub path: Vec<usize>;
-        "path" = KeyType::Names, Means("every link, in the file's order") =>
+        key path: Option<Names> = Means("every link, in the file's order") =>
             "the links between senders and receivers, from the senders on: the forward path passes their forward \
             directions";
         /// The links whose reverse directions make up the reverse path, in the order in which packets pass them.
         pub reverse_path: Vec<usize>;
-        "reverse_path" = KeyType::Names, Means("those of path, the other way round") =>
+        key reverse_path: Option<Names> = Means("those of path, the other way round") =>
             "the links whose reverse directions the reverse path passes, in this order";
-        "app" = KeyType::App, Means("a transfer, of the size that size says") =>
+        key app: Option<App> = Means("a transfer, of the size that size says") =>
             "what the flows' programs do: messenger, game, upload, web and video over TCP, with two flows for each \
             connection, and voice, ping and udp, which need no cc";
-        "host" = KeyType::Text, Means("none that has a queue of its own") =>
+        key host: Option<String> = Means("none that has a queue of its own") =>
             "the host that the flows send from; with reverse = true the one that they come to, by whose queue their \
             acknowledgements leave";
         /// each sender's own link to the bottleneck
@@ -78,7 +77,7 @@ section! {
         /// Each flow opens later than `start` and `stagger` say by a time up to this, drawn for it alone.
         #[serde(default, skip_serializing_if = "Nanos::is_zero")]
         pub start_spread: Nanos;
-        "start" = KeyType::Start, Default("0s"), TIMES =>
+        key start: Start = Default("0s"), TIMES =>
             "when the first flow opens its connection; of a range such as 0s..1s each flow draws its own time, \
             evenly, to which stagger is added";
         /// each next flow opens this much later
@@ -89,7 +88,7 @@ section! {
         pub size: Option<Bytes>;
         /// What each flow's size is drawn from, in place of `size`.
         pub sizes: Option<Sizes>;
-        "size" = KeyType::Sizes, Means("without end"), SIZES => "how much the application writes";
+        key size: Option<Size> = Means("without end"), SIZES => "how much the application writes";
         /// IP length of a full data packet
         pub packet: Bytes = Means("1500b, or 104b with profile lln"), "100b..65535b";
         /// type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at
@@ -111,20 +110,38 @@ section! {
         /// What lowers the window that the receiver shows; `None` = nothing does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub receiver: Option<MechanismRef>;
-        "receiver" = KeyType::Text, Means("the stack alone decides") =>
+        key receiver: Option<String> = Means("the stack alone decides") =>
             "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
-        "receiver_params" = KeyType::Table, Means("the receiver's own defaults") =>
+        key receiver_params: Option<Params> = Means("the receiver's own defaults") =>
             "parameters of the receiver; a table receiver_params.NAME holds for the receiver NAME only";
         /// How the two TCP ends behave.
         pub stack: TcpProfile;
         "profile" = KeyType::Profile, Means("the experiment's") => "how this group's TCP ends behave";
-        "delayed_ack" = KeyType::Flag, Means("as the profile says") =>
+        key delayed_ack: Option<bool> = Means("as the profile says") =>
             "acknowledge every second segment, or after 40 ms";
-        "ecn" = KeyType::Flag, Means("as the profile says") => "negotiate ECN";
-        "pacing" = KeyType::Flag, Means("as the profile says") => "pace every flow at Linux's default rates";
-        "initial_window" = KeyType::Integer, Means("as the profile says"), "1..10000" => "initial window in segments";
-        "rto_min" = KeyType::Time, Means("as the profile says"), "1ms..120s" =>
+        key ecn: Option<bool> = Means("as the profile says") => "negotiate ECN";
+        key pacing: Option<bool> = Means("as the profile says") => "pace every flow at Linux's default rates";
+        key initial_window: Option<u32> = Means("as the profile says"), "1..10000" => "initial window in segments";
+        key rto_min: Option<Nanos> = Means("as the profile says"), "1ms..120s" =>
             "lower bound of the retransmission timeout's variance term";
+    }
+}
+
+/// The congestion control that a group names; programs that send datagrams need none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamedControl(pub Option<String>);
+
+impl declare::Field for NamedControl {
+    const KIND: KeyType = KeyType::Text;
+    fn find(group: &Section, name: &'static str) -> Option<NamedControl> {
+        let needs_none = <App as declare::Field>::find(group, "app").is_some_and(|app| app.is_datagrams());
+        if needs_none { None } else { group.read(name).map(|control| NamedControl(Some(control))) }
+    }
+    fn absent(_: &Key) -> NamedControl {
+        NamedControl(None)
+    }
+    fn written(&self) -> Option<String> {
+        declare::Field::written(&self.0)
     }
 }
 
@@ -225,53 +242,6 @@ impl FlowGroup {
     pub fn largest_size(&self) -> Bytes {
         Bytes((u32::MAX as u64 - 1) * self.mss().0)
     }
-}
-
-/// Names a congestion control, a receiver's window controller or a host's classifier, and sets its parameters.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MechanismRef {
-    /// Built-in name or source file.
-    pub source: MechanismSource,
-    /// Globals of the file to set, by name. A duration stands in the unit that the parameter declares.
-    pub params: BTreeMap<String, ParamValue>,
-    /// What its BPF maps hold when the run begins, by name.
-    pub maps: BTreeMap<String, MapContents>,
-}
-
-/// What a BPF map holds, by key: the whole numbers that make up each value. A key of several numbers has commas between
-/// them.
-pub type MapContents = BTreeMap<String, Vec<i128>>;
-
-impl MechanismRef {
-    /// Refers to a mechanism whose maps begin as its file has them.
-    pub fn new(source: MechanismSource, params: BTreeMap<String, ParamValue>) -> MechanismRef {
-        MechanismRef { source, params, maps: BTreeMap::new() }
-    }
-}
-
-/// Where a mechanism comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MechanismSource {
-    /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window` or `algorithms/classify`.
-    Builtin(String),
-    /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
-    File(PathBuf),
-    /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
-    Kernel(String),
-    /// Nowhere: the group's programs send datagrams.
-    #[default]
-    None,
-}
-
-/// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ParamValue {
-    /// `true` or `false`.
-    Bool(bool),
-    /// A bare number.
-    Integer(i64),
-    /// A string: a quantity with its unit, such as `"100ms"`.
-    Text(String),
 }
 
 section! {

@@ -1,15 +1,14 @@
 //! Hosts: what stands between an application that writes and the link that its packets leave by.
 
-use crate::MechanismRef;
 use crate::declare::{choice, section};
-use crate::schema::KeyType::{Table, Text};
+use crate::mechanism_ref::{MechanismRef, Params};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 section! {
     /// A host whose flows share one transmit queue: that of the first link of their paths.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    pub struct Host in "host.NAME" {
+    pub struct Host in "host.NAME" with HostKeys {
         /// Its name in the file.
         pub name: String;
         /// The link whose forward queue its packets wait in.
@@ -17,10 +16,10 @@ section! {
         /// What chooses the band of each packet, if the queue has bands; `None` = the type of service does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub classifier: Option<MechanismRef>;
-        "classifier" = Text, Means("the type of service chooses the band") =>
+        key classifier: Option<String> = Means("the type of service chooses the band") =>
             "what chooses the band of each packet, a built-in name or the path of a .bpf.c file; the queue must be \
             prio then";
-        "classifier_params" = Table, Means("the classifier's own defaults") =>
+        key classifier_params: Option<Params> = Means("the classifier's own defaults") =>
             "parameters of the classifier; a table classifier_params.NAME holds for the classifier NAME only";
         /// TCP keeps no more in the queue than leaves it in a millisecond (TCP small queues, in Linux since 3.6); false
         /// with a real kernel's TCP needs a queue that is a FIFO of so many packets, or has them as bands

@@ -26,6 +26,7 @@ mod host_on_kernel;
 pub mod impairments;
 mod link;
 pub mod lte;
+pub mod mechanism_ref;
 pub mod mesh;
 mod only;
 mod portable;
@@ -50,18 +51,19 @@ pub mod workload;
 
 pub use compile::{Compile, CompileKeys};
 pub use error::{Error, Location, Problem, Problems, did_you_mean};
-pub use flow::{Access, Clock, FlowGroup, MapContents, MechanismRef, MechanismSource, ParamValue, TcpRmem};
-pub use host::{Host, SendBuffer, SendTuning};
+pub use flow::{Access, Clock, FlowGroup, FlowGroupKeys, NamedControl, TcpRmem};
+pub use host::{Host, HostKeys, SendBuffer, SendTuning};
 pub use link::{
     Capacity, DuplexLink, Gemodel, Link, LinkKeys, Loss, Member, ReverseKeys, Service, Trace, Transmitter,
     TransmitterKeys,
 };
+pub use mechanism_ref::{MapContents, MechanismRef, MechanismSource, ParamValue, is_path};
 pub use only::{OnlyInTheKernel, OnlyInTheSimulator, OnlyThere};
 pub use portable::Portable;
 pub use queue::Queue;
 pub use rng::{Rng, normal, rng, stream, up_to};
 pub use scenario::{Emulator, LARGEST_ACK, Scenario, WRITTEN_AT_ONCE};
 pub use setup::{FlowSetup, LinkSetup};
-pub use tcp_profile::{LossDetection, LossRepair, Reduction, RepairSwitches, TcpProfile};
+pub use tcp_profile::{LossDetection, LossRepair, NamedProfile, Reduction, RepairSwitches, TcpProfile, TcpProfileKeys};
 pub use units::Limit;
 pub use wifi::{StationKeys, WifiCell, WifiStation};

@@ -1,14 +1,15 @@
 //! A link in both directions: what serves it, how long it is, what it loses.
 
 use crate::WifiStation;
-use crate::declare::section;
+use crate::declare::{self, Declared, Written, section, table};
 use crate::impairments::{Impairments, Rates};
 use crate::lte;
 use crate::mesh::{Csma, Hop};
 use crate::quantity::Share;
 use crate::queue::Queue;
 use crate::radio::ieee802154::phy;
-use crate::schema::{DELAYS, KeyType, RATES};
+use crate::schema::{DELAYS, Key, KeyType, RATES};
+use crate::section::Section;
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -89,6 +90,35 @@ impl Loss {
     pub const NONE: Loss = Loss::Uniform(0.0);
 }
 
+impl declare::Field for Loss {
+    const KIND: KeyType = KeyType::Loss;
+    fn find(link: &Section, name: &'static str) -> Option<Loss> {
+        if link.get(name).is_some_and(|node| node.value.as_table().is_some()) {
+            Some(Loss::Gemodel(Gemodel::of(&link.child(name, Gemodel::SECTION))))
+        } else {
+            link.read(name).map(|Share(share)| Loss::Uniform(share))
+        }
+    }
+    fn absent(_: &Key) -> Loss {
+        Loss::NONE
+    }
+    fn written(&self) -> Option<String> {
+        match self {
+            Loss::Uniform(share) => declare::Field::written(&Share(*share)),
+            Loss::Gemodel(model) => Some(table(&Written::written(model))),
+        }
+    }
+}
+
+impl Gemodel {
+    fn of(section: &Section) -> Gemodel {
+        // There is one kind, which is read for its errors.
+        section.read::<String>("kind");
+        let model = Gemodel::read(section);
+        Gemodel { r: if section.get("r").is_some() { model.r } else { 1.0 - model.p }, ..model }
+    }
+}
+
 section! {
     /// The Gilbert-Elliott model as tc-netem(8) has it (`loss gemodel p r 1-h 1-k`): a wire that is good or bad, and
     /// good at first. A packet is lost with the probability of the state that it finds; then the state may change for
@@ -157,8 +187,8 @@ section! {
         pub delay: Nanos = Required, DELAYS;
         "queue" = KeyType::Table, Required =>
             "where packets wait for the transmitter; left out where wifi has one queue for all its stations";
-        "loss" = KeyType::Loss, Default("0%") =>
-            "share of the packets that the channel loses, or a model of how it loses them";
+        /// share of the packets that the channel loses, or a model of how it loses them
+        pub loss: Loss = Default("0%");
         "reverse" = KeyType::Table, Means("as its keys say") =>
             "its reverse direction, for acknowledgements, and for the data of reverse flows";
     }
@@ -175,8 +205,8 @@ section! {
         pub delay: Option<Nanos> = Means("the forward direction's"), DELAYS;
         "queue" = KeyType::Table, Means("a queue that never drops") =>
             "where packets wait for the reverse direction's transmitter";
-        "loss" = KeyType::Loss, Default("0%") =>
-            "share of the packets that the reverse channel loses, or a model of how it loses them";
+        /// share of the packets that the reverse channel loses, or a model of how it loses them
+        pub loss: Loss = Default("0%");
     }
 }
 

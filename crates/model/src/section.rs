@@ -1,14 +1,14 @@
 //! Takes typed values out of one section of the file, as the schema describes them.
 
-use crate::Limit;
 use crate::app::App;
 use crate::bdp::Product;
 use crate::error::{Location, Problems, did_you_mean};
 use crate::quantity::{Bdp, Number, Share, Start};
 use crate::schema::{self, Absence, Key, KeyType};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
-use crate::value::{Node, Table, Value};
+use crate::value::{Node, Table, Value, in_quotes};
 use crate::workload::Sizes;
+use crate::{Limit, NamedProfile};
 use std::str::FromStr;
 
 /// One section: a table of the file, or the absence of one.
@@ -272,7 +272,8 @@ impl Readable for Names {
         }
     }
     fn written(&self) -> String {
-        format!("{:?}", self.0)
+        let names: Vec<_> = self.0.iter().map(|name| in_quotes(name)).collect();
+        format!("[{}]", names.join(", "))
     }
 }
 
@@ -429,7 +430,7 @@ impl Readable for String {
         let text = value.as_text().ok_or_else(|| not_the_kind(value, kind))?;
         let names = match kind {
             KeyType::Choice(names) => names,
-            KeyType::Profile => schema::PROFILES,
+            KeyType::Profile => NamedProfile::NAMES,
             KeyType::App => App::KINDS,
             _ if text.is_empty() => return Err("must not be empty".into()),
             _ => return Ok(text.to_string()),
@@ -440,7 +441,7 @@ impl Readable for String {
         }
     }
     fn written(&self) -> String {
-        format!("{self:?}")
+        in_quotes(self)
     }
 }
 

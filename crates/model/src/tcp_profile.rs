@@ -1,7 +1,6 @@
 //! How a TCP end behaves.
 
-use crate::declare::section;
-use crate::schema::{KeyType, PROFILES};
+use crate::declare::{choice, section};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -102,11 +101,40 @@ impl LossRepair {
     pub const NS2: LossRepair = LossRepair { loss_detection: LossDetection::Ns2, reduction: Reduction::Halving };
 }
 
+choice! {
+    /// A stack that has a name.
+    pub enum NamedProfile {
+        /// A current Linux.
+        Linux = "linux",
+        /// RFC 6675 on a textbook's stack.
+        Sack = "sack",
+        /// A textbook's stack without SACK.
+        Newreno = "newreno",
+        /// The TCP-Linux agent of ns-2.35.
+        Ns2Linux = "ns2-linux",
+        /// A sensor's.
+        Lln = "lln",
+    }
+}
+
+impl NamedProfile {
+    /// Its switches.
+    pub fn stack(self) -> TcpProfile {
+        match self {
+            NamedProfile::Linux => TcpProfile::LINUX,
+            NamedProfile::Sack => TcpProfile::SACK,
+            NamedProfile::Newreno => TcpProfile::NEWRENO,
+            NamedProfile::Ns2Linux => TcpProfile::NS2_LINUX,
+            NamedProfile::Lln => TcpProfile::LLN,
+        }
+    }
+}
+
 section! {
     /// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub struct TcpProfile in "profile" {
-        "base" = KeyType::Choice(PROFILES), Means("linux, or for a group the experiment's profile") =>
+    pub struct TcpProfile in "profile" with TcpProfileKeys {
+        key base: Option<NamedProfile> = Means("linux, or for a group the experiment's profile") =>
             "where the switches start from";
         /// selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883)
         pub sack: bool = Means("as the base says");
@@ -117,11 +145,11 @@ section! {
         pub tcp_usec_ts: bool = Means("as the base says");
         /// window scaling (RFC 7323)
         pub window_scaling: bool = Means("as the base says");
-        "rack" = KeyType::Flag, Means("as the base says") => "time-based loss detection (RFC 8985); needs sack";
+        key rack: Option<bool> = Means("as the base says") => "time-based loss detection (RFC 8985); needs sack";
         /// tail loss probe (RFC 8985); needs sack
         pub tlp: bool = Means("as the base says");
-        "prr" = KeyType::Flag, Means("as the base says") => "proportional rate reduction (RFC 6937)";
-        "rate_halving" = KeyType::Flag, Means("as the base says") =>
+        key prr: Option<bool> = Means("as the base says") => "proportional rate reduction (RFC 6937)";
+        key rate_halving: Option<bool> = Means("as the base says") =>
             "in place of prr and rack, repair as ns-2.35's TCP-Linux does: a segment for every second acknowledgement \
             until the window is down; a loss is found by three SACKed segments above";
         /// How losses are found and repaired.
@@ -142,7 +170,7 @@ section! {
         /// no growth of an unused window, decay when idle (RFC 7661 as Linux does it)
         pub cwnd_validation: bool = Means("as the base says");
         // In JSON, whose hash the seeds of a sweep are, the field stands further down.
-        "gate" = KeyType::Flag, Means("as the base says") =>
+        key gate: Option<bool> = Means("as the base says") =>
             "where a control asks for it, wait before each window and send that at once, in place of pacing; simulator \
             only";
         /// negotiate ECN (RFC 3168)

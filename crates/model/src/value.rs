@@ -115,8 +115,11 @@ impl fmt::Display for Value {
                 write!(f, "[{}]", items.join(", "))
             }
             Value::Table(table) => {
-                let entries: Vec<_> =
-                    table.0.iter().map(|(key, node)| format!("{key} = {}", quoted(&node.value))).collect();
+                let entries: Vec<_> = table
+                    .0
+                    .iter()
+                    .map(|(key, node)| format!("{} = {}", bare_or_quoted(key), quoted(&node.value)))
+                    .collect();
                 write!(f, "{{ {} }}", entries.join(", "))
             }
         }
@@ -126,7 +129,23 @@ impl fmt::Display for Value {
 /// As TOML, strings in quotes.
 pub fn quoted(value: &Value) -> String {
     match value {
-        Value::Text(text) => format!("{text:?}"),
+        Value::Text(text) => in_quotes(text),
         other => other.to_string(),
     }
+}
+
+/// A string of TOML.
+pub fn in_quotes(text: &str) -> String {
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_ascii_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
+}
+
+/// A key of TOML, in quotes if it needs them.
+pub fn bare_or_quoted(key: &str) -> String {
+    let is_bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if is_bare { key.to_string() } else { in_quotes(key) }
 }

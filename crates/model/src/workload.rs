@@ -1,10 +1,10 @@
 //! By what random processes flows come, and what distributions their sizes are of. Logarithms and powers are those of
 //! `libm`, which are the same on every machine.
 
-use crate::declare::{Declared, kinds, section};
+use crate::declare::{self, Declared, Written, kinds, section, table};
 use crate::quantity::Number;
 use crate::rng::{Rng, exponential, normal, uniform};
-use crate::schema::KeyType;
+use crate::schema::{Key, KeyType};
 use crate::section::Section;
 use crate::units::{Bytes, Frequency, Nanos};
 use serde::{Deserialize, Serialize};
@@ -30,18 +30,53 @@ section! {
     }
 }
 
-impl Arrivals {
-    /// The process of a group, if it has one.
-    pub fn of_group(group: &Section) -> Option<Arrivals> {
-        let section = group.child("arrivals", "arrivals");
-        // There is one, which is read for its errors.
+impl declare::Field for Arrivals {
+    const KIND: KeyType = KeyType::Table;
+    fn find(group: &Section, name: &'static str) -> Option<Arrivals> {
+        let section = group.child(name, Poisson::SECTION);
+        // There is one kind, which is read for its errors.
         section.read::<String>("kind");
-        section.is_there().then(|| Arrivals::Poisson(Poisson::read(&section)))
+        section.is_there().then(|| Arrivals::Poisson(<Poisson as Declared>::read(&section)))
+    }
+    fn absent(_: &Key) -> Arrivals {
+        Arrivals::Poisson(<Poisson as Declared>::absent())
+    }
+    fn written(&self) -> Option<String> {
+        let Arrivals::Poisson(poisson) = self;
+        Some(table(&Written::written(poisson)))
     }
 }
 
 /// Sizes that a file may say.
 pub const SIZES: &str = "1b..1000000gb";
+
+/// How much each flow of a group writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Size {
+    /// All as much.
+    Equal(Bytes),
+    /// Each draws its own.
+    Drawn(Sizes),
+}
+
+impl declare::Field for Size {
+    const KIND: KeyType = KeyType::Sizes;
+    fn find(group: &Section, name: &'static str) -> Option<Size> {
+        match group.sizes() {
+            Some(table) => Sizes::read(&table).map(Size::Drawn),
+            None => group.read(name).map(Size::Equal),
+        }
+    }
+    fn absent(_: &Key) -> Size {
+        Size::Equal(Bytes::default())
+    }
+    fn written(&self) -> Option<String> {
+        match self {
+            Size::Equal(size) => declare::Field::written(size),
+            Size::Drawn(sizes) => Some(table(&sizes.written())),
+        }
+    }
+}
 
 kinds! {
     /// A distribution that the sizes of a group's flows are drawn from.

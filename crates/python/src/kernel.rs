@@ -181,7 +181,7 @@ fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
 
 /// A path, or the name of a built-in.
 fn source(text: &str) -> MechanismSource {
-    if scenario::is_path(text) { MechanismSource::File(text.into()) } else { MechanismSource::Builtin(text.into()) }
+    if model::is_path(text) { MechanismSource::File(text.into()) } else { MechanismSource::Builtin(text.into()) }
 }
 
 /// Entries in their maps; the last of a key counts.

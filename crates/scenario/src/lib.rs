@@ -29,13 +29,13 @@ mod range;
 mod read;
 mod read_host;
 mod read_lte;
-mod read_maps;
 mod read_mechanism;
 mod read_mesh;
 mod read_wifi;
 mod sweep;
 mod tree;
+mod write;
 
 pub use load::{Cell, Experiment, load, load_text};
 pub use model::Error;
-pub use read_mechanism::is_path;
+pub use write::to_toml;

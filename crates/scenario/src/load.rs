@@ -2,10 +2,9 @@
 
 use crate::misspelled;
 use crate::read::Reader;
-use crate::read_maps;
-use crate::read_mechanism::cc_name;
 use crate::sweep;
 use crate::tree;
+use model::mechanism_ref::{MAPS, MECHANISMS, is_for_one_control, mechanism_name};
 use model::value::{Node, Table, Value};
 use model::{Error, Location, Problems, did_you_mean};
 use model::{Scenario, Service};
@@ -67,21 +66,17 @@ impl Cell {
 
     /// `flows.0.maps.NAME.KEY` as it is written if that is in `flows.0.maps.CONTROL`.
     fn map_of_this_control(&self, key: &str) -> Option<String> {
-        let (path, map) = key.split_once(&format!(".{}.", read_maps::KEY))?;
+        let (path, map) = key.split_once(&format!(".{}.", MAPS))?;
         let (_, section) = users(&self.tree).into_iter().find(|(user, _)| user == path)?;
         let name = written_name(section, "cc")?;
-        let maps = section.value.as_table()?.get(read_maps::KEY)?.value.as_table()?;
-        let mut node = maps.get(name).filter(|node| read_maps::is_for_one_control(node))?;
+        let maps = section.value.as_table()?.get(MAPS)?.value.as_table()?;
+        let mut node = maps.get(name).filter(|node| is_for_one_control(node))?;
         for part in map.split('.') {
             node = node.value.as_table()?.get(part)?;
         }
-        Some(format!("{path}.{}.{name}.{map}", read_maps::KEY))
+        Some(format!("{path}.{}.{name}.{map}", MAPS))
     }
 }
-
-/// What a group or a host names a mechanism in, and the table of its parameters.
-const MECHANISMS: [(&str, &str); 3] =
-    [("cc", "params"), ("receiver", "receiver_params"), ("classifier", "classifier_params")];
 
 /// The sections that may name mechanisms, by their paths: the groups, then the hosts.
 fn users(tree: &Table) -> Vec<(String, &Node)> {
@@ -95,7 +90,7 @@ fn users(tree: &Table) -> Vec<(String, &Node)> {
 }
 
 fn written_name<'a>(section: &'a Node, chooser: &str) -> Option<&'a str> {
-    section.value.as_table()?.get(chooser)?.value.as_text().map(cc_name)
+    section.value.as_table()?.get(chooser)?.value.as_text().map(mechanism_name)
 }
 
 /// Reads an experiment file. `overrides` are dotted keys and their values (TOML, or a bare string), as `--set` has
@@ -128,7 +123,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     let reader = Reader::new(folder, &stem, place.clone());
     let problems = Problems::default();
     let scenarios: Vec<_> = trees.iter().map(|(_, tree)| reader.scenario(tree, &problems)).collect();
-    for (chooser, params) in MECHANISMS.into_iter().chain([("cc", read_maps::KEY)]) {
+    for (chooser, params) in MECHANISMS.into_iter().chain([("cc", MAPS)]) {
         if !overrides.iter().any(|(key, _)| key.ends_with(&format!(".{chooser}"))) {
             refuse_params_for_nobody(trees.iter().map(|(_, tree)| tree), chooser, params, &problems);
         }
@@ -210,8 +205,7 @@ fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, key: &str, problems: 
     let table = key.rsplit('.').next().unwrap_or(key);
     let params = flow.value.as_table().and_then(|flow| flow.get(table)?.value.as_table());
     for (name, node) in params.into_iter().flat_map(|params| &params.0) {
-        let is_for_one =
-            if table == read_maps::KEY { read_maps::is_for_one_control(node) } else { node.value.as_table().is_some() };
+        let is_for_one = if table == MAPS { is_for_one_control(node) } else { node.value.as_table().is_some() };
         if is_for_one && !run.contains(name.as_str()) {
             let hint = did_you_mean(name, run.iter().copied());
             let names: Vec<_> = run.iter().copied().collect();

@@ -2,14 +2,10 @@
 //! words.
 
 use model::declare::{Declared, Field};
-use model::schema::PROFILES;
 use model::section::Section;
 use model::units::Bytes;
 use model::value::Value;
-use model::{Location, RepairSwitches, TcpProfile};
-
-/// The name of a sensor's profile.
-const LLN: &str = "lln";
+use model::{FlowGroupKeys, Location, NamedProfile, RepairSwitches, TcpProfile, TcpProfileKeys};
 
 /// Line and dotted key of a switch.
 type Written = (Location, String);
@@ -47,18 +43,12 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    fn named(name: &str) -> Profile {
-        let stack = match name {
-            "sack" => TcpProfile::SACK,
-            "newreno" => TcpProfile::NEWRENO,
-            "ns2-linux" => TcpProfile::NS2_LINUX,
-            LLN => TcpProfile::LLN,
-            _ => TcpProfile::LINUX,
-        };
+    fn named(name: NamedProfile) -> Profile {
+        let stack = name.stack();
         Profile {
             stack,
             repair: stack.repair.into(),
-            is_small: name == LLN,
+            is_small: name == NamedProfile::Lln,
             asked_for_rack: None,
             asked_for_tlp: None,
             asked_for_usec: None,
@@ -67,13 +57,13 @@ impl Profile {
 
     /// The experiment's profile.
     pub fn of_experiment(top: &Section) -> Profile {
-        Profile::named(PROFILES[0]).changed_by(top)
+        Profile::named(NamedProfile::Linux).changed_by(top)
     }
 
     /// A group's stack: the experiment's, changed by its `profile` and by the switches that stand in the group itself.
-    pub fn of_group(&self, group: &Section) -> GroupProfile {
+    pub fn of_group(&self, group: &Section, keys: &FlowGroupKeys) -> GroupProfile {
         let mut profile = self.changed_by(group);
-        profile.read_common(group);
+        profile.change_common(keys);
         GroupProfile {
             packet: if profile.is_small { SENSOR_PACKET } else { PACKET },
             window: profile.is_small.then_some(SENSOR_WINDOW),
@@ -86,20 +76,18 @@ impl Profile {
         match section.get("profile").map(|node| &node.value) {
             None => self.clone(),
             Some(Value::Table(_)) => self.changed_by_switches(&section.child("profile", "profile")),
-            Some(_) => section.read::<String>("profile").map_or(self.clone(), |name| Profile::named(&name)),
+            Some(_) => NamedProfile::find(section, "profile").map_or(self.clone(), Profile::named),
         }
     }
 
     fn changed_by_switches(&self, switches: &Section) -> Profile {
-        let mut profile = match switches.read::<String>("base") {
-            Some(base) => Profile::named(&base),
-            None => self.clone(),
-        };
+        let TcpProfileKeys { base, rack, prr, rate_halving, gate } = TcpProfileKeys::read(switches);
+        let mut profile = base.map_or(self.clone(), Profile::named);
         profile.stack.change(switches);
-        replace(&mut profile.stack.gate, switches, "gate");
-        replace(&mut profile.repair.rack, switches, "rack");
-        replace(&mut profile.repair.prr, switches, "prr");
-        replace(&mut profile.repair.rate_halving, switches, "rate_halving");
+        replace(&mut profile.stack.gate, gate);
+        replace(&mut profile.repair.rack, rack);
+        replace(&mut profile.repair.prr, prr);
+        replace(&mut profile.repair.rate_halving, rate_halving);
         for (name, asked) in [
             ("rack", &mut profile.asked_for_rack),
             ("tlp", &mut profile.asked_for_tlp),
@@ -113,13 +101,13 @@ impl Profile {
     }
 
     /// The switches that may stand in the group itself.
-    fn read_common(&mut self, section: &Section) {
+    fn change_common(&mut self, group: &FlowGroupKeys) {
         let stack = &mut self.stack;
-        replace(&mut stack.delayed_ack, section, "delayed_ack");
-        replace(&mut stack.ecn, section, "ecn");
-        replace(&mut stack.pacing, section, "pacing");
-        replace(&mut stack.initial_window, section, "initial_window");
-        replace(&mut stack.rto_min, section, "rto_min");
+        replace(&mut stack.delayed_ack, group.delayed_ack);
+        replace(&mut stack.ecn, group.ecn);
+        replace(&mut stack.pacing, group.pacing);
+        replace(&mut stack.initial_window, group.initial_window);
+        replace(&mut stack.rto_min, group.rto_min);
     }
 
     /// RACK and TLP read the SACK scoreboard: without it they are off, as in Linux, unless somebody insists.
@@ -138,9 +126,8 @@ impl Profile {
     }
 }
 
-/// Sets `field` if the key is there.
-fn replace<T: Field>(field: &mut T, section: &Section, name: &'static str) {
-    if let Some(value) = T::find(section, name) {
+fn replace<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
         *field = value;
     }
 }

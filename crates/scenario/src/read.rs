@@ -4,20 +4,18 @@ use crate::draft::{Draft, Sections};
 use crate::profile::{GroupProfile, Profile};
 use crate::read_mechanism::Folder;
 use crate::{read_host, read_lte, read_mesh, read_wifi};
-use model::app::App;
 use model::declare::Declared;
 use model::impairments::{Impairments, Jitter, RateChanges, Rates, Reorder};
 use model::lte;
 use model::mesh::Mesh;
-use model::quantity::{Share, Start};
 use model::schema::SERVICES;
 use model::section::{Names, Section};
 use model::units::{Bytes, Nanos, Rate};
 use model::value::Table;
-use model::workload::{Arrivals, Sizes};
+use model::workload::Size;
 use model::{
-    DuplexLink, FlowGroup, Gemodel, Host, Link, LinkKeys, Loss, MechanismRef, Member, Queue, ReverseKeys, Scenario,
-    Service, Trace, Transmitter, TransmitterKeys, WifiCell,
+    DuplexLink, FlowGroup, FlowGroupKeys, Host, Link, LinkKeys, Member, Queue, ReverseKeys, Scenario, Service, Trace,
+    Transmitter, TransmitterKeys, WifiCell,
 };
 use model::{Location, Problems, did_you_mean};
 use std::cell::RefCell;
@@ -121,13 +119,14 @@ impl Reader {
             );
         }
         let TransmitterKeys { rate, trace } = TransmitterKeys::read(section);
+        let LinkKeys { delay, loss } = LinkKeys::read(section);
         let service = self.service(section, rate, trace, None, duration);
         Link {
             name: section.name().into(),
             service: service.unwrap_or(Rate(1).into()),
-            delay: LinkKeys::read(section).delay,
+            delay,
             queue: Queue::default(),
-            loss: read_loss(section),
+            loss,
             impairments: read_impairments(section),
         }
     }
@@ -138,13 +137,13 @@ impl Reader {
             Service::Own(Transmitter::Rates(rates)) => rates.steps[0].1,
             _ => REVERSE_OF_TRACE,
         };
-        let ReverseKeys { rate, trace, delay } = ReverseKeys::read(section);
+        let ReverseKeys { rate, trace, delay, loss } = ReverseKeys::read(section);
         Link {
             name: format!("{}.reverse", forward.name),
             service: self.service(section, rate, trace, Some(as_forward), duration).unwrap_or(as_forward.into()),
             delay: delay.unwrap_or(forward.delay),
             queue: Queue::default(),
-            loss: read_loss(section),
+            loss,
             impairments: read_impairments(section),
         }
     }
@@ -202,34 +201,38 @@ impl Reader {
         hosts: &[Host],
         meshes: &[Mesh],
     ) -> FlowGroup {
-        let sizes = group.sizes().and_then(|section| Sizes::read(&section));
-        let app = App::of_group(group);
-        let start: Start = group.need("start");
-        let path = path(group, "path", links).unwrap_or_else(|| (0..links.len()).collect());
-        let reverse_path = path_back(group, &path, links);
-        let GroupProfile { stack, packet, window } = profile.of_group(group);
-        let keys = FlowGroup::read(group);
-        let origin = read_mesh::origin(group, meshes);
+        let keys = FlowGroupKeys::read(group);
+        let GroupProfile { stack, packet, window } = profile.of_group(group, &keys);
+        let path = path(group, "path", keys.path, links).unwrap_or_else(|| (0..links.len()).collect());
+        // By default the forward path, the other way round.
+        let reverse_path = self::path(group, "reverse_path", keys.reverse_path, links);
+        let own = FlowGroup::read(group);
+        let origin = read_mesh::origin(group, keys.mesh, keys.nodes, meshes);
+        let (size, sizes) = match keys.size {
+            Some(Size::Equal(size)) => (Some(size), None),
+            Some(Size::Drawn(sizes)) => (None, Some(sizes)),
+            None => (None, None),
+        };
         let mut group = FlowGroup {
-            cc: match &app {
-                Some(app) if app.is_datagrams() => MechanismRef::default(),
-                _ => self.folder.congestion_control(group),
-            },
-            receiver: self.folder.mechanism(group, "receiver", "receiver_params"),
-            app,
-            count: origin.as_ref().map_or(keys.count, |from| from.nodes.len() as u32),
+            cc: self.folder.congestion_control(group, keys.cc, keys.params, keys.maps),
+            receiver: self.folder.mechanism(
+                group,
+                ("receiver", keys.receiver),
+                ("receiver_params", keys.receiver_params),
+            ),
+            app: keys.app,
+            count: origin.as_ref().map_or(own.count, |from| from.nodes.len() as u32),
             origin,
-            arrivals: Arrivals::of_group(group),
-            host: read_host::of_group(group, hosts),
+            host: read_host::of_group(group, keys.host, hosts),
+            reverse_path: reverse_path.unwrap_or_else(|| path.iter().rev().copied().collect()),
             path,
-            reverse_path,
-            start: start.from,
-            start_spread: start.until.since(start.from),
-            size: if sizes.is_none() { group.read("size") } else { None },
+            start: keys.start.from,
+            start_spread: keys.start.until.since(keys.start.from),
+            size,
             sizes,
-            packet: if group.get("packet").is_some() { keys.packet } else { packet },
+            packet: if group.get("packet").is_some() { own.packet } else { packet },
             stack,
-            ..keys
+            ..own
         };
         if group.tcp_rmem.is_none() && group.receive_window.is_none() {
             group.receive_window = window.map(|segments| Bytes(segments * group.mss().0));
@@ -238,27 +241,21 @@ impl Reader {
     }
 }
 
-/// The links that a list of names says; none without the key.
-fn path(group: &Section, key: &str, links: &[DuplexLink]) -> Option<Vec<usize>> {
-    let names: Names = group.read(key)?;
+/// The links that a list of names under `key` says.
+fn path(group: &Section, key: &str, names: Option<Names>, links: &[DuplexLink]) -> Option<Vec<usize>> {
     let mut path = vec![];
-    for name in &names.0 {
-        match links.iter().position(|link| link.forward.name == *name) {
+    for name in names?.0 {
+        match links.iter().position(|link| link.forward.name == name) {
             Some(link) if path.contains(&link) => group.complain(key, format!("passes the link {name} twice")),
             Some(link) => path.push(link),
             None => {
                 let known: Vec<_> = links.iter().map(|link| link.forward.name.as_str()).collect();
-                let hint = did_you_mean(name, known.iter().copied());
+                let hint = did_you_mean(&name, known.iter().copied());
                 group.complain(key, format!("there is no [link.{name}]; there is {}{hint}", known.join(", ")));
             }
         }
     }
     Some(path)
-}
-
-/// The reverse path: by default the forward one, the other way round.
-fn path_back(group: &Section, forward: &[usize], links: &[DuplexLink]) -> Vec<usize> {
-    path(group, "reverse_path", links).unwrap_or_else(|| forward.iter().rev().copied().collect())
 }
 
 fn read_impairments(link: &Section) -> Impairments {
@@ -267,18 +264,4 @@ fn read_impairments(link: &Section) -> Impairments {
         reorder: Some(Reorder::read(link)).filter(|reorder| reorder.share > 0.0),
         ..Impairments::read(link)
     }
-}
-
-fn read_loss(link: &Section) -> Loss {
-    match link.get("loss").and_then(|node| node.value.as_table()) {
-        Some(_) => Loss::Gemodel(read_gemodel(&link.child("loss", "loss"))),
-        None => Loss::Uniform(link.need::<Share>("loss").0),
-    }
-}
-
-fn read_gemodel(section: &Section) -> Gemodel {
-    // The schema refuses every other.
-    section.read::<String>("kind");
-    let model = Gemodel::read(section);
-    Gemodel { r: if section.get("r").is_some() { model.r } else { 1.0 - model.p }, ..model }
 }

@@ -7,25 +7,25 @@ use model::queue::Discipline;
 use model::section::Section;
 use model::skb::truesize;
 use model::units::{Bytes, Nanos};
-use model::{Host, LARGEST_ACK, Member, Scenario, SendBuffer, Service};
+use model::{Host, HostKeys, LARGEST_ACK, Member, Scenario, SendBuffer, Service};
 
 /// Where a host's flows have not said yet which link it leaves by.
 const NO_LINK: usize = usize::MAX;
 
 /// The hosts of a file, which flow groups name.
 pub(crate) fn hosts(sections: &[Section], folder: &Folder) -> Vec<Host> {
-    let host = |section: &Section| Host {
-        name: section.name().into(),
-        uplink: NO_LINK,
-        classifier: folder.mechanism(section, "classifier", "classifier_params"),
-        ..Host::read(section)
+    let host = |section: &Section| {
+        let HostKeys { classifier, classifier_params } = HostKeys::read(section);
+        let params = ("classifier_params", classifier_params);
+        let classifier = folder.mechanism(section, ("classifier", classifier), params);
+        Host { name: section.name().into(), uplink: NO_LINK, classifier, ..Host::read(section) }
     };
     sections.iter().map(host).collect()
 }
 
 /// The host that a group names.
-pub(crate) fn of_group(group: &Section, hosts: &[Host]) -> Option<usize> {
-    let name: String = group.read("host")?;
+pub(crate) fn of_group(group: &Section, name: Option<String>, hosts: &[Host]) -> Option<usize> {
+    let name = name?;
     let found = hosts.iter().position(|host| host.name == name);
     if found.is_none() {
         let known: Vec<_> = hosts.iter().map(|host| host.name.as_str()).collect();

@@ -5,10 +5,11 @@ use model::bdp::Product;
 use model::declare::Declared;
 use model::did_you_mean;
 use model::impairments::Outage;
-use model::mesh::{Csma, Down, DutyCycle, Energy, Mesh, MeshKeys, Node, NodeKeys, Origin, etx_tree};
+use model::mesh::{Csma, Down, DutyCycle, Energy, Hears, Mesh, MeshKeys, Node, NodeKeys, Origin, etx_tree};
+use model::quantity::Number;
 use model::radio::ieee802154::phy;
 use model::section::{Names, Section};
-use model::units::{Bytes, Dbm, Nanos};
+use model::units::{Bytes, Nanos};
 use model::{Limit, Queue, Scenario};
 
 /// A node's queue unless the file says otherwise: that of TinyOS's BLIP on a TelosB.
@@ -57,8 +58,7 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
 fn down(node: &Section) -> Vec<Outage> {
     let mut end = Nanos::ZERO;
     let mut outages = vec![];
-    for section in node.list("down") {
-        let Down { at, lasts } = Down::read(&section);
+    for (Down { at, lasts }, section) in NodeKeys::read(node).down.into_iter().zip(node.list("down")) {
         let outage = Outage { at, lasts, lose: true };
         if outage.at < end {
             section.complain("at", format!("{} is before {end}, where the outage before it ends", outage.at));
@@ -98,7 +98,8 @@ fn signals(mesh: &Section, nodes: &[Section], names: &[String]) -> Vec<Vec<Optio
 fn by_places(mesh: &Section, nodes: &[Section]) -> Vec<Vec<Option<f64>>> {
     let MeshKeys { tx_power, path_loss, .. } = MeshKeys::read(mesh);
     let power = tx_power.0 as f64;
-    let places: Vec<_> = nodes.iter().map(NodeKeys::read).map(|node| (node.x, node.y)).collect();
+    let metres = |place: Option<Number>| place.unwrap_or_default().0;
+    let places: Vec<_> = nodes.iter().map(NodeKeys::read).map(|node| (metres(node.x), metres(node.y))).collect();
     let signal = |from: usize, to: usize| {
         let ((x, y), (u, v)) = (places[from], places[to]);
         let metres = ((x - u) * (x - u) + (y - v) * (y - v)).sqrt();
@@ -110,21 +111,12 @@ fn by_places(mesh: &Section, nodes: &[Section]) -> Vec<Vec<Option<f64>>> {
 fn by_hearing(nodes: &[Section], names: &[String]) -> Vec<Vec<Option<f64>>> {
     let mut signals = vec![vec![None; nodes.len()]; nodes.len()];
     for (to, node) in nodes.iter().enumerate() {
-        let Some(hears) = node.get("hears") else { continue };
-        let Some(table) = hears.value.as_table() else {
-            let message = format!("must be a table such as {{ n2 = \"-80dbm\" }}, not {}", hears.value.kind());
-            node.complain("hears", message);
-            continue;
-        };
-        for (name, signal) in &table.0 {
-            let Some(from) = node_named(node, "hears", name, names) else { continue };
-            match signal.value.as_text().and_then(|text| text.parse::<Dbm>().ok()) {
-                _ if from == to => node.complain("hears", "has the node itself in it"),
-                Some(Dbm(strength)) => signals[from][to] = Some(strength as f64),
-                None => {
-                    let path = node.path_of(&format!("hears.{name}"));
-                    node.complain_about(&signal.place, path, "must be a signal strength such as \"-80dbm\"");
-                }
+        let Some(Hears(heard)) = NodeKeys::read(node).hears else { continue };
+        for (name, strength) in heard {
+            match node_named(node, "hears", &name, names) {
+                Some(from) if from == to => node.complain("hears", "has the node itself in it"),
+                Some(from) => signals[from][to] = Some(strength),
+                None => {}
             }
         }
     }
@@ -151,9 +143,9 @@ fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<V
 }
 
 /// The nodes that a group's flows come from, if it says any.
-pub(crate) fn origin(group: &Section, meshes: &[Mesh]) -> Option<Origin> {
-    let Some(name) = group.read::<String>("mesh") else {
-        if group.get("nodes").is_some() {
+pub(crate) fn origin(group: &Section, mesh: Option<String>, nodes: Option<Names>, meshes: &[Mesh]) -> Option<Origin> {
+    let Some(name) = mesh else {
+        if nodes.is_some() {
             group.complain("nodes", "are of a mesh; write mesh with its name beside them");
         }
         return None;
@@ -174,7 +166,7 @@ pub(crate) fn origin(group: &Section, meshes: &[Mesh]) -> Option<Origin> {
         group.complain("host", "cannot be set together with mesh, whose nodes are these flows' hosts; leave it out");
     }
     let mesh = &meshes[number];
-    let Some(chosen) = group.read::<Names>("nodes") else {
+    let Some(chosen) = nodes else {
         return Some(Origin { mesh: number, nodes: mesh.children().collect() });
     };
     let names: Vec<_> = mesh.nodes.iter().map(|node| node.name.clone()).collect();

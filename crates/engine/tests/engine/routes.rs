@@ -44,8 +44,7 @@ fn a_random_network_is_what_its_file_says() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..SCENARIOS {
         let drawn = invariants::numbered(number).current();
-        written::write_traces(&drawn, folder.path()).unwrap();
-        let text = written::text(&drawn);
+        let text = scenario::to_toml(&written::write_traces(&drawn, folder.path()).unwrap());
         let read = scenario::load_text(&text, "random.toml", folder.path(), &[]);
         let mut read = read.unwrap_or_else(|error| panic!("{number}: {error}\n{text}")).cells.remove(0).scenario;
         for link in read.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
@@ -404,7 +403,7 @@ fn a_window_that_nothing_is_said_of_limits_nobody() {
         }
         if ample != scenario {
             let [events, others] = [&scenario, &ample].map(|scenario| fingerprint(scenario, &Options::default()).1);
-            assert_eq!(events, others, "scenario {number}:\n{}", crate::written::text(&scenario));
+            assert_eq!(events, others, "scenario {number}:\n{}", scenario::to_toml(&scenario));
         }
     }
     assert!(compared > 40 && with_waits > 30, "{compared} groups, {with_waits} with others against them");

@@ -1,7 +1,7 @@
 //! The types that a field with a key can have: how a file has them, and how the kernel's queue disciplines have them.
 
 use super::{Declared, Written, table};
-use crate::quantity::{Number, Share};
+use crate::quantity::{Number, Share, Start};
 use crate::schema::{self, Key, KeyType};
 use crate::section::{Names, Readable, Section};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
@@ -59,6 +59,7 @@ field! {
     Decibels: Ratio;
     Rate: Rate, |rate| rate.0 / 8;
     Nanos: Time, |time| time.as_micros();
+    Start: Start;
     Bytes: Size, |size| size.0;
     Offset: Offset;
     Drift: Drift;

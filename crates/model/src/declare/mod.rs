@@ -7,6 +7,7 @@ pub use field::{Field, Packets, Room};
 
 use crate::schema::{Absence, Key, KeyType, OnKernel};
 use crate::section::Section;
+use crate::value::bare_or_quoted;
 use serde::{Deserialize, Serialize};
 
 /// What a file says as a section.
@@ -63,8 +64,9 @@ impl Said {
 }
 
 /// Keys and their values as a table in one line.
-pub fn table(keys: &[(&'static str, String)]) -> String {
-    let keys: Vec<_> = keys.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+pub fn table<K: AsRef<str>>(keys: &[(K, String)]) -> String {
+    let keys: Vec<_> =
+        keys.iter().map(|(name, value)| format!("{} = {value}", bare_or_quoted(name.as_ref()))).collect();
     format!("{{ {} }}", keys.join(", "))
 }
 
@@ -226,7 +228,7 @@ macro_rules! kinds {
         impl $crate::declare::Written for $Name {
             fn written(&self) -> Vec<(&'static str, String)> {
                 let keys = match self {
-                    $($Name::$Variant(keys) => keys.written()),+
+                    $($Name::$Variant(keys) => $crate::declare::Written::written(keys)),+
                 };
                 [vec![("kind", format!("{:?}", self.name()))], keys].concat()
             }
@@ -239,11 +241,25 @@ macro_rules! kinds {
 /// `field("key")` has another name in the file, `Type [Written]` stands there as another type. `field: Type;` has no
 /// key: whoever reads the section fills it in. `"key" = kind, absence, range => "meaning";` has no field. `: Default`
 /// behind the name asks for that.
+///
+/// `key name: Type = absence, range => "meaning";` is what a file says of fields without a key, such as names of what
+/// they refer to. `with Keys` behind the section's name makes a struct of them.
 macro_rules! section {
+    (
+        $(#[$struct_attr:meta])*
+        pub struct $Name:ident $(: $Default:ident)? in $section:literal with $Keys:ident { $($body:tt)* }
+    ) => {
+        section! {
+            $(#[$struct_attr])*
+            pub struct $Name $(: $Default)? in $section { $($body)* }
+        }
+        section! { @keys $Name $Keys { $($body)* } }
+    };
     (
         $(#[$struct_attr:meta])*
         pub struct $Name:ident $(: $Default:ident)? in $section:literal {
             $($first:literal = $first_kind:expr, $first_absence:expr $(, $first_range:expr)? => $first_meaning:expr;)*
+            $(key $front:ident: $front_type:ty = $front_absence:expr => $front_meaning:expr;)*
             $(
                 $(#[doc = $doc:literal])*
                 $(#[kernel($($on_kernel:tt)*)])?
@@ -251,6 +267,7 @@ macro_rules! section {
                 pub $field:ident $(($name:literal))? : $type:ty $([$written:ty])?
                     $(= $absence:expr $(, $range:expr)?)?;
                 $($key:literal = $key_kind:expr, $key_absence:expr $(, $key_range:expr)? => $key_meaning:expr;)*
+                $(key $said:ident: $said_type:ty = $said_absence:expr $(, $said_range:expr)? => $said_meaning:expr;)*
             )*
         }
     ) => {
@@ -268,6 +285,10 @@ macro_rules! section {
                     $(&[section!(
                         @key $section, $first, $first_kind, $first_absence, [$($first_range)?], $first_meaning, []
                     )],)*
+                    $(&[section!(
+                        @key $section, stringify!($front), <$front_type as $crate::declare::Field>::KIND,
+                        $front_absence, [], $front_meaning, []
+                    )],)*
                     $(
                         section!(
                             @row $section, section!(@name $field $($name)?), section!(@type $type $([$written])?),
@@ -275,6 +296,10 @@ macro_rules! section {
                         ),
                         $(&[section!(
                             @key $section, $key, $key_kind, $key_absence, [$($key_range)?], $key_meaning, []
+                        )],)*
+                        $(&[section!(
+                            @key $section, stringify!($said), <$said_type as $crate::declare::Field>::KIND,
+                            $said_absence, [$($said_range)?], $said_meaning, []
                         )],)*
                     )*
                 ];
@@ -330,6 +355,46 @@ macro_rules! section {
                 $crate::declare::Declared::absent()
             }
         })?
+    };
+
+    (@keys $Name:ident $Keys:ident {
+        $($first:literal = $first_kind:expr, $first_absence:expr $(, $first_range:expr)? => $first_meaning:expr;)*
+        $(key $front:ident: $front_type:ty = $front_absence:expr => $front_meaning:expr;)*
+        $(
+            $(#[doc = $doc:literal])*
+            $(#[kernel($($on_kernel:tt)*)])?
+            $(#[serde($($serde:tt)*)])?
+            pub $field:ident $(($name:literal))? : $type:ty $([$written:ty])?
+                $(= $absence:expr $(, $range:expr)?)?;
+            $($key:literal = $key_kind:expr, $key_absence:expr $(, $key_range:expr)? => $key_meaning:expr;)*
+            $(key $said:ident: $said_type:ty = $said_absence:expr $(, $said_range:expr)? => $said_meaning:expr;)*
+        )*
+    }) => {
+        #[doc = concat!("What a file says of the fields of a [`", stringify!($Name), "`] that have no key.")]
+        pub struct $Keys {
+            $(#[doc = $front_meaning] pub $front: $front_type,)*
+            $($(#[doc = $said_meaning] pub $said: $said_type,)*)*
+        }
+
+        impl $Keys {
+            /// What a section says.
+            pub fn read(section: &$crate::section::Section) -> $Keys {
+                $Keys {
+                    $($front: <$front_type as $crate::declare::Field>::read(section, stringify!($front)),)*
+                    $($($said: <$said_type as $crate::declare::Field>::read(section, stringify!($said)),)*)*
+                }
+            }
+        }
+
+        impl $crate::declare::Written for $Keys {
+            fn written(&self) -> Vec<(&'static str, String)> {
+                let values = [
+                    $((stringify!($front), $crate::declare::Field::written(&self.$front)),)*
+                    $($((stringify!($said), $crate::declare::Field::written(&self.$said)),)*)*
+                ];
+                values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+            }
+        }
     };
 
     (@key $section:expr, $name:expr, $kind:expr, $absence:expr, [$($range:expr)?], $meaning:expr, [$($on_kernel:tt)*]) => {

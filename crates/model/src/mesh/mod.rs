@@ -10,11 +10,12 @@ pub use energy::{DutyCycle, Energy, Times};
 pub use repair::Tree;
 pub use tree::etx_tree;
 
-use crate::declare::section;
+use crate::declare::{self, section, table};
 use crate::impairments::{Impairments, Outage};
 use crate::quantity::Number;
 use crate::queue::Queue;
-use crate::schema::{KeyType, SOME_TIME, TIMES};
+use crate::schema::{Key, KeyType, SOME_TIME, TIMES};
+use crate::section::Section;
 use crate::units::{Dbm, Nanos};
 use crate::{DuplexLink, Link, Loss, Member, Service};
 use serde::{Deserialize, Serialize};
@@ -69,18 +70,58 @@ section! {
 
 section! {
     /// What a file says of a node.
-    pub struct NodeKeys in "mesh.NAME.nodes.NAME" {
+    pub struct NodeKeys: Default in "mesh.NAME.nodes.NAME" {
         /// where it stands, metres
-        pub x: f64 [Number] = Means("hears must be given"), "-100000..100000";
+        pub x: Option<Number> = Means("hears must be given"), "-100000..100000";
         /// likewise, across
-        pub y: f64 [Number] = Means("0"), "-100000..100000";
-        "hears" = KeyType::Table, Means("as places and path_loss say") =>
-            "the strength with which it hears others, such as { n2 = \"-80dbm\" }; it hears no others";
+        pub y: Option<Number> = Means("0"), "-100000..100000";
+        /// the strength with which it hears others, such as { n2 = "-80dbm" }; it hears no others
+        pub hears: Option<Hears> = Means("as places and path_loss say");
         /// the next node towards the border router
         pub parent: Option<String> = Means("the tree of least ETX, as RPL builds it");
-        "down" = KeyType::Tables, Means("never") =>
-            "when it is down: what it has waiting is lost, and what is for it; its own flow stays";
+        /// when it is down: what it has waiting is lost, and what is for it; its own flow stays
+        pub down: Vec<Down> = Means("never");
     }
+}
+
+/// The strength, in dBm, with which a node hears others, by their names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hears(pub Vec<(String, f64)>);
+
+impl declare::Field for Hears {
+    const KIND: KeyType = KeyType::Table;
+    fn find(node: &Section, name: &'static str) -> Option<Hears> {
+        let written = node.get(name)?;
+        let Some(table) = written.value.as_table() else {
+            let message = format!("must be a table such as {{ n2 = \"-80dbm\" }}, not {}", written.value.kind());
+            node.complain(name, message);
+            return None;
+        };
+        let mut hears = vec![];
+        for (other, signal) in &table.0 {
+            match signal.value.as_text().and_then(strength) {
+                Some(strength) => hears.push((other.clone(), strength)),
+                None => {
+                    let path = node.path_of(&format!("{name}.{other}"));
+                    node.complain_about(&signal.place, path, "must be a signal strength such as \"-80dbm\"");
+                }
+            }
+        }
+        Some(Hears(hears))
+    }
+    fn absent(_: &Key) -> Hears {
+        Hears::default()
+    }
+    fn written(&self) -> Option<String> {
+        let hears: Vec<_> = self.0.iter().map(|(name, strength)| (name, format!("\"{strength}dbm\""))).collect();
+        Some(table(&hears))
+    }
+}
+
+/// A strength in dBm, which may have a fraction.
+fn strength(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic())?);
+    number.parse().ok().filter(|_| unit.eq_ignore_ascii_case("dbm"))
 }
 
 section! {

@@ -1,5 +1,6 @@
 //! One key of the experiment file, and the names and ranges that several sections have.
 
+use crate::NamedProfile;
 use crate::app::App;
 use crate::workload::Sizes;
 use serde::Serialize;
@@ -115,8 +116,6 @@ fn left_to_kernel<S: serde::Serializer>(default: &str, to: S) -> Result<S::Ok, S
 /// Before the name of a control, or of a queue discipline, that the running kernel has of its own.
 pub const OF_THE_KERNEL: &str = "kernel:";
 
-/// The names of `profile`.
-pub const PROFILES: &[&str] = &["linux", "sack", "newreno", "ns2-linux", "lln"];
 /// The queue that a link has where nothing else is said.
 pub(crate) const DROPTAIL: &str = "droptail";
 pub(crate) const TIMES: &str = "0s..1000000s";
@@ -185,7 +184,7 @@ impl KeyType {
             KeyType::Names => "a list of names such as [\"home\", \"core\"]".into(),
             KeyType::Choice(names) => format!("one of {}", names.join(", ")),
             KeyType::App => format!("one of {}, or a table with one of them as its kind", App::KINDS.join(", ")),
-            KeyType::Profile => format!("one of {}, or a table of switches", PROFILES.join(", ")),
+            KeyType::Profile => format!("one of {}, or a table of switches", NamedProfile::NAMES.join(", ")),
             KeyType::Table => "a table".into(),
             KeyType::Tables => "tables".into(),
         }

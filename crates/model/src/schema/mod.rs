@@ -10,7 +10,7 @@ mod mesh;
 mod queues;
 
 pub use key::OF_THE_KERNEL;
-pub use key::{Absence, Key, KeyType, PROFILES};
+pub use key::{Absence, Key, KeyType};
 pub(crate) use key::{DELAYS, DROPTAIL, OnKernel, RATES, SOME_TIME, TIMES};
 pub use links::SERVICES;
 pub use queues::QUEUES;

@@ -11,3 +11,4 @@ mod resolved;
 mod shipped;
 mod wifi;
 mod workload;
+mod written;
