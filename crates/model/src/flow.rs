@@ -22,6 +22,7 @@ section! {
         pub name: Option<String> = Means("the congestion control's name");
         /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
         /// scenario's folder by the reader).
+        #[serde(default, skip_serializing_if = "MechanismRef::is_none")]
         pub cc: MechanismRef;
         key cc: NamedControl = Required =>
             "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of \

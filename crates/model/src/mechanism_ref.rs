@@ -29,6 +29,11 @@ impl MechanismRef {
     pub fn new(source: MechanismSource, params: BTreeMap<String, ParamValue>) -> MechanismRef {
         MechanismRef { source, params, maps: BTreeMap::new() }
     }
+
+    /// Does it name nothing?
+    pub fn is_none(&self) -> bool {
+        *self == MechanismRef::default()
+    }
 }
 
 /// Where a mechanism comes from.

@@ -17,6 +17,7 @@ section! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Scenario in "" {
         /// name of the experiment
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         pub name: String = Means("the file's name");
         /// how long the run lasts
         pub duration: Nanos = Required, SOME_TIME;
@@ -56,6 +57,7 @@ section! {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub meshes: Vec<Mesh>;
         /// The flow groups, in the file's order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub flows: Vec<FlowGroup>;
     }
 }

@@ -7,7 +7,7 @@ use crate::live::Watcher;
 use mechanism::{Library, Role};
 use model::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use model::units::Nanos;
-use model::{FlowGroup, Link, MechanismSource, Portable, Scenario};
+use model::{FlowGroup, Link, MechanismSource, Portable, Scenario, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -156,24 +156,10 @@ impl Cell {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
-    /// The scenario as JSON without names, congestion controls and what compiles them, in the form in which the papers'
-    /// runs got their seeds: what the seeds of a sweep are a hash of.
+    /// What the seeds of a sweep are a hash of, as JSON.
     fn settings(&self) -> String {
-        let mut json = serde_json::to_value(&self.0.scenario).expect("a scenario has no maps but those with text keys");
-        for other in ["name", "compile"] {
-            json.as_object_mut().expect("a scenario is a table").remove(other);
-        }
-        let groups = json["flows"].as_array_mut().expect("flows are a list");
-        for (json, group) in groups.iter_mut().zip(&self.0.scenario.flows) {
-            let json = json.as_object_mut().expect("a group of flows is a table");
-            json.remove("cc");
-            json.remove("name");
-            if let Some(app) = &group.app {
-                let traffic = serde_json::to_value(app.traffic()).expect("traffic has no maps");
-                json.insert("app".into(), traffic);
-            }
-        }
-        json.to_string()
+        let settings = serde_json::to_value(Settings::from(self.0.scenario.clone()));
+        settings.expect("a scenario has no maps but those with text keys").to_string()
     }
 
     /// The whole scenario, with the text of its traces, for another process: `resolved` reads it there.
