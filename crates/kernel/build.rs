@@ -9,8 +9,8 @@ const PROGRAMS: [&str; 2] = ["chooser", "stamp"];
 /// program's constants.
 const FLAGS: [&str; 8] = ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-Wall", "-Werror"];
 
-/// In a checkout a symbolic link to algorithms/, in a source distribution the folder itself.
-const INCLUDE: &str = "../../python/unbloat/data/algorithms/include";
+/// In a checkout a symbolic link into algorithms/, in a package the folder itself.
+const INCLUDE: &str = "include";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -15,6 +15,7 @@ pub struct Error {
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Problem {
     /// Where it stands.
     pub place: Location,

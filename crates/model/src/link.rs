@@ -212,6 +212,7 @@ section! {
 
 /// What a link carries, in bits a second; of a medium what it carries if nobody else has data.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Capacity {
     /// The least at any time; of a trace the mean.
     pub least: f64,

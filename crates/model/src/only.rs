@@ -9,6 +9,7 @@ pub(super) const LEAST_WINDOW: Bytes = Bytes(1152);
 
 /// What a scenario asks for that only a kernel has.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OnlyInTheKernel {
     /// The dotted key that asks for it.
     pub key: String,
@@ -24,6 +25,7 @@ impl std::fmt::Display for OnlyInTheKernel {
 
 /// What a scenario asks for that cannot be had on a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OnlyInTheSimulator {
     /// The dotted key that asks for it.
     pub key: String,

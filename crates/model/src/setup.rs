@@ -9,6 +9,7 @@ const OPPORTUNITY_BITS: f64 = 1500.0 * 8.0;
 
 /// Of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FlowSetup {
     /// The name of its group.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,6 +29,7 @@ pub struct FlowSetup {
 
 /// Of a direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LinkSetup {
     /// Its rate; none if it varies, on Wi-Fi, and of an access link.
     pub rate_mbps: Option<f64>,

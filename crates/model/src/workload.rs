@@ -129,6 +129,7 @@ section! {
 
 /// One flow of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FlowArrival {
     /// When it opens its connection.
     pub at: Nanos,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// One key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Key {
     /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either
     /// direction, `lte.NAME` an LTE cell, `mesh.NAME` a mesh, `loss` a table in the place of either
