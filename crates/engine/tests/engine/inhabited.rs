@@ -11,8 +11,8 @@ use model::queue::{Discipline, Prio};
 use model::units::{Bytes, Frequency, Nanos, Rate};
 use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Poisson, Sizes};
 use model::{
-    Access, FlowGroup, Host, Limit, MechanismSource, Member, ParamValue, Queue, Scenario, SendBuffer, SendTuning,
-    Service,
+    Access, FlowGroup, Host, Limit, MapContents, MechanismRef, MechanismSource, Member, ParamValue, Queue, Scenario,
+    SendBuffer, SendTuning, Service,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -33,20 +33,21 @@ enum Source {
     App(App),
 }
 
-/// Any scenario of these controls that the tools search: a network, whose flows may be an application's, may come from a
-/// mesh, and may be on one or two hosts.
+/// Any scenario of these controls that the tools search: a network, whose flows may be an application's, may come from one
+/// or two meshes, and may be on one or two hosts.
 pub fn inhabited(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let with_sources = network(controls).boxed().prop_flat_map(|scenario| {
         let sources = prop::collection::vec(source(), scenario.flows.len());
-        let mesh = prop::option::weighted(0.15, meshed::mesh().boxed());
+        let count = prop_oneof![17 => Just(0usize), 2 => Just(1), 2 => Just(2)];
+        let meshes = count.prop_flat_map(|count| prop::collection::vec(meshed::mesh().boxed(), count));
         let hosts = prop::option::of(prop::collection::vec(host(), 2));
-        (Just(scenario), sources, mesh, hosts)
+        (Just(scenario), sources, meshes, hosts)
     });
-    with_sources.prop_map(|(mut scenario, sources, mesh, hosts)| {
+    with_sources.prop_map(|(mut scenario, sources, meshes, hosts)| {
         for (group, source) in scenario.flows.iter_mut().zip(sources) {
             source.moves(group);
         }
-        let joined = mesh.into_iter().fold(scenario, meshed::join);
+        let joined = meshes.into_iter().fold(scenario, meshed::join);
         let mut scenario = within_budget(joined);
         for (host, sorts) in hosts.into_iter().flatten() {
             live_on(&mut scenario, host, sorts);
@@ -68,14 +69,10 @@ fn within_budget(scenario: Scenario) -> Scenario {
     random::lasting(scenario, duration)
 }
 
-/// A parameter's name, its least value and its largest.
-type Ends = (String, [ParamValue; 2]);
-
 /// The parameters of each control.
-static PARAMETERS: LazyLock<BTreeMap<String, Vec<Ends>>> = LazyLock::new(|| {
-    let ends = |one: &Parameter| (one.name.clone(), [value(&one.lowest()), value(&one.highest())]);
+static PARAMETERS: LazyLock<BTreeMap<String, Vec<Parameter>>> = LazyLock::new(|| {
     let all = library().list().expect("they describe themselves");
-    all.into_iter().map(|control| (control.name, control.parameters.iter().map(ends).collect())).collect()
+    all.into_iter().map(|control| (control.name, control.parameters)).collect()
 });
 
 /// A value as a mechanism's description has it.
@@ -87,15 +84,37 @@ fn value(text: &str) -> ParamValue {
     }
 }
 
-/// Any such scenario, now and then with parameters of controls at the ends of their ranges.
-pub fn at_the_ends(scenarios: impl Strategy<Value = Scenario>) -> impl Strategy<Value = Scenario> {
-    let ends = prop::collection::vec(prop::option::weighted(0.2, 0..2usize), 16);
-    (scenarios, prop::option::weighted(0.3, ends)).prop_map(|(mut scenario, ends)| {
+/// A control that reads its window and its threshold from maps, which nothing in `algorithms` does.
+const WITH_MAPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mechanism/tests/sources/filled_maps.bpf.c");
+
+/// That control, with a window for each connection, and a threshold if there is one.
+fn with_maps() -> impl Strategy<Value = MechanismRef> {
+    let limit = (0i128..8, 2i128..100).prop_map(|(offset, least)| vec![1, offset, 0, least]);
+    (1i128..200, prop::option::of(limit)).prop_map(|(window, limit)| {
+        let rates = MapContents::from([("1".into(), vec![window])]);
+        let limits = limit.map(|limit| ("limits".into(), MapContents::from([("80, 0x7f000001".into(), limit)])));
+        let maps = [("rates".into(), rates)].into_iter().chain(limits).collect();
+        MechanismRef { maps, ..MechanismRef::new(MechanismSource::File(WITH_MAPS.into()), BTreeMap::new()) }
+    })
+}
+
+/// Any such scenario, now and then with parameters of controls anywhere in their ranges, ends included, or with a
+/// control that reads maps.
+pub fn with_parameters(scenarios: impl Strategy<Value = Scenario>) -> impl Strategy<Value = Scenario> {
+    let share = prop_oneof![1 => Just(0.0), 1 => Just(1.0), 3 => 0.0..1.0];
+    let shares = prop::collection::vec(prop::option::weighted(0.2, share), 16);
+    let maps = prop::option::weighted(0.06, with_maps());
+    (scenarios, prop::option::weighted(0.4, shares), maps).prop_map(|(mut scenario, shares, maps)| {
         for group in scenario.flows.iter_mut() {
             let MechanismSource::Builtin(name) = &group.cc.source else { continue };
-            let ends = ends.iter().flatten().cycle();
-            let chosen = PARAMETERS[name].iter().zip(ends).filter_map(|((name, of), end)| Some((name, &of[(*end)?])));
-            group.cc.params = chosen.map(|(name, value)| (name.clone(), value.clone())).collect();
+            let shares = shares.iter().flatten().cycle();
+            let chosen = PARAMETERS[name].iter().zip(shares);
+            let chosen = chosen.filter_map(|(one, share)| Some((one.name.clone(), value(&one.at((*share)?)))));
+            group.cc.params = chosen.collect();
+        }
+        let takes_it = |group: &&mut FlowGroup| group.cc.source != MechanismSource::None;
+        for (group, cc) in scenario.flows.iter_mut().filter(takes_it).zip(maps) {
+            group.cc = cc;
         }
         scenario
     })

@@ -23,7 +23,7 @@ const MOST_REPORTS: u32 = 500;
 
 thread_local! {
     /// Made once: it looks for the controls that there are.
-    static NETWORKS: BoxedStrategy<Scenario> = inhabited::at_the_ends(inhabited::inhabited(library().names()).boxed()).boxed();
+    static NETWORKS: BoxedStrategy<Scenario> = inhabited::with_parameters(inhabited::inhabited(library().names()).boxed()).boxed();
 }
 
 /// Random scenario number so and so, the same on every machine, and what proptest makes it smaller with.

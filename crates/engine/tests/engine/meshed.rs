@@ -17,12 +17,12 @@ type Choice = (bool, Vec<bool>);
 
 /// A mesh, and what each of three groups has to do with it.
 pub fn mesh() -> impl Strategy<Value = (Mesh, Vec<Choice>)> {
-    let choice = (prop::bool::weighted(0.7), prop::collection::vec(any::<bool>(), MOST_NODES));
-    let parts = (tree(), queue(), csma(), prop::option::weighted(0.2, duty_cycle()), any::<bool>());
-    (parts, prop::collection::vec(choice, 3)).prop_map(|((tree, queue, csma, duty_cycle, announces_rate), choices)| {
+    let choice = (prop::bool::weighted(0.6), prop::collection::vec(any::<bool>(), MOST_NODES));
+    let parts = (tree(), queue(), csma(), energy(), prop::option::weighted(0.2, duty_cycle()), any::<bool>());
+    (parts, prop::collection::vec(choice, 3)).prop_map(|(parts, choices)| {
+        let (tree, queue, csma, energy, duty_cycle, announces_rate) = parts;
         let (nodes, signals, repair_after) = tree;
-        let energy = Energy::default();
-        let name = "m".into();
+        let name = String::new();
         let mesh = Mesh {
             name,
             nodes,
@@ -87,6 +87,15 @@ fn csma() -> impl Strategy<Value = Csma> {
     })
 }
 
+fn energy() -> impl Strategy<Value = Energy> {
+    (0.0..1000.0, 0.0..1000.0, 0.0..1000.0, 0.0..100.0).prop_map(|(transmit_ma, receive_ma, sleep_ma, volts)| Energy {
+        transmit_ma,
+        receive_ma,
+        sleep_ma,
+        volts,
+    })
+}
+
 fn duty_cycle() -> impl Strategy<Value = DutyCycle> {
     (20u64..1000, 0.0..1.0).prop_map(|(interval, share)| {
         let listens_for = 6 + ((interval - 6) as f64 * share) as u64;
@@ -94,35 +103,36 @@ fn duty_cycle() -> impl Strategy<Value = DutyCycle> {
     })
 }
 
-/// Has groups send from the nodes of a mesh, if one of them can.
+/// Has groups that are in no mesh send from the nodes of another, if one of them can.
 pub fn join(mut scenario: Scenario, (mut mesh, choices): (Mesh, Vec<Choice>)) -> Scenario {
+    let number = scenario.meshes.len();
     let mut is_used = false;
     for (group, (joins, nodes)) in scenario.flows.iter_mut().zip(choices) {
         let fits = group
             .datagrams()
             .is_none_or(|datagrams| datagrams.packet <= LARGEST_PACKET && datagrams.every >= Nanos::from_millis(1));
-        if joins && fits && group.arrivals.is_none() {
+        if joins && fits && group.arrivals.is_none() && group.origin.is_none() {
             let mut nodes: Vec<_> = mesh.children().filter(|node| nodes[*node]).collect();
             if nodes.is_empty() {
                 nodes.push(1);
             }
-            come_from(group, nodes);
+            come_from(group, number, nodes);
             is_used = true;
         }
     }
     if !is_used {
         return scenario;
     }
-    mesh.queue = acceptable(mesh.queue, LARGEST_PACKET.0);
-    scenario.links.extend(mesh.links(0));
+    (mesh.name, mesh.queue) = (format!("m{number}"), acceptable(mesh.queue, LARGEST_PACKET.0));
+    scenario.links.extend(mesh.links(number));
     scenario.meshes.push(mesh);
     random::within_budget(scenario)
 }
 
-fn come_from(group: &mut FlowGroup, nodes: Vec<usize>) {
+fn come_from(group: &mut FlowGroup, mesh: usize, nodes: Vec<usize>) {
     let flows = nodes.len() as u32;
     // The last one starts no later before the group stops.
     group.stop = group.stop.map(|stop| stop + Nanos(group.stagger.0 * u64::from(flows)));
-    (group.count, group.origin) = (flows, Some(Origin { mesh: 0, nodes }));
+    (group.count, group.origin) = (flows, Some(Origin { mesh, nodes }));
     group.packet = group.packet.min(LARGEST_PACKET);
 }

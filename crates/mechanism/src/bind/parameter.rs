@@ -56,6 +56,12 @@ impl Parameter {
     pub fn highest(&self) -> String {
         self.unit.written(self.highest)
     }
+    /// The value at a share of its range: 0 gives the least, 1 the largest; decades above the least are equally wide.
+    pub fn at(&self, share: f64) -> String {
+        let width = self.highest as f64 - self.lowest as f64;
+        let above = (width + 1.0).powf(share) - 1.0;
+        self.unit.written(self.lowest.saturating_add(above.round() as i64).min(self.highest))
+    }
     /// What kind of value it takes, in words.
     pub fn kind(&self) -> &'static str {
         match self.unit {

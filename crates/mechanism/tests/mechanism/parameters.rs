@@ -46,6 +46,19 @@ fn a_parameter_says_what_it_is() {
 }
 
 #[test]
+fn a_range_begins_with_its_least_value_and_ends_with_its_largest() {
+    for description in library().list().expect("a list") {
+        for one in &description.parameters {
+            assert_eq!([one.at(0.0), one.at(1.0)], [one.lowest(), one.highest()], "{} {}", description.name, one.name);
+        }
+    }
+    let description = described("cubic_plus");
+    let period = description.parameters.iter().find(|one| one.name == "period").expect("it has one");
+    let nanos = period.at(0.5).parse::<model::units::Nanos>().expect("a time");
+    assert!(nanos > model::units::Nanos::from_micros(1) && nanos < model::units::Nanos::from_secs(1), "{nanos}");
+}
+
+#[test]
 fn every_way_to_write_a_value() {
     for (name, value) in [
         ("theta", text("90%")),
