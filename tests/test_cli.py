@@ -198,7 +198,8 @@ def test_output_into_a_closed_pipe_is_no_error(small: Path) -> None:
     assert done.stderr == ""
 
 
-def test_list_tells_all_about_one_thing(cli: Cli) -> None:
-    said = cli("list", "cubic_plus").stdout
+def test_show_tells_all_about_one_thing(cli: Cli) -> None:
+    said = cli("show", "cubic_plus").stdout
     assert "threshold = " in said and "Parameters" in said
     assert cli("list", "cubik").returncode == 2
+    assert cli("list", "cubic_plus").stderr.endswith("; `unbloat show cubic_plus` shows it\n")

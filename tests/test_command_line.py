@@ -162,7 +162,7 @@ def test_what_is_made_when_it_is_needed_is_not_missing() -> None:
             {**compiler, "optional": False, "remedy": "install it"},
         ]
     ).split("\n")
-    assert answers[:2] == ["loading: yes", "own files: no, this is missing: clang"]
+    assert answers[:2] == ["load into this kernel (load, attach): yes", "own files: no, this is missing: clang"]
 
 
 def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
@@ -180,9 +180,9 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (["runn"], "there is no command runn (did you mean run?); `unbloat --help` lists them"),
         (
             ["run", "--figur", "x"],
-            "unbloat run has no option --figur (did you mean --figure?); `unbloat run --help` has",
+            "unbloat: run has no option --figur (did you mean --figure?); `unbloat run --help` has",
         ),
-        (["run"], "unbloat run needs SCENARIO; `unbloat run --help` has more"),
+        (["run"], "run needs SCENARIO, such as `unbloat run home-dsl`; `unbloat run --help` has more"),
         (["run", "home-dls"], "no scenario of that name in `unbloat list` (did you mean home-dsl?)"),
         (["run", "home-dsl", "--cc", "cubicplus"], "cubic_plus"),
         (["run", "home-dsl", "--set", "link.bottleneck.rat=1mbit"], "rate"),
@@ -262,7 +262,7 @@ def test_keys_are_found_as_they_are_set(cli: Cli) -> None:
         ("host.phone", "[host.NAME]\n  classifier ("),
     ):
         assert cli("keys", name).stdout.startswith(section), name
-    assert cli("keys").stdout.endswith("`unbloat keys SECTION` and `unbloat keys KEY` tell values and defaults too.\n")
+    assert cli("keys").stdout.endswith("`unbloat keys SECTION` and `unbloat keys KEY` have ranges and choices too.\n")
 
 
 def test_a_paper_shows_what_its_parts_are_called(cli: Cli) -> None:
@@ -456,13 +456,13 @@ def test_a_kind_can_be_listed_alone(cli: Cli) -> None:
 
 
 def test_one_thing_as_json_is_one_thing(cli: Cli) -> None:
-    (thing,) = json.loads(cli("list", "cubic_plus", "--json").stdout)["things"]
+    (thing,) = json.loads(cli("show", "cubic_plus", "--json").stdout)["things"]
     assert (thing["name"], thing["kind"]) == ("cubic_plus", "controls")
     assert any(parameter["name"] == "threshold" for parameter in thing["parameters"])
 
 
 def test_a_paper_does_not_hide_the_control_of_its_name(cli: Cli) -> None:
-    said = cli("list", "clpc").stdout
+    said = cli("show", "clpc").stdout
     assert "target = 25ms" in said and "Computer Communications" in said
 
 
@@ -470,7 +470,7 @@ def test_a_file_of_ones_own_is_shown(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "own.h").write_text("const volatile __u32 gain = 7;\n")
     text = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
     (tmp_path / "mine.bpf.c").write_text(re.sub(r"(#include <bpf/bpf_tracing.h>)", r'\1\n#include "own.h"', text))
-    said = cli("list", "./mine.bpf.c")
+    said = cli("show", "./mine.bpf.c")
     assert "Parameters" in said.stdout and "gain = 7" in said.stdout, said.stderr
     (tmp_path / "mine.bpf.c").write_text("nonsense\n" + text)
     said = cli("show", "./mine.bpf.c")
@@ -497,7 +497,7 @@ def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
 
 
 def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
-    said = " ".join(cli("list", "codel").stdout.split())
+    said = " ".join(cli("show", "codel").stdout.split())
     assert "target (time, 1us to 1000s; default 5ms): acceptable standing queueing delay" in said
 
 

@@ -341,3 +341,19 @@ def test_rates_of_all_flows_are_sums_in_all_cells_or_in_none() -> None:
     assert [cell for cell, of in zip(table["goodput"], table["flow"], strict=True) if of == "all"] == ["-", "-"]
     alone = Results([in_turn("vegas", 2.0, 8.5)]).stats.query("of == 'all flows' and metric == 'goodput_mbps'")
     assert alone["mean"].tolist() == [10.0]
+
+
+def test_types_of_columns_do_not_depend_on_values(small: Path) -> None:
+    """Nothing completes in the first, nothing is complete in the second, and in the third a run fails."""
+    scenario = ub.scenario(small)
+    sets = (
+        scenario.run(),
+        scenario.run({"flows.0.size": "100kb", "flows.0.name": "photo", "link.bottleneck.loss": "1%"}, repeat=2),
+        scenario.run({"flows.0.params.alpha": 1}, cc=["reno", "vegas"], repeat=1),
+    )
+    for table in ("runs", "flows", "links", "stats"):
+        first, *others = (getattr(each, table).dtypes for each in sets)
+        for other in others:
+            common = [name for name in first.index if name in other.index]
+            assert len(common) > 4 and first[common].equals(other[common]), table
+    assert str(sets[0].flows["completion_s"].dtype) == "float64" == str(sets[0].stats["ci95_low"].dtype)

@@ -26,6 +26,7 @@ _WHERE = {
     "KernelResults": "papers.kernel",
     "Report": "report.report",
     "catalogue": "api.catalogue",
+    "evaluate": "api.evaluate",
 }
 """The module that each name comes from; `__init__.pyi` has the same for editors and type checkers."""
 

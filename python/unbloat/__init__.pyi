@@ -1,6 +1,7 @@
 from unbloat import _core as _core
 from unbloat._core import Error, InputError, RunError, __version__
 from unbloat.api.catalogue import catalogue
+from unbloat.api.evaluate import evaluate
 from unbloat.api.paper import Paper, Reproduction, paper
 from unbloat.api.results import Results, read
 from unbloat.api.scenario import Scenario, scenario
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "compare",
+    "evaluate",
     "paper",
     "read",
     "scenario",

@@ -36,6 +36,7 @@ __all__ = [
     "resolved",
     "scenario_keys",
     "series_columns",
+    "simulate_all",
     "sweep_compilations",
     "take_warnings",
     "watch_controls",
@@ -166,6 +167,12 @@ def clean() -> str:
 
 def control_name(name: str) -> str:
     """Return a name that a congestion control may have in the kernel; raises `InputError` for any other."""
+
+def simulate_all(cells: Sequence[Cell], algorithms: str | Path) -> list[str | Error]:
+    """Simulate cells one after the other; return the records of each as JSON, or its error.
+
+    Each mechanism is read once: a change during the call has no effect.
+    """
 
 def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""

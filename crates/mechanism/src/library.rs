@@ -37,6 +37,8 @@ pub struct Library {
     options: Compile,
     /// Compiled elsewhere for the kernel, by what the scenario calls them.
     objects: HashMap<String, Vec<u8>>,
+    /// Whether a file is read once, whatever becomes of it later.
+    reads_once: bool,
     compiler: OnceLock<Compiler>,
     /// Compiled in this process, by file and target; a file that changes is compiled again.
     built: Mutex<HashMap<(PathBuf, Target), Arc<Built>>>,
@@ -127,6 +129,7 @@ impl Library {
             defines,
             options: Compile::default(),
             objects: HashMap::new(),
+            reads_once: false,
             compiler: OnceLock::new(),
             built: Mutex::default(),
         }
@@ -135,6 +138,11 @@ impl Library {
     /// The same, with what [`Library::object_file`] gave elsewhere, by name: a machine without a compiler can load it.
     pub fn with_objects(self, objects: HashMap<String, Vec<u8>>) -> Library {
         Library { objects, ..self }
+    }
+
+    /// Reads each file once, for many runs at a time: a change has no effect until another library is opened.
+    pub fn reading_once(self) -> Library {
+        Library { reads_once: true, ..self }
     }
 
     /// Gives the compiler these options for files of users' own.
@@ -412,12 +420,14 @@ impl Library {
     }
 
     fn built(&self, wanted: &MechanismSource, path: &Path, target: Target) -> Result<Arc<Built>, Error> {
-        let mut source = self.read(wanted, path)?;
         let key = (path.to_path_buf(), target);
-        if let Some(built) = self.built.lock().expect("nothing panics with the lock").get(&key)
-            && built.source == source
-        {
+        let known = self.built.lock().expect("nothing panics with the lock").get(&key).cloned();
+        if let Some(built) = known.as_ref().filter(|_| self.reads_once) {
             return Ok(built.clone());
+        }
+        let mut source = self.read(wanted, path)?;
+        if let Some(built) = known.filter(|built| built.source == source) {
+            return Ok(built);
         }
         let compiled = loop {
             let compiled = match target {

@@ -7,7 +7,7 @@ use crate::live::Watcher;
 use mechanism::{Library, Role};
 use model::records::{Options, Outcome, Progress, ProgressUpdate, Run};
 use model::units::Nanos;
-use model::{FlowGroup, Link, MechanismSource, Portable, Scenario, Settings};
+use model::{Compile, FlowGroup, Link, MechanismSource, Portable, Scenario, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -267,6 +267,38 @@ impl Cell {
     fn library(&self, algorithms: PathBuf) -> Library {
         Library::open(algorithms).with_options(&self.0.scenario.compile)
     }
+}
+
+/// Simulates cells one after the other, and reads each mechanism once; gives the records of each as JSON, or its error.
+#[pyfunction]
+pub fn simulate_all(py: Python<'_>, cells: Vec<Py<Cell>>, algorithms: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
+    let mut libraries: Vec<(&Compile, Library)> = Vec::new();
+    let mut found = Vec::with_capacity(cells.len());
+    for cell in &cells {
+        let Cell(cell) = cell.get();
+        let options = &cell.scenario.compile;
+        let known = libraries.iter().position(|(known, _)| *known == options);
+        let number = known.unwrap_or_else(|| {
+            let library = Library::open(algorithms.clone()).with_options(options).reading_once();
+            libraries.push((options, library));
+            libraries.len() - 1
+        });
+        let library = &libraries[number].1;
+        let mut watcher = Watcher::new(&cell.scenario, None, None);
+        let outcome = py
+            .detach(|| Backend::Simulator.run(cell, library, &Options::default(), &mut |moment| watcher.look(moment)));
+        if let Some(raised) = watcher.raised {
+            return Err(raised);
+        }
+        found.push(match outcome {
+            Ok(mut outcome) => {
+                outcome.run.describe(&cell.scenario);
+                record(&cell.scenario, &outcome).into_pyobject(py)?.into_any().unbind()
+            }
+            Err(error) => error.into_value(py).into_any(),
+        });
+    }
+    Ok(found)
 }
 
 /// The records with what identifies the run's making.

@@ -29,8 +29,8 @@ mod _core {
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]
     use super::{
-        catalogue::classifiers, catalogue::mechanisms, catalogue::receivers, cell::Cell, columns::series_columns,
-        duration_ns, load, parse, resolved, scenario_keys,
+        catalogue::classifiers, catalogue::mechanisms, catalogue::receivers, cell::Cell, cell::simulate_all,
+        columns::series_columns, duration_ns, load, parse, resolved, scenario_keys,
     };
 
     #[pymodule_init]

@@ -20,7 +20,7 @@ COMPLETING = "_UNBLOAT_COMPLETE"
 """Set by a shell that asks for completions."""
 
 EXAMPLES = """\
-unbloat list
+unbloat list scenarios
 unbloat run home-dsl --cc cubic,vegas --figure queue.svg --plot queue
 unbloat doctor"""
 
@@ -34,11 +34,13 @@ COMMANDS = [
     Entry(
         "list",
         LOOKING,
-        "List congestion controls, receivers, classifiers, queues, links, scenarios, papers.",
+        "List scenarios, congestion controls, receivers, classifiers, queues, links, papers.",
         module="listing",
     ),
     Entry("show", LOOKING, "Show all about one thing: its file, parameters, flows.", module="listing"),
-    Entry("keys", LOOKING, "List the keys of a scenario file with their meaning.", module="listing"),
+    Entry(
+        "keys", LOOKING, "List the keys of a scenario file with their values, defaults and meaning.", module="listing"
+    ),
     Entry("new", FILES, "Write a template of a scenario, a congestion control or a paper."),
     Entry("check", FILES, "Check a scenario, or a congestion control for simulator and kernels."),
     Entry("plot", FILES, "Draw saved results: over time, distributions, sweeps, two sets."),

@@ -17,18 +17,21 @@ if TYPE_CHECKING:
     from unbloat.api.results import Results
 
 EXAMPLES = """\
-unbloat export results/ --csv -o flows.csv
-unbloat export results/ --csv --table links
-unbloat export sweep/ --latex -o table.tex"""
+unbloat export results/ -o flows.csv
+unbloat export results/ --table links
+unbloat export sweep/ -o table.tex"""
 
 TableName = Literal["flows", "links", "runs", "stats"]
 
 
 def command(
     results: ResultsArgument,
-    csv: Annotated[bool, typer.Option("--csv", help="As comma-separated values, with every column.")] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="As comma-separated values, with every column (default, but for .tex).")
+    ] = False,
     latex: Annotated[
-        bool, typer.Option("--latex", help="As a table of LaTeX, with the columns that the screen has.")
+        bool,
+        typer.Option("--latex", help="As a table of LaTeX, with the columns that the screen has (default for .tex)."),
     ] = False,
     table: Annotated[
         TableName | None,
@@ -45,13 +48,14 @@ def command(
     ] = None,
 ) -> None:
     """Write results as CSV or LaTeX."""
-    if csv == latex:
-        raise InputError("export: say --csv or --latex")
+    is_latex = latex or (not csv and output is not None and output.suffix.lower() == ".tex")
+    if csv and latex:
+        raise InputError("export: --csv and --latex are two formats; write one, then the other")
     from unbloat.api.results import read
 
     found = chosen(read(results), only)
     name: TableName = table or ("stats" if any(len(cell.records) > 1 for cell in found.cells) else "flows")
-    text = as_csv(found, name) if csv else as_latex(found, name)
+    text = as_latex(found, name) if is_latex else as_csv(found, name)
     if output:
         write_text(output, text)
         tell(f"wrote {output}")

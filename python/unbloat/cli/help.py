@@ -144,18 +144,20 @@ def coloured(text: str, *, fg: str | None = None, bold: bool | None = None) -> s
 
 
 def sentence_of(error: click.UsageError) -> str:
-    """Say in a sentence what is wrong with a command line, and where its help is."""
+    """Say in a sentence what is wrong with a command line, what would be right, and where its help is."""
     path = error.ctx.command_path if error.ctx else "unbloat"
+    command = path.removeprefix("unbloat").strip() or "unbloat"
     match error:
         case click.NoSuchOption():
-            said = (
-                f"{path} has no option {error.option_name}{did_you_mean(error.option_name, error.possibilities or [])}"
-            )
+            near = did_you_mean(error.option_name, error.possibilities or [])
+            said = f"{command} has no option {error.option_name}{near}"
         case click.MissingParameter() if error.param:
-            said = f"{path} needs {error.param.make_metavar(error.ctx or click.Context(click.Command('unbloat')))}"
+            needed = error.param.make_metavar(error.ctx or click.Context(click.Command("unbloat")))
+            examples = examples_of(error.ctx.command) if error.ctx else []
+            said = f"{command} needs {needed}{f', such as `{examples[0]}`' if examples else ''}"
         case click.BadParameter() if error.param and error.param.opts:
             name = error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.human_readable_name
             said = f"{name}: {error.message.rstrip('.')}"
         case _:
-            said = f"{path}: {error.format_message().rstrip('.')}"
+            said = f"{command}: {error.format_message().rstrip('.')}"
     return f"{said}; `{path} --help` has more"

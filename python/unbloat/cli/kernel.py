@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -461,13 +461,60 @@ def doctor_command(as_json: JsonOption = False) -> None:
     say_json({"checks": checks}) if as_json else say(doctor_screen(checks))
 
 
+WISHES = {
+    "simulate (unbloat run)": ("the simulator",),
+    "run real Linux TCP in a guest (--on vm)": ("--on vm",),
+    "run this kernel's TCP (--on kernel, shell)": ("testbed",),
+    "load into this kernel (load, attach)": ("loading", "loading files of your own", "load --dev", "load --persist"),
+    "compare with Linux's own, for developers": ("comparisons", "trying by hand"),
+}
+"""What a user wants to do, with the purposes of the checks that it takes; the first decides."""
+
+
 def doctor_screen(checks: list[dict[str, Any]]) -> str:
-    """List first what this machine can do, then each check under what it is needed for."""
-    parts = [doctor_summary(checks)]
-    for purpose in dict.fromkeys(check["needed_for"] for check in checks):
-        lines = [line for check in checks if check["needed_for"] == purpose for line in check_lines(check)]
-        parts.append("\n".join([purpose, *lines]))
+    """Say for each wish whether this machine is fit for it, then list its checks."""
+    wishes = {wish: [check for check in checks if purposes_of(check) & {*of}] for wish, of in WISHES.items()}
+    known = {purpose for of in WISHES.values() for purpose in of}
+    wishes |= {purpose: [c] for c in checks for purpose in purposes_of(c) - known}
+    answers = (
+        line
+        for wish, found in wishes.items()
+        if found
+        for line in wrapped(f"{wish}: {answer_of(found, WISHES.get(wish, (wish,))[0])}", 0, 4)
+    )
+    parts = ["\n".join(answers)]
+    for wish, found in wishes.items():
+        if found:
+            parts.append("\n".join([wish, *(line for check in found for line in check_lines(check))]))
     return "\n\n".join(parts)
+
+
+def purposes_of(check: Mapping[str, Any]) -> set[str]:
+    """Return what a check is needed for."""
+    return set(check["needed_for"].split(", "))
+
+
+def answer_of(checks: Sequence[Mapping[str, Any]], first: str) -> str:
+    """Say whether a wish can be had, and what is missing for it or for a part of it."""
+    missing: dict[str, list[str]] = {}
+    for check in checks:
+        if check["there"] is False and not check["optional"]:
+            for purpose in purposes_of(check):
+                missing.setdefault(purpose, []).append(check["what"])
+    lacking = {purpose: in_short(names) for purpose, names in missing.items()}
+    if first in lacking:
+        return f"no, this is missing: {lacking[first]}"
+    parts = [f"not {purpose}, for which this is missing: {names}" for purpose, names in lacking.items()]
+    return ", but ".join(["yes", *parts])
+
+
+def in_short(names: Sequence[str]) -> str:
+    """List names; many are counted."""
+    return ", ".join(names) if len(names) <= MOST_MISSING else f"{len(names)} things, listed below"
+
+
+MOST_MISSING = 4
+"""More missing things are counted, not named."""
 
 
 def check_lines(check: dict[str, Any]) -> list[str]:
@@ -476,18 +523,3 @@ def check_lines(check: dict[str, Any]) -> list[str]:
     found = "" if check["found"] in ("yes", "") else f", {check['found']}"
     remedy = wrapped(f"what to do: {check['remedy']}", 4, 2) if check["remedy"] else []
     return [*wrapped(f"{there}: {check['what']}{found}", 2, 4), *remedy]
-
-
-def doctor_summary(checks: list[dict[str, Any]]) -> str:
-    """List for each purpose whether this machine is fit for it."""
-    missing: dict[str, list[str]] = {}
-    for check in checks:
-        for purpose in check["needed_for"].split(", "):
-            lacking = missing.setdefault(purpose, [])
-            if check["there"] is False and not check["optional"]:
-                lacking.append(check["what"])
-    answers = (
-        f"{purpose}: {'no, this is missing: ' + ', '.join(lacking) if lacking else 'yes'}"
-        for purpose, lacking in missing.items()
-    )
-    return "\n".join(line for answer in answers for line in wrapped(answer, 0, 4))

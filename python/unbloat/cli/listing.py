@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,21 +21,19 @@ if TYPE_CHECKING:
     from unbloat.scenarios.catalogue import Entry
 
 TITLES = {
+    "scenarios": "scenarios",
     "controls": "congestion controls",
     "receivers": "receivers",
     "classifiers": "classifiers",
     "queues": "queue disciplines",
     "links": "link models",
-    "scenarios": "scenarios",
     "papers": "papers",
 }
-KINDS = {"controls": "mechanisms", **{kind: kind for kind in TITLES}}
-"""The catalogue's key for each kind, by its name on the command line."""
+"""The kinds of the catalogue, with what their sections are called."""
 
 LIST_EXAMPLES = """\
 unbloat list
-unbloat list scenarios
-unbloat list cubic_plus"""
+unbloat list scenarios"""
 SHOW_EXAMPLES = """\
 unbloat show home-dsl
 unbloat show ./mine.bpf.c
@@ -58,25 +58,28 @@ NameArgument = Annotated[
 
 
 def list_command(
-    name: Annotated[
+    kind: Annotated[
         str | None,
         typer.Argument(
-            metavar="KIND|NAME",
-            help="Only controls, receivers, classifiers, queues, links, scenarios or papers; "
-            "or the name of one thing, to show all about it, as `unbloat show` does.",
-            autocompletion=catalogue_names,
+            metavar="KIND",
+            help=f"Only {', '.join(TITLES)}.",
+            autocompletion=lambda incomplete: [kind for kind in TITLES if kind.startswith(incomplete)],
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List congestion controls, receivers, classifiers, queues, links, scenarios, papers."""
-    if name is not None and name not in KINDS:
-        show_things(name, as_json)
-        return
+    """List scenarios, congestion controls, receivers, classifiers, queues, links, papers.
+
+    `unbloat show NAME` has all about one of them, with its parameters.
+    """
     from unbloat.scenarios.catalogue import catalogue
 
+    if kind is not None and kind not in TITLES:
+        names = [entry["name"] for entries in catalogue().values() for entry in entries]
+        more = f"; `unbloat show {kind}` shows it" if kind in names else did_you_mean(kind, [*TITLES, *names])
+        raise InputError(f"list: {kind} is none of the kinds {', '.join(TITLES)}{more}")
     say_what_compiles()
-    found = catalogue() if name is None else {KINDS[name]: catalogue()[KINDS[name]]}
+    found = catalogue() if kind is None else {kind: catalogue()[kind]}
     say_json(found) if as_json else say(screen(found))
 
 
@@ -92,23 +95,22 @@ def say_what_compiles() -> None:
 
 
 def screen(found: Mapping[str, Sequence[Entry]]) -> str:
-    """Draw the catalogue as text, a section for each kind that has something."""
+    """Draw the catalogue as text: a section for each kind that has something, a line for each thing."""
     names = max(len(entry["name"]) for entries in found.values() for entry in entries)
-    sections = []
-    for kind, entries in found.items():
-        lines = [line for entry in entries for line in entry_lines(entry, names)]
-        if lines:
-            sections.append("\n".join([TITLES[kind], *lines]))
-    return "\n\n".join(sections)
+    sections = [
+        "\n".join(
+            [TITLES[kind], *(f"  {entry['name']:{names}}  {in_short(entry['about'], names + 4)}" for entry in entries)]
+        )
+        for kind, entries in found.items()
+        if entries
+    ]
+    return "\n\n".join([*sections, "`unbloat show NAME` shows all about one of them."])
 
 
-def entry_lines(entry: Entry, names: int) -> list[str]:
-    """Draw one entry: its name, the line about it, the names of its parameters."""
-    lines = wrapped(entry["about"], names + 4)
-    lines[0] = f"  {entry['name']:{names}}  {lines[0].strip()}"
-    if entry.get("parameters"):
-        lines += wrapped("parameters: " + ", ".join(parameter["name"] for parameter in entry["parameters"]), names + 4)
-    return lines
+def in_short(about: str, taken: int) -> str:
+    """Return as much of a line about a thing as fits beside what is taken."""
+    width = max(40, min(120, shutil.get_terminal_size((100, 24)).columns)) - taken
+    return textwrap.shorten(about, width, placeholder=" ...")
 
 
 # ---------------------------------------------------------------- unbloat show
@@ -144,8 +146,7 @@ def things(name: str) -> list[Entry]:
     if not named:
         names = [entry["name"] for entries in found.values() for entry in entries]
         raise InputError(
-            f"{name}: there is no such file, and nothing of that name in `unbloat list`"
-            f"{did_you_mean(name, [*names, *KINDS])}"
+            f"{name}: there is no such file, and nothing of that name in `unbloat list`{did_you_mean(name, names)}"
         )
     return [described(kind, entry) for kind, entry in named]
 
@@ -267,15 +268,12 @@ def keys_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the keys of a scenario file with their meaning.
-
-    For a section or a key, it tells values and defaults too.
-    """
+    """List the keys of a scenario file with their values, defaults and meaning."""
     chosen = keys_of(section) if section else every_key()
     if as_json:
         say_json({"keys": chosen})
         return
-    more = [] if section else ["`unbloat keys SECTION` and `unbloat keys KEY` tell values and defaults too."]
+    more = [] if section else ["`unbloat keys SECTION` and `unbloat keys KEY` have ranges and choices too."]
     say("\n\n".join([keys_screen(chosen, detailed=section is not None), *more]))
 
 
@@ -294,5 +292,29 @@ def keys_screen(chosen: Iterable[Entry], *, detailed: bool) -> str:
 def key_lines(key: Entry, detailed: bool) -> list[str]:
     """Draw one key."""
     if not detailed:
-        return wrapped(f"{key['name']}: {key['meaning']}", 2, 4)
+        return wrapped(f"{key['name']} ({value_of(key)}): {key['meaning']}", 2, 4)
     return wrapped(f"{key['name']} ({kind_of(key)}; {absence_of(key)}): {key['meaning']}", 2, 4)
+
+
+EXAMPLES_OF_KINDS = {
+    "rate": "10mbit",
+    "time": "10ms",
+    "size": "64kb",
+    "limit": "100p, 64kb or 1bdp",
+    "share": "1%",
+    "frequency": "5/s",
+    "drift": "10ppm",
+    "signal": "-70dbm",
+    "flag": "true or false",
+    "start": "1s or 0s..1s",
+}
+"""A value of each kind that has a unit."""
+
+
+def value_of(key: Entry) -> str:
+    """Show a value that a key may have, and its default or that it is required."""
+    absence = key["absence"]
+    default = absence.get("default") if isinstance(absence, dict) else None
+    kind = key["kind"] if isinstance(key["kind"], str) else next(iter(key["kind"]))
+    said = absence if isinstance(absence, str) else f"default {default}" if default is not None else ""
+    return ", ".join(filter(None, [EXAMPLES_OF_KINDS.get(kind, kind), said]))

@@ -14,7 +14,8 @@ from unbloat._core import InputError
 from unbloat.results import sets, several
 from unbloat.results.about import About
 from unbloat.results.axes import column_of, is_of_axis
-from unbloat.results.metrics import COLUMNS, METRICS, NUMBERS
+from unbloat.results.dtypes import COUNTS, of_file
+from unbloat.results.metrics import COLUMNS, METRICS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.system.regular import open_regular
 
@@ -67,19 +68,10 @@ def _arrow(name: str, table: Table, about: About, identity: str) -> pa.Table:
     frame, more = table
     whole = pyarrow.Table.from_pandas(frame, preserve_index=False)
     for column, values in more.items():
-        whole = whole.append_column(column, pyarrow.array(values, _type(column, values)))
+        whole = whole.append_column(column, pyarrow.array(values, of_file(column)))
     schema = pyarrow.schema([each.with_metadata(_meaning(name, each.name)) for each in whole.schema])
     metadata = {KEY: about.json().encode(), sets.IDENTITY: identity.encode()}
     return pyarrow.Table.from_arrays(whole.columns, schema=schema.with_metadata(metadata))
-
-
-def _type(column: str, values: Sequence[Any]) -> pa.DataType | None:
-    """Return the type of a column without any value; None for others, whose values say it."""
-    import pyarrow
-
-    if any(value is not None for value in values):
-        return None
-    return pyarrow.float64() if column in NUMBERS else pyarrow.string()
 
 
 def _meaning(table: str, column: str) -> dict[str, str]:
@@ -259,6 +251,7 @@ def _checked(record: Record) -> Record:
         for row in run.get(part, []):
             for name, value in row.items():
                 right = isinstance(value, NAMES[name]) if name in NAMES else is_number(value)
+                right = right and (name not in COUNTS or value is None or float(value).is_integer())
                 _require(right, f"{part}: {name}")
             missing = [name for name in needed if name not in row or (part == "flows" and row[name] is None)]
             _require(not missing, f"{part}: {', '.join(missing)}")

@@ -16,7 +16,7 @@ from unbloat.results import files
 from unbloat.results.about import About
 from unbloat.results.axes import Only, axis_named, columns_of, picked
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.metrics import NUMBERS
+from unbloat.results.dtypes import of_frame
 from unbloat.results.record import (
     PARTS,
     SEED,
@@ -479,14 +479,8 @@ def _joined(heads: pd.DataFrame, columns: Mapping[str, list[Any]]) -> pd.DataFra
     """Put heads before the other columns; numbers that are missing are NaN."""
     import pandas as pd
 
-    own = {name: pd.Series(values, index=heads.index, dtype=_type(name, values)) for name, values in columns.items()}
+    own = {name: pd.Series(values, index=heads.index, dtype=of_frame(name)) for name, values in columns.items()}
     return pd.concat([heads, pd.DataFrame(own, index=heads.index)], axis="columns")
-
-
-def _type(name: str, values: Sequence[Any]) -> str | None:
-    """Return the type of a column whose values do not say it: one of numbers without any, or of means."""
-    is_empty = name in NUMBERS and all(value is None for value in values)
-    return "float" if is_empty or name in MEANS else None
 
 
 def _scalars_of_failure(failure: Failure) -> dict[str, Any]:

@@ -135,11 +135,14 @@ class Pool:
 class Worker:
     """A process that does one task at a time; leaving its context ends it."""
 
+    module = "unbloat.runs.worker"
+    """What it runs."""
     task: Task
     """What it does, or did last."""
 
     def __init__(self, folder: Path, guest: Path | None = None, spare: Path | None = None) -> None:
         """Start it; results go into the store of `folder`, or if they cannot be written there into that of `spare`."""
+        self.folder = folder
         self._opening = {
             "folder": str(folder),
             "spare": str(spare) if spare else None,
@@ -150,7 +153,7 @@ class Worker:
 
     def _start(self) -> None:
         # -P: nothing is imported from the folder that the user happens to be in; -S: no library is needed.
-        command = [sys.executable, "-P", "-S", "-m", "unbloat.runs.worker"]
+        command = [sys.executable, "-P", "-S", "-m", self.module]
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
         self._process = subprocess.Popen(
@@ -173,11 +176,11 @@ class Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end()
+        self.end()
         with suppress(Error):  # A cache that cannot be written has been told of before.
             sweep_compilations()
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """End the process with all that it started, such as a compiler."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -191,7 +194,7 @@ class Worker:
     def revive(self) -> None:
         """Start the process anew if it has ended, or is to end."""
         if self._is_over or self._process.poll() is not None:
-            self._end()
+            self.end()
             self._start()
 
     def listen(self) -> Iterator[float | dict[str, Any]]:
@@ -231,7 +234,7 @@ class Worker:
 
     def _death(self) -> str:
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-        self._end()
+        self.end()
         status = self._process.returncode
         if status >= 0:
             return f"the run's process ended by itself, with status {status}; its own words stand above"

@@ -25,6 +25,7 @@ class Kind:
 
 KINDS = (
     Kind("runs", "finished runs and their time series", "??/*"),
+    Kind("short-runs", "records of short runs", "*"),
     Kind("mechanisms", "compiled congestion controls", "*"),
     Kind("kernels", "kernels for guests", "*"),
     Kind("guests", "booted guests", "*"),

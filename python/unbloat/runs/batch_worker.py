@@ -1,0 +1,119 @@
+"""A process that does batches of short runs: it reads a line of JSON for each batch, and answers with a line of rows.
+
+It reads scenarios and looks for kept records itself, so that all that another process has to do is to wait.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unbloat import _core
+from unbloat.results.metrics import LINK_METRICS, folded
+from unbloat.runs.short_store import ShortStore
+from unbloat.runs.store import key_of
+from unbloat.runs.worker import say, take_stdout
+from unbloat.scenarios.identity import Code, refuse_changed
+from unbloat.scenarios.source import Source
+from unbloat.system.paths import ALGORITHMS
+
+OF_LINKS = tuple(metric.name for metric in LINK_METRICS)
+OF_RUNS = ("duration_s", "data_packets", "jain_index")
+
+Answer = dict[str, Any]
+"""A run: its `item`, `scenario`, `axes` and `seed`, and its `values` or an `error`."""
+
+
+def main() -> None:
+    """Do batch after batch until the other side closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what an interrupt ends.
+    answers = take_stdout()
+    opening = json.loads(sys.stdin.readline())
+    _core.end_with(opening["parent"])
+    _core.watch_controls(answers.fileno())
+    stores = {is_kept: ShortStore.of_cache(is_kept=is_kept) for is_kept in (True, False)}
+    for line in sys.stdin:
+        batch = json.loads(line)
+        rows = run(batch, stores[batch["is_kept"]])
+        for path, text in _core.take_warnings():
+            say(answers, warned=str(path), text=text)
+        say(answers, rows=rows)
+
+
+def run(batch: Mapping[str, Any], store: ShortStore) -> list[Answer]:
+    """Run what is not kept; return a row for each cell."""
+    os.chdir(batch["folder"])
+    code = Code.now()
+    rows: list[Answer] = []
+    cells: list[tuple[Answer, _core.Cell, str]] = []
+    for number, source, overrides in batch["items"]:
+        pairs = tuple((key, value) for key, value in overrides)
+        scenario = Source(source["path"], source["text"], pairs, is_written=source["is_written"])
+        try:
+            found = scenario.cells()
+            for cell in found:
+                cell.check("simulator")
+        except _core.Error as error:
+            rows.append({"item": number, **wrong(error)})
+            continue
+        for cell in found:
+            row: Answer = {"item": number, "scenario": cell.name, "axes": dict(cell.axes), "seed": cell.seed}
+            rows.append(row)
+            cells.append((row, cell, key_of(cell, code=code.hash)))
+    records = simulated({key: cell for _, cell, key in cells}, code, store)
+    for row, _, key in cells:
+        record = records[key]
+        row.update(wrong(record) if isinstance(record, _core.Error) else {"values": values_of(json.loads(record))})
+    return rows
+
+
+def simulated(cells: Mapping[str, _core.Cell], code: Code, store: ShortStore) -> dict[str, bytes | _core.Error]:
+    """Return the record of each cell, by its key; keep what is new."""
+    known: dict[str, bytes | _core.Error] = {**store.get(cells)}
+    missing = {key: cell for key, cell in cells.items() if key not in known}
+    stamps = {key: code.stamp_with(cell) for key, cell in missing.items()}
+    outcomes = _core.simulate_all(list(missing.values()), ALGORITHMS) if missing else []
+    new: dict[str, bytes] = {}
+    for key, outcome in zip(missing, outcomes, strict=True):
+        if isinstance(outcome, str):
+            new[key] = outcome.encode()
+        else:
+            known[key] = outcome
+    try:
+        for key in {tuple(missing[key].sources(ALGORITHMS)): key for key in new}.values():
+            refuse_changed(missing[key], code.files, stamps[key])
+    except _core.RunError as error:
+        return {**known, **dict.fromkeys(new, error)}
+    store.put(new)
+    return {**known, **new}
+
+
+def wrong(error: _core.Error) -> Answer:
+    """Say why a run has no values."""
+    return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
+
+
+def values_of(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run's numbers: those of all flows together, and of the link whose busy queue packets wait longest in."""
+    links: Sequence[Mapping[str, Any]] = run["links"]
+    link = max(links, key=busy_wait)
+    return {
+        **{name: run.get(name) for name in OF_RUNS},
+        **folded(run["flows"]),
+        "link": link["link"],
+        **{name: link[name] for name in OF_LINKS if name in link},
+    }
+
+
+def busy_wait(link: Mapping[str, Any]) -> float:
+    """Return how long packets wait in a link's queue in the mean, times how busy the link is."""
+    used = link.get("utilisation_percent")
+    return float((link.get("queue_delay_ms_mean") or 0.0) * (1.0 if used is None else used / 100))
+
+
+if __name__ == "__main__":
+    main()
