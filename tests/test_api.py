@@ -3,6 +3,7 @@
 import ast
 import inspect
 import pickle
+import pydoc
 import re
 import typing
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ def test_exceptions_are_called_as_users_name_them() -> None:
 
 def documented() -> Iterator[Callable[..., object]]:
     """Yield the functions and methods of the public names."""
-    for name in ub.__all__:
+    for name in dir(ub):
         value = getattr(ub, name)
         if inspect.isclass(value):
             yield from (each for method, each in inspect.getmembers(value, inspect.isfunction) if method[0] != "_")
@@ -43,7 +44,7 @@ def test_what_functions_return_is_exported() -> None:
         names = re.split(r" \| ", str(inspect.get_annotations(function)["return"]))
         returned |= {name for name in names if re.fullmatch(r"[A-Z]\w+", name)} - OWN_WORDS
     assert {"Results", "Scenario", "Comparison", "Paper", "Reproduction", "KernelResults"} <= returned
-    assert returned <= set(ub.__all__), returned - set(ub.__all__)
+    assert returned <= set(dir(ub)), returned - set(dir(ub))
     assert ub.Failure in typing.get_args(Outcome)
 
 
@@ -62,7 +63,7 @@ def test_the_stub_has_the_names() -> None:
     }
     assert places == {name: f"unbloat.{module}" for name, module in ub._WHERE.items()}
     (listed,) = [node.value for node in stub.body if isinstance(node, ast.Assign)]
-    assert ast.literal_eval(listed) == ub.__all__
+    assert ast.literal_eval(listed) == dir(ub)
 
 
 def options_of(command: str) -> set[str]:
@@ -192,3 +193,9 @@ def test_all_that_guests_lack_is_in_one_sentence(monkeypatch: pytest.MonkeyPatch
     start = "there is no kernel 9.9"
     end = ": name the file of an image; qemu-system-x86_64 and setpriv are missing too"
     assert str(error.value).startswith(start) and str(error.value).endswith(end)
+
+
+def test_help_fits_on_a_screen() -> None:
+    shown = pydoc.render_doc(ub, renderer=pydoc.plaintext)
+    assert len(shown.splitlines()) <= 60 and max(map(len, shown.splitlines())) <= 124
+    assert all(name in shown for name in dir(ub) if name[0].islower())

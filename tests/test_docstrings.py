@@ -29,7 +29,7 @@ RATES = '"link.bottleneck.rate" = ["1mbit", "2mbit"]\n'
 def documented() -> Iterator[tuple[str, str]]:
     """List the docstrings with examples: the package's, those of its names and of the methods of its classes."""
     found = [("unbloat", inspect.getdoc(ub))]
-    for name in ub.__all__:
+    for name in dir(ub):
         value = getattr(ub, name)
         found.append((name, inspect.getdoc(value)))
         if inspect.isclass(value):

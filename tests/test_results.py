@@ -220,7 +220,7 @@ def test_numbers_get_the_units_that_read_best(key: str, value: object, text: str
 
 
 def test_names_are_completed_before_they_are_loaded() -> None:
-    assert dir(ub) == ub.__all__ and "scenario" in dir(ub)
+    assert {"Results", "evaluate", "scenario"} <= {*dir(ub)}
 
 
 def test_round_trips_and_durations_are_arguments_beside_controls(small: Path) -> None:

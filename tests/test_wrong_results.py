@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
-from unbloat.comparison.compare import compare, report_of
+from unbloat.api.comparison import compare, report_of
 from unbloat.results import files
 
 ODD: list[Any] = [

@@ -1,15 +1,25 @@
 """unbloat: a laboratory for end-host mechanisms against bufferbloat.
 
+    scenario(NAME | FILE | rate=, rtt=, ...)   a Scenario: keys(), check(), set(), run()
+    Scenario.run(cc=, repeat=, on=, series=)   Results: flows, links, stats, series(), plot(), compare(), save()
+    evaluate(SCENARIOS, SETS)                  thousands of short runs as one frame
+    read(FOLDER)                               Results that were saved
+    compare(A, B)                              a Comparison: table, is_within, plot()
+    paper(NAME)                                a Paper: reproduce() judges what it printed
+    catalogue(KIND)                            what there is by name, as a frame
+
 >>> import unbloat as ub
->>> s = ub.scenario("home-dsl")                       # or ub.scenario(rate="20mbit", rtt="40ms", buffer="2bdp")
+>>> s = ub.scenario("home-dsl")                     # or ub.scenario(rate="20mbit", rtt="40ms")
 >>> r = s.run(cc=["cubic", "vegas"], series="100ms")  # repeat=10 gives intervals; on="vm" takes real Linux TCP
->>> r.runs, r.flows, r.links                          # data frames: one row per run, flow, link
->>> r.series("links")                                 # the queues over time
->>> r.stats                                           # mean, deviation and 95 % interval of each metric of each cell
->>> r.compare(between="cc").table                     # two labels of an axis, metric by metric
->>> r.plot("queue_delay")                             # a matplotlib figure
->>> r.save("results"); r = ub.read("results")         # Parquet files, and the same object again
->>> p = ub.paper("clpc")                              # p.reproduce() judges each of its numbers
+>>> r.runs, r.flows, r.links                        # data frames: one row per run, flow, link
+>>> r.series("links")                               # the queues over time
+>>> r.stats                                         # mean, deviation and 95 % interval of each metric of each cell
+>>> r.compare(between="cc").table                   # two labels of an axis, metric by metric
+>>> r.plot("queue_delay", over="time")              # a matplotlib figure
+>>> r.save("results"); r = ub.read("results")       # Parquet files, and the same object again
+>>> p = ub.paper("clpc")                            # p.reproduce() judges each of its numbers
+
+Errors are `InputError` and `RunError`, both of them `Error`. `help(unbloat.scenario)` and so on have more.
 """
 
 from importlib import import_module
@@ -19,7 +29,7 @@ _WHERE = {
     **dict.fromkeys(("Paper", "Reproduction", "paper"), "api.paper"),
     **dict.fromkeys(("Results", "read"), "api.results"),
     **dict.fromkeys(("Scenario", "scenario"), "api.scenario"),
-    **dict.fromkeys(("Comparison", "compare"), "comparison.compare"),
+    **dict.fromkeys(("Comparison", "compare"), "api.comparison"),
     **dict.fromkeys(("Failure", "Record"), "results.record"),
     **dict.fromkeys(("IdenticalRepeats", "UnsoundRun"), "results.run_warnings"),
     "About": "results.about",
@@ -30,12 +40,13 @@ _WHERE = {
 }
 """The module that each name comes from; `__init__.pyi` has the same for editors and type checkers."""
 
-__all__ = sorted(_WHERE)
+__all__: list[str] = []
+"""Nothing: what stands here `help(unbloat)` would show in full, some thousand lines."""
 
 
 def __dir__() -> list[str]:
     """List the names for completion, though most modules are not loaded yet."""
-    return __all__
+    return sorted(_WHERE)
 
 
 def __getattr__(name: str) -> object:

@@ -1,11 +1,11 @@
 from unbloat import _core as _core
 from unbloat._core import Error, InputError, RunError, __version__
 from unbloat.api.catalogue import catalogue
+from unbloat.api.comparison import Comparison, compare
 from unbloat.api.evaluate import evaluate
 from unbloat.api.paper import Paper, Reproduction, paper
 from unbloat.api.results import Results, read
 from unbloat.api.scenario import Scenario, scenario
-from unbloat.comparison.compare import Comparison, compare
 from unbloat.papers.kernel import KernelResults
 from unbloat.report.report import Report
 from unbloat.results.about import About

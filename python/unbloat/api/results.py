@@ -14,8 +14,14 @@ from unbloat.scenarios.checks import names_in
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from unbloat.comparison.compare import Comparison, Labels
+    from unbloat.api.comparison import Comparison, Labels
     from unbloat.report.figures.kinds import Width
+
+NAMES = (
+    *("records", "failures", "about", "axes", "runs", "flows", "links", "nodes", "stats", "series", "pooled"),
+    *("only", "save", "as_dict", "remarks"),
+)
+"""What results are asked for, besides what is defined here."""
 
 
 class Results(RunSet):
@@ -31,8 +37,6 @@ class Results(RunSet):
         The other runs, each with its `reason`. `run` collects them here with `repeat`, and raises the first without.
     about : About
         How the results were made: scenario, overrides, hashes of the code, host, command, time.
-    doubts : sequence of str
-        Settings of the scenario that are allowed but probably not meant, a sentence each.
 
     Examples
     --------
@@ -48,6 +52,10 @@ class Results(RunSet):
     def of(cls, runs: RunSet) -> Results:
         """Take over what runs came to, and their series."""
         return cls(runs._outcomes, runs.about, runs._fetch_series, is_recorded=runs._is_recorded)
+
+    def __dir__(self) -> list[str]:
+        """List for completion what is meant for users."""
+        return [*NAMES, *(name for name in vars(Results) if name[0] != "_")]
 
     def compare(
         self,
@@ -82,7 +90,7 @@ class Results(RunSet):
         >>> r.compare(between="cc").table
 
         """
-        from unbloat.comparison.compare import compare  # Most results are never compared.
+        from unbloat.api.comparison import compare  # Most results are never compared.
 
         return compare(self, other, between=between, tolerance=tolerance, metrics=metrics)
 

@@ -148,7 +148,7 @@ def command(
 
 def compare_results(paths: Sequence[Path], given: ForResults, as_json: bool) -> bool:
     """Compare sets of results; return whether everything is within the tolerances."""
-    from unbloat.comparison.compare import compare
+    from unbloat.api.comparison import compare
 
     tolerances = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in given.tolerance)
     compared = compare(
