@@ -199,3 +199,83 @@ def test_help_fits_on_a_screen() -> None:
     shown = pydoc.render_doc(ub, renderer=pydoc.plaintext)
     assert len(shown.splitlines()) <= 60 and max(map(len, shown.splitlines())) <= 124
     assert all(name in shown for name in dir(ub) if name[0].islower())
+
+
+# ---------------------------------------------------------------- Scenarios
+
+
+def test_the_smallest_scenario_is_a_rate_and_a_round_trip(small: Path) -> None:
+    s = ub.scenario(rate="20mbit", rtt="40ms", buffer="2bdp", cc="cubic")
+    assert repr(s) == "<unbloat.Scenario '20mbit, 40ms': 1 cell, 30 s, 1 flow>" and s.axes == {}
+    r = s.run(duration=2)
+    (flow,), (link, _) = r.flows.to_dict("records"), r.links.to_dict("records")
+    assert flow["cc"] == "cubic" and flow["base_rtt_ms"] == pytest.approx(40)
+    assert (link["rate_mbps"], link["queue_kind"], link["limit_bytes"]) == (20, "droptail", 2 * 100_000)
+    assert s.check() == []
+
+
+def test_several_values_are_a_grid() -> None:
+    s = ub.scenario(rate=[1e6, "2mbit"], rtt="40ms", buffer=["10p", "20p"], queue=["droptail", "codel"], cc="reno,bbr")
+    assert list(s.axes.values()) == [["1mbit", "2mbit"], ["10p", "20p"], ["droptail", "codel"], ["reno", "bbr"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({}, 'rate and rtt are missing: name a scenario, such as "home-dsl", or give rate and rtt'),
+        ({"rate": "1mbit"}, "rtt is missing: name a scenario"),
+        (
+            {"source": "home-dsl", "rate": "1mbit"},
+            "rate: makes a scenario of its own; of a scenario that there is, set",
+        ),
+        ({"rate": "1mbit", "rtt": "10ms", "queue": "coddel"}, "did you mean codel"),
+        ({"source": "home-dls"}, "did you mean home-dsl"),
+    ],
+)
+def test_what_a_scenario_lacks_is_a_sentence(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ub.InputError) as error:
+        ub.scenario(**arguments)
+    assert sentence in str(error.value)
+
+
+def test_keys_are_set_anew_one_after_the_other(small: Path) -> None:
+    s = ub.scenario(small).set({"link.bottleneck.rate": "1mbit"}).set({"link.bottleneck.rate": "2mbit"})
+    assert s.run({"flows.0.cc": "vegas"}).links["rate_mbps"].tolist()[0] == 2
+    assert str(s) == small.read_text() and s.name == "small"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"dask": "local"}, "dask: a cluster does repeats; say how many with repeat, such as repeat = 10"),
+        ({"dask": "local", "repeat": 2, "series": True}, "series: runs on a cluster record none"),
+        ({"live": True, "repeat": 2}, "live: shows each cell once; leave repeat out"),
+        ({"pcap": "x.pcapng", "repeat": 2}, "pcap: holds the packets of each cell's one run; leave repeat out"),
+    ],
+)
+def test_what_does_not_go_together_is_a_sentence(small: Path, arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ub.InputError) as error:
+        ub.scenario(small).run(**arguments)
+    assert str(error.value).startswith(sentence)
+
+
+def test_repeats_have_series(small: Path) -> None:
+    r = ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(repeat=3, series="100ms")
+    series = r.series("links")
+    assert sorted(series["run"].unique()) == [0, 1, 2] and set(series["repeat"]) == {1, 2, 3}
+    (panel,) = r.plot("queue_delay", over="time").axes
+    assert len(panel.collections) == 1
+
+
+def test_what_there_is_is_a_frame() -> None:
+    found = ub.catalogue()
+    assert found["kind"].iloc[0] == "scenarios" and set(found["kind"]) == {
+        *("scenarios", "controls", "receivers", "classifiers", "queues", "links", "papers")
+    }
+    with pytest.raises(ub.InputError, match=r"^kind: control is none of .*\(did you mean controls\?\)"):
+        ub.catalogue("control")
+
+
+def test_completion_of_results_has_what_is_meant_for_users(small: Path) -> None:
+    names = [name for name in dir(ub.scenario(small).run()) if name[0] != "_"]
+    assert {"flows", "stats", "plot", "save"} <= {*names} and not {"by_number", "part", "cells", "warn"} & {*names}

@@ -199,7 +199,9 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (["run", "home-dsl", "--cc", "cubic,,reno"], "--cc: there is nothing between two commas"),
         (["run", "home-dsl", "--set", "sweep.seed=[one, two]"], """quotes: --set 'sweep.seed=["one", "two"]'"""),
         (["run", "home-dsl", "--cc", "cubicc"], "no congestion control cubicc (did you mean cubic?)"),
-        (["load", "cubicc"], "no congestion control cubicc (did you mean cubic?)"),
+        (["load", "cubicc"], "load: there is no cubicc (did you mean cubic?); `unbloat list` has all"),
+        (["load", "drwaa"], "load: there is no drwaa (did you mean drwa?)"),
+        (["load", "nonesuch"], "; receivers: autotuning, drwa, "),
         (
             ["run", "reno.bpf.c"],
             "is a congestion control, and no scenario: run one with it, as home-dsl --cc reno.bpf.c",

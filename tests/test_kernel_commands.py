@@ -314,7 +314,7 @@ def test_at_boot_with_systemd(sandbox: Sandbox, installed: Sandbox, tmp_path: Pa
 WRONG = {
     "no such control": (
         ["load", "cubic_pluss"],
-        "there is no congestion control cubic_pluss (did you mean cubic_plus?)",
+        "there is no cubic_pluss (did you mean cubic_plus?)",
     ),
     "no such file": (["load", "./nowhere.bpf.c"], "there is no file ./nowhere.bpf.c"),
     "no such parameter": (["load", "vegas_plus", "--param", "a=1"], "vegas_plus has no parameter a; there are "),

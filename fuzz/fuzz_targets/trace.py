@@ -41,7 +41,7 @@ def read(data: bytes) -> None:
 
 def write_seeds(folder: Path) -> None:
     """Write a short trace, and its packets in the older format."""
-    ub.run(Path(__file__).with_suffix(".toml"), pcap=folder / "seed.pcapng", pcap_links=True)
+    ub.scenario(Path(__file__).with_suffix(".toml")).run(pcap=folder / "seed.pcapng", pcap_links=True)
     with (folder / "seed.pcapng").open("rb") as newer, (folder / "seed.pcap").open("wb") as older:
         writer = dpkt.pcap.Writer(older, linktype=LINKTYPE_RAW)
         for at_s, packet in dpkt.pcapng.Reader(newer):

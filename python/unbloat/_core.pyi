@@ -121,11 +121,13 @@ class Cell:
         progress: Callable[[float], None] | None = None,
         steps: Callable[[str], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
+        stamp: str | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
         """Run it; return the records as JSON and the series, if asked for: by table and column a numpy type and bytes.
 
         `on` is the backend: simulator, kernel, or vm inside a guest. `objects` is what `objects` gave elsewhere, for a
-        machine without a compiler.
+        machine without a compiler. `stamp` identifies the state of all files: runs in this process with the same one
+        read them once.
 
         `progress` is told the share that is done about ten times a second, and `steps` the rows of each step of the
         series when it is taken, as JSON: `time_s`, and in `flows` and `links` what the series' columns have, by name.

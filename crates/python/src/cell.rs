@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// One run of an experiment: the scenario itself, or one point of its grid.
 #[pyclass(frozen, module = "unbloat._core")]
@@ -201,7 +202,7 @@ impl Cell {
 
     /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
     #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, pcap_links=false,
-                        pcap_headers_only=false, progress=None, steps=None, objects=None))]
+                        pcap_headers_only=false, progress=None, steps=None, objects=None, stamp=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn run<'py>(
         &self,
@@ -215,12 +216,16 @@ impl Cell {
         progress: Option<Py<PyAny>>,
         steps: Option<Py<PyAny>>,
         objects: Option<HashMap<String, Vec<u8>>>,
+        stamp: Option<String>,
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
         let backend = Backend::named(on)?;
         if series_ns == Some(0) {
             return Err(input_error("a series needs a step of at least 1ns"));
         }
-        let library = self.library(algorithms).with_objects(objects.unwrap_or_default());
+        let library = match (stamp, objects) {
+            (Some(stamp), None) => self.library_at(algorithms, stamp),
+            (_, objects) => Arc::new(self.library(algorithms).with_objects(objects.unwrap_or_default())),
+        };
         let options = Options { series: series_ns.map(Nanos), pcap, pcap_links, pcap_headers_only };
         let mut watcher = Watcher::new(&self.0.scenario, progress, steps);
         let outcome = py.detach(|| backend.run(&self.0, &library, &options, &mut |moment| watcher.look(moment)));
@@ -263,11 +268,31 @@ impl Cell {
 }
 
 impl Cell {
+    /// The mechanisms as they were read at this stamp: a later run at the same one reads no file again.
+    fn library_at(&self, algorithms: PathBuf, stamp: String) -> Arc<Library> {
+        let options = &self.0.scenario.compile;
+        let mut kept = LIBRARIES.lock().expect("nothing panics with the lock");
+        if let Some((.., library)) = kept.iter().find(|(known, given, _)| *known == stamp && given == options) {
+            return library.clone();
+        }
+        if kept.len() == MOST_LIBRARIES {
+            kept.clear();
+        }
+        let library = Arc::new(self.library(algorithms).reading_once());
+        kept.push((stamp, options.clone(), library.clone()));
+        library
+    }
+
     /// The mechanisms, with what its scenario gives the compiler of users' own.
     fn library(&self, algorithms: PathBuf) -> Library {
         Library::open(algorithms).with_options(&self.0.scenario.compile)
     }
 }
+
+/// The libraries of this process, by the stamp of the files that they have read, and by what the compiler is given.
+static LIBRARIES: Mutex<Vec<(String, Compile, Arc<Library>)>> = Mutex::new(Vec::new());
+/// More libraries than this are not kept.
+const MOST_LIBRARIES: usize = 16;
 
 /// Simulates cells one after the other, and reads each mechanism once; gives the records of each as JSON, or its error.
 #[pyfunction]

@@ -251,7 +251,7 @@ class Scenario:
         """
         repeats = None if repeat is None else checked_repeats(repeat)
         manner = Manner(backend_named(on), kernel, cache, progress, jobs, live=live)
-        refuse_contradictions(manner, repeats, dask, pcap)
+        refuse_contradictions(manner, repeats, dask, pcap, series)
         compiled = {"compile.include": include, "compile.define": define}
         keys = {key: list(map(str, several(values))) for key, values in compiled.items() if values is not None}
         chosen = chosen_source(self._source, {**(set or {}), **keys}, cc, seed, rtt, duration, receiver)
@@ -283,12 +283,14 @@ def checked_repeats(repeat: object) -> int:
     return repeats
 
 
-def refuse_contradictions(manner: Manner, repeats: int | None, dask: str | None, pcap: object) -> None:
+def refuse_contradictions(manner: Manner, repeats: int | None, dask: str | None, pcap: object, series: object) -> None:
     """Raise `InputError` for arguments of `run` that do not go together."""
     if dask and manner.on != "simulator":
         raise InputError(f"dask: a cluster runs simulations; runs with on = {manner.on} are for this machine alone")
     if dask and repeats is None:
         raise InputError("dask: a cluster does repeats; say how many with repeat, such as repeat = 10")
+    if dask and series:
+        raise InputError("series: runs on a cluster record none; leave dask or series out")
     if repeats is not None and manner.live:
         raise InputError("live: shows each cell once; leave repeat out")
     if repeats is not None and pcap:
@@ -351,7 +353,7 @@ def scenario(
     if source is None:
         made, axes = smallest(own, rtt)
         keys = {**axes, **(set or {})}
-        chosen = chosen_source(made, keys, CONTROL if cc is None else cc, seed, rtt, duration, receiver)
+        chosen = chosen_source(made, keys, cc, seed, rtt, duration, receiver)
     else:
         if given := [name for name, value in own.items() if value is not None]:
             key = {"rate": "rate", "buffer": "queue.limit", "queue": "queue.kind"}[given[0]]
@@ -387,6 +389,6 @@ def smallest(given: Mapping[str, Any], rtt: Any) -> tuple[dict[str, Any], dict[s
         "name": said,
         "duration": DURATION,
         "link": {"bottleneck": {"rate": first["rate"], "delay": "10ms", "queue": queue}},
-        "flows": [{}],
+        "flows": [{"cc": CONTROL}],
     }
     return made, {f"sweep.{keys[name]}": each for name, each in values.items() if len(each) > 1}

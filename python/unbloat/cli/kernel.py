@@ -16,6 +16,7 @@ from unbloat._core import Error, InputError
 from unbloat.cli import classifiers, maps, windows
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, tell, wrapped
+from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.controls import known_control, refuse_discipline
 from unbloat.system.output import write_text
 
@@ -161,6 +162,7 @@ def load_command(
         kept_there = systemd.install_at_device(when_it_comes, "window", device, options) if when_it_comes else None
         say_loaded(at_device, kept_there, windows.load_sentence(at_device), as_json)
         return
+    refuse_unknown(control)
     known_control(control)
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
     if at_boot and not parameters and not contents and not default and (there := loaded_already(control, name)):
@@ -171,6 +173,26 @@ def load_command(
         loaded = loaded_now(control, parameters, contents, name, default, given)
     unit = systemd.install(at_boot, loaded["name"], parameters, default, contents or []) if at_boot else None
     say_loaded(loaded, unit, "\n".join(load_sentences(control, loaded)), as_json)
+
+
+FOLDERS = {"congestion": "congestion controls", "window": "receivers", "classify": "classifiers"}
+"""The folders of what can be loaded, with what it is called."""
+
+
+def refuse_unknown(name: str) -> None:
+    """Raise `InputError` for a name that is no file's and that nothing has, with all names there are."""
+    from unbloat.system.paths import ALGORITHMS
+
+    names = {
+        kind: sorted(file.name.removesuffix(".bpf.c") for file in (ALGORITHMS / folder).glob("*.bpf.c"))
+        for folder, kind in FOLDERS.items()
+    }
+    every = [each for listed in names.values() for each in listed]
+    if name.isidentifier() and name not in every:
+        near = did_you_mean(name, every)
+        all_names = "; ".join(f"{kind}: {', '.join(listed)}" for kind, listed in names.items())
+        there = "`unbloat list` has all" if near else f"{all_names}; or the path of a .bpf.c file"
+        raise InputError(f"load: there is no {name}{near}; {there}")
 
 
 def say_loaded(loaded: dict[str, Any], unit: Unit | None, sentences: str, as_json: bool) -> None:

@@ -59,6 +59,7 @@ def here(cell: _core.Cell, task: Task, tell: Tell) -> tuple[str, Columns | None]
         ALGORITHMS,
         on=task.on,
         **vars(task.recording),
+        stamp=task.stamp,
         progress=lambda share: tell(share=share),
         steps=None if task.pace is None else Steps(tell, task.pace if task.on == "simulator" else None),
     )
