@@ -14,7 +14,7 @@
 
 mod application;
 mod e_model;
-mod flow;
+mod fairness;
 mod histogram;
 mod interval;
 mod packet_file;
@@ -25,11 +25,11 @@ mod sender;
 
 pub use application::{DatagramMeter, DelayMeter};
 pub use e_model::{Codec, opinion_score, rating};
-pub use flow::{flow_record, jain_index};
+pub use fairness::jain_index;
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use packet_file::{LinkInterfaces, Origin, PacketFile, SENDERS, SnapLength};
 pub use receiver::ReceiverMeter;
 pub use sampler::{FlowSample, LinkSample, Sampler};
 pub use send_buffer::SendBufferMeter;
-pub use sender::SenderMeter;
+pub use sender::{SenderMeter, flow_record};

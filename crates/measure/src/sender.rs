@@ -1,6 +1,8 @@
-//! What the sending end of a flow counts.
+//! What the sending end of a flow counts, and the record of a flow, most of which that is.
 
-use crate::{Histogram, Interval};
+use crate::{Histogram, Interval, ReceiverMeter};
+use model::families::RttStats;
+use model::records;
 use model::units::Nanos;
 
 /// What a sender counts.
@@ -196,5 +198,40 @@ impl SenderMeter {
         }
         let span = (active.to - active.from).0;
         if span == 0 { 0.0 } else { self.cwnd_ns as f64 / span as f64 }
+    }
+}
+
+/// The record of flow number `flow`; `lost` of the data packets that its sender counted were dropped or lost on the
+/// path.
+pub fn flow_record(
+    flow: u32,
+    cc: &str,
+    sender: &mut SenderMeter,
+    receiver: &ReceiverMeter,
+    lost: u64,
+) -> records::Flow {
+    let cwnd_packets_mean = sender.cwnd_mean();
+    let active = sender.active();
+    let rtt = &sender.rtt;
+    records::Flow {
+        flow,
+        cc: cc.to_owned(),
+        goodput_mbps: active.mbps(receiver.delivered_bytes),
+        throughput_mbps: active.mbps(receiver.arrived_bytes),
+        sent_packets: sender.sent,
+        lost_packets: lost,
+        retransmitted_packets: sender.retransmitted,
+        timeouts: sender.timeouts,
+        loss_events: sender.loss_events,
+        wait_ms_mean: sender.wait_ms_mean(),
+        loss_percent: (sender.sent > 0).then(|| 100.0 * lost as f64 / sender.sent as f64),
+        connected: sender.connected,
+        cwnd_packets_mean,
+        completion_s: sender.completion.map(Nanos::as_secs_f64),
+        rtt: RttStats::of(rtt),
+        receiver_rtt_ms_mean: receiver.rtt_mean_ms(),
+        send_buffer: None,
+        app: None,
+        setup: model::FlowSetup::default(),
     }
 }

@@ -1,0 +1,10 @@
+//! What flows are to each other.
+
+use model::records;
+
+/// Jain's index of the flows' goodputs; none when nothing was delivered.
+pub fn jain_index(flows: &[records::Flow]) -> Option<f64> {
+    let sum: f64 = flows.iter().map(|f| f.goodput_mbps).sum();
+    let squares: f64 = flows.iter().map(|f| f.goodput_mbps * f.goodput_mbps).sum();
+    (squares > 0.0).then(|| sum * sum / (flows.len() as f64 * squares))
+}
