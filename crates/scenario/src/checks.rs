@@ -1,7 +1,8 @@
 //! What no single key can tell: values that contradict each other.
 
 use model::app::{App, Video};
-use model::impairments::Impairments;
+use model::declare::Declared;
+use model::impairments::{Impairments, RateChange};
 use model::queue::Discipline;
 use model::section::Section;
 use model::skb::truesize;
@@ -157,7 +158,7 @@ fn impairments(section: &Section, link: &Link) {
     }
     let mut latest = Nanos::ZERO;
     for step in section.list("rates") {
-        let at: Nanos = step.need("at");
+        let RateChange { at, .. } = RateChange::read(&step);
         if at <= latest && latest > Nanos::ZERO {
             step.complain("at", format!("{at} is not after {latest}, where the rate before it begins"));
         }
