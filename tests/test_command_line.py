@@ -199,8 +199,8 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (["run", "home-dsl", "--cc", "cubic,,reno"], "--cc: there is nothing between two commas"),
         (["run", "home-dsl", "--set", "sweep.seed=[one, two]"], """quotes: --set 'sweep.seed=["one", "two"]'"""),
         (["run", "home-dsl", "--cc", "cubicc"], "no congestion control cubicc (did you mean cubic?)"),
-        (["load", "cubicc"], "load: there is no cubicc (did you mean cubic?); `unbloat list` has all"),
-        (["load", "drwaa"], "load: there is no drwaa (did you mean drwa?)"),
+        (["load", "cubicc"], "there is no cubicc (did you mean cubic?); `unbloat list` has all"),
+        (["load", "drwaa"], "there is no drwaa (did you mean drwa?)"),
         (["load", "nonesuch"], "; receivers: autotuning, drwa, "),
         (
             ["run", "reno.bpf.c"],
@@ -408,7 +408,7 @@ def test_a_round_trip_time_is_that_of_the_empty_path(cli: Cli, small: Path, tmp_
 @pytest.mark.parametrize(
     ("change", "rtt", "said"),
     [
-        ("", "soon", "--rtt: "),
+        ("", "soon", "rtt: "),
         ('access = { rate = "1gbit", delay = "30ms" }', "40ms", "40ms is too short: the senders' own links take 60ms"),
         (
             '[[flows]]\ncc = "reno"\naccess = { rate = "1gbit", delay = "1ms" }',

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from unbloat.runs import batch
-from unbloat.runs.short_store import NAME
+from unbloat.runs.short_store import FOLDER, NAME
 
 DELAYS = [{"link.bottleneck.delay": f"{delay}ms"} for delay in range(5, 25)]
 
 
 def store(cache: Path) -> Path:
-    return cache / "short-runs" / NAME
+    return cache / "short-runs" / FOLDER / NAME
 
 
 def kept(cache: Path) -> int:
@@ -99,11 +99,22 @@ def test_kill_9_leaves_whole_batches(small: Path, cache: Path) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+def test_damage_in_the_middle_is_found(small: Path, cache: Path) -> None:
+    first = ub.evaluate(small, DELAYS)
+    batch._end()
+    data = bytearray(store(cache).read_bytes())
+    data[4096:12288] = bytes(8192)
+    store(cache).write_bytes(bytes(data))
+    for _ in range(2):
+        assert ub.evaluate(small, DELAYS).equals(first)
+    assert kept(cache) == len(DELAYS)
+
+
 @pytest.mark.parametrize("damage", [b"", b"no database at all" * 100, None])
 def test_a_damaged_file_is_begun_anew(small: Path, cache: Path, damage: bytes | None) -> None:
     first = ub.evaluate(small, DELAYS[:2])
     batch._end()
-    if damage is None:
+    if damage is None:  # Of its contents, not of its form.
         with sqlite3.connect(store(cache)) as connection:
             connection.execute("UPDATE runs SET record = substr(record, 1, 200)")
     else:

@@ -192,7 +192,7 @@ def refuse_unknown(name: str) -> None:
         near = did_you_mean(name, every)
         all_names = "; ".join(f"{kind}: {', '.join(listed)}" for kind, listed in names.items())
         there = "`unbloat list` has all" if near else f"{all_names}; or the path of a .bpf.c file"
-        raise InputError(f"load: there is no {name}{near}; {there}")
+        raise InputError(f"there is no {name}{near}; {there}")
 
 
 def say_loaded(loaded: dict[str, Any], unit: Unit | None, sentences: str, as_json: bool) -> None:

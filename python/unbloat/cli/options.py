@@ -210,48 +210,9 @@ def compile_keys(include: Sequence[str] | None, define: Sequence[str] | None) ->
     return {key: list(values) for key, values in keys.items() if values}
 
 
-def overrides_of(
-    scenario: str,
-    assignments: Sequence[str] | None,
-    *,
-    controls: Sequence[str] | None = None,
-    receivers: Sequence[str] | None = None,
-    rtts: Sequence[str] | None = None,
-    duration: str | None = None,
-) -> dict[str, object]:
-    """Collect the keys that the command line sets; an option of its own, such as `--cc`, wins over `--set`."""
-    pairs = (_assignment(text) for text in assignments or [])
-    overrides: dict[str, object] = {key: quoted(key, value) for key, value in pairs}
-    if duration is not None:
-        from unbloat.scenarios.times import time_ns
-
-        time_ns(duration, "--duration")
-        overrides["duration"] = duration
-    for key, names in (("cc", controls_in(controls)), ("receiver", listed(receivers, "--receiver"))):
-        if len(names) == 1:
-            overrides[f"flows.*.{key}"] = names[0]
-        elif names:
-            from unbloat.scenarios.controls import axis_over
-            from unbloat.scenarios.source import source_of
-
-            overrides[axis_over(key, source_of(scenario, overrides).cells()[0])] = names
-    times = listed(rtts, "--rtt")
-    if times:
-        from unbloat.scenarios.rtt import cases
-
-        overrides.update(cases(scenario, overrides, times))
-    return overrides
-
-
-def controls_in(texts: Sequence[str] | None) -> list[str]:
-    """List the controls of `--cc`; one that is misspelled is refused before anything is read."""
-    names = listed(texts, "--cc")
-    if names:
-        from unbloat.scenarios.controls import known_control
-
-        for name in names:
-            known_control(name)
-    return names
+def assigned(assignments: Sequence[str] | None) -> dict[str, object]:
+    """Collect the keys that `--set` names."""
+    return {key: quoted(key, value) for key, value in map(_assignment, assignments or [])}
 
 
 def quoted(key: str, value: str) -> str:

@@ -19,8 +19,8 @@ from unbloat.cli.options import (
     KernelOption,
     OnOption,
     SetOption,
+    assigned,
     keeping_runs,
-    overrides_of,
     paper_names,
 )
 from unbloat.cli.terminal import say, say_json, tell
@@ -164,7 +164,7 @@ def command(
     from unbloat.scenarios.checks import backend_named, check_kernel
 
     request = Request(backend_named(on), kernel, full, cache, jobs, output, page, as_json)
-    overrides = overrides_of(paper, assignments)
+    overrides = assigned(assignments)
     refuse_contradictions(request, choices=choices, check=check, overrides=overrides, part=claim or table)
     chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
     check_kernel(kernel, request.on)

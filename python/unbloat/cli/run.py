@@ -30,11 +30,11 @@ from unbloat.cli.options import (
     ScenarioArgument,
     SeedOption,
     SetOption,
+    assigned,
     keeping_runs,
     labels_in,
     listed,
     metrics_listed,
-    overrides_of,
     plot_kinds,
 )
 from unbloat.cli.status import FAILED
@@ -176,9 +176,12 @@ def run_command(
     from unbloat.scenarios.source import source_of
 
     with keeping_runs(cache):
-        keys = overrides_of(scenario, assignments, controls=cc, receivers=receiver, rtts=rtt, duration=duration)
         results = Scenario(source_of(scenario)).run(
-            keys,
+            assigned(assignments),
+            cc=listed(cc, "--cc") or None,
+            receiver=listed(receiver, "--receiver") or None,
+            rtt=listed(rtt, "--rtt") or None,
+            duration=duration,
             include=include,
             define=define,
             seed=seed,

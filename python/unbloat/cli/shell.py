@@ -12,7 +12,7 @@ import typer
 
 from unbloat import _core
 from unbloat._core import InputError
-from unbloat.cli.options import ControlOption, KernelOption, RttOption, ScenarioArgument, SetOption, overrides_of
+from unbloat.cli.options import ControlOption, KernelOption, RttOption, ScenarioArgument, SetOption, assigned, listed
 from unbloat.cli.terminal import tell
 
 EXAMPLES = """\
@@ -60,11 +60,12 @@ def command(
     """
     from unbloat.cli import shell_live
     from unbloat.scenarios.checks import check_kernel
-    from unbloat.scenarios.source import source_of
+    from unbloat.scenarios.chosen import chosen_source
     from unbloat.system.paths import ALGORITHMS
 
     check_kernel(kernel, on)
-    cells = source_of(scenario, overrides_of(scenario, assignments, controls=cc, rtts=rtt)).cells()
+    keys, times = assigned(assignments), listed(rtt, "--rtt") or None
+    cells = chosen_source(scenario, keys, listed(cc, "--cc") or None, rtt=times).cells()
     if live:
         if on == "vm" or context.obj or far:
             raise InputError(

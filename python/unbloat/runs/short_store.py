@@ -6,14 +6,16 @@ A batch is kept in one transaction of SQLite's, so that a process that is killed
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unbloat.runs.store import sealed, unsealed
 from unbloat.system.paths import cache_folder
+from unbloat.system.removal import remove_from
 
-NAME = "records.sqlite"
+FOLDER, NAME = "all", "records.sqlite"
+"""SQLite may have a journal beside the file: both go with their folder."""
 PATIENCE_S = 60.0
 """How long to wait for another process that writes."""
 MOST_VALUES = 500
@@ -25,7 +27,7 @@ class ShortStore:
 
     def __init__(self, folder: Path | None) -> None:
         """Open it, or keep nothing without a folder."""
-        self._file = folder and folder / NAME
+        self._file = folder and folder / FOLDER / NAME
         self._open: sqlite3.Connection | None = None
 
     @classmethod
@@ -39,7 +41,7 @@ class ShortStore:
         found: dict[str, bytes] = {}
         if (connection := self._connection()) is None:
             return found
-        with suppress(sqlite3.Error, ValueError):
+        with self._errors_tolerated():
             for first in range(0, len(wanted), MOST_VALUES):
                 some = wanted[first : first + MOST_VALUES]
                 places = ",".join("?" * len(some))
@@ -53,7 +55,7 @@ class ShortStore:
         """Keep records, all or none."""
         if records and (connection := self._connection()) is not None:
             rows = [(key, sealed(record)) for key, record in records.items()]
-            with suppress(sqlite3.Error), connection:
+            with self._errors_tolerated(), connection:
                 connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?)", rows)
 
     def _connection(self) -> sqlite3.Connection | None:
@@ -61,10 +63,22 @@ class ShortStore:
             self._open = self._opened(self._file) or self._afresh(self._file)
         return self._open
 
+    @contextmanager
+    def _errors_tolerated(self) -> Iterator[None]:
+        """Go on after an error, with a new file if this one is damaged."""
+        try:
+            yield
+        except sqlite3.OperationalError:
+            return  # Another process writes for long, or the disk is full.
+        except sqlite3.Error:
+            if self._open is not None and self._file is not None:
+                self._open.close()
+                self._open = self._afresh(self._file)
+
     def _afresh(self, file: Path) -> sqlite3.Connection | None:
         """Begin a new file in place of a damaged one."""
         with suppress(OSError):
-            file.unlink()
+            remove_from(file.parent.parent, FOLDER)
         return self._opened(file)
 
     def _opened(self, file: Path) -> sqlite3.Connection | None:

@@ -44,7 +44,7 @@ def chosen_source(
             added[axis_over(key, source_of(source, {**(overrides or {}), **added}).cells()[0])] = names
     if rtt is not None:
         times = [_rtt(time) for time in several(rtt)]
-        added |= cases(source, {**(overrides or {}), **added}, times, "rtt")
+        added |= cases(source, {**(overrides or {}), **added}, times)
     return source_of(source, {**(overrides or {}), **added})
 
 

@@ -11,45 +11,41 @@ from unbloat.scenarios.source import What, source_of
 from unbloat.scenarios.times import time_ns
 
 
-def cases(
-    scenario: What, overrides: Mapping[str, object], times: Sequence[str], option: str = "--rtt"
-) -> dict[str, object]:
+def cases(scenario: What, overrides: Mapping[str, object], times: Sequence[str]) -> dict[str, object]:
     """Return the keys that give every flow's empty path each of these round-trip times.
 
     The shared link gets half of it in each direction, less what the senders' own links add. Raises `InputError` for
     a network without one such link, and for a time that is too short.
     """
-    link, access_ns = _shared_link(scenario, overrides, option)
+    link, access_ns = _shared_link(scenario, overrides)
     keys = (f"link.{link}.delay", f"link.{link}.reverse.delay")
-    delays = [_delay(time, access_ns, option) for time in times]
+    delays = [_delay(time, access_ns) for time in times]
     if len(times) == 1:
         return dict.fromkeys(keys, delays[0])
     listed = [{"label": time, **dict.fromkeys(keys, delay)} for time, delay in zip(times, delays, strict=True)]
     return {"sweep.rtt": listed}
 
 
-def _shared_link(scenario: What, overrides: Mapping[str, object], option: str) -> tuple[str, int]:
+def _shared_link(scenario: What, overrides: Mapping[str, object]) -> tuple[str, int]:
     """Find the one link of the scenario; return its name and the one-way delay of the senders' own links."""
     cell = source_of(scenario, overrides).cells()[0]
     data: dict[str, Any] = json.loads(cell.json())
     if len(data["links"]) != 1:
         names = ", ".join(link["forward"]["name"] for link in data["links"])
-        raise InputError(
-            f"{option}: {cell.name} has the links {names}: set the delay of each with --set link.NAME.delay"
-        )
+        raise InputError(f"rtt: {cell.name} has the links {names}: set the delay of each with --set link.NAME.delay")
     link = data["links"][0]["forward"]["name"]
     delays = {group["access"]["delay"] for group in data["flows"]}
     if len(delays) > 1:
         raise InputError(
-            f"{option}: the flows of {cell.name} have round-trip times of their own, as their access links differ: "
+            f"rtt: the flows of {cell.name} have round-trip times of their own, as their access links differ: "
             f"set the delay of the link, link.{link}.delay"
         )
     return link, delays.pop()
 
 
-def _delay(time: str, access_ns: int, option: str) -> str:
+def _delay(time: str, access_ns: int) -> str:
     """Format the link's one-way delay as a scenario's value."""
-    delay_ns = time_ns(time, option) / 2 - access_ns
+    delay_ns = time_ns(time, "rtt") / 2 - access_ns
     if delay_ns < 0:
-        raise InputError(f"{option}: {time} is too short: the senders' own links take {2 * access_ns / 1e6:g}ms of it")
+        raise InputError(f"rtt: {time} is too short: the senders' own links take {2 * access_ns / 1e6:g}ms of it")
     return f"{delay_ns / 1000:.10g}us"
