@@ -85,8 +85,11 @@ pub fn timer(now: Nanos, jiffies: u32) -> Nanos {
     const LAST_LEVEL: u32 = 8;
     const LEVEL_BITS: u32 = 3;
     const FIRST_LEVEL: u32 = 63;
-    let level = (jiffies / FIRST_LEVEL).checked_ilog2().map_or(0, |log| (log / LEVEL_BITS + 1).min(LAST_LEVEL));
-    let step_bits = LEVEL_BITS * level;
+    let step_bits = if jiffies < FIRST_LEVEL {
+        0
+    } else {
+        LEVEL_BITS * ((jiffies / FIRST_LEVEL).ilog2() / LEVEL_BITS + 1).min(LAST_LEVEL)
+    };
     let expires = ktime(now).0 / JIFFY + jiffies as u64;
     Nanos((((expires >> step_bits) + 1) << step_bits) * JIFFY) - BOOT
 }

@@ -16,7 +16,6 @@ pub struct Histogram {
     first: u32,
     /// Those of zero have no bin: queues are empty for most packets that come to them.
     zeros: u64,
-    samples_above_zero: u64,
     sum: u128,
     min: Nanos,
     max: Nanos,
@@ -24,37 +23,32 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram {
-            counts: Vec::new(),
-            first: 0,
-            zeros: 0,
-            samples_above_zero: 0,
-            sum: 0,
-            min: Nanos::NEVER,
-            max: Nanos::ZERO,
-        }
+        Histogram { counts: Vec::new(), first: 0, zeros: 0, sum: 0, min: Nanos::NEVER, max: Nanos::ZERO }
     }
 }
 
+/// Bits of the fraction of a floating-point number that tell its bin.
+const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
+/// The first bits of 1.0: those of the first bin.
+const FIRST_BIN: u64 = 1.0f64.to_bits() >> FRACTION_BITS;
+
+/// The bin of a value above zero: the first bits of the value as a floating-point number, whose exponent is the doubling
+/// and whose fraction the step in it.
 #[inline]
 fn bin_of(value: Nanos) -> u32 {
-    let v = value.0;
-    if v < STEPS {
-        return v as u32;
-    }
-    let shift = 63 - v.leading_zeros() - STEP_BITS;
-    ((shift as u64 + 1) * STEPS + ((v >> shift) - STEPS)) as u32
+    ((value.0 as i64 as f64).to_bits() >> FRACTION_BITS).wrapping_sub(FIRST_BIN) as u32
 }
 
-/// The values of a bin: from, up to but without.
+/// The values of a bin: from, up to but without. Below 128 only some bins have a value.
 fn edges(bin: u32) -> (u64, u64) {
-    let bin = bin as u64;
-    if bin < STEPS {
-        return (bin, bin + 1);
+    let (doubling, step) = (bin >> STEP_BITS, u64::from(bin) % STEPS);
+    match doubling.checked_sub(STEP_BITS) {
+        Some(shift) => ((STEPS + step) << shift, (STEPS + step + 1) << shift),
+        None => {
+            let value = (STEPS + step) >> (STEP_BITS - doubling);
+            (value, value + 1)
+        }
     }
-    let shift = bin / STEPS - 1;
-    let low = (STEPS + bin % STEPS) << shift;
-    (low, low + (1 << shift))
 }
 
 impl Histogram {
@@ -69,7 +63,6 @@ impl Histogram {
         if value == Nanos::ZERO {
             return self.record_zero();
         }
-        self.samples_above_zero += 1;
         self.sum += value.0 as u128;
         if value < self.min || value > self.max {
             self.extend(value);
@@ -115,7 +108,7 @@ impl Histogram {
 
     /// Number of samples.
     pub fn samples(&self) -> u64 {
-        self.zeros + self.samples_above_zero
+        self.zeros + self.counts.iter().map(|count| u64::from(*count)).sum::<u64>()
     }
 
     fn min(&self) -> Nanos {
@@ -157,7 +150,7 @@ impl Histogram {
             let (low, high) = edges(bin);
             (low, high, count)
         };
-        let zeros = (self.zeros > 0).then(|| of_bin(0, self.zeros));
+        let zeros = (self.zeros > 0).then_some((0, 1, self.zeros));
         let others = (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0);
         zeros.into_iter().chain(others.map(move |(bin, count)| of_bin(bin, *count as u64)))
     }
@@ -188,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_bin_holds_its_values_and_no_others() {
-        for v in [0, 1, 127, 128, 129, 255, 256, 1_000_003, 6_000_000, u64::MAX / 3] {
+        for v in [1, 2, 3, 127, 128, 129, 255, 256, 1_000_003, 6_000_000, u64::MAX / 3] {
             let (low, high) = edges(bin_of(Nanos(v)));
             assert!(low <= v && v < high, "{v} in [{low}, {high})");
             assert!((high - low) as f64 <= 1.0 + v as f64 / 128.0, "{v}: bin [{low}, {high}) too wide");

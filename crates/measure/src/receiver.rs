@@ -36,6 +36,16 @@ impl ReceiverMeter {
         }
     }
 
+    /// A data packet of this IP length arrives, whose payload goes to the application at once.
+    #[inline]
+    pub fn arrived_in_order(&mut self, now: Nanos, bytes: u32, payload: u64) {
+        self.total_delivered += payload;
+        if self.covers(now) {
+            self.arrived_bytes += bytes as u64;
+            self.delivered_bytes += payload;
+        }
+    }
+
     /// The echo of a timestamp tells an RTT.
     #[inline]
     pub fn measured_rtt(&mut self, now: Nanos, rtt_us: u32) {

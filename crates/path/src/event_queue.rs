@@ -165,8 +165,7 @@ impl Tournament {
 
     #[inline]
     fn at(&self, source: EventSource) -> Nanos {
-        let source = source as usize;
-        self.opening[source / GROUP][source % GROUP]
+        self.opening.as_flattened()[source as usize]
     }
 
     /// Replays the matches of `source`, all of them if it is the `FIRST` of all. Gives who wins now; none if that is

@@ -101,18 +101,26 @@ impl LinkStats {
             if self.covers(arrival) {
                 self.queue_delay.record(start - arrival);
             }
-            self.waited(arrival, start, bytes);
+            if self.covers(arrival) && start <= self.to {
+                self.waited_inside(start - arrival, bytes);
+            } else {
+                self.waited(arrival, start, bytes);
+            }
         } else if self.covers(arrival) {
             self.queue_delay.record_zero();
         }
     }
 
-    /// Adds a packet's time in the queue to the averages of its length.
-    #[inline]
+    /// Counts what a packet waited of the measuring interval.
+    #[inline(never)]
     fn waited(&mut self, from: Nanos, until: Nanos, bytes: u32) {
-        let waited = self.clip(from, until) as u128;
-        self.byte_ns += waited * bytes as u128;
-        self.packet_ns += waited;
+        self.waited_inside(Nanos(self.clip(from, until)), bytes);
+    }
+
+    #[inline]
+    fn waited_inside(&mut self, waited: Nanos, bytes: u32) {
+        self.byte_ns += waited.0 as u128 * bytes as u128;
+        self.packet_ns += waited.0 as u128;
     }
 
     fn interval_ns(&self) -> f64 {

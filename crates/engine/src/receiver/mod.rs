@@ -225,6 +225,7 @@ impl Receiver {
     }
 
     /// A segment arrives. `acknowledge` comes next, if that is decided.
+    #[inline(always)]
     pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
         if self.is_predicted(data) {
             return AckDecision { early: None, is_due: self.on_predicted(now, data) };
@@ -239,18 +240,13 @@ impl Receiver {
     #[inline]
     fn is_predicted(&self, data: &Data) -> bool {
         let is_new = age(self.ts_recent, data.tsval) <= 0;
-        self.predicts
-            && data.segment == self.next
-            && data.flags == 0
-            && data.bytes == self.full
-            && is_new
-            && self.out_of_order.is_empty()
+        self.predicts && data.segment == self.next && data.flags == 0 && data.bytes == self.full && is_new
     }
 
     /// The fast path: does what `on_any` would, and leaves out what such a segment does not need.
     #[inline]
     fn on_predicted(&mut self, now: Nanos, data: &Data) -> bool {
-        self.meter.arrived(now, data.bytes as u32);
+        self.meter.arrived_in_order(now, data.bytes as u32, self.mss as u64);
         if data.segment == self.acked {
             self.ts_recent = data.tsval;
         }
@@ -259,7 +255,6 @@ impl Receiver {
         self.widen(1);
         self.next += 1;
         self.unread = 1;
-        self.meter.delivered(now, self.mss as u64);
         self.ack_now || self.acknowledges_now(now, 1, 0)
     }
 
@@ -267,7 +262,7 @@ impl Receiver {
     fn check_fast_path(&mut self) {
         let looks_closer =
             self.ecn_seen || self.shown.is_some() || self.application.is_some() || self.mss < LEAST_THAT_WIDENS;
-        self.predicts = self.delayed_ack.is_established() && !looks_closer;
+        self.predicts = self.delayed_ack.is_established() && self.out_of_order.is_empty() && !looks_closer;
     }
 
     /// The slow path.

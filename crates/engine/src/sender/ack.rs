@@ -2,7 +2,7 @@
 
 use super::recovery::Rexmit;
 use super::{AckContext, Env, Phase, Sender, ack_flag as flag, rate, rtt, window};
-use crate::clock::{self, after, before};
+use crate::clock::{after, before};
 use crate::packet::{Ack, PAWS_WINDOW, age, flag as packet_flag, is_replay, route};
 use crate::scoreboard::state;
 use crate::tap::Tap;
@@ -49,24 +49,27 @@ impl Sender {
             self.sk.snd_wnd = ack.window;
             self.sk.max_window = self.sk.max_window.max(ack.window);
         }
-        self.sk.rcv_tstamp = clock::jiffies(env.now);
+        self.sk.rcv_tstamp = env.jiffies;
         let updates = if updates_window { flag::WIN_UPDATE } else { 0 };
-        self.process(env, ack, updates | if is_predicted { 0 } else { flag::SLOWPATH });
+        let probes = self.process(env, ack, updates | if is_predicted { 0 } else { flag::SLOWPATH });
         if self.board.una == self.segments && self.send_queue.ends_at(self.segments) {
             self.meter.complete(env.now, self.start);
             return self.finish();
         }
-        self.push_pending(env);
+        if self.push_pending(env) == 0 && probes {
+            self.schedule_loss_probe(true, env.now);
+        }
     }
 
-    /// `tcp_data_snd_check`
+    /// `tcp_data_snd_check`: gives the number of new segments that leave.
     #[inline]
-    fn push_pending<T: Tap>(&mut self, env: &mut Env<T>) {
-        self.transmit_new(env);
+    fn push_pending<T: Tap>(&mut self, env: &mut Env<T>) -> u32 {
+        let sent = self.transmit_new(env);
         if self.sk.packets_out == 0 {
             self.arm_persist_timer(env.now);
         }
         self.let_application_write(env, self.board.nxt);
+        sent
     }
 
     /// `tcp_may_update_window`, of an acknowledgement that carries no data.
@@ -133,7 +136,7 @@ impl Sender {
         if let Some(rtt_us) = self.handshake_rtt_us(ack.tsecr) {
             rtt::estimate(&mut self.sk, rtt_us);
             rtt::set_timeout(&mut self.sk);
-            rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(env.now), rtt_us);
+            rtt::update_minimum(&mut self.sk.rtt_min, env.jiffies, rtt_us);
         }
         // `tcp_try_undo_spurious_syn`: the first SYN was answered after all.
         let first_answered = self.stack.timestamps && ack.tsecr == self.ticks(self.sk.first_tx_mstamp);
@@ -163,7 +166,9 @@ impl Sender {
         rtt::sample(ticks).filter(|_| self.echoes_tell)
     }
 
-    fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, flags: u32) {
+    /// `tcp_ack`, of an acknowledgement that is not below `snd_una`. True: the caller has to schedule a loss probe unless
+    /// it sends new segments, which schedules another in its place.
+    fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, flags: u32) -> bool {
         let prior_una = self.board.una;
         let prior_highest_sacked = self.board.highest_sacked;
         let (prior_delivered, prior_lost) = (self.sk.delivered, self.sk.lost);
@@ -176,7 +181,8 @@ impl Sender {
         }
         self.read_header(ack, &mut g);
         if self.board.is_empty() {
-            return self.process_without_queue(env, prior_una, &mut g);
+            self.process_without_queue(env, prior_una, &mut g);
+            return false;
         }
         let removed = self.clean_retransmission_queue(ack.next, &mut g);
         self.sample_rtt(env, &removed, prior_highest_sacked, &mut g);
@@ -185,10 +191,16 @@ impl Sender {
         if self.sk.tlp_high_seq != 0 {
             self.process_tlp_ack(env.control, g.flags);
         }
-        let rexmit =
-            if self.is_dubious(g.flags) { self.run_state_machine(env, prior_una, &mut g) } else { Rexmit::None };
+        let is_dubious = self.is_dubious(g.flags);
+        let rexmit = if is_dubious { self.run_state_machine(env, prior_una, &mut g) } else { Rexmit::None };
+        let mut probes = false;
         if g.flags & flag::SET_XMIT_TIMER != 0 {
-            self.set_transmit_timer(env.now);
+            probes = !is_dubious && self.probes_losses();
+            if probes {
+                self.announce_loss_probe();
+            } else {
+                self.set_transmit_timer(env.now);
+            }
         }
         g.newly_acked = self.sk.delivered.wrapping_sub(prior_delivered);
         let lost = self.sk.lost.wrapping_sub(prior_lost);
@@ -199,6 +211,7 @@ impl Sender {
         self.meter.cwnd(env.now, self.sk.snd_cwnd);
         self.recover(env, rexmit);
         self.partially_acked |= self.ca_state() == ca_state::RECOVERY && g.flags & flag::SND_UNA_ADVANCED != 0;
+        probes
     }
 
     /// The end of `tcp_ack` where nothing was outstanding: a reduction may prove spurious, a probe needless.
@@ -402,7 +415,7 @@ impl Sender {
         let head = self.board.una;
         let count = next - head;
         let (first, last) = self.board.pop_untagged(next);
-        let end_seq = self.seq(next);
+        let end_seq = self.sk.snd_una;
         self.sk.packets_out -= count;
         rate::on_delivered(&mut self.sk, &mut g.rate, &last, end_seq);
         if !after(self.seq(head + 1), self.sk.high_seq) {
@@ -483,7 +496,7 @@ impl Sender {
         if g.first_sacked_us.is_some() {
             latest_us = rtt::sample(now_us - g.last_sacked_us);
         }
-        let updated = self.update_rtt(env.now, sample_us.or(sacked_us), latest_us, g);
+        let updated = self.update_rtt(env, sample_us.or(sacked_us), latest_us, g);
         if removed.count > 0 {
             if !self.leaves_timer_running() {
                 g.flags |= flag::SET_XMIT_TIMER;
@@ -523,7 +536,13 @@ impl Sender {
 
     /// `tcp_ack_update_rtt`: `sample_us` feeds the timeout, `latest_us` the congestion control.
     #[inline]
-    fn update_rtt(&mut self, now: Nanos, sample_us: Option<u32>, latest_us: Option<u32>, g: &mut AckContext) -> bool {
+    fn update_rtt<T: Tap>(
+        &mut self,
+        env: &Env<T>,
+        sample_us: Option<u32>,
+        latest_us: Option<u32>,
+        g: &mut AckContext,
+    ) -> bool {
         // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section
         // 4).
         let by_timestamp = || {
@@ -538,12 +557,12 @@ impl Sender {
         // `tcp_update_rtt_min`: of suspected delayed acknowledgements the filter would learn their delay when it
         // expires.
         if g.flags & flag::ACK_MAYBE_DELAYED == 0 || latest <= self.sk.min_rtt_us() {
-            rtt::update_minimum(&mut self.sk.rtt_min, clock::jiffies(now), latest);
+            rtt::update_minimum(&mut self.sk.rtt_min, env.jiffies, latest);
         }
         rtt::estimate(&mut self.sk, sample);
         rtt::set_timeout(&mut self.sk);
         self.sk.inet_conn.icsk_backoff = 0;
-        self.meter.rtt(now, latest.into());
+        self.meter.rtt(env.now, latest.into());
         true
     }
 
@@ -575,7 +594,7 @@ impl Sender {
         } else if self.may_raise_cwnd(g.flags) {
             let acked = self.counted_for_growth(g.newly_acked);
             env.control.cong_avoid(&mut self.sk, ack, acked);
-            self.sk.snd_cwnd_stamp = clock::jiffies(env.now);
+            self.sk.snd_cwnd_stamp = env.jiffies;
         }
         self.update_pacing_rate(env.control);
     }

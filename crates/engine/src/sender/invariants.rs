@@ -22,7 +22,7 @@ impl Sender {
             }
         }
         assert!(
-            self.timer.at >= now && self.pace_at >= now,
+            self.timer.at() >= now && self.pace_at >= now,
             "flow {}: a timer stands in the past of {now:?}: {:?}, pacer {:?}",
             self.flow,
             self.timer,
@@ -31,7 +31,7 @@ impl Sender {
         let (in_host, waits) = self.in_host();
         assert!(in_host > 0 || !waits, "flow {}: waits until something leaves its host, where nothing is", self.flow);
         assert!(
-            self.phase != Phase::SynSent || self.timer.at != Nanos::NEVER,
+            self.phase != Phase::SynSent || self.timer.is_set(),
             "flow {}: nothing will repeat a lost SYN",
             self.flow
         );
@@ -65,7 +65,7 @@ impl Sender {
     fn check_progress(&self) {
         let flow = self.flow;
         if self.sk.packets_out > 0 {
-            assert!(self.timer.at != Nanos::NEVER, "flow {flow}: {} segments out, no timer set", self.sk.packets_out);
+            assert!(self.timer.is_set(), "flow {flow}: {} segments out, no timer set", self.sk.packets_out);
         } else {
             assert!(
                 !self.has_new_data() || self.pace_at != Nanos::NEVER,

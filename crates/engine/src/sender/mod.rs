@@ -64,6 +64,8 @@ use timer::Timer;
 /// What a sender may touch while it handles one event.
 pub struct Env<'a, T> {
     pub now: Nanos,
+    /// `tcp_jiffies32` at `now`: read several times an event, and a division each time.
+    pub jiffies: u32,
     pub control: &'a Control,
     pub network: &'a mut Network<Packet>,
     pub monitor: &'a mut Monitor<T>,
@@ -167,6 +169,8 @@ pub struct Sender {
     /// How late the clock is read since the host woke up, us.
     late_us: u64,
     last_awake: Nanos,
+    /// The reading of its clock, in the ticks of its timestamps.
+    ticks_now: u32,
     invalid_rate: InvalidRate,
     pub meter: SenderMeter,
 }
@@ -238,6 +242,7 @@ impl Sender {
             waking: path::rng(seed, stream::WAKING + flow as u64),
             late_us: 0,
             last_awake: Nanos::ZERO,
+            ticks_now: 0,
             invalid_rate: InvalidRate::default(),
             meter,
         };
@@ -281,9 +286,19 @@ impl Sender {
     }
 
     /// When the sender next has to be woken.
-    #[inline]
     pub fn deadline(&self) -> Nanos {
-        let due = self.timer.at.min(self.pace_at);
+        self.deadline_with_timer(self.timer.at())
+    }
+
+    /// A time before which the sender has not to be woken: cheaper than [`deadline`](Sender::deadline).
+    #[inline]
+    pub fn earliest_deadline(&self) -> Nanos {
+        self.deadline_with_timer(self.timer.not_before())
+    }
+
+    #[inline]
+    fn deadline_with_timer(&self, timer: Nanos) -> Nanos {
+        let due = timer.min(self.pace_at);
         match (self.phase, self.application_at) {
             (Phase::Closed, _) => self.start,
             (Phase::Established, Some(at)) => due.min(at),
@@ -299,6 +314,7 @@ impl Sender {
         }
         self.last_awake = now;
         self.sk.tcp_mstamp = clock::micros(now) + self.late_us;
+        self.ticks_now = self.ticks(self.sk.tcp_mstamp);
     }
 
     /// What the timestamps option of a segment that leaves now shows. As in Linux (`tcp_skb_timestamp_ts`) it comes
@@ -306,7 +322,7 @@ impl Sender {
     /// segment that it is the echo of.
     #[inline]
     fn timestamp(&self) -> u32 {
-        self.ticks(self.sk.tcp_mstamp)
+        self.ticks_now
     }
 
     /// A time of the sender's own clock, us, in the ticks of its timestamps.
@@ -324,7 +340,7 @@ impl Sender {
         if self.phase == Phase::Established && self.application_at.is_some_and(|at| at <= env.now) {
             return self.application_acts(env);
         }
-        if self.timer.at <= env.now {
+        if self.timer.at() <= env.now {
             self.timer_expired(env);
         }
         if self.pace_at <= env.now {
@@ -401,8 +417,8 @@ impl Sender {
         sk.bytes_acked = 1; // The SYN, as `tcp_snd_una_update` counts it.
         sk.delivered_mstamp = sk.tcp_mstamp;
         sk.snd_cwnd = cwnd;
-        sk.snd_cwnd_stamp = clock::jiffies(env.now);
-        sk.lsndtime = clock::jiffies(env.now);
+        sk.snd_cwnd_stamp = env.jiffies;
+        sk.lsndtime = env.jiffies;
         sk.inet_conn.icsk_backoff = 0;
         sk.inet_conn.icsk_retransmits = 0;
         sk.retrans_stamp = 0;

@@ -21,6 +21,11 @@ impl Pushes {
         Pushes { end: 0, pushed: VecDeque::new(), sent: 0, next: u32::MAX }
     }
 
+    /// The segment behind the one that was pushed last.
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
     /// Segments that were written behind the one that was pushed last, if those below `written` are.
     pub fn written_since(&self, written: u32) -> u32 {
         written - self.end

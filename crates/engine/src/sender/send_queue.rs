@@ -97,9 +97,12 @@ impl Ahead {
         // TCP may have sent more at once than was thought to be written.
         let first = self.written.max(sent);
         self.written = first;
-        while self.written < end && self.bytes(self.written.saturating_sub(leaving)) < self.most {
-            self.written += 1;
-            if self.bytes(pushes.written_since(self.written)) > max_window as u64 / 2 {
+        let fills = leaving.saturating_add(self.most.div_ceil(self.mss as u64) as u32).min(end);
+        // With so many a push is due (`forced_push`).
+        let push_every = (max_window / 2 / self.mss).saturating_add(1);
+        while self.written < fills {
+            self.written = pushes.end().saturating_add(push_every).clamp(self.written + 1, fills);
+            if pushes.written_since(self.written) >= push_every {
                 pushes.push_last(self.written);
             }
         }
@@ -122,10 +125,6 @@ impl Ahead {
     /// There is more to write than there was.
     pub fn resume(&mut self) {
         self.resumes_at = 0;
-    }
-
-    fn bytes(&self, segments: u32) -> u64 {
-        segments as u64 * self.mss as u64
     }
 }
 

@@ -1,6 +1,7 @@
 //! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss
 //! probe or RACK's reordering timer.
 
+use crate::clock;
 use model::units::Nanos;
 
 /// What happens when the timer rings: the kernel's `ICSK_TIME_*`, with their values in `icsk_pending`.
@@ -16,11 +17,40 @@ pub enum IcskTime {
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     pub kind: IcskTime,
-    pub at: Nanos,
+    /// How many jiffies after `set_at` it rings.
+    jiffies: u32,
+    set_at: Nanos,
+    /// The time that it cannot ring before; `Nanos::NEVER` if it is not set.
+    not_before: Nanos,
 }
 
 impl Timer {
+    /// A timer that is not set.
     pub fn none() -> Timer {
-        Timer { kind: IcskTime::Retrans, at: Nanos::NEVER }
+        Timer { kind: IcskTime::Retrans, jiffies: 0, set_at: Nanos::ZERO, not_before: Nanos::NEVER }
+    }
+
+    /// A timer that is set at `now` to so many jiffies.
+    #[inline]
+    pub fn set(kind: IcskTime, jiffies: u32, now: Nanos) -> Timer {
+        Timer { kind, jiffies, set_at: now, not_before: now + Nanos(u64::from(jiffies) * clock::JIFFY) }
+    }
+
+    /// Reports whether it is set.
+    #[inline]
+    pub fn is_set(&self) -> bool {
+        self.not_before != Nanos::NEVER
+    }
+
+    /// When it rings; `Nanos::NEVER` if it is not set.
+    pub fn at(&self) -> Nanos {
+        if self.is_set() { clock::timer(self.set_at, self.jiffies) } else { Nanos::NEVER }
+    }
+
+    /// A time that it does not ring before. Most timers are set again long before they ring, and this costs less than
+    /// the tick of the timer wheel.
+    #[inline]
+    pub fn not_before(&self) -> Nanos {
+        self.not_before
     }
 }

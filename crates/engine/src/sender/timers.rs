@@ -16,7 +16,7 @@ const MOST_DOUBLINGS: u8 = 16;
 
 impl Sender {
     fn arm(&mut self, kind: IcskTime, jiffies: u32, now: Nanos) {
-        self.timer = Timer { kind, at: clock::timer(now, jiffies.clamp(1, rtt::RTO_MAX)) };
+        self.timer = Timer::set(kind, jiffies.clamp(1, rtt::RTO_MAX), now);
         self.sk.inet_conn.icsk_pending = kind as u8;
     }
 
@@ -48,7 +48,7 @@ impl Sender {
 
     /// True while RACK waits for reordered segments.
     pub(super) fn waits_for_reordering(&self) -> bool {
-        self.timer.at != Nanos::NEVER && self.timer.kind == IcskTime::ReoTimeout
+        self.timer.is_set() && self.timer.kind == IcskTime::ReoTimeout
     }
 
     pub(super) fn arm_reordering_timer(&mut self, wait_us: u64, now: Nanos) {
@@ -75,19 +75,32 @@ impl Sender {
             self.clear_timer();
             return;
         }
-        if self.timer.at != Nanos::NEVER && self.timer.kind != IcskTime::Retrans {
+        if self.timer.is_set() && self.timer.kind != IcskTime::Retrans {
             let left = self.timeout_in_us().max(1) as u64;
             return self.arm_after_pacing(IcskTime::Retrans, micros_to_jiffies(left), now);
         }
         self.arm_retransmit(now);
     }
 
+    /// Reports whether losses of what is outstanding are probed for.
+    #[inline]
+    pub(super) fn probes_losses(&self) -> bool {
+        let open = matches!(self.ca_state(), ca_state::OPEN | ca_state::CWR);
+        self.stack.tlp && self.stack.sack && self.sk.packets_out != 0 && open
+    }
+
+    /// Shows the congestion control that the timer stands for a loss probe, which is scheduled before the next event.
+    #[inline]
+    pub(super) fn announce_loss_probe(&mut self) {
+        self.timer.kind = IcskTime::LossProbe;
+        self.sk.inet_conn.icsk_pending = IcskTime::LossProbe as u8;
+    }
+
     /// `tcp_schedule_loss_probe`: two RTTs, never later than the timeout.
     #[inline(always)]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool, now: Nanos) -> bool {
         const INIT_US: u64 = rtt::TIMEOUT_INIT as u64 * (1_000_000 / HZ);
-        let open = matches!(self.ca_state(), ca_state::OPEN | ca_state::CWR);
-        if !self.stack.tlp || !self.stack.sack || self.sk.packets_out == 0 || !open {
+        if !self.probes_losses() {
             return false;
         }
         let mut timeout_us = INIT_US;

@@ -17,8 +17,14 @@ const UNPACED_SEGMENTS: u32 = 10;
 impl Sender {
     /// The application has written more, and the receiver has room for it.
     pub(super) fn has_new_data(&self) -> bool {
-        let window = self.sk.snd_wnd / self.mss;
-        self.board.nxt < self.segments && self.board.nxt - self.board.una < window
+        self.new_segments() > 0
+    }
+
+    /// How many segments the application has written that are not sent, as far as the receiver has room for them.
+    #[inline]
+    fn new_segments(&self) -> u32 {
+        let room = (self.sk.snd_wnd / self.mss).saturating_sub(self.board.nxt - self.board.una);
+        room.min(self.segments - self.board.nxt)
     }
 
     /// Room in the congestion window, in segments.
@@ -31,8 +37,8 @@ impl Sender {
         self.sk.snd_cwnd.saturating_sub(in_flight)
     }
 
-    /// `tcp_write_xmit`: new segments, as many as the windows, the pacer and the host allow.
-    pub(super) fn transmit_new<T: Tap>(&mut self, env: &mut Env<T>) {
+    /// `tcp_write_xmit`: new segments, as many as the windows, the pacer and the host allow. Gives their number.
+    pub(super) fn transmit_new<T: Tap>(&mut self, env: &mut Env<T>) -> u32 {
         if self.sk.packets_out == 0 {
             self.restart_after_idle(env);
         }
@@ -50,6 +56,7 @@ impl Sender {
         if sent > 0 || limited {
             self.validate_cwnd(env, limited);
         }
+        sent
     }
 
     /// Sends as many as `quota` new segments, as long as there are any that the pacer lets go and the host takes. Gives
@@ -61,8 +68,9 @@ impl Sender {
         quota: u32,
         host_takes_next: impl Fn(&mut Sender, &mut Env<T>) -> bool,
     ) -> u32 {
+        let quota = quota.min(self.new_segments());
         let mut sent = 0;
-        while sent < quota && self.has_new_data() && !self.pacer_holds(env) && host_takes_next(self, env) {
+        while sent < quota && !self.pacer_holds(env) && host_takes_next(self, env) {
             self.send_new_segment(env);
             sent += 1;
         }
@@ -101,12 +109,12 @@ impl Sender {
         window::note_usage(&mut self.sk, limited);
         let idle_application = self.board.nxt == self.segments;
         if idle_application && self.ca_state() == ca_state::OPEN && !env.control.has_cong_control() {
-            window::decay_unused(&mut self.sk, clock::jiffies(env.now), self.stack.initial_window);
+            window::decay_unused(&mut self.sk, env.jiffies, self.stack.initial_window);
         }
     }
 
     fn restart_after_idle<T: Tap>(&mut self, env: &mut Env<T>) {
-        let now = clock::jiffies(env.now);
+        let now = env.jiffies;
         let idle = now.wrapping_sub(self.sk.lsndtime);
         if self.stack.cwnd_validation && !env.control.has_cong_control() && idle > self.sk.inet_conn.icsk_rto {
             env.control.cwnd_event(&mut self.sk, ca_event::CWND_RESTART);
@@ -115,14 +123,15 @@ impl Sender {
     }
 
     /// Sends the next segment for the first time; the host has taken it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_new_segment<T: Tap>(&mut self, env: &mut Env<T>) {
         self.note_start(env.control);
         let number = self.board.nxt;
         let record = rate::on_sent(&mut self.sk);
         self.board.push(record);
         self.sk.packets_out += 1;
-        self.sk.snd_nxt = self.seq(number + 1);
+        let payload = self.segment_bytes(number) - self.header;
+        self.sk.snd_nxt = self.sk.snd_nxt.wrapping_add(payload);
         self.sk.write_seq = self.sk.snd_nxt;
         let mut flags = 0;
         if self.sk.ecn_flags & ecn::OK != 0 {
@@ -271,7 +280,7 @@ impl Sender {
         sk.segs_out = sk.segs_out.wrapping_add(1);
         sk.data_segs_out = sk.data_segs_out.wrapping_add(1);
         sk.bytes_sent += (bytes - self.header) as u64;
-        sk.lsndtime = clock::jiffies(env.now);
+        sk.lsndtime = env.jiffies;
         if sk.inet_conn.sk.sk_pacing_status != 0 {
             self.charge_pacer(env.now, bytes - self.header);
         }

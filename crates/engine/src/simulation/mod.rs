@@ -403,12 +403,18 @@ impl<'a, T: Tap> Simulation<'a, T> {
     fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) {
         let Group { control, .. } = &self.groups[self.group_of[flow as usize] as usize];
         control.set_now(crate::clock::ktime(now));
-        let mut env = Env { now, control, network: &mut self.network, monitor: &mut self.monitor };
+        let mut env = Env {
+            now,
+            jiffies: crate::clock::jiffies(now),
+            control,
+            network: &mut self.network,
+            monitor: &mut self.monitor,
+        };
         let sender = &mut self.senders[flow as usize];
         act(sender, &mut env);
         #[cfg(debug_assertions)]
         sender.check_invariants(now);
-        let deadline = sender.deadline();
+        let deadline = sender.earliest_deadline();
         if sender.application_has_written() {
             self.program_has_written(now, flow);
         }
