@@ -24,10 +24,11 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from unbloat import _core
-from unbloat.report.live import Display, View, short, sparkline
+from unbloat.report.live import Display, View, sparkline
 from unbloat.runs import worker
 from unbloat.runs.watching import flow_names, pace_of
 from unbloat.scenarios.source import source_of
+from unbloat.system.numbers import short
 from unbloat.system.paths import ALGORITHMS
 
 MS = 1_000_000

@@ -12,7 +12,8 @@ from types import ModuleType
 
 import pytest
 from unbloat.runs import progress
-from unbloat.runs.progress import Progress, StagedProgress, Waiting, clock, count
+from unbloat.runs.progress import Progress, StagedProgress, Waiting
+from unbloat.system.numbers import clock, in_words
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_no_pace_is_a_power_of_ten() -> None:
     bar = Progress([10_000.0], shown=True)
     bar.update(0, 0.5)
     assert bar.words(elapsed_s=1).strip() == "50%  5000 simulated s/s, 0:01 left"
-    assert [count(number) for number in (0.01234, 5.5, 99.94, 123.4, 5380, 8.1234e6)] == [
+    assert [in_words(number) for number in (0.01234, 5.5, 99.94, 123.4, 5380, 8.1234e6)] == [
         *("0.0123", "5.5", "99.9", "123", "5380", "8.12 million")
     ]
 

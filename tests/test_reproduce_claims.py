@@ -6,21 +6,11 @@ from statistics import fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unbloat.papers.expressions import (
-    ClaimError,
-    Repeated,
-    alike,
-    calls,
-    decide,
-    describe,
-    digits_beside,
-    evaluate,
-    work_out,
-    written,
-)
+from unbloat.papers.expressions import ClaimError, Repeated, alike, calls, decide, describe, evaluate, work_out, written
 from unbloat.papers.uncertainty import Uncertain, every, jackknife, some
 from unbloat.papers.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
 from unbloat.results.statistics import estimate
+from unbloat.system.numbers import digits_beside
 
 BOUNDS = Bounds(relative=0.10, index=0.0373)
 VALUES = {"cubic": 1.61, "cubic_plus": 0.03, "vegas": 0.0064}

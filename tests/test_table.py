@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from unbloat.report.run_table import links_columns
-from unbloat.report.table import Column, render, show, with_interval
+from unbloat.report.table import Column, render, show
 from unbloat.runs.experiment import round_step
+from unbloat.system.numbers import with_interval
 
 
 @pytest.mark.parametrize(

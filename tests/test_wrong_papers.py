@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import unbloat as ub
+from unbloat._core import line_of
 from unbloat.papers import extra_tables, kernel, read
 from unbloat.papers.batches import batches_of
 from unbloat.papers.expressions import ClaimError, calls, evaluate
-from unbloat.papers.toml_file import PaperError, line_of
+from unbloat.papers.toml_file import PaperError
 from unbloat.papers.verdicts import Printed
 from unbloat.system.paths import PAPERS
 
@@ -139,7 +140,7 @@ id = "c"
     ],
 )
 def test_a_key_has_its_line(keys: tuple[str | int, ...], line: int) -> None:
-    assert line_of(SPREAD, keys) == line
+    assert line_of(SPREAD, [str(key) for key in keys]) == line
 
 
 @pytest.mark.parametrize(

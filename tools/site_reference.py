@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +11,7 @@ from typer.main import get_command
 from unbloat import _core
 from unbloat.cli.app import app
 from unbloat.results.reference import markdown as results_tables
+from unbloat.system.legible import markdown_table
 from unbloat.system.paths import ALGORITHMS
 
 Key = dict[str, Any]
@@ -95,7 +95,7 @@ def scenario_keys() -> str:
         parts += [
             f"## {title}",
             *([about] if about else []),
-            table(("key", "value", "default", "meaning"), map(row, own)),
+            markdown_table(("key", "value", "default", "meaning"), map(row, own)),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -149,7 +149,7 @@ def mechanisms(title: str, about: str, described: str) -> str:
             for each in control.get("parameters", [])
         ]
         if rows:
-            parts.append(table(("parameter", "default", "range", "meaning"), rows))
+            parts.append(markdown_table(("parameter", "default", "range", "meaning"), rows))
     return "\n\n".join(parts) + "\n"
 
 
@@ -157,12 +157,6 @@ def bounds(parameter: Key) -> str:
     """Give the values that a parameter may have."""
     least, most = parameter["lowest"], parameter["highest"]
     return "`true` or `false`" if least == "false" else f"{least} to {most}"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Draw a table."""
-    lines = [heads, ["---"] * len(heads), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def metrics() -> str:

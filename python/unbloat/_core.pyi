@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal, final
 
 __all__ = [
+    "BASE_UNITS",
     "LEAST_STEP_NS",
     "LINUX",
     "Cell",
@@ -17,6 +18,7 @@ __all__ = [
     "control_name",
     "duration_ns",
     "end_with",
+    "folds",
     "kernel_attach",
     "kernel_classifier_status",
     "kernel_detach",
@@ -29,10 +31,13 @@ __all__ = [
     "kernel_unload_classifier",
     "kernel_unload_window",
     "kernel_window_status",
+    "line_of",
     "load",
     "mechanisms",
     "parse",
+    "quantity",
     "receivers",
+    "record_columns",
     "resolved",
     "scenario_keys",
     "series_columns",
@@ -43,6 +48,8 @@ __all__ = [
 ]
 
 __version__: str
+BASE_UNITS: list[str]
+"""What `quantity` counts in: the endings of columns that hold numbers of an axis."""
 LEAST_STEP_NS: int
 """The finest step of a series with the kernel's TCP, in nanoseconds."""
 LINUX: str
@@ -179,8 +186,26 @@ def simulate_all(cells: Sequence[Cell], algorithms: str | Path) -> list[str | Er
 def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""
 
+def quantity(text: str) -> tuple[str, float] | None:
+    """Read `10mbit` as ("bps", 1e7): the base unit and the number of them; None if it is no quantity."""
+
+def line_of(text: str, keys: Sequence[str]) -> int:
+    """Find the line of a TOML text on which a key begins, from 1: names lead there and, in lists, numbers from 0.
+
+    The line of what would hold a key that is missing; 1 where that is the whole text, or no TOML.
+    """
+
 def series_columns() -> list[tuple[str, list[tuple[str, str]]]]:
     """Return what each column of the tables of flows and links means, in their order."""
+
+def record_columns() -> str:
+    """Describe every column of a run's records as JSON, by table: name, kind, definition, and what makes it a metric.
+
+    A metric has a key, a heading, a unit, how flows fold, what it is at most, and the backends that count it.
+    """
+
+def folds() -> str:
+    """Return the words for each way in which flows fold, as JSON."""
 
 def scenario_keys() -> str:
     """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""

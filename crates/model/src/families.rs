@@ -1,6 +1,8 @@
 //! Families of numbers that tell a distribution: mean, percentiles, extremes.
 
-use serde::Serialize;
+use crate::metric::Fold::{Max, Mean, Min};
+use crate::metric::metric;
+use crate::record;
 
 /// What a distribution tells; each is none without a sample.
 pub trait Sampled {
@@ -37,16 +39,17 @@ impl<S: Sampled> Sampled for In<'_, S> {
     }
 }
 
-/// Declares families: of each number the name, and what of the distribution it is.
+/// Declares families: of each number the name, what of the distribution it is, and its metric.
 macro_rules! families {
     ($($(#[doc = $doc:literal])+ pub struct $Name:ident {
-        $($field:ident: $part:ident $(($share:literal))?,)+
+        $($(#[doc = $means:literal])+ $field:ident: $part:ident $(($share:literal))? = $metric:expr,)+
     })+) => {
-        $($(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-        #[allow(missing_docs)]
-        pub struct $Name {
-            $(pub $field: Option<f64>,)+
+        $(record! {
+            $(#[doc = $doc])+
+            #[derive(Clone, Copy, Debug, Default, PartialEq)]
+            pub struct $Name {
+                $($(#[doc = $means])+ $field: Option<f64> = $metric,)+
+            }
         }
 
         impl $Name {
@@ -61,67 +64,112 @@ macro_rules! families {
 families! {
     /// Round-trip times.
     pub struct RttStats {
-        rtt_ms_mean: mean,
-        rtt_ms_min: min,
-        rtt_ms_p50: quantile(0.5),
-        rtt_ms_p95: quantile(0.95),
-        rtt_ms_p99: quantile(0.99),
-        rtt_ms_max: max,
+        /// Mean of the round-trip times that the sender's TCP samples after the warm-up, in whole microseconds; empty
+        /// without a sample. Like Linux, it has none of round trips of more than 35 minutes.
+        rtt_ms_mean: mean = metric("rtt", "RTT mean", "ms").over_flows(Mean),
+        /// Least of these samples.
+        rtt_ms_min: min = metric("rtt_min", "least", "ms").over_flows(Min),
+        /// Median of these samples.
+        rtt_ms_p50: quantile(0.5) = metric("rtt_p50", "p50", "ms").over_flows(Mean),
+        /// 95th percentile of these samples.
+        rtt_ms_p95: quantile(0.95) = metric("rtt_p95", "p95", "ms").over_flows(Mean),
+        /// 99th percentile of these samples.
+        rtt_ms_p99: quantile(0.99) = metric("rtt_p99", "p99", "ms").over_flows(Mean),
+        /// Largest of these samples.
+        rtt_ms_max: max = metric("rtt_max", "max", "ms").over_flows(Max),
     }
 
     /// From arrival in a queue to the start of transmission.
     pub struct QueueDelayStats {
-        queue_delay_ms_mean: mean,
-        queue_delay_ms_p50: quantile(0.5),
-        queue_delay_ms_p95: quantile(0.95),
-        queue_delay_ms_p99: quantile(0.99),
-        queue_delay_ms_max: max,
+        /// Mean time from a packet's arrival in the queue to the start of its transmission, over the packets after the
+        /// warm-up.
+        queue_delay_ms_mean: mean = metric("queue_delay", "queueing delay", "ms"),
+        /// Median of these times.
+        queue_delay_ms_p50: quantile(0.5) = metric("queue_delay_p50", "p50", "ms"),
+        /// 95th percentile of these times.
+        queue_delay_ms_p95: quantile(0.95) = metric("queue_delay_p95", "p95", "ms"),
+        /// 99th percentile of these times.
+        queue_delay_ms_p99: quantile(0.99) = metric("queue_delay_p99", "p99", "ms"),
+        /// Longest of these times.
+        queue_delay_ms_max: max = metric("queue_delay_max", "max", "ms"),
     }
 
     /// From the sending of a datagram to its arrival at the other end.
     pub struct DelayStats {
-        delay_ms_mean: mean,
-        delay_ms_p50: quantile(0.5),
-        delay_ms_p95: quantile(0.95),
-        delay_ms_p99: quantile(0.99),
-        delay_ms_max: max,
+        /// Of an application's datagrams: mean time from sending to the other end, over those sent after the warm-up;
+        /// empty for all others. Their round-trip times stand in the columns of RTTs, and their `cc` is `none`. In a
+        /// call a round trip is the way of a datagram, and that of the next which comes back.
+        delay_ms_mean: mean = metric("delay", "one-way delay mean", "ms").over_flows(Mean),
+        /// Median of these times.
+        delay_ms_p50: quantile(0.5) = metric("delay_p50", "p50", "ms").over_flows(Mean),
+        /// 95th percentile of these times.
+        delay_ms_p95: quantile(0.95) = metric("delay_p95", "p95", "ms").over_flows(Mean),
+        /// 99th percentile of these times.
+        delay_ms_p99: quantile(0.99) = metric("delay_p99", "p99", "ms").over_flows(Mean),
+        /// Longest of these times.
+        delay_ms_max: max = metric("delay_max", "max", "ms").over_flows(Max),
     }
 
     /// From a request to the end of its response.
     pub struct ResponseStats {
-        response_ms_mean: mean,
-        response_ms_p50: quantile(0.5),
-        response_ms_p95: quantile(0.95),
-        response_ms_p99: quantile(0.99),
-        response_ms_max: max,
+        /// Of an application that asks: mean time from writing a request until all of its response has arrived; it
+        /// stands with the first of the application's flows.
+        response_ms_mean: mean = metric("response", "response mean", "ms").over_flows(Mean),
+        /// Median of these times.
+        response_ms_p50: quantile(0.5) = metric("response_p50", "p50", "ms").over_flows(Mean),
+        /// 95th percentile of these times.
+        response_ms_p95: quantile(0.95) = metric("response_p95", "p95", "ms").over_flows(Mean),
+        /// 99th percentile of these times.
+        response_ms_p99: quantile(0.99) = metric("response_p99", "p99", "ms").over_flows(Mean),
+        /// Longest of these times.
+        response_ms_max: max = metric("response_max", "max", "ms").over_flows(Max),
     }
 
     /// From the first request of a page to its last byte.
     pub struct PageStats {
-        page_load_s_mean: mean,
-        page_load_s_p50: quantile(0.5),
-        page_load_s_p95: quantile(0.95),
-        page_load_s_p99: quantile(0.99),
-        page_load_s_max: max,
+        /// Of `web`: mean time from asking for a page until its last object has arrived.
+        page_load_s_mean: mean = metric("page_load", "page load mean", "s").over_flows(Mean),
+        /// Median of these times.
+        page_load_s_p50: quantile(0.5) = metric("page_load_p50", "p50", "s").over_flows(Mean),
+        /// 95th percentile of these times.
+        page_load_s_p95: quantile(0.95) = metric("page_load_p95", "p95", "s").over_flows(Mean),
+        /// 99th percentile of these times.
+        page_load_s_p99: quantile(0.99) = metric("page_load_p99", "p99", "s").over_flows(Mean),
+        /// Longest of these times.
+        page_load_s_max: max = metric("page_load_max", "max", "s").over_flows(Max),
     }
 
     /// Memory in a send buffer over its size: SORPC's sendbuffer occupancy ratio.
     pub struct OccupancyStats {
-        sndbuf_percent_mean: mean,
-        sndbuf_percent_p10: quantile(0.1),
-        sndbuf_percent_p25: quantile(0.25),
-        sndbuf_percent_p50: quantile(0.5),
-        sndbuf_percent_p75: quantile(0.75),
-        sndbuf_percent_p90: quantile(0.9),
+        /// Of a sender on a host: what its send buffer holds over its size (`sk_wmem_queued` over `sk_sndbuf`), mean
+        /// over the packets that leave TCP.
+        sndbuf_percent_mean: mean = metric("sndbuf", "send buffer", "%").over_flows(Mean),
+        /// Tenth percentile of that.
+        sndbuf_percent_p10: quantile(0.1) = metric("sndbuf_p10", "p10", "%").over_flows(Mean),
+        /// 25th percentile of that.
+        sndbuf_percent_p25: quantile(0.25) = metric("sndbuf_p25", "p25", "%").over_flows(Mean),
+        /// Median of that.
+        sndbuf_percent_p50: quantile(0.5) = metric("sndbuf_p50", "p50", "%").over_flows(Mean),
+        /// 75th percentile of that.
+        sndbuf_percent_p75: quantile(0.75) = metric("sndbuf_p75", "p75", "%").over_flows(Mean),
+        /// 90th percentile of that.
+        sndbuf_percent_p90: quantile(0.9) = metric("sndbuf_p90", "p90", "%").over_flows(Mean),
     }
 
     /// Packets in a send buffer over the congestion window.
     pub struct BufferedStats {
-        buffered_windows_mean: mean,
-        buffered_windows_p10: quantile(0.1),
-        buffered_windows_p25: quantile(0.25),
-        buffered_windows_p50: quantile(0.5),
-        buffered_windows_p75: quantile(0.75),
-        buffered_windows_p90: quantile(0.9),
+        /// Of a sender on a host: packets in the send buffer over the congestion window, mean over the packets that
+        /// leave TCP.
+        buffered_windows_mean: mean = metric("buffered_windows", "buffered windows", "").over_flows(Mean),
+        /// Tenth percentile of that.
+        buffered_windows_p10: quantile(0.1) = metric("buffered_windows_p10", "p10", "").over_flows(Mean),
+        /// 25th percentile of that.
+        buffered_windows_p25: quantile(0.25) = metric("buffered_windows_p25", "p25", "").over_flows(Mean),
+        /// Median of that.
+        buffered_windows_p50: quantile(0.5) = metric("buffered_windows_p50", "p50", "").over_flows(Mean),
+        /// 75th percentile of that.
+        buffered_windows_p75: quantile(0.75) = metric("buffered_windows_p75", "p75", "").over_flows(Mean),
+        /// 90th percentile of that.
+        buffered_windows_p90: quantile(0.9) = metric("buffered_windows_p90", "p90", "").over_flows(Mean),
     }
 }

@@ -28,6 +28,7 @@ mod link;
 pub mod lte;
 pub mod mechanism_ref;
 pub mod mesh;
+pub mod metric;
 mod only;
 mod portable;
 pub mod quantity;

@@ -213,6 +213,13 @@ impl Scale {
         u64::try_from(digits / divisor).map_err(|_| too_large(text))
     }
 
+    /// The size of a unit in steps; none of another scale's, and of one that may mean bits or bytes.
+    fn steps(&self, unit: &str) -> Option<u64> {
+        let lower = unit.to_ascii_lowercase();
+        let (_, steps) = self.units.iter().find(|(name, _)| *name == lower)?;
+        (!lower.ends_with("bps") || unit == lower).then_some(*steps)
+    }
+
     fn no_unit(&self, text: &str, unit: &str) -> QuantityError {
         let hint = match self.meant(text) {
             Some(meant) => format!(" (did you mean {meant}?)"),
@@ -348,6 +355,45 @@ impl fmt::Display for Limit {
             Limit::Packets(packets) => PACKETS.write(*packets, f),
         }
     }
+}
+
+/// What results count quantities in: the ending of a column's name, the scale, and how many of its steps make one, as a
+/// power of ten.
+const BASES: [(&str, &Scale, u32); 10] = [
+    ("bps", &RATE, 0),
+    ("s", &TIME, 9),
+    ("bytes", &SIZE, 0),
+    ("packets", &PACKETS, 0),
+    ("bdp", &PRODUCTS, BDP_PLACES as u32),
+    ("percent", &PERCENTAGE, PERCENT_PLACES as u32),
+    ("per_s", &FREQUENCY, FREQUENCY_PLACES as u32),
+    ("ppm", &DRIFT, 3),
+    ("dbm", &DBM, 0),
+    ("db", &RATIO, DECIBEL_PLACES as u32),
+];
+/// What a number without a unit is counted in.
+const PLAIN: &str = "value";
+
+/// The endings of columns that hold quantities in base units.
+pub fn base_units() -> impl Iterator<Item = &'static str> {
+    BASES.into_iter().map(|(base, ..)| base).chain([PLAIN])
+}
+
+/// A quantity of the kind that its unit tells, in base units; none if the text is no quantity.
+pub fn in_base_unit(text: &str) -> Option<(&'static str, f64)> {
+    let text = text.trim();
+    let is_negative = text.starts_with('-');
+    let (number, unit) = split(text.strip_prefix(['-', '+']).unwrap_or(text));
+    let unit = unit.strip_prefix(' ').unwrap_or(unit);
+    let decimal = Decimal::parse(number)?;
+    let (base, steps, power) = match unit {
+        "" => (PLAIN, 1, 0),
+        _ => BASES.into_iter().find_map(|(base, scale, power)| Some((base, scale.steps(unit)?, power)))?,
+    };
+    let digits = decimal.digits.checked_mul(u128::from(steps))?;
+    // A decimal text is read as the nearest number there is.
+    let amount: f64 = format!("{digits}e-{}", decimal.places + power).parse().ok()?;
+    Some((base, if is_negative { -amount } else { amount }))
 }
 
 /// A multiple of the bandwidth-delay product, in millionths.

@@ -1,46 +1,50 @@
 //! What of the scenario stands beside the results: what it takes to draw a run and to read its numbers.
 
 use crate::units::Nanos;
-use crate::{FlowGroup, Limit, Link, Scenario, Service, Trace, Transmitter};
-use serde::Serialize;
+use crate::{FlowGroup, Limit, Link, Scenario, Service, Trace, Transmitter, record};
 
 /// A trace's opportunity is one packet of this size.
 const OPPORTUNITY_BITS: f64 = 1500.0 * 8.0;
 
-/// Of a flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct FlowSetup {
-    /// The name of its group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Propagation from its sender to its receiver and back.
-    pub base_rtt_ms: f64,
-    /// The mesh that it comes from ...
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mesh: Option<String>,
-    /// ... and the node of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node: Option<String>,
-    /// How many hops that is from the border router.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hops: Option<u32>,
+record! {
+    /// What the scenario says of a flow.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct FlowSetup {
+        /// Name of its group in the scenario; absent where none has one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells, of which the least may
+        /// be some milliseconds below.
+        base_rtt_ms: f64,
+        /// Mesh that the flow comes from; absent where none does. Likewise `node` and `hops`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mesh: Option<String>,
+        /// Node of the mesh.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<String>,
+        /// How many hops that is from the border router.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hops: Option<u32>,
+    }
 }
 
-/// Of a direction of a link.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct LinkSetup {
-    /// Its rate; none if it varies, on Wi-Fi, and of an access link.
-    pub rate_mbps: Option<f64>,
-    /// The same in the mean; on Wi-Fi what it carries at most, if nobody else transmits.
-    pub rate_mbps_mean: Option<f64>,
-    /// What queues there, as the scenario calls it.
-    pub queue_kind: Option<String>,
-    /// Room for waiting packets, where that is counted in bytes.
-    pub limit_bytes: Option<u64>,
-    /// The same in packets.
-    pub limit_packets: Option<u64>,
+record! {
+    /// What the scenario says of a direction of a link.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct LinkSetup {
+        /// Rate of the link; empty if it varies, and on Wi-Fi.
+        rate_mbps: Option<f64>,
+        /// Rate in the mean over the run; on Wi-Fi what the link carries at most, if nobody else transmits.
+        rate_mbps_mean: Option<f64>,
+        /// Kind of the queue, as the scenario calls it.
+        queue_kind: Option<String>,
+        /// Room for waiting packets; empty for a queue whose limit is counted otherwise.
+        limit_bytes: Option<u64>,
+        /// Room in packets; empty for a queue whose limit is counted otherwise.
+        limit_packets: Option<u64>,
+    }
 }
 
 impl Scenario {

@@ -5,14 +5,15 @@ use crate::columns;
 use crate::errors::input_error;
 use crate::live::Watcher;
 use mechanism::{Library, Role};
-use model::records::{Options, Outcome, Progress, ProgressUpdate, Run};
+use model::metric::Fold;
+use model::record;
+use model::records::{self, Options, Outcome, Progress, ProgressUpdate, Run};
 use model::units::Nanos;
 use model::{Compile, FlowGroup, Link, MechanismSource, Portable, Scenario, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde::Serialize;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -326,19 +327,37 @@ pub fn simulate_all(py: Python<'_>, cells: Vec<Py<Cell>>, algorithms: PathBuf) -
     Ok(found)
 }
 
-/// The records with what identifies the run's making.
-#[derive(Serialize)]
-struct Record<'a> {
-    #[serde(flatten)]
-    run: &'a Run,
-    version: &'static str,
-    data_packets: u64,
-    /// What the bottleneck takes to send the largest packet; none for a link without a constant rate.
-    packet_ms: Option<f64>,
-    /// The first part of the run, which the statistics leave out.
-    warmup_s: f64,
-    /// How many flows each group has; they are numbered group by group.
-    groups: Vec<usize>,
+record! {
+    /// The records with what identifies the run's making.
+    pub struct Record<'a> {
+        /// What the backend recorded.
+        #[serde(flatten)]
+        run: &'a Run,
+        /// Version of unbloat.
+        version: &'static str,
+        /// Data packets sent by all flows, warm-up included.
+        data_packets: u64,
+        /// Transmission time of a full-sized packet at the bottleneck; empty without a fixed rate.
+        packet_ms: Option<f64>,
+        /// The first part of the run, which the statistics leave out.
+        warmup_s: f64,
+        /// Number of flows in each group (`[[flows]]`) of the scenario, in its order.
+        groups: Vec<usize>,
+    }
+}
+
+/// The tables of records with their columns, as JSON: each column's name, kind, definition and metric.
+#[pyfunction]
+pub fn record_columns() -> String {
+    let mut tables = BTreeMap::from(records::tables());
+    tables.insert("runs", records::columns::<Record>());
+    serde_json::to_string(&tables).expect("columns hold text and numbers")
+}
+
+/// How several flows make one number, as JSON: the words for each way.
+#[pyfunction]
+pub fn folds() -> String {
+    serde_json::to_string(&BTreeMap::from(Fold::WORDS)).expect("words are text")
 }
 
 fn record(scenario: &Scenario, outcome: &Outcome) -> String {

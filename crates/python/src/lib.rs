@@ -29,8 +29,9 @@ mod _core {
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]
     use super::{
-        catalogue::classifiers, catalogue::mechanisms, catalogue::receivers, cell::Cell, cell::simulate_all,
-        columns::series_columns, duration_ns, load, parse, resolved, scenario_keys,
+        catalogue::classifiers, catalogue::mechanisms, catalogue::receivers, cell::Cell, cell::folds,
+        cell::record_columns, cell::simulate_all, columns::series_columns, duration_ns, line_of, load, parse, quantity,
+        resolved, scenario_keys,
     };
 
     #[pymodule_init]
@@ -38,6 +39,7 @@ mod _core {
         let py = module.py();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("LEAST_STEP_NS", testbed::LEAST_STEP.0)?;
+        module.add("BASE_UNITS", model::quantity::base_units().collect::<Vec<_>>())?;
         module.add("LINUX", engine::LINUX)?;
         module.add("Error", py.get_type::<errors::Error>())?;
         module.add("InputError", py.get_type::<InputError>())?;
@@ -75,6 +77,18 @@ fn cells(experiment: Result<scenario::Experiment, model::Error>) -> PyResult<Vec
 fn duration_ns(text: &str) -> PyResult<u64> {
     let duration: Nanos = text.parse().map_err(|e: model::quantity::QuantityError| input_error(e.0))?;
     Ok(duration.0)
+}
+
+/// A quantity such as `10mbit` as its base unit and the number of them; none if the text is no quantity.
+#[pyfunction]
+fn quantity(text: &str) -> Option<(&'static str, f64)> {
+    model::quantity::in_base_unit(text)
+}
+
+/// The line of a TOML text on which a key begins, from 1; that of what would hold it if it is missing.
+#[pyfunction]
+fn line_of(text: &str, keys: Vec<String>) -> usize {
+    scenario::line_of(text, &keys)
 }
 
 /// Every key of the scenario file with its kind, default, range and meaning, as JSON.

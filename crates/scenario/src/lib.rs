@@ -38,4 +38,5 @@ mod write;
 
 pub use load::{Cell, Experiment, load, load_text};
 pub use model::Error;
+pub use tree::line_of;
 pub use write::to_toml;

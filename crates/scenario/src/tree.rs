@@ -183,12 +183,16 @@ fn is_service(key: &str) -> bool {
 
 /// The place of a dotted key, or of what it would stand in.
 pub(crate) fn locate(table: &Table, key: &str) -> Option<Location> {
-    let (first, rest) = key.split_once('.').unwrap_or((key, ""));
-    let mut node = table.get(first)?;
-    for part in rest.split('.').filter(|part| !part.is_empty()) {
+    place_of(table, key.split('.').filter(|part| !part.is_empty()))
+}
+
+/// The place of what a row of names and indices leads to, or of the last of it that is there.
+fn place_of<'a>(table: &Table, mut keys: impl Iterator<Item = &'a str>) -> Option<Location> {
+    let mut node = table.get(keys.next()?)?;
+    for key in keys {
         let next = match &node.value {
-            Value::Table(table) => table.get(part),
-            Value::Array(items) => part.parse::<usize>().ok().and_then(|n| items.get(n)),
+            Value::Table(table) => table.get(key),
+            Value::Array(items) => key.parse::<usize>().ok().and_then(|n| items.get(n)),
             _ => None,
         };
         match next {
@@ -197,4 +201,15 @@ pub(crate) fn locate(table: &Table, key: &str) -> Option<Location> {
         }
     }
     Some(node.place.clone())
+}
+
+/// The line of a TOML text on which a key begins, from 1: `keys` leads there by names and, in lists, numbers from 0.
+///
+/// The line of what would hold a key that is missing; 1 where that is the whole text, or no TOML.
+pub fn line_of(text: &str, keys: &[String]) -> usize {
+    let place = parse(text, &Arc::from("")).ok().and_then(|table| place_of(&table, keys.iter().map(String::as_str)));
+    match place {
+        Some(Location::Line(_, line)) => line,
+        _ => 1,
+    }
 }

@@ -11,8 +11,9 @@ from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
-from unbloat.results.repeats import ALIKE, values_by_seed
+from unbloat.results.repeats import values_by_seed
 from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
+from unbloat.system.numbers import ALIKE
 
 
 @dataclass(frozen=True)

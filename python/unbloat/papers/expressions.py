@@ -18,6 +18,7 @@ from typing import Any
 from unbloat._core import InputError
 from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife, opposite, some
 from unbloat.results.statistics import CONFIDENCE
+from unbloat.system.numbers import FIVE, measured_within
 
 Selector = str | int | float
 Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]
@@ -243,20 +244,9 @@ def _compare_difference(op: ast.cmpop, left: ast.expr, right: ast.expr, text: st
     return answers.pop() if len(answers) == 1 else None
 
 
-FIVE = 5
-"""Digits of a measured number, at most."""
-
-
-def written(measured: Uncertain, digits: int = FIVE) -> str:
-    """Write what was measured with so many digits; with its interval, of at most two digits, where these show it."""
-    half_width = measured.half_width
-    if not half_width or not math.isfinite(measured.value):
-        return number(measured.value, digits)
-    shown = digits - 1 - _magnitude(measured.value) if measured.value else digits
-    places = max(0, min(shown, 1 - _magnitude(half_width)))
-    if half_width < 0.5 * 10.0**-places:
-        return number(measured.value, digits)
-    return f"{measured.value:.{places}f} ± {half_width:.{places}f}"
+def written(answer: Uncertain, digits: int = FIVE) -> str:
+    """Write what was measured with so many digits, and its interval where these show it."""
+    return measured_within(answer.value, answer.half_width, digits)
 
 
 def alike(one: Uncertain, other: Uncertain, digits: int = FIVE, others_digits: int = FIVE) -> bool:
@@ -265,24 +255,3 @@ def alike(one: Uncertain, other: Uncertain, digits: int = FIVE, others_digits: i
         return False
     printed, others = written(one, digits), written(other, others_digits)
     return printed.partition(" ")[0] == others.partition(" ")[0]
-
-
-def _magnitude(value: float) -> int:
-    return math.floor(math.log10(abs(value)))
-
-
-def number(value: float, digits: int = FIVE) -> str:
-    """Write a measured number with so many digits, and all of those before the point."""
-    if math.isinf(value):
-        return "unfinished" if value > 0 else "-inf"
-    if math.isnan(value):
-        return "none"
-    return f"{value:.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
-
-
-def digits_beside(published: str) -> int:
-    """Return with how many digits to write what stands beside a printed number, if any: one more than that has."""
-    if not published:
-        return FIVE
-    mantissa = published.lower().partition("e")[0].lstrip("+-").replace(".", "")
-    return min(FIVE, 1 + max(1, len(mantissa.lstrip("0"))))

@@ -15,9 +15,10 @@ from unbloat.papers.batches import Batch, Simulate, batches_of, place_of, withou
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
 from unbloat.runs.experiment import Experiment, Manner
-from unbloat.runs.progress import Waiting, clock, count
+from unbloat.runs.progress import Waiting
 from unbloat.scenarios.source import source_of
 from unbloat.system import processors
+from unbloat.system.numbers import clock, in_words
 from unbloat.system.paths import cache_folder
 
 # ---------------------------------------------------------------- Simulated: guessed from what the links can carry
@@ -45,7 +46,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
         new += lacking
         runs += wanted
     seconds = (sum(map(most_packets, new)) / PACKETS_PER_S + len(new) * RUN_S) / manner.processes()
-    packets = count(sum(map(most_packets, new)))
+    packets = in_words(sum(map(most_packets, new)))
     words = f"{runs} runs of {packets} packets at most: {clock(seconds)}"
     if not new:
         words = f"all {runs} runs are kept"

@@ -154,11 +154,13 @@ def _mean(values: Sequence[float]) -> float:
     return values[0] if len(set(values)) == 1 else fmean(values)
 
 
-_FACTORS = {("ms", "s"): 1e-3, ("s", "ms"): 1e3, ("B", "KB"): 1e-3, ("Mb/s", "kb/s"): 1e3, ("", "index"): 1.0}
+_FACTORS = {("ms", "s"): 1e-3, ("s", "ms"): 1e3, ("B", "KB"): 1e-3, ("Mbit/s", "kb/s"): 1e3}
+_AS_PRINTED = {"Mb/s": "Mbit/s", "R": "of 93.2", "index": "", "windows": ""}
+"""Units as papers write them."""
 
 
 def _factor(own: str, wanted: str) -> float:
-    if own == wanted:
+    if own in (wanted, _AS_PRINTED.get(wanted)):
         return 1.0
     if (own, wanted) not in _FACTORS:
         raise ClaimError(f"a quantity in {own or 'no unit'} cannot be given in {wanted}")

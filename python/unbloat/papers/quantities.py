@@ -13,6 +13,17 @@ import numpy as np
 from unbloat.papers import rates, windows
 from unbloat.papers.code_lines import lines_of
 from unbloat.papers.expressions import ClaimError, Selector
+from unbloat.results.metrics import (
+    FLOW_METRICS,
+    FOLDS,
+    LINK_METRICS,
+    MEAN,
+    METRICS,
+    NODE_METRICS,
+    RUN_METRICS,
+    Metric,
+)
+from unbloat.system.legible import markdown_table
 
 RunRecord = Mapping[str, Any]
 Windows = dict[int, windows.Window]
@@ -45,6 +56,7 @@ class Quantity:
 
     unit: str
     take: Callable[[MeasuredRun, dict[str, Selector]], float]
+    definition: str
     most: float = math.inf
     """No value is above this; none is below 0."""
 
@@ -75,30 +87,36 @@ def _flows(run: MeasuredRun, selectors: dict[str, Selector], numbers: Sequence[s
     return flows
 
 
-def _sum(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    return lambda run, selectors: float(sum(flow[column] for flow in _flows(run, selectors)))
-
-
-def _mean(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    return lambda run, selectors: fmean(_known(flow.get(column)) for flow in _flows(run, selectors))
-
-
-def _extreme(column: str, of: Callable[[list[float]], float]) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    return lambda run, selectors: of([_known(flow.get(column)) for flow in _flows(run, selectors)])
-
-
-def _link(column: str) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    return lambda run, _: _known(run.record["links"][0][column])
-
-
 def _known(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _loss(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    flows = _flows(run, selectors)
-    sent = sum(flow["sent_packets"] for flow in flows)
-    return 100 * sum(flow["lost_packets"] for flow in flows) / sent if sent else math.nan
+def _of_flows(metric: Metric) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
+    def take(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+        assert metric.fold
+        value = metric.fold.of(_flows(run, selectors), metric.name)
+        # What is unfinished takes longer than anything.
+        return math.inf if value is None and metric.fold is FOLDS["last"] else _known(value)
+
+    return take
+
+
+def _of_nodes(metric: Metric) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
+    return lambda run, selectors: float(sum(node[metric.name] for node in _nodes(run, selectors)))
+
+
+def _of_register(metric: Metric) -> Quantity:
+    """Return a metric as claims take it: flows are folded, nodes summed, and of the links the first counts."""
+    takes: dict[str, Callable[[MeasuredRun, dict[str, Selector]], float]] = {
+        "link": lambda run, _: _known(run.record["links"][0].get(metric.name)),
+        "run": lambda run, _: _known(run.record.get(metric.name)),
+    }
+    take = _of_flows(metric) if metric.fold else takes.get(metric.of) or _of_nodes(metric)
+    return Quantity(metric.unit, take, metric.definition, math.inf if metric.most is None else metric.most)
+
+
+def _goodput_mean(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+    return _known(MEAN.of(_flows(run, selectors), "goodput_mbps"))
 
 
 def _system_throughput(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
@@ -107,16 +125,6 @@ def _system_throughput(run: MeasuredRun, selectors: dict[str, Selector]) -> floa
     times = [run.record["duration_s"] if flow["completion_s"] is None else flow["completion_s"] for flow in flows]
     delivered = sum(flow["goodput_mbps"] * time for flow, time in zip(flows, times, strict=True))
     return float(delivered / max(times))
-
-
-def _completion(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    """Return the last flow's completion time; infinite if the run ended before the flow did."""
-    times = [flow["completion_s"] for flow in _flows(run, selectors)]
-    return math.inf if None in times else float(max(times))
-
-
-def _jain(run: MeasuredRun, _: dict[str, Selector]) -> float:
-    return _known(run.record["jain_index"])
 
 
 def _rtt_fairness(run: MeasuredRun, _: dict[str, Selector]) -> float:
@@ -141,10 +149,6 @@ def _nodes(run: MeasuredRun, selectors: dict[str, Selector]) -> list[RunRecord]:
         chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
         raise ClaimError(f"no node of a mesh has {chosen}" if chosen else "there is no mesh")
     return nodes
-
-
-def _overflows(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    return float(sum(node["overflows"] for node in _nodes(run, selectors)))
 
 
 def _seconds(run: MeasuredRun) -> float:
@@ -281,7 +285,8 @@ def _share(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
         all_flows = {key: value for key, value in selectors.items() if key in RATE_SELECTORS}
         part, whole = _rate(run, selectors), _rate(run, all_flows)
     else:
-        part, whole = _sum("throughput_mbps")(run, selectors), _sum("throughput_mbps")(run, {})
+        throughput = _of_flows(METRICS["throughput_mbps"])
+        part, whole = throughput(run, selectors), throughput(run, {})
     return 100 * part / whole if whole else math.nan
 
 
@@ -302,70 +307,92 @@ def _refill_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
     return rates.refill_time(_rate_of(run, flows), _others(run, flows), above, seconds)
 
 
-QUANTITIES: dict[str, Quantity] = {
-    "throughput": Quantity("Mb/s", _sum("throughput_mbps")),
-    "goodput": Quantity("Mb/s", _sum("goodput_mbps")),
-    "goodput_mean": Quantity("Mb/s", _mean("goodput_mbps")),
-    "system_throughput": Quantity("Mb/s", _system_throughput),
-    "share": Quantity("%", _share, most=100),
-    "loss": Quantity("%", _loss, most=100),
-    "retransmissions": Quantity("packets", _sum("retransmitted_packets")),
-    "completion": Quantity("s", _completion),
-    "rtt": Quantity("ms", _mean("rtt_ms_mean")),
-    "rtt_min": Quantity("ms", _extreme("rtt_ms_min", min)),
-    "rtt_p95": Quantity("ms", _mean("rtt_ms_p95")),
-    "rtt_max": Quantity("ms", _extreme("rtt_ms_max", max)),
-    "receiver_rtt": Quantity("ms", _mean("receiver_rtt_ms_mean")),
-    "cwnd": Quantity("packets", _mean("cwnd_packets_mean")),
-    "delay": Quantity("ms", _mean("delay_ms_mean")),
-    "rating": Quantity("R", _mean("rating")),
-    "response": Quantity("ms", _mean("response_ms_mean")),
-    "response_max": Quantity("ms", _extreme("response_ms_max", max)),
-    "page_load": Quantity("s", _mean("page_load_s_mean")),
-    "page_load_max": Quantity("s", _extreme("page_load_s_max", max)),
-    "startup": Quantity("s", _mean("startup_s")),
-    "stalled": Quantity("%", _mean("stalled_percent"), most=100),
-    "sndbuf": Quantity("%", _mean("sndbuf_percent_mean")),
-    "sndbuf_p10": Quantity("%", _mean("sndbuf_percent_p10")),
-    "sndbuf_p25": Quantity("%", _mean("sndbuf_percent_p25")),
-    "sndbuf_p50": Quantity("%", _mean("sndbuf_percent_p50")),
-    "sndbuf_p75": Quantity("%", _mean("sndbuf_percent_p75")),
-    "sndbuf_p90": Quantity("%", _mean("sndbuf_percent_p90")),
-    "sndbuf_half_full": Quantity("%", _mean("sndbuf_half_full_percent"), most=100),
-    "sndbuf_half_full_after": Quantity("s", _mean("sndbuf_half_full_after_s")),
-    "buffered_windows": Quantity("windows", _mean("buffered_windows_mean")),
-    "buffered_windows_p10": Quantity("windows", _mean("buffered_windows_p10")),
-    "buffered_windows_p25": Quantity("windows", _mean("buffered_windows_p25")),
-    "buffered_windows_p50": Quantity("windows", _mean("buffered_windows_p50")),
-    "buffered_windows_p75": Quantity("windows", _mean("buffered_windows_p75")),
-    "buffered_windows_p90": Quantity("windows", _mean("buffered_windows_p90")),
-    "queue_delay": Quantity("ms", _link("queue_delay_ms_mean")),
-    "queue_delay_max": Quantity("ms", _link("queue_delay_ms_max")),
-    "queue_bytes": Quantity("B", _link("queue_bytes_mean")),
-    "buffer": Quantity("%", _link("queue_percent_mean"), most=100),
-    "utilisation": Quantity("%", _link("utilisation_percent"), most=100),
-    "drops": Quantity("packets", _link("drops")),
-    "jain": Quantity("index", _jain, most=1),
-    "rtt_fairness": Quantity("index", _rtt_fairness, most=1),
-    "wait": Quantity("ms", lambda run, chosen: fmean(flow.get("wait_ms_mean") or 0 for flow in _flows(run, chosen))),
-    "overflows": Quantity("packets", _overflows),
-    "energy_per_byte": Quantity("uJ/B", _energy_per_byte),
-    "sent_rate": Quantity("segments/s", _sent),
-    "law_rate": Quantity("segments/s", _law),
-    "model_error": Quantity("%", _model_error),
-    "code_lines": Quantity("lines", _code_lines),
-    "window_steps": Quantity("times", _window_steps),
-    "window_regrowths": Quantity("times", _window_regrowths),
-    "window_held": Quantity("%", _window_held, most=100),
-    "window_resumptions": Quantity("times", _window_resumptions),
-    "window_peak": Quantity("packets", _window_peak),
-    "window_reaches": Quantity("s", _window_reaches),
-    "window_turning": Quantity("s", _window_turning),
-    "rate": Quantity("Mb/s", _rate),
-    "fill_time": Quantity("s", _fill_time),
-    "yield_time": Quantity("s", _yield_time),
-    "refill_time": Quantity("s", _refill_time),
+REGISTERED = {
+    metric.key: _of_register(metric) for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS, *NODE_METRICS)
 }
+"""The metrics of the register by their short names."""
+DERIVED = {
+    "goodput_mean": Quantity("Mbit/s", _goodput_mean, "Goodput in the mean over the flows."),
+    "system_throughput": Quantity(
+        "Mbit/s",
+        _system_throughput,
+        "Payload of all flows, which start together, over the time until the last of them ends.",
+    ),
+    "share": Quantity(
+        "%",
+        _share,
+        "Throughput over that of all flows; with `after` and `before` (s), of the goodputs in that time.",
+        most=100,
+    ),
+    "rtt_fairness": Quantity("", _rtt_fairness, "Jain's index of the flows' mean round-trip times.", most=1),
+    "energy_per_byte": Quantity(
+        "uJ/B",
+        _energy_per_byte,
+        "What the radios of a mesh used for each byte delivered, listening included, without that of the border "
+        "router, which has mains.",
+    ),
+    "sent_rate": Quantity(
+        "segments/s",
+        _sent,
+        "What a flow of a mesh sends for the first time, in the mean over the flows.",
+    ),
+    "law_rate": Quantity(
+        "segments/s",
+        _law,
+        "What it would send by the square-root law, sqrt(3/2p) segments in a wait and a round trip, in the mean "
+        "over the flows that have lost something; p are losses found over segments sent.",
+    ),
+    "model_error": Quantity(
+        "%",
+        _model_error,
+        "How far `law_rate` is from `sent_rate`, in the mean over the flows that have lost something.",
+    ),
+    "code_lines": Quantity("lines", _code_lines, "Lines of the control's own file, without empty lines and comments."),
+    "window_steps": Quantity(
+        "times",
+        _window_steps,
+        "Falls of the window to between `low` and `high` of itself from one sample to the next.",
+    ),
+    "window_regrowths": Quantity(
+        "times",
+        _window_regrowths,
+        "Such falls after which the window rises before the next.",
+    ),
+    "window_held": Quantity(
+        "%",
+        _window_held,
+        "Share of the time in which the window stands still for `seconds` or more.",
+        most=100,
+    ),
+    "window_resumptions": Quantity("times", _window_resumptions, "Rests of `seconds` or more that end in a rise."),
+    "window_peak": Quantity("packets", _window_peak, "Largest window after slow start."),
+    "window_reaches": Quantity("s", _window_reaches, "When the window first holds `packets` after slow start."),
+    "window_turning": Quantity(
+        "s",
+        _window_turning,
+        "When the largest of the flows' windows first falls, by 5 % or more, once all flows are there.",
+    ),
+    "rate": Quantity("Mbit/s", _rate, "Mean goodput from `after` to `before` (s)."),
+    "fill_time": Quantity(
+        "s",
+        _fill_time,
+        "From the flows' first packet until their goodput over the next `seconds` is `above` so many Mb/s; so "
+        "also the time until a late flow has its share.",
+    ),
+    "yield_time": Quantity(
+        "s",
+        _yield_time,
+        "From the other flows' first packet until the goodput is `below` so many Mb/s, while the others are "
+        "there; none if it was before.",
+    ),
+    "refill_time": Quantity(
+        "s",
+        _refill_time,
+        "From the other flows' last acknowledgement until the goodput is `above` so many Mb/s again.",
+    ),
+}
+"""What claims calculate from several columns, or from time series."""
+QUANTITIES = REGISTERED | DERIVED
 
 
 def quantity_named(name: str) -> Quantity:
@@ -373,3 +400,13 @@ def quantity_named(name: str) -> Quantity:
     if name not in QUANTITIES:
         raise ClaimError(f"no quantity `{name}`; there are {', '.join(QUANTITIES)}")
     return QUANTITIES[name]
+
+
+def markdown() -> str:
+    """Write the table of measurements: each with its unit, what it is in a sentence, and how flows make one number."""
+    folds = {metric.key: metric.fold.words for metric in FLOW_METRICS if metric.fold}
+    rows = [
+        [f"`{name}`", each.unit, f"{each.definition.removesuffix('.').partition('. ')[0]}.", folds.get(name, "")]
+        for name, each in QUANTITIES.items()
+    ]
+    return markdown_table(["measurement", "unit", "what it is", "over several flows"], rows)

@@ -19,6 +19,7 @@ from unbloat.report.drawing import inline
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.scenarios.identity import code_hash
+from unbloat.system.numbers import count_of
 
 KEPT = 12
 """Letters of a hash that a page shows."""
@@ -60,7 +61,7 @@ def _asked(found: Reproduction) -> list[Part]:
         ("The question", "Do its numbers and its statements come out when its experiments are run again?"),
         ("Asked for", f"only `{paper.asked}`" if paper.asked else ""),
         ("Changed", changed),
-        ("Runs", f"{_number(len(paper.scenarios()), 'scenario')}, each cell with {_number(paper.seeds, 'seed')}"),
+        ("Runs", f"{count_of(len(paper.scenarios()), 'scenario')}, each cell with {count_of(paper.seeds, 'seed')}"),
         ("Reproduced is", _bounds(found)),
     ]
     return [Facts([(term, said) for term, said in facts if said])]
@@ -77,7 +78,7 @@ def _bounds(found: Reproduction) -> str:
 def answer_of(judged: JudgedPaper) -> list[str]:
     """Write the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
     everything, main = judged.claims(), judged.main()
-    sentences = [f"Of the paper's {_number(len(main), 'main claim')}, {_counted(main)}."] if main else []
+    sentences = [f"Of the paper's {count_of(len(main), 'main claim')}, {_counted(main)}."] if main else []
     sentences.append(f"Of {len(everything)} published numbers and statements in all, {_counted(everything)}.")
     return [*sentences, _nearness(judged)]
 
@@ -123,10 +124,6 @@ def _pictures(found: Reproduction) -> list[list[Picture]]:
 def _picture(drawn: figures.Drawn, number: int) -> Picture:
     drawn.canvas.suptitle("")  # On a page the title stands below.
     return Picture(drawn.name, drawn.title, inline(drawn.canvas, drawn.title, number), is_wide=True)
-
-
-def _number(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
 
 
 def _open(papers: Sequence[JudgedPaper]) -> list[Part]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from unbloat.papers import ratios
-from unbloat.papers.expressions import digits_beside, number, written
+from unbloat.papers.expressions import written
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
 from unbloat.papers.paper import Claim, Paper, Statements
 from unbloat.papers.paper import Table as PaperTable
@@ -16,6 +16,7 @@ from unbloat.papers.verdicts import Verdict
 from unbloat.report.parts import Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column, Marked
+from unbloat.system.numbers import count_of, digits_beside, measured
 
 MARKS: dict[Verdict, str] = {
     "reproduced": "=",
@@ -135,15 +136,11 @@ def _remarks(judged: JudgedPaper) -> Iterator[tuple[str, str, Part]]:
     if reasons := reasons_of(judged):
         yield "What did not come out as published, and why", _reasons_for(judged), Listing("", reasons)
     if contradicted := contradictions_of(judged):
-        size = _number(len(judged.contradicted()), "number or statement", "numbers and statements")
+        size = count_of(len(judged.contradicted()), "number or statement", "numbers and statements")
         yield "What another printed number contradicts", size, Listing("", contradicted)
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
-        size = _number(len(undecided), "number or statement", "numbers and statements")
+        size = count_of(len(undecided), "number or statement", "numbers and statements")
         yield "What more seeds would have to decide", size, ", ".join(f"`{claim.id}`" for claim in undecided)
-
-
-def _number(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
 
 
 def folded_tables(judged: JudgedPaper) -> Iterator[Part]:
@@ -170,8 +167,8 @@ def folded_reasons(judged: JudgedPaper) -> list[Part]:
 
 def _reasons_for(judged: JudgedPaper) -> str:
     by_reason = _by_reason(judged)
-    claims = _number(sum(map(len, by_reason.values())), "number or statement", "numbers and statements")
-    return f"{_number(len(by_reason), 'reason', 'reasons')} for {claims}"
+    claims = count_of(sum(map(len, by_reason.values())), "number or statement", "numbers and statements")
+    return f"{count_of(len(by_reason), 'reason', 'reasons')} for {claims}"
 
 
 Entry = tuple[Statements, Claim, Judged]
@@ -319,7 +316,7 @@ def _marked(value: str, judged: Judged | None) -> tuple[str, str]:
 
 def five_digits(cell: object) -> str:
     """Write a cell of a table that stands beside the paper's own numbers."""
-    return number(cell) if isinstance(cell, float) else str(cell)
+    return measured(cell) if isinstance(cell, float) else str(cell)
 
 
 # ---------------------------------------------------------------- Reasons

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from unbloat._core import InputError
+from unbloat._core import InputError, line_of
 
 Keys = Sequence[str | int]
 """Where something stands: names of tables and keys, and numbers of a list's entries from 0."""
@@ -41,7 +40,7 @@ class TomlFile:
 
     def wrong(self, keys: Keys, sentence: str) -> PaperError:
         """Make the error for the value at a key."""
-        where = f"{self.path}:{line_of(self.text, keys)}" if keys else str(self.path)
+        where = f"{self.path}:{line_of(self.text, list(map(str, keys)))}" if keys else str(self.path)
         return PaperError(": ".join(filter(None, [where, shortened(".".join(map(str, keys))), sentence])))
 
     def _explained(self, message: str, kind: type) -> PaperError:
@@ -135,52 +134,3 @@ def _type_at(kind: type, keys: Keys) -> inspect.Type:
         elif isinstance(found, inspect.ListType):
             found = found.item_type
     return found
-
-
-# ---------------------------------------------------------------- Lines
-
-
-def line_of(text: str, keys: Keys) -> int:
-    """Find the line on which a key, or the entry of a list, begins.
-
-    TOML is parsed without positions here. But the beginning of a file, cut at the end of a line and with its open
-    brackets closed, is TOML too; the first such beginning that holds the key ends with the key's line.
-    """
-    lines = text.split("\n")
-
-    def holds(end: int, wanted: Keys) -> bool:
-        beginning = "\n".join(lines[:end])
-        try:
-            _at(tomllib.loads(beginning + _closing(beginning)), wanted)
-        except (ValueError, LookupError, TypeError):
-            return False
-        return True
-
-    present = next((keys[:end] for end in range(len(keys), 0, -1) if holds(len(lines), keys[:end])), [])
-    return 1 + bisect_left(range(1, len(lines) + 1), True, key=lambda end: holds(end, present))
-
-
-_TOKENS = re.compile(
-    r'"""(?:\\.|(?!""").)*(?P<basic>"{3,5}|\Z)'
-    r"|'''(?:(?!''').)*(?P<literal>'{3,5}|\Z)"
-    r'|"(?:\\.|[^"\\\n])*"'
-    r"|'[^'\n]*'"
-    r"|\#[^\n]*"
-    r"|[\[\]{}]",
-    re.DOTALL,
-)
-_CLOSED_BY = {"[": "]", "{": "}"}
-
-
-def _closing(beginning: str) -> str:
-    """Return what closes the strings and brackets that are open at the end of a text."""
-    closing: list[str] = []
-    for token in _TOKENS.finditer(beginning):
-        word = token[0]
-        if word in _CLOSED_BY:
-            closing.append(_CLOSED_BY[word])
-        elif closing and word == closing[-1]:
-            closing.pop()
-        elif token["basic"] == "" or token["literal"] == "":
-            return "".join(["\n", word[0] * 3, *reversed(closing)])
-    return "\n" + "".join(reversed(closing))

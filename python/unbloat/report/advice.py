@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unbloat.report.figures.looks import short_name
 from unbloat.report.measures import FEW, Measure
 from unbloat.report.parts import Facts, Fold, Heading, Part, Table
-from unbloat.report.table import Column, show, with_interval
+from unbloat.report.table import Column, show
 from unbloat.report.verdicts import Experiment, Side, Verdict, cost_of, experiments_of
 from unbloat.results.metrics import METRICS, NO_CONTROL
 from unbloat.results.nearness import NEAR
@@ -16,7 +16,7 @@ from unbloat.results.record import where_ran
 from unbloat.results.repeats import Repeats
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
-from unbloat.scenarios.checks import count_of
+from unbloat.system.numbers import count_of, with_interval
 
 OPEN = 30
 """Rows of a table that a page does not fold."""
@@ -287,7 +287,7 @@ def amount_of(value: Estimate, unit: str) -> str:
 
 def amount(mean: float | None, half_width: float | None, unit: str) -> str:
     """Write a mean with its interval, both to the same decimal place."""
-    return "no value" if mean is None else f"{with_interval(float(mean), half_width)} {unit}".strip()
+    return "no value" if mean is None else f"{with_interval(mean, half_width)} {unit}".strip()
 
 
 def _capital(words: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from unbloat.system.legible import in_a_line
+from unbloat.system.numbers import count_of, short
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -229,7 +230,7 @@ class View:
         ranked = sorted(numbers, key=lambda number: -(self._flows[number].goodput.at(self._column) or 0.0))
         rest = sum(self._flows[number].goodput.at(self._column) or 0.0 for number in ranked[most:])
         count = len(ranked) - most
-        others = f"and {count} more {'flow' if count == 1 else 'flows'}: {short(rest)} Mbit/s together"
+        others = f"and {count_of(count, 'more flow')}: {short(rest)} Mbit/s together"
         return [self._flows[number] for number in sorted(ranked[:most])], [others]
 
 
@@ -242,13 +243,6 @@ def height(value: float, top: float | None) -> int:
     """Return the block character for a value."""
     last = len(BLOCKS) - 1
     return min(last, round(last * value / top)) if top else 0
-
-
-def short(value: float | None) -> str:
-    """Write a number in six characters at most."""
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 1e-3 else "0"
 
 
 def cells(text: str, width: int) -> str:

@@ -24,7 +24,7 @@ from unbloat.results.metrics import (
 )
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
 from unbloat.results.run_set import RunSet
-from unbloat.scenarios.checks import count_of
+from unbloat.system.numbers import count_of
 
 FLOW_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),

@@ -8,14 +8,14 @@ from typing import Any
 
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
-from unbloat.report.table import Column, render, show, with_interval
+from unbloat.report.table import Column, render, show
 from unbloat.results.bottleneck import RATES, Bottlenecks, directions
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
 from unbloat.results.record import SEED, Record, place, where_ran, why_unsound
 from unbloat.results.repeats import Repeats, estimates
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, estimate
-from unbloat.scenarios.checks import count_of
+from unbloat.system.numbers import count_of, with_interval
 
 OF_LINKS = ("utilisation_percent", "queue_delay_ms_mean")
 SHOWN = (
@@ -214,9 +214,7 @@ def _says_cc(axis: str, rows: Sequence[Row]) -> bool:
 
 def written(value: Estimate | Difference | None, *, has_interval: bool = True) -> str:
     """Write a mean with its interval, where there is one."""
-    if value is None or value.mean is None:
-        return "-"
-    return with_interval(float(value.mean), value.half_width if has_interval else None)
+    return with_interval(value.mean if value else None, value.half_width if value and has_interval else None)
 
 
 def note(cell: Repeats) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from unbloat.results.repeats import ALIKE
-from unbloat.system.legible import in_a_line
+from unbloat.system.legible import in_a_line, markdown_table
+from unbloat.system.numbers import in_table
 from unbloat.system.screen import screen_width
 
 GAP = "  "
@@ -147,49 +146,16 @@ def _wrapped(cell: str, width: int) -> list[str]:
     return [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_on_hyphens=False)
 
 
-DIGITS = 3
-"""Significant digits of a number, at least."""
-SMALLEST = 1e-4
-"""What is smaller is written as a power of ten."""
-
-
 def show(value: object) -> str:
-    """Write a value; numbers with three significant digits, or all of those before the point."""
-    if value is None or value != value:
-        return "-"
-    if not isinstance(value, float):
-        return in_a_line(str(value))
-    if value == 0 or math.isinf(value):
-        return "0" if value == 0 else f"{'-' * (value < 0)}∞"
-    if abs(value) < SMALLEST:
-        mantissa, exponent = f"{value:.{DIGITS - 1}e}".split("e")
-        return f"{mantissa}e{int(exponent)}"
-    return f"{value:.{max(0, DIGITS - 1 - magnitude(value))}f}"
-
-
-def magnitude(value: float) -> int:
-    """Return the power of ten of a number's first digit, once it is rounded."""
-    return int(f"{value:.{DIGITS - 1}e}".partition("e")[2])
-
-
-def with_interval(mean: float, half_width: float | None) -> str:
-    """Write a mean with half of its interval: of that two significant digits, and of the mean as many decimal places.
-
-    An interval of a ten-thousandth of its mean comes from the ticks of clocks: readers need not see it.
-    """
-    if not half_width or half_width < ALIKE * abs(mean) or math.isinf(mean):
-        return show(mean)
-    last = int(f"{half_width:.1e}".partition("e")[2]) - 1
-    return f"{mean:.{max(0, -last)}f} ± {half_width:.{max(0, -last)}f}"
+    """Write a cell."""
+    return in_table(value) if isinstance(value, float | None) else in_a_line(str(value))
 
 
 def markdown(columns: Sequence[Column], write: Callable[[object], str] = show) -> str:
     """Draw a table as GitHub shows it, numbers to the right; `write` writes a cell."""
-    head = [f"{column.head} {column.unit}".strip() for column in columns]
-    rule = ["---:" if column.is_number() else "---" for column in columns]
-    rows = zip(*(column.cells for column in columns), strict=True)
-    lines = [head, rule, *([write(cell).replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    heads = [f"{column.head} {column.unit}".strip() for column in columns]
+    rows = ([write(cell) for cell in row] for row in zip(*(column.cells for column in columns), strict=True))
+    return markdown_table(heads, rows, [column.is_number() for column in columns])
 
 
 LATEX = {

@@ -2,64 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from unbloat._core import InputError
+from unbloat._core import BASE_UNITS, InputError, quantity
 from unbloat.results.metrics import COLUMNS, METRICS
 from unbloat.results.record import SEED
-from unbloat.scenarios.checks import count_of, did_you_mean
+from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.controls import short_labels
+from unbloat.system.numbers import count_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-
-
-def _prefixed(unit: str, factor: int = 1) -> dict[str, Decimal]:
-    """Return a unit with the prefixes k to t and their binary forms ki to ti, each with its factor."""
-    decimal = {f"{prefix}{unit}": Decimal(size * factor) for prefix, size in _DECIMAL.items()}
-    binary = {f"{prefix}i{unit}": Decimal(size * factor) for prefix, size in _BINARY.items() if prefix}
-    return decimal | binary
-
-
-_UNITS: dict[str, dict[str, Decimal]] = {
-    "bps": _prefixed("bit") | _prefixed("bps", 8),
-    "s": {
-        name: Decimal(size)
-        for size, names in {
-            "1": ("s", "sec", "secs"),
-            "1e-3": ("ms", "msec", "msecs"),
-            "1e-6": ("us", "usec", "usecs"),
-            "1e-9": ("ns", "nsec", "nsecs"),
-        }.items()
-        for name in names
-    },
-    "bytes": _prefixed("b") | {"k": Decimal(10**3), "m": Decimal(10**6), "g": Decimal(10**9)},
-    "packets": {"p": Decimal(1)},
-    "bdp": {"bdp": Decimal(1)},
-    "percent": {"%": Decimal(1)},
-    "per_s": {"/s": Decimal(1)},
-    "ppm": {"ppm": Decimal(1), "ppb": Decimal("1e-3")},
-    "value": {"": Decimal(1)},
-}
-"""What each unit of a scenario is in base units, by the ending of the column that holds the numbers."""
-_QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?) ?([a-zA-Z%/]*)")
-
-
-def quantity(label: str) -> tuple[str, float] | None:
-    """Read `10mbit` as ("bps", 1e7): the base unit and the number of them; None if it is no quantity."""
-    found = _QUANTITY.fullmatch(label.strip())
-    if not found:
-        return None
-    unit = found[2].lower()
-    return next(
-        ((base, float(Decimal(found[1]) * factors[unit])) for base, factors in _UNITS.items() if unit in factors), None
-    )
 
 
 def base_values(labels: Iterable[str]) -> tuple[str, dict[str, float]] | None:
@@ -83,7 +38,7 @@ def column_of(axis: str) -> str:
 def is_of_axis(column: str, axes: Iterable[str]) -> bool:
     """Return whether a column is an axis, or has the numbers of one."""
     parts = (column.removeprefix(column_of(axis)) for axis in axes if column.startswith(column_of(axis)))
-    return column not in RESERVED and any(part == "" or part.removeprefix("_") in _UNITS for part in parts)
+    return column not in RESERVED and any(part == "" or part.removeprefix("_") in BASE_UNITS for part in parts)
 
 
 def columns_of(axes: Sequence[Mapping[str, str]]) -> dict[str, pd.Series]:

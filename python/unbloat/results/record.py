@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from unbloat.scenarios.checks import count_of
+from unbloat.system.numbers import count_of
 
 SEED = "seed"
 """The axis along which runs are repeats."""

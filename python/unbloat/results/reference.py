@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from unbloat.results.metrics import COLUMNS, FLOW_METRICS, LINK_METRICS, NODE_METRICS, RUN_METRICS, Metric
+from unbloat.system.legible import markdown_table
 
 ABOUT = {
     "every table": "Columns of every table",
@@ -35,18 +36,15 @@ def markdown() -> str:
 
 def _section(table: str) -> Iterable[str]:
     yield f"## {ABOUT[table]}"
-    yield _table(["column", "definition"], [[f"`{each.name}`", each.definition] for each in COLUMNS[table]])
+    yield markdown_table(["column", "definition"], [[f"`{each.name}`", each.definition] for each in COLUMNS[table]])
     if metrics := METRICS_OF.get(table):
         heads = ["column", "short name", "on the screen", "unit", "definition"]
         folds = table == "flows"
-        yield _table([*heads, *(["over several flows"] if folds else [])], [_row(metric, folds) for metric in metrics])
+        yield markdown_table(
+            [*heads, *(["over several flows"] if folds else [])], [_row(metric, folds) for metric in metrics]
+        )
 
 
 def _row(metric: Metric, folds: bool) -> list[str]:
     cells = [f"`{metric.name}`", f"`{metric.key}`", metric.heading, metric.unit, metric.definition]
     return [*cells, metric.fold.words if metric.fold else ""] if folds else cells
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)

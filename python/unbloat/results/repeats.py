@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from unbloat.results.bottleneck import RATES
 from unbloat.results.metrics import ALL, metrics_of
 from unbloat.results.record import SEED, Failure, Outcome, Record
+from unbloat.system.numbers import ALIKE
 
 if TYPE_CHECKING:
     from unbloat.results.statistics import Estimate
 
-ALIKE = 1e-4
-"""Relative differences up to this size come from clocks, whose ticks lie elsewhere with each seed."""
 LEAST_RTT = "rtt_ms_min"
 """The one column in which seeds alone differ by microseconds: how soon a host woke up."""
 MetricOf = tuple[str, str]

@@ -30,7 +30,8 @@ from unbloat.results.record import (
 )
 from unbloat.results.repeats import Repeats, cells_of, stats_of, where
 from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
-from unbloat.scenarios.checks import count_of, one_of
+from unbloat.scenarios.checks import one_of
+from unbloat.system.numbers import count_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbloat import _core
-from unbloat.runs.progress import clock, count
 from unbloat.system import memory
+from unbloat.system.numbers import clock, in_words
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def tell(costs: Iterable[Cost], processes: int) -> None:
     packets = sum(cost.packets for cost in runs)
     seconds = packets / PACKETS_PER_S / max(1, min(processes, len(runs)))
     if seconds > LONG_S:
-        log.warning("some %s packets are to be simulated, which takes about %s here", count(packets), clock(seconds))
+        log.warning("some %s packets are to be simulated, which takes about %s here", in_words(packets), clock(seconds))
     needed = sum(cost.memory for cost in runs[:processes])
     if needed > memory.bound():
         fewer = "; --jobs 1 does one run at a time" if processes > 1 and len(runs) > 1 else ""

@@ -35,7 +35,6 @@ from unbloat.scenarios.checks import (
     BACKENDS,
     check_jobs,
     check_kernel,
-    count_of,
     one_of,
 )
 from unbloat.scenarios.controls import axes_of, own_names
@@ -44,6 +43,7 @@ from unbloat.scenarios.recording import Recording
 from unbloat.scenarios.source import Source
 from unbloat.system import compiler_warnings, processors
 from unbloat.system.legible import in_a_line
+from unbloat.system.numbers import count_of
 from unbloat.system.output import Drafts, room_for, writing
 from unbloat.system.paths import ALGORITHMS, cache_folder
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from unbloat.runs.notebook import NotebookBar, is_notebook
+from unbloat.system.numbers import clock, in_words
 
 if TYPE_CHECKING:
     import rich.progress
@@ -73,9 +74,9 @@ class Progress:
         pace = done_s / max(elapsed_s, 1e-9)
         match self._on:
             case "simulator":
-                return f"{count(pace)} simulated s/s, "
+                return f"{in_words(pace)} simulated s/s, "
             case "vm":
-                return f"guest {done_s:.1f} s of {total_s:.1f} s, {count(pace)} guest s/s, "
+                return f"guest {done_s:.1f} s of {total_s:.1f} s, {in_words(pace)} guest s/s, "
             case _:
                 return ""
 
@@ -182,8 +183,8 @@ class SweepProgress(Progress):
     def rate(self, elapsed_s: float | None = None) -> str:
         """Format the speed, up to now if no time is given."""
         elapsed_s = max(time.monotonic() - self._start if elapsed_s is None else elapsed_s, 1e-9)
-        packets = f", {count(self._packets / elapsed_s)} packets/s" if self._packets else ""
-        return f"{count(self.finished / elapsed_s)} runs/s{packets}"
+        packets = f", {in_words(self._packets / elapsed_s)} packets/s" if self._packets else ""
+        return f"{in_words(self.finished / elapsed_s)} runs/s{packets}"
 
     def elapsed(self) -> str:
         """Format the time taken up to now."""
@@ -220,20 +221,3 @@ class Waiting:
         if self._what and self._shown:
             print(file=sys.stderr, flush=True)
         self._what = ""
-
-
-def clock(seconds: float) -> str:
-    """Write a time as m:ss or h:mm:ss."""
-    if seconds == float("inf"):
-        return "?"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def count(number: float) -> str:
-    """Write a number that is worth three digits, a large one in words: 8.12 million."""
-    for size, word in ((1e9, " billion"), (1e6, " million")):
-        if number >= size:
-            return f"{number / size:.3g}{word}"
-    return f"{number:.3g}" if number < 100 else f"{number:.0f}"

@@ -41,11 +41,6 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def count_of(number: int, thing: str) -> str:
-    """Write a number of things."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 def check_kernel(kernel: str | None, on: str) -> None:
     """Refuse a kernel where there is no choice of one."""
     if kernel is not None and on != "vm":

@@ -1,6 +1,8 @@
-"""Names and values from files as they may be shown: they control no terminal, and break no table and no page."""
+"""Names and values as they may be shown: they control no terminal, and break no table and no page."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 LINES = "\n\t"
 TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -22,3 +24,10 @@ def plain(text: str) -> str:
 def in_a_line(text: str) -> str:
     """Write control characters as escapes, also those that begin a new line."""
     return text.translate(IN_A_LINE)
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool] = ()) -> str:
+    """Draw a table as GitHub shows it, the columns marked in `right` aligned to the right."""
+    rule = ["---:" if is_right else "---" for is_right in right or [False] * len(heads)]
+    cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in [heads, rule, *cells])
