@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import MeasuredRun
 from unbloat.papers import extra_tables
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.quantities import MeasuredRun
 from unbloat.papers.toml_file import PaperError
 
 FILE = """

@@ -8,10 +8,10 @@ from pathlib import Path
 import dpkt
 import pytest
 from conftest import Cli
-from unbloat.comparison.packets import compare, trace
-from unbloat.comparison.packets.capture import Capture
-from unbloat.comparison.packets.compare import FIELDS
-from unbloat.comparison.packets.trace import ACK, ECE, SYN
+from unbloat.lab import compare, trace
+from unbloat.lab.capture import Capture
+from unbloat.lab.compare import FIELDS
+from unbloat.lab.trace import ACK, ECE, SYN
 
 MSS = 1000
 SENDER, RECEIVER = b"\x0a\x00\x00\x01", b"\x0a\x80\x00\x01"

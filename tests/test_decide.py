@@ -1,12 +1,13 @@
 """`--full`: repeats until the verdicts are sure, and intervals over cells with unequal numbers of repeats."""
 
 import pytest
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import MeasuredRun
+from unbloat.claims.uncertainty import SURE
 from unbloat.papers import read
 from unbloat.papers.decide import measure_until_sure
 from unbloat.papers.judge import judge
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.quantities import MeasuredRun
-from unbloat.papers.repeats import SURE, RepeatRule
+from unbloat.papers.paper import RepeatRule
 from unbloat.results.statistics import estimate
 
 SCENARIO = """

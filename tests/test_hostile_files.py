@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import unbloat as ub
 from conftest import Cli
-from unbloat.comparison.packets import trace
+from unbloat.lab import trace
 from unbloat.system import memory
 
 TOOLS = Path(__file__).parents[1] / "tools"

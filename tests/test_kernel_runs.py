@@ -13,7 +13,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from leftovers import PATIENCE_S
-from unbloat.comparison.packets import trace
+from unbloat.lab import trace
 
 
 def test_a_run_on_the_kernel_has_the_simulator_s_figures(cli: Cli, small: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from pandas.testing import assert_frame_equal
-from unbloat.papers.expressions import ClaimError
-from unbloat.papers.quantities import MeasuredRun, quantity_named
+from unbloat.claims.expressions import ClaimError
+from unbloat.claims.quantities import MeasuredRun, quantity_named
 from unbloat.results.metrics import COLUMNS, NODE_METRICS
 
 SHORT = {"duration": "60s", "warmup": "10s"}

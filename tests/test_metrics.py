@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import unbloat as ub
+from unbloat.claims.quantities import QUANTITIES, MeasuredRun
 from unbloat.comparison.tolerance import criteria_of
-from unbloat.papers.quantities import QUANTITIES, MeasuredRun
 from unbloat.report.run_table import text_of
 from unbloat.report.sweep_table import text_of as sweep_text_of
 from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded

@@ -9,10 +9,10 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from unbloat.claims.verdicts import Bounds, Verdict
 from unbloat.papers import ratios
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.paper import Paper
-from unbloat.papers.verdicts import Bounds, Verdict
 from unbloat.report.figures.style import LOOK
 
 PAPER = Paper("p", "t", "a", "w", Path(), Bounds(0.1, 0.03), 3, 3, {}, [], [], [], [])

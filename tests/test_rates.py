@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from unbloat.papers import rates
+from unbloat.claims import rates
+from unbloat.claims.expressions import ClaimError
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import MeasuredRun
 from unbloat.papers.batches import Batch, measure
-from unbloat.papers.expressions import ClaimError
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.quantities import MeasuredRun
-from unbloat.papers.repeats import RepeatRule
+from unbloat.papers.paper import RepeatRule
 from unbloat.papers.simulate import simulator
 
 

@@ -6,9 +6,9 @@ from statistics import fmean
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unbloat.papers.expressions import ClaimError, Repeated, alike, calls, decide, describe, evaluate, work_out, written
-from unbloat.papers.uncertainty import Uncertain, every, jackknife, some
-from unbloat.papers.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
+from unbloat.claims.expressions import ClaimError, Repeated, alike, calls, decide, describe, evaluate, work_out, written
+from unbloat.claims.uncertainty import Uncertain, every, jackknife, some
+from unbloat.claims.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
 from unbloat.results.statistics import estimate
 from unbloat.system.numbers import digits_beside
 

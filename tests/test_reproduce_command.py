@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from made_up_paper import PUBLISHED, READING, write_paper
+from unbloat.claims.quantities import MeasuredRun, quantity_named
 from unbloat.cli.app import main
 from unbloat.papers import batches, extra_tables, page, read, reproduce
-from unbloat.papers.quantities import MeasuredRun, quantity_named
-from unbloat.papers.repeats import RepeatRule
+from unbloat.papers.paper import RepeatRule
 from unbloat.papers.simulate import simulator
 from unbloat.scenarios.source import source_of
 from unbloat.system.paths import PAPERS

@@ -7,20 +7,19 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from unbloat.claims import windows
+from unbloat.claims.claim import Claim, judge_claim
+from unbloat.claims.expressions import ClaimError
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import MeasuredRun, lines_of
+from unbloat.claims.verdicts import Bounds
 from unbloat.papers import figures as paper_figures
-from unbloat.papers import windows
 from unbloat.papers.batches import batches_of
-from unbloat.papers.code_lines import lines_of
-from unbloat.papers.expressions import ClaimError
 from unbloat.papers.forecast import sampled
 from unbloat.papers.judge import JudgedPaper
-from unbloat.papers.judge_claims import judge_claim
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Bar, Claim, Figure, Panel, Paper
-from unbloat.papers.quantities import MeasuredRun
+from unbloat.papers.paper import Bar, Figure, Panel, Paper
 from unbloat.papers.simulate import simulator
 from unbloat.papers.toml_file import PaperError
-from unbloat.papers.verdicts import Bounds
 from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.results.statistics import estimate
 
@@ -145,7 +144,7 @@ def test_code_lines_leave_out_comments_and_empty_lines(tmp_path, monkeypatch):
     folder = tmp_path / "congestion"
     folder.mkdir()
     (folder / "mine.bpf.c").write_text("/* one\n * two */\n#include <x.h>\n\nint a; // three\n\t// four\nint b;\n")
-    monkeypatch.setattr("unbloat.papers.code_lines.ALGORITHMS", tmp_path)
+    monkeypatch.setattr("unbloat.claims.quantities.ALGORITHMS", tmp_path)
     assert lines_of("mine") == 3
 
 

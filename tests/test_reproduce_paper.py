@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from unbloat.claims.expressions import ClaimError
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import MeasuredRun, markdown, quantity_named
 from unbloat.papers import judge, read, tables
-from unbloat.papers.expressions import ClaimError
-from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import cells_of
-from unbloat.papers.quantities import MeasuredRun, markdown, quantity_named
 from unbloat.papers.toml_file import PaperError
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import unbloat as ub
 from unbloat._core import line_of
+from unbloat.claims.expressions import ClaimError, calls, evaluate
+from unbloat.claims.verdicts import Printed
 from unbloat.papers import extra_tables, kernel, read
 from unbloat.papers.batches import batches_of
-from unbloat.papers.expressions import ClaimError, calls, evaluate
 from unbloat.papers.toml_file import PaperError
-from unbloat.papers.verdicts import Printed
 from unbloat.system.paths import PAPERS
 
 PAPER = PAPERS / "clpc"

@@ -12,10 +12,11 @@ from unbloat._core import Cell, InputError
 from unbloat.api.results import Results
 from unbloat.results.axes import Only
 from unbloat.runs.experiment import Experiment, Manner, check, execute
-from unbloat.scenarios.checks import On, backend_named, count_of, whole
+from unbloat.scenarios.checks import On, backend_named, whole
 from unbloat.scenarios.chosen import Control, Time, chosen_source, several
 from unbloat.scenarios.controls import axes_of
 from unbloat.scenarios.source import Source
+from unbloat.system.numbers import count_of
 from unbloat.system.paths import ALGORITHMS
 
 if TYPE_CHECKING:

@@ -169,8 +169,8 @@ def compare_results(paths: Sequence[Path], given: ForResults, as_json: bool) -> 
 
 def compare_packets(paths: Sequence[Path], fields: str | None, as_json: bool) -> int:
     """Compare two packet traces; return the exit status."""
-    from unbloat.comparison.packets.compare import FIELDS, compare_files, parse_fields
-    from unbloat.comparison.packets.report import dict_of, text_of
+    from unbloat.lab.compare import FIELDS, compare_files, parse_fields
+    from unbloat.lab.report import dict_of, text_of
 
     if len(paths) != 2:
         raise InputError("compare --packets takes two packet traces, A and B")

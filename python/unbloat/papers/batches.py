@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from unbloat._core import Cell
-from unbloat.papers.judge_claims import settings_of
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Paper
-from unbloat.papers.quantities import MeasuredRun
-from unbloat.papers.repeats import RepeatRule, do_differ
+from unbloat.claims.claim import settings_of
+from unbloat.claims.measurements import Measurements, do_differ
+from unbloat.claims.quantities import MeasuredRun
+from unbloat.papers.paper import Paper, RepeatRule
 from unbloat.scenarios.source import source_of
 
 REPEAT = "repeat"

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import MeasuredRun
+from unbloat.claims.uncertainty import SURE
 from unbloat.papers.batches import Axes, Batch, Place, Simulate, batches_of, measure, place_of
 from unbloat.papers.judge import open_cells
-from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
-from unbloat.papers.quantities import MeasuredRun
-from unbloat.papers.repeats import SURE
 
 log = logging.getLogger(__name__)
 

@@ -13,15 +13,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from unbloat.claims.expressions import Selector, written
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.uncertainty import Uncertain
 from unbloat.papers import toml_file
 from unbloat.papers.batches import Batch
-from unbloat.papers.expressions import Selector, written
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Paper
-from unbloat.papers.prose import flowing
+from unbloat.papers.paper import Paper, flowing
 from unbloat.papers.read import Repeats
 from unbloat.papers.tables import five_digits
-from unbloat.papers.uncertainty import Uncertain
 from unbloat.report.parts import Fold, Heading, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column

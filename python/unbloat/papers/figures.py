@@ -14,13 +14,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
+from unbloat.claims import windows
+from unbloat.claims.expressions import Selector
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import MeasuredRun, quantity_named
 from unbloat.papers import ratios as ratios_of
-from unbloat.papers import windows
-from unbloat.papers.expressions import Selector
 from unbloat.papers.judge import JudgedPaper
-from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Bar, Figure, Panel
-from unbloat.papers.quantities import MeasuredRun, quantity_named
 from unbloat.report.figures.style import COLOURS, DASHES, legible, look
 from unbloat.report.figures.units import suit, suit_together
 from unbloat.results.statistics import Estimate, estimate

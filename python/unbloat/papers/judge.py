@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from unbloat.papers.expressions import Selector, alike
-from unbloat.papers.judge_claims import judge_claim, open_settings
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Claim, Group, Paper, PrintedCell, Row, Statements, Table, cells_of
-from unbloat.papers.uncertainty import Seed, Uncertain, jackknife
-from unbloat.papers.verdicts import VERDICTS, Printed, Verdict, judge_number
+from unbloat.claims.claim import Claim, judge_claim, open_settings
+from unbloat.claims.expressions import Selector, alike
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.uncertainty import Seed, Uncertain, jackknife
+from unbloat.claims.verdicts import VERDICTS, Printed, Verdict, judge_number
+from unbloat.papers.paper import Group, Paper, PrintedCell, Row, Statements, Table, cells_of
 from unbloat.system import numbers
 
 

@@ -17,13 +17,12 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from unbloat._core import Cell
+from unbloat.claims.measurements import Measurements
 from unbloat.papers import judge, toml_file
 from unbloat.papers.batches import Batch, Simulate, measure, narrowed
 from unbloat.papers.judge import Judged, JudgedPaper
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Paper, Reason
+from unbloat.papers.paper import Paper, Reason, RepeatRule
 from unbloat.papers.read import is_scenario
-from unbloat.papers.repeats import RepeatRule
 from unbloat.papers.toml_file import Keys, PaperError, shortened
 from unbloat.results.record import why_unsound
 from unbloat.scenarios.source import source_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from unbloat.claims.claim import Claim
 from unbloat.papers.judge import Judged
 from unbloat.papers.kernel import KernelResults
-from unbloat.papers.paper import Claim
-from unbloat.papers.prose import flowing
+from unbloat.papers.paper import flowing
 from unbloat.papers.tables import (
     LEGEND,
     MARKS,

@@ -17,11 +17,41 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from unbloat.papers.expressions import Call, calls
-from unbloat.papers.prose import flowing
-from unbloat.papers.repeats import RepeatRule
+from unbloat.claims.claim import Claim
+from unbloat.claims.expressions import Call, calls
+from unbloat.claims.verdicts import Bounds, Printed
 from unbloat.papers.toml_file import PaperError
-from unbloat.papers.verdicts import Bounds, Printed
+
+
+@dataclass(frozen=True)
+class RepeatRule:
+    """How often a cell is run, and when fewer runs are enough."""
+
+    most: int
+    few: int | None = None
+    """So many at first; up to `most` where a verdict hangs on more. As often as that in any case if None."""
+
+    def at_first(self) -> Iterator[range]:
+        """Yield the seeds of one stage after the other; a cell that draws nothing takes no further stage.
+
+        The first has two seeds: a cell where they agree to the last digit draws nothing, and further seeds would only
+        repeat it.
+        """
+        last = self.few or self.most
+        return (seeds for seeds in (range(1, min(2, last) + 1), range(3, last + 1)) if seeds)
+
+    def looks(self) -> Iterator[int]:
+        """Yield how many repeats the cells that go on have after each further stage: twice as many, at last `most`."""
+        made = self.few or self.most
+        while made < self.most:
+            # A stage shorter than the one before it would be a look for little.
+            made = 2 * made if 4 * made <= self.most else self.most
+            yield made
+
+
+def flowing(text: str) -> str:
+    """Join the lines of each paragraph; a file breaks them where it likes, a page and a terminal elsewhere."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
 
 
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,40 +128,6 @@ def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
         [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
         for column, values in enumerate(row.printed())
     ]
-
-
-TAKES_OF_NUMBERS = ("largest", "smallest", "mean")
-TAKES_OF_STATEMENTS = ("every", "most", "some")
-"""In every cell of the grid, in more than half of them, in at least one."""
-
-
-class Claim(Struct, frozen=True, forbid_unknown_fields=True):
-    """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent.
-
-    One about a grid names the axes that it goes `over`, and which of the cells it is about (`take`).
-    """
-
-    id: str
-    says: str
-    holds: str | None = None
-    direction: str | None = None
-    quantity: str | None = None
-    reduction: str | None = None
-    published: str = ""
-    unit: str = ""
-    over: list[str] = []
-    take: str = ""
-    """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
-    without: list[str] = []
-    """Labels of the grid that it does not cover."""
-    main: bool = False
-    """One of the paper's main claims: what its abstract or its conclusion says."""
-
-    def expressions(self) -> Iterator[tuple[str, str]]:
-        """Yield every expression that the claim evaluates, with its key."""
-        for name in ("holds", "direction", "quantity", "reduction"):
-            if (text := getattr(self, name)) is not None:
-                yield name, text
 
 
 class Statements(Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from unbloat.claims.verdicts import Verdict
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.paper import Paper
-from unbloat.papers.verdicts import Verdict
 
 COLOURS: Mapping[Verdict, str] = {
     "reproduced": "#009E73",

@@ -9,22 +9,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from unbloat.claims.claim import TAKES_OF_NUMBERS, TAKES_OF_STATEMENTS, Claim
+from unbloat.claims.expressions import ClaimError, calls
+from unbloat.claims.verdicts import Bounds, is_number
 from unbloat.papers import toml_file
-from unbloat.papers.expressions import ClaimError, calls
-from unbloat.papers.paper import (
-    TAKES_OF_NUMBERS,
-    TAKES_OF_STATEMENTS,
-    Claim,
-    Figure,
-    Paper,
-    Perturbation,
-    Reading,
-    Reason,
-    Statements,
-    Table,
-)
+from unbloat.papers.paper import Figure, Paper, Perturbation, Reading, Reason, Statements, Table
 from unbloat.papers.toml_file import Keys, shortened
-from unbloat.papers.verdicts import Bounds, is_number
 
 Repeats = Annotated[int, Meta(ge=1, le=100_000)]
 """More repeats than this are taken for a typing error."""

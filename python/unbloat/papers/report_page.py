@@ -10,11 +10,11 @@ from itertools import count
 from statistics import median, quantiles
 
 from unbloat._core import __version__
+from unbloat.claims.verdicts import VERDICTS
 from unbloat.papers import extra_tables, figures, ratios, tables
 from unbloat.papers.judge import Judged, JudgedPaper
-from unbloat.papers.prose import flowing
+from unbloat.papers.paper import flowing
 from unbloat.papers.reproduction import Reproduction
-from unbloat.papers.verdicts import VERDICTS
 from unbloat.report.drawing import inline
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table

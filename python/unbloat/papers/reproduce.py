@@ -15,8 +15,7 @@ from unbloat.papers.decide import measure_until_sure
 from unbloat.papers.extra_tables import Measured
 from unbloat.papers.judge import judge
 from unbloat.papers.kernel import KernelResults, Selection
-from unbloat.papers.paper import Paper
-from unbloat.papers.repeats import RepeatRule
+from unbloat.papers.paper import Paper, RepeatRule
 from unbloat.papers.reproduction import Reproduction
 from unbloat.papers.simulate import simulator
 from unbloat.papers.toml_file import PaperError

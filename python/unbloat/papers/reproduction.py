@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unbloat.claims.measurements import Measurements
 from unbloat.papers import figures, tables
 from unbloat.papers.extra_tables import Measured
 from unbloat.papers.judge import Judged, JudgedPaper
-from unbloat.papers.measurements import Measurements
 from unbloat.papers.paper import Paper
 from unbloat.report.report import Report
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from unbloat.claims.quantities import MeasuredRun
 from unbloat.papers.batches import Axes, Batch, Simulate, without_repeat
-from unbloat.papers.quantities import MeasuredRun
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.experiment import Manner, execute
 from unbloat.runs.progress import StagedProgress

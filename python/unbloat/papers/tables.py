@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from unbloat.claims.claim import Claim
+from unbloat.claims.expressions import written
+from unbloat.claims.uncertainty import Uncertain
+from unbloat.claims.verdicts import Verdict
 from unbloat.papers import ratios
-from unbloat.papers.expressions import written
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
-from unbloat.papers.paper import Claim, Paper, Statements
+from unbloat.papers.paper import Paper, Statements, flowing
 from unbloat.papers.paper import Table as PaperTable
-from unbloat.papers.prose import flowing
-from unbloat.papers.uncertainty import Uncertain
-from unbloat.papers.verdicts import Verdict
 from unbloat.report.parts import Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column, Marked

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from unbloat.papers.expressions import ClaimError, Selector
-from unbloat.papers.quantities import MeasuredRun, Quantity, quantity_named
-from unbloat.papers.repeats import do_differ
-from unbloat.papers.uncertainty import Seed
+from unbloat.claims.expressions import ClaimError, Selector
+from unbloat.claims.quantities import MeasuredRun, Quantity, quantity_named
+from unbloat.claims.uncertainty import Seed
 from unbloat.results.record import why_unsound
 from unbloat.results.statistics import CONFIDENCE
 
@@ -165,3 +164,12 @@ def _factor(own: str, wanted: str) -> float:
     if (own, wanted) not in _FACTORS:
         raise ClaimError(f"a quantity in {own or 'no unit'} cannot be given in {wanted}")
     return _FACTORS[own, wanted]
+
+
+def do_differ(runs: Sequence[MeasuredRun]) -> bool:
+    """Return whether runs of one cell with different seeds come to something different."""
+    return len({_outcome(run) for run in runs}) > 1
+
+
+def _outcome(run: MeasuredRun) -> str:
+    return repr({key: value for key, value in run.record.items() if key != "seed"})

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from unbloat._core import InputError
-from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife, opposite, some
+from unbloat.claims.uncertainty import Answer, Seed, Uncertain, every, jackknife, opposite, some
 from unbloat.results.statistics import CONFIDENCE
 from unbloat.system.numbers import FIVE, measured_within
 

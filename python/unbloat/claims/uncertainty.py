@@ -18,6 +18,15 @@ Seed = int | None
 """A seed to leave out; none if None."""
 
 
+SURE = 0.999
+"""Confidence of the intervals by which repeats end early.
+
+To look after every stage and to stop at the first interval of 95 % that leaves the bound out would stop on luck: each
+look is one more chance for that. Haybittle and Peto's rule for trials that are looked at while they run asks for
+99.9 % at each look before the last; the last may then keep its 95 %.
+"""
+
+
 @dataclass(frozen=True)
 class Uncertain:
     """A value and its confidence interval, of 95 % unless another was asked for."""

@@ -1,17 +1,17 @@
-"""Statements of a paper's text, compared with what was measured: in one cell, or over the cells of a grid."""
+"""Claims: statements and published numbers, compared with measurements in one cell or over the cells of a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from unbloat.papers.expressions import Measure, Repeated, Selector, calls, decide, describe, evaluate
-from unbloat.papers.measurements import Measurements
-from unbloat.papers.paper import Claim
-from unbloat.papers.repeats import SURE
-from unbloat.papers.uncertainty import Answer, Seed, Uncertain, every, jackknife
-from unbloat.papers.verdicts import (
+from msgspec import Struct
+
+from unbloat.claims.expressions import Measure, Repeated, Selector, calls, decide, describe, evaluate
+from unbloat.claims.measurements import Measurements
+from unbloat.claims.uncertainty import SURE, Answer, Seed, Uncertain, every, jackknife
+from unbloat.claims.verdicts import (
     Bounds,
     Printed,
     Verdict,
@@ -19,6 +19,39 @@ from unbloat.papers.verdicts import (
     judge_reduction,
     judge_statement,
 )
+
+TAKES_OF_NUMBERS = ("largest", "smallest", "mean")
+TAKES_OF_STATEMENTS = ("every", "most", "some")
+"""In every cell of the grid, in more than half of them, in at least one."""
+
+
+class Claim(Struct, frozen=True, forbid_unknown_fields=True):
+    """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent.
+
+    One about a grid names the axes that it goes `over`, and which of the cells it is about (`take`).
+    """
+
+    id: str
+    says: str
+    holds: str | None = None
+    direction: str | None = None
+    quantity: str | None = None
+    reduction: str | None = None
+    published: str = ""
+    unit: str = ""
+    over: list[str] = []
+    take: str = ""
+    """One of `TAKES_OF_NUMBERS` for a quantity, of `TAKES_OF_STATEMENTS` for what holds; empty without `over`."""
+    without: list[str] = []
+    """Labels of the grid that it does not cover."""
+    main: bool = False
+    """One of the paper's main claims: what its abstract or its conclusion says."""
+
+    def expressions(self) -> Iterator[tuple[str, str]]:
+        """Yield every expression that the claim evaluates, with its key."""
+        for name in ("holds", "direction", "quantity", "reduction"):
+            if (text := getattr(self, name)) is not None:
+                yield name, text
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unbloat._core import InputError
-from unbloat.comparison.packets import trace
-from unbloat.comparison.packets.causes import Cause, Split, cause_of
-from unbloat.comparison.packets.trace import Flow, Packet, Trace
+from unbloat.lab import trace
+from unbloat.lab.causes import Cause, Split, cause_of
+from unbloat.lab.trace import Flow, Packet, Trace
 
 FIELDS = ("seq", "ack", "sack", "window", "flags")
 """What can be compared of a packet, beside its direction and its place in the order of both directions."""

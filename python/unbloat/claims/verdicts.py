@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from unbloat.papers.uncertainty import Answer, Uncertain, every
+from unbloat.claims.uncertainty import Answer, Uncertain, every
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "undecided", "unsound"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced", "undecided")

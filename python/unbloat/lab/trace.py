@@ -11,7 +11,7 @@ from typing import Any
 import dpkt
 
 from unbloat._core import InputError
-from unbloat.comparison.packets.capture import Capture, CutShortError
+from unbloat.lab.capture import Capture, CutShortError
 from unbloat.system.regular import open_regular
 
 SENDERS = b"senders"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from unbloat.comparison.packets.compare import BEFORE, Comparison, Difference, FlowComparison, Shift
-from unbloat.comparison.packets.trace import Packet
+from unbloat.lab.compare import BEFORE, Comparison, Difference, FlowComparison, Shift
+from unbloat.lab.trace import Packet
 
 WIDTH = 100
 BETWEEN = " | "

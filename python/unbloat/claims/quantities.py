@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -10,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from unbloat.papers import rates, windows
-from unbloat.papers.code_lines import lines_of
-from unbloat.papers.expressions import ClaimError, Selector
+from unbloat.claims import rates, windows
+from unbloat.claims.expressions import ClaimError, Selector
 from unbloat.results.metrics import (
     FLOW_METRICS,
     FOLDS,
@@ -24,6 +24,7 @@ from unbloat.results.metrics import (
     Metric,
 )
 from unbloat.system.legible import markdown_table
+from unbloat.system.paths import ALGORITHMS
 
 RunRecord = Mapping[str, Any]
 Windows = dict[int, windows.Window]
@@ -129,6 +130,15 @@ def _system_throughput(run: MeasuredRun, selectors: dict[str, Selector]) -> floa
 
 def _rtt_fairness(run: MeasuredRun, _: dict[str, Selector]) -> float:
     return windows.jain(np.array([_known(flow["rtt_ms_mean"]) for flow in run.record["flows"]]))
+
+
+_COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+def lines_of(control: str) -> int:
+    """Count the lines of a built-in control's own file, without empty lines and comments."""
+    text = (ALGORITHMS / "congestion" / f"{control}.bpf.c").read_text(encoding="utf-8")
+    return sum(bool(line.strip()) for line in _COMMENTS.sub("", text).splitlines())
 
 
 def _code_lines(run: MeasuredRun, selectors: dict[str, Selector]) -> float:

@@ -1,1 +1,0 @@
-"""Comparisons of packet traces, packet by packet."""

@@ -1,0 +1,1 @@
+"""Tools of those who develop unbloat: packets of the simulator beside those of Linux."""
