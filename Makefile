@@ -155,7 +155,7 @@ check-types: build
 # Half of a test's time goes into waiting: for a process, a connection, a disk. So more of them than processors, but few
 # more: with five on two processors the same tests took more of a processor's time, not less.
 check-python: boot-guest $(STAMPS)/test-programs
-	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile
 
 # Half a minute each, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
 check-fuzz: $(STAMPS)/test-programs $(STAMPS)/package

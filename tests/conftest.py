@@ -48,43 +48,6 @@ gc.disable()
 PROGRAM = "UNBLOAT_TESTS_PROGRAM"
 """Where the process listens that has loaded the program's libraries; for the workers of this session."""
 
-LONGEST = (
-    "test_differential.py",
-    "test_docs.py",
-    "test_vm.py",
-    "test_vm_hosts.py",
-    "test_crash.py",
-    "test_report_pages.py",
-    "test_testbed.py",
-    "test_live.py",
-    "test_kernel_runs.py",
-    "test_kernel_mesh.py",
-    "test_shell_vm.py",
-    "test_vm_agreement.py",
-    "test_kernel_queues.py",
-    "test_vm_receivers.py",
-    "test_sweep_dask.py",
-    "test_vm_mesh.py",
-    "test_vm_rings.py",
-    "test_reproduce_command.py",
-    "test_emulator.py",
-    "test_figures.py",
-    "test_reproduce_on_kernel.py",
-    "test_faults.py",
-    "test_command_line.py",
-    "test_kernel_classifiers.py",
-    "test_install.py",
-    "test_check_and_new.py",
-    "test_vm_classifiers.py",
-    "test_workloads.py",
-    "test_kernel_receivers.py",
-    "test_figures_legible.py",
-    "test_figures_sweeps.py",
-    "test_cache.py",
-)
-"""Files that take longest, or wait in real time, such as test_crash.py. Begun last, one of them would have a processor
-idle at the end."""
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a slow machine that does few tests load no library that they do not use."""
@@ -114,11 +77,6 @@ def load_program(config: pytest.Config) -> Loaded:
     config.add_cleanup(loaded.close)
     os.environ[PROGRAM] = loaded.address
     return loaded
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
 def pytest_collection_finish() -> None:

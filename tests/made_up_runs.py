@@ -1,7 +1,11 @@
 """Records that no run has made, for what is said of runs."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from unbloat.claims import rates, windows
 from unbloat.results.record import Record
 
 CC = "flows.0.cc"
@@ -35,3 +39,19 @@ def in_turn(cc: str, first: float, second: float | None, seed: int = 1) -> Recor
     record = run({CC: cc}, 5.0, *flows, seed=seed, groups=[1, 1])
     record.run["links"][0] |= {"rate_mbps": 10.0, "limit_bytes": 64000}
     return record
+
+
+def measured_run(
+    axes: Mapping[str, str],
+    seed: int,
+    run: Mapping[str, Any],
+    windows_of: Mapping[int, np.ndarray] | None = None,
+    rates_of: Mapping[int, np.ndarray] | None = None,
+) -> Record:
+    """A run with the samples of its flows, by their numbers: rows as `windows` and `rates` have them."""
+    samples: dict[int, dict[str, np.ndarray]] = {}
+    for of, columns in ((windows_of, windows.COLUMNS), (rates_of, rates.COLUMNS)):
+        for number, rows in (of or {}).items():
+            samples.setdefault(number, {}).update(zip(columns, rows, strict=True))
+    frames = [pd.DataFrame({"flow": number, **columns}) for number, columns in samples.items()]
+    return Record(dict(axes), {"sound": True, "seed": seed, **run}, pd.concat(frames) if frames else None)

@@ -1,6 +1,11 @@
 """Axes as columns: numbers in base units, labels in their order."""
 
+from fractions import Fraction
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unbloat import _core
 from unbloat.results.axes import axis_named, base_values, columns_of, is_of_axis, quantity
 from unbloat.scenarios.controls import short_labels
 
@@ -32,6 +37,13 @@ from unbloat.scenarios.controls import short_labels
 )
 def test_labels_are_read_as_the_scenario_reads_them(label: str, value: tuple[str, float] | None) -> None:
     assert quantity(label) == value
+
+
+@given(st.integers(0, 10**9), st.integers(0, 999), st.sampled_from(["s", "ms", "us", "msecs"]), st.booleans())
+def test_times_are_read_as_the_scenario_reads_them(whole: int, thousandths: int, unit: str, has_blank: bool) -> None:
+    text = f"{whole}.{thousandths:03}{unit}"
+    seconds = Fraction(_core.duration_ns(text), 10**9)
+    assert quantity(text.replace(unit, f" {unit}") if has_blank else text) == ("s", float(seconds))
 
 
 def test_labels_of_several_kinds_have_no_numbers() -> None:

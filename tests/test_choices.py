@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_up_runs import measured_run
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.quantities import MeasuredRun
 from unbloat.papers import extra_tables
 from unbloat.papers.toml_file import PaperError
 
@@ -36,10 +36,10 @@ def read(tmp_path, text=FILE):
 
 
 def pair(rate, cc):
-    """One flow, sampled every second."""
+    """One flow, measured_run every second."""
     record = {"flows": [{"flow": 0, "cc": cc}]}
     samples = np.array([[1, 2, 3], GOODPUT[rate], [1, 1, 1]], dtype=float)
-    return Measurements("pair", [MeasuredRun({"rate": rate, "cc": cc}, 1, record, None, {0: samples})])
+    return Measurements("pair", [measured_run({"rate": rate, "cc": cc}, 1, record, None, {0: samples})])
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """`--full`: repeats until the verdicts are sure, and intervals over cells with unequal numbers of repeats."""
 
 import pytest
+from made_up_runs import measured_run
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.quantities import MeasuredRun
 from unbloat.claims.uncertainty import SURE
 from unbloat.papers import read
 from unbloat.papers.decide import measure_until_sure
@@ -61,7 +61,7 @@ class Pretended:
 
 def run(axes, seed, utilisation):
     link = {"utilisation_percent": utilisation}
-    return MeasuredRun(axes, seed, {"seed": seed, "flows": [], "links": [link], "sound": True})
+    return measured_run(axes, seed, {"seed": seed, "flows": [], "links": [link], "sound": True})
 
 
 EVERY = """{ id = "all", says = "Cubic uses more", over = ["link.bottleneck.queue.limit"], take = "every", \

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import Cli
+from made_up_runs import measured_run
 from pandas.testing import assert_frame_equal
 from unbloat.claims.expressions import ClaimError
-from unbloat.claims.quantities import MeasuredRun, quantity_named
+from unbloat.claims.quantities import quantity_named
 from unbloat.results.metrics import COLUMNS, NODE_METRICS
 
 SHORT = {"duration": "60s", "warmup": "10s"}
@@ -105,7 +106,7 @@ def test_two_meshes_may_have_nodes_of_one_name(tmp_path: Path) -> None:
     assert told == [["gateway", "near", "far"], ["gateway", "near"]]
     kbps = [float(axes.texts[1].get_text().split()[1].strip(",")) for axes in panels]
     assert kbps == pytest.approx([1e3 * results.flows["goodput_mbps"][place] for place in (0, 2)], abs=0.006)
-    run = MeasuredRun({}, 1, dict(results.records[0].run))
+    run = measured_run({}, 1, dict(results.records[0].run))
     near = quantity_named("goodput_mean").take(run, {"mesh": "attic", "node": "near"})
     assert near == results.flows["goodput_mbps"][2]
     assert quantity_named("overflows").take(run, {"mesh": "cellar", "hops": 2}) == 0
@@ -117,7 +118,7 @@ def test_the_energy_of_a_byte_is_that_of_the_sensors(results: ub.Results) -> Non
     run = dict(results.records[0].run)
     sensors = [node["energy_mj"] for node in run["nodes"] if node["node"] != "gateway"]
     delivered = sum(flow["goodput_mbps"] for flow in run["flows"]) * 1e6 / 8 * 50
-    taken = quantity_named("energy_per_byte").take(MeasuredRun({}, 1, run), {})
+    taken = quantity_named("energy_per_byte").take(measured_run({}, 1, run), {})
     assert taken == pytest.approx(1e3 * sum(sensors) / delivered)
 
 

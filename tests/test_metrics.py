@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 import unbloat as ub
-from unbloat.claims.quantities import QUANTITIES, MeasuredRun
+from made_up_runs import measured_run
+from unbloat.claims.quantities import QUANTITIES
 from unbloat.comparison.tolerance import criteria_of
 from unbloat.report.run_table import text_of
 from unbloat.report.sweep_table import text_of as sweep_text_of
@@ -93,7 +94,7 @@ def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
 
 def test_papers_and_comparisons_measure_what_the_register_says(small: Path) -> None:
     run = ub.scenario(small.read_text() + TWO).run()[0].run
-    measured = MeasuredRun({}, 1, run)
+    measured = measured_run({}, 1, run)
     taken = {key: QUANTITIES[key].take(measured, {}) for key in BY_KEY}
     known = {key for key, value in taken.items() if math.isfinite(value)}
     assert {"goodput", "throughput", "loss", "retransmissions", "rtt", "queue_delay", "jain"} <= known

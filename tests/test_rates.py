@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from made_up_runs import measured_run
 from unbloat.claims import rates
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.quantities import MeasuredRun
 from unbloat.papers.batches import Batch, measure
 from unbloat.papers.paper import RepeatRule
 from unbloat.papers.simulate import simulator
@@ -63,7 +63,7 @@ def test_means_are_over_what_lies_in_the_span():
     assert math.isnan(rates.mean(BACKGROUND, (20, 30)))
     both = rates.sum_of([BACKGROUND, FOREGROUND[:, 4:]])
     assert both.shape == (3, 14)
-    assert both[:, 3:5].tolist() == [[4, 5], [9, 9], [1, 2]], "a flow is sampled from its start on"
+    assert both[:, 3:5].tolist() == [[4, 5], [9, 9], [1, 2]], "a flow is measured_run from its start on"
 
 
 def flow(number, cc, throughput):
@@ -72,7 +72,7 @@ def flow(number, cc, throughput):
 
 def measured(rates_of=None):
     record = {"flows": [flow(0, "slow", 2.0), flow(1, "fast", 3.0), flow(2, "fast", 5.0)]}
-    return Measurements("r", [MeasuredRun({"cc": "x"}, 1, record, None, rates_of)])
+    return Measurements("r", [measured_run({"cc": "x"}, 1, record, None, rates_of)])
 
 
 RATES = {0: BACKGROUND, 1: FOREGROUND, 2: rate([0] * 14)}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from made_up_paper import PUBLISHED, READING, write_paper
-from unbloat.claims.quantities import MeasuredRun, quantity_named
+from made_up_runs import measured_run
+from unbloat.claims.quantities import quantity_named
 from unbloat.cli.app import main
 from unbloat.papers import batches, extra_tables, page, read, reproduce
 from unbloat.papers.paper import RepeatRule
@@ -68,7 +69,7 @@ def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
     found = ub.paper(tiny).reproduce(jobs=1)
     assert capsys.readouterr().out == "" and "12 runs of 8000 packets at most" in caplog.text
     assert found.paper.name == "tiny" and found.extra_tables == []
-    assert repr(found).startswith("<unbloat Reproduction of tiny: ") and "<table>" in found._repr_html_()
+    assert repr(found).startswith("<unbloat.Reproduction of tiny: ") and "<table>" in found._repr_html_()
     assert main(["reproduce", str(tiny), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.as_dict()
     with pytest.raises(ub.InputError, match="nothing of tiny begins with `tab9`"):
@@ -273,7 +274,7 @@ def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
         places = [{"cc": cc} for cc in ("steady", "random") if only({"cc": cc})]
         asked.append((list(seeds), [place["cc"] for place in places]))
         return [
-            MeasuredRun(place, seed, {"seed": seed, "value": seed if place["cc"] == "random" else 0})
+            measured_run(place, seed, {"seed": seed, "value": seed if place["cc"] == "random" else 0})
             for place in places
             for seed in seeds
         ]
@@ -296,7 +297,7 @@ def test_repeats_differ_in_what_the_paper_leaves_open(tiny):
     (tiny / "published.toml").write_text(PUBLISHED + OPEN)
     needed = batches.batches_of(read.load(tiny).claim("delay"))
     measured = batches.measure(needed, RepeatRule(3), simulator(cache=None, jobs=1))
-    used = {run.seed: run.record["links"][0]["utilisation_percent"] for run in measured["two"].pick(["vegas"])}
+    used = {run.seed: run.run["links"][0]["utilisation_percent"] for run in measured["two"].pick(["vegas"])}
     assert sorted(used) == [1, 2, 3]
     assert used[1] == used[3] != used[2]
 
@@ -325,7 +326,7 @@ def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(pape
 def pretend(batch, seeds, only):
     """Give an empty run for every cell asked for: the files are read, with their overrides, but not simulated."""
     axes = all_axes(source_of(batch.file, batch.repeated([1])))
-    return [MeasuredRun(labels, 1, {}) for labels in axes if only(labels)]
+    return [measured_run(labels, 1, {}) for labels in axes if only(labels)]
 
 
 @cache

@@ -6,12 +6,13 @@ import math
 import matplotlib as mpl
 import numpy as np
 import pytest
+from made_up_runs import measured_run
 from msgspec.structs import replace
 from unbloat.claims import windows
 from unbloat.claims.claim import Claim, judge_claim
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.quantities import MeasuredRun, lines_of
+from unbloat.claims.quantities import lines_of
 from unbloat.claims.verdicts import Bounds
 from unbloat.papers import figures as paper_figures
 from unbloat.papers.batches import batches_of
@@ -30,7 +31,7 @@ USED = {("10", "a"): 50, ("10", "b"): 20, ("20", "a"): 90, ("20", "b"): 60, ("40
 def grid(repeats=2):
     """Use of a link by two controls and three buffers; the second seed gives two points more."""
     runs = [
-        MeasuredRun(
+        measured_run(
             {"buffer": buffer, "cc": cc},
             seed,
             {"links": [{"utilisation_percent": float(used + 2 * seed)}], "flows": []},
@@ -110,7 +111,7 @@ OVERSHOOT = window([10, 40, 80, 60, 20, 21, 30, 25], lost_at=[4])
 def test_slow_start_ends_when_the_first_loss_is_repaired():
     assert windows.after_slow_start(OVERSHOOT)[1].tolist() == [20, 21, 30, 25]
     assert windows.after_slow_start(window([1, 2, 4]))[1].tolist() == [1, 2, 4]
-    runs = Measurements("w", [MeasuredRun({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
+    runs = Measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
     assert runs.take("window_peak", ["x"], {}) == 30
     assert runs.take("window_reaches", ["x"], {"packets": 21}) == 5
     assert runs.take("window_reaches", ["x"], {"packets": 31}) == math.inf
@@ -122,7 +123,7 @@ def test_flows_begin_to_meet_when_the_largest_window_gives_way():
     assert windows.turning([early, late]) == 1
     assert windows.turning([early, late[:, 2:]]) == 5, "not before the last flow is there"
     assert windows.turning([early[:, :4], late[:, 2:]]) == math.inf
-    runs = Measurements("w", [MeasuredRun({"cc": "x"}, 1, {}, {0: early, 1: late[:, 2:]})])
+    runs = Measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: early, 1: late[:, 2:]})])
     assert runs.take("window_turning", ["x"], {}) == 5
 
 
@@ -135,7 +136,7 @@ def test_the_mean_window_is_that_of_the_flows_that_are_there():
 def test_the_systems_throughput_is_all_data_over_the_time_of_all():
     """One flow takes 4 s for 40 Mb, the other is cut off after 10 s with 30 Mb."""
     flows = [{"flow": 0, "goodput_mbps": 10, "completion_s": 4}, {"flow": 1, "goodput_mbps": 3, "completion_s": None}]
-    runs = Measurements("w", [MeasuredRun({"cc": "x"}, 1, {"flows": flows, "duration_s": 10})])
+    runs = Measurements("w", [measured_run({"cc": "x"}, 1, {"flows": flows, "duration_s": 10})])
     assert runs.take("system_throughput", ["x"], {}) == 7
     assert runs.take("system_throughput", ["x"], {"flow": 1}) == 10
 
@@ -184,7 +185,7 @@ def test_what_is_published_is_drawn_over_lines_and_windows():
     assert [list(line.get_ydata()) for line in dashes] == [
         pytest.approx(heights, nan_ok=True) for heights in panel.published
     ]
-    runs = [MeasuredRun({"cc": cc}, 1, {"flows": [{"cc": cc}]}, {0: OVERSHOOT}) for cc in ("a", "b")]
+    runs = [measured_run({"cc": cc}, 1, {"flows": [{"cc": cc}]}, {0: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("f", "Windows", "window", ["a", "b"], "grid", published=[31.0, 26.0])
     panels = paper_figures.figure_of(figure, {"grid": Measurements("grid", runs)}).axes
     assert [[line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] for axes in panels] == [
@@ -218,7 +219,7 @@ def test_a_curve_has_one_quantity_against_the_other(monkeypatch):
 
 
 def test_mean_windows_have_a_line_for_each_control(tmp_path):
-    runs = [MeasuredRun({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
+    runs = [measured_run({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("figure1", "Windows", "mean_window", ["a", "b"], panels=[Panel("all", "grid")])
     (file,) = paper_figures.draw(undrawn([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
     assert "mean cwnd (packets)" in file.read_text()
@@ -231,7 +232,7 @@ def test_distributions_are_over_the_flows_of_a_group_in_all_repeats():
             {"flow": number, "name": name, "completion_s": value}
             for number, (name, value) in enumerate(zip(names, completions, strict=True))
         ]
-        return MeasuredRun({"cc": cc}, seed, {"flows": flows, "sound": True})
+        return measured_run({"cc": cc}, seed, {"flows": flows, "sound": True})
 
     runs = Measurements("grid", [run("a", 1, 2.0, 9.0, 1.0), run("a", 2, 3.0, 9.0, None), run("b", 1, 0.1, 0.1, 0.1)])
     figure = Figure("figure1", "Waits", "ecdf", ["page"], quantity="completion", unit="s", lines=["a", "b"],
@@ -245,7 +246,7 @@ def test_distributions_are_over_the_flows_of_a_group_in_all_repeats():
 def test_distributions_are_over_the_packets_by_percentiles_and_have_the_published_values_across():
     def run(seed, *percentiles):
         sent = {f"sndbuf_percent_p{name}": value for name, value in zip((10, 90), percentiles, strict=True)}
-        return MeasuredRun(
+        return measured_run(
             {"app": "a"}, seed, {"flows": [sent | {"flow": 0}, dict.fromkeys(sent) | {"flow": 1}], "sound": True}
         )
 
@@ -260,7 +261,7 @@ def test_distributions_are_over_the_packets_by_percentiles_and_have_the_publishe
 
 def test_small_rates_have_a_unit_that_suits_them():
     panel = Panel("p", "grid")
-    runs = [MeasuredRun({"cc": cc}, 1, {"flows": [{"goodput_mbps": rate}], "sound": True})
+    runs = [measured_run({"cc": cc}, 1, {"flows": [{"goodput_mbps": rate}], "sound": True})
             for cc, rate in (("a", 0.002), ("b", 0.003))]  # fmt: skip
     figure = Figure("figure1", "Goodput", "bars", ["a", "b"], quantity="goodput", unit="Mb/s", bars=[Bar("all")],
                     panels=[panel, panel])  # fmt: skip
@@ -272,7 +273,7 @@ def test_small_rates_have_a_unit_that_suits_them():
 def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
     flows = dict.fromkeys(range(20), OVERSHOOT)
     record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}
-    runs = {"grid": Measurements("grid", [MeasuredRun({"cc": "a"}, 1, record, flows, flows)])}
+    runs = {"grid": Measurements("grid", [measured_run({"cc": "a"}, 1, record, flows, flows)])}
     figures = [Figure(f"figure{kind}", "Over time", kind, ["a"], "grid", flows=2) for kind in ("window", "rates")]
     for file, quantity in zip(paper_figures.draw(undrawn(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True):
         drawn = file.read_text()
@@ -313,7 +314,7 @@ def test_the_forecast_takes_cells_from_all_over_the_grid(tmp_path, monkeypatch):
     def simulate(_, seeds, only):
         cells = [cc for cc in ("reno", "cubic", "vegas") if only({"flows.0.cc": cc})]
         asked.append((list(seeds), cells))
-        return [MeasuredRun({"flows.0.cc": cc}, 1, {"flows": [{"sent_packets": 6e6}] * 2}) for cc in cells]
+        return [measured_run({"flows.0.cc": cc}, 1, {"flows": [{"sent_packets": 6e6}] * 2}) for cc in cells]
 
     monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
     monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path / "cache"))
@@ -334,7 +335,7 @@ def test_the_forecast_leaves_out_what_is_kept_and_remembers_the_pace(tmp_path, m
 
     def simulate(*what):
         counted = {"flows": [{"sent_packets": 12e6}]}
-        return [dataclasses.replace(run, record=counted) for run in really(*what)]
+        return [dataclasses.replace(run, run=counted) for run in really(*what)]
 
     used = iter((4.0, 28.0, 28.0, 28.001))
     monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
@@ -384,7 +385,7 @@ def test_bars_stand_over_hops_and_each_may_have_its_quantity():
         {"hops": hops, "goodput_mbps": goodput, "rtt_ms_mean": 10.0 * hops}
         for hops, goodput in ((1, 4.0), (1, 2.0), (2, 1.0))
     ]
-    runs = {"tree": Measurements("tree", [MeasuredRun({"cc": "a"}, 1, {"flows": flows})])}
+    runs = {"tree": Measurements("tree", [measured_run({"cc": "a"}, 1, {"flows": flows})])}
     fields = {"groups": ["1", "2"], "by": "hops", "axis": "hops", "panels": [Panel("p", "tree")]}
     both = [Bar("goodput", ["a"]), Bar("RTT", ["a"], quantity="rtt")]
     figure = Figure("f", "Over hops", "bars", quantity="goodput_mean", bars=both, **fields)
@@ -409,7 +410,7 @@ def test_the_points_of_several_lines_do_not_stand_on_each_other():
 
 def test_flows_of_several_controls_are_named_beside_their_panel():
     record = {"flows": [{"cc": "a"}, {"cc": "b"}]}
-    runs = {"grid": Measurements("grid", [MeasuredRun({"cc": "a"}, 1, record, {0: OVERSHOOT, 1: OVERSHOOT})])}
+    runs = {"grid": Measurements("grid", [measured_run({"cc": "a"}, 1, record, {0: OVERSHOOT, 1: OVERSHOOT})])}
     canvas = paper_figures.figure_of(Figure("f", "Over time", "window", ["a"], "grid"), runs)
     canvas.draw_without_rendering()
     axes = canvas.axes[0]
@@ -420,7 +421,7 @@ def test_a_control_has_one_colour_in_all_panels_and_figures():
     """Two flows of CLPC beside CLPC and Reno: the second of them must not look like Reno."""
     records = [{"flows": [{"cc": "clpc"}, {"cc": other}]} for other in ("reno", "clpc")]
     flows = {0: OVERSHOOT, 1: OVERSHOOT}
-    runs = [MeasuredRun({"p": p}, 1, record, flows) for p, record in zip("xy", records, strict=True)]
+    runs = [measured_run({"p": p}, 1, record, flows) for p, record in zip("xy", records, strict=True)]
     canvas = paper_figures.figure_of(
         Figure("f", "", "window", ["x", "y"], "grid"), {"grid": Measurements("grid", runs)}
     )

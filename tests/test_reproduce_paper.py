@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_up_runs import measured_run
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.quantities import MeasuredRun, markdown, quantity_named
+from unbloat.claims.quantities import markdown, quantity_named
 from unbloat.papers import judge, read, tables
 from unbloat.papers.paper import cells_of
 from unbloat.papers.toml_file import PaperError
@@ -45,7 +46,7 @@ def run(axes, flows, *, seed=1, delay=10.0, jain=1.0, windows=None):
         "utilisation_percent": 99.0,
         "drops": 0,
     }
-    return MeasuredRun(axes, seed, {"seed": seed, "jain_index": jain, "flows": rows, "links": [link]}, windows)
+    return measured_run(axes, seed, {"seed": seed, "jain_index": jain, "flows": rows, "links": [link]}, windows)
 
 
 SMALL_CUBIC = {"limit": "50kb", "protocol": "cubic"}
@@ -192,7 +193,7 @@ def test_repeats_that_scatter_leave_open_what_their_interval_crosses(folder):
 def unsound_vegas():
     runs = steady().runs
     why = {"sound": False, "unsound_because": "stood still"}
-    doubtful = [replace(each, record=each.record | why) if each.axes == SMALL_VEGAS else each for each in runs]
+    doubtful = [replace(each, run=each.run | why) if each.axes == SMALL_VEGAS else each for each in runs]
     return Measurements("pair", doubtful)
 
 
@@ -212,7 +213,7 @@ def test_what_comes_from_an_unsound_run_is_not_judged(folder):
 
 def test_an_unsound_repeat_is_left_out_where_there_are_others():
     scattered = grid().runs
-    scattered[0].record["sound"] = False
+    scattered[0].run["sound"] = False
     runs = Measurements("pair", scattered)
     assert runs.take("queue_delay", ["50kb", "cubic"], {}) == 300
     assert runs.why_unsound(["50kb", "cubic"]) == ""

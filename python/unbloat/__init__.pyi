@@ -9,8 +9,7 @@ from unbloat.api.scenario import Scenario, scenario
 from unbloat.papers.kernel import KernelResults
 from unbloat.report.report import Report
 from unbloat.results.about import About
-from unbloat.results.record import Failure, Record
-from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
+from unbloat.results.record import Failure, IdenticalRepeats, Record, UnsoundRun
 
 __all__ = [
     "About",

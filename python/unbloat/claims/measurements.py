@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from unbloat.claims.expressions import ClaimError, Selector
-from unbloat.claims.quantities import MeasuredRun, Quantity, quantity_named
+from unbloat.claims.quantities import Quantity, quantity_named
 from unbloat.claims.uncertainty import Seed
-from unbloat.results.record import why_unsound
+from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import CONFIDENCE
 
 
 class Measurements:
     """The runs of one scenario file. Repeats that are not sound are left out where the cell has others."""
 
-    def __init__(self, scenario: str, runs: Sequence[MeasuredRun], confidence: float = CONFIDENCE) -> None:
+    def __init__(self, scenario: str, runs: Sequence[Record], confidence: float = CONFIDENCE) -> None:
         if not runs:
             raise ClaimError(f"{scenario}: no cell of the sweep has the labels asked for")
         self.scenario = scenario
@@ -23,7 +23,7 @@ class Measurements:
         self.confidence = confidence
         """That of the intervals that claims are judged by."""
         self.seeds = sorted({run.seed for run in runs})
-        self._picked: dict[tuple[str, ...], list[MeasuredRun]] = {}
+        self._picked: dict[tuple[str, ...], list[Record]] = {}
         self._values: dict[object, float] = {}
         self._draws: dict[tuple[str, ...], bool] = {}
 
@@ -45,14 +45,14 @@ class Measurements:
         part._draws, part._values = self._draws, self._values
         return part
 
-    def draws(self, runs: Sequence[MeasuredRun]) -> bool:
+    def draws(self, runs: Sequence[Record]) -> bool:
         """Return whether a cell's runs differ by their seeds; they do so from the second on if they do at all."""
         place = tuple(runs[0].axes.values())
         if place not in self._draws:
             self._draws[place] = do_differ(runs[:2])
         return self._draws[place]
 
-    def pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
+    def pick(self, labels: Sequence[str]) -> list[Record]:
         """Return the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
         key = tuple(labels)
         if key not in self._picked:
@@ -63,9 +63,9 @@ class Measurements:
     def why_unsound(self, labels: Sequence[str]) -> str:
         """Say why a cell's runs are not to be believed; empty if they are."""
         run = self.pick(labels)[0]
-        return "" if run.is_sound else f"{', '.join(run.axes.values())}: {why_unsound(run.record)}"
+        return "" if run.is_sound else f"{', '.join(run.axes.values())}: {why_unsound(run.run)}"
 
-    def _pick(self, labels: Sequence[str]) -> list[MeasuredRun]:
+    def _pick(self, labels: Sequence[str]) -> list[Record]:
         # Within an axis the later label wins: a claim's own labels come after those of its setting.
         wanted = {self._axis(label): label for label in labels}
         runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in wanted.items())]
@@ -102,11 +102,11 @@ class Measurements:
         factor = _factor(quantity.unit, unit or quantity.unit)
         return [self._value(run, name, quantity, selectors) * factor for run in self._left(labels, without)]
 
-    def _left(self, labels: Sequence[str], without: Seed) -> list[MeasuredRun]:
+    def _left(self, labels: Sequence[str], without: Seed) -> list[Record]:
         runs = self.pick(labels)
         return [run for run in runs if run.seed != without] or runs
 
-    def _value(self, run: MeasuredRun, name: str, quantity: Quantity, selectors: dict[str, Selector]) -> float:
+    def _value(self, run: Record, name: str, quantity: Quantity, selectors: dict[str, Selector]) -> float:
         """Take it once only: some quantities look through a whole series."""
         key = (id(run), name, tuple(selectors.items()))
         if key not in self._values:
@@ -129,7 +129,7 @@ class Measurements:
         factor = _factor(quantity.unit, unit or quantity.unit)
         ordered = [
             sorted(
-                (self._value(run, name, quantity, {"flow": flow + 1}) for flow in range(len(run.record["flows"]))),
+                (self._value(run, name, quantity, {"flow": flow + 1}) for flow in range(len(run.run["flows"]))),
                 reverse=True,
             )
             for run in self._left(labels, without)
@@ -143,7 +143,7 @@ class Measurements:
         return [
             self._value(run, name, quantity, {"flow": number}) * factor
             for run in self.pick(labels)
-            for number, flow in enumerate(run.record["flows"], 1)
+            for number, flow in enumerate(run.run["flows"], 1)
             if not groups or flow.get("name") in groups
         ]
 
@@ -166,10 +166,10 @@ def _factor(own: str, wanted: str) -> float:
     return _FACTORS[own, wanted]
 
 
-def do_differ(runs: Sequence[MeasuredRun]) -> bool:
+def do_differ(runs: Sequence[Record]) -> bool:
     """Return whether runs of one cell with different seeds come to something different."""
     return len({_outcome(run) for run in runs}) > 1
 
 
-def _outcome(run: MeasuredRun) -> str:
-    return repr({key: value for key, value in run.record.items() if key != "seed"})
+def _outcome(run: Record) -> str:
+    return repr({key: value for key, value in run.run.items() if key != "seed"})

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
@@ -22,33 +21,11 @@ from unbloat.results.metrics import (
     NODE_METRICS,
     RUN_METRICS,
     Metric,
+    Row,
 )
+from unbloat.results.record import Record
 from unbloat.system.legible import markdown_table
 from unbloat.system.paths import ALGORITHMS
-
-RunRecord = Mapping[str, Any]
-Windows = dict[int, windows.Window]
-Rates = dict[int, rates.Rate]
-
-
-@dataclass(frozen=True)
-class MeasuredRun:
-    """One finished run: its place in the grid, its seed, what it left behind."""
-
-    axes: Mapping[str, str]
-    """The label of every axis of the sweep."""
-    seed: int
-    record: RunRecord
-    """As `unbloat run --json` prints it."""
-    windows: Windows | None = None
-    """Per flow, from 0: rows of time (s), congestion window and retransmitted packets, where they were asked for."""
-    rates: Rates | None = None
-    """Per flow, from 0: rows of time (s), goodput (Mb/s) and packets in flight, likewise."""
-
-    @property
-    def is_sound(self) -> bool:
-        """Return whether the run is to be believed."""
-        return bool(self.record.get("sound", True))
 
 
 @dataclass(frozen=True)
@@ -56,7 +33,7 @@ class Quantity:
     """A measurement that claims and tables may name."""
 
     unit: str
-    take: Callable[[MeasuredRun, dict[str, Selector]], float]
+    take: Callable[[Record, dict[str, Selector]], float]
     definition: str
     most: float = math.inf
     """No value is above this; none is below 0."""
@@ -69,12 +46,12 @@ RATE_SELECTORS = ("above", "below", "seconds", "after", "before")
 """Numbers for measurements of rates, not about flows."""
 
 
-def _flows(run: MeasuredRun, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[RunRecord]:
+def _flows(record: Record, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[Row]:
     """Return the flows that `flow=` (from 1, as in papers), `cc=`, `mesh=`, `node=` and `hops=` select.
 
     `numbers` are not about flows.
     """
-    flows: list[RunRecord] = list(run.record["flows"])
+    flows: list[Row] = list(record.run["flows"])
     for key, value in selectors.items():
         if key == "flow":
             flows = [flow for flow in flows if flow["flow"] + 1 == value]
@@ -92,44 +69,44 @@ def _known(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _of_flows(metric: Metric) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    def take(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+def _of_flows(metric: Metric) -> Callable[[Record, dict[str, Selector]], float]:
+    def take(record: Record, selectors: dict[str, Selector]) -> float:
         assert metric.fold
-        value = metric.fold.of(_flows(run, selectors), metric.name)
+        value = metric.fold.of(_flows(record, selectors), metric.name)
         # What is unfinished takes longer than anything.
         return math.inf if value is None and metric.fold is FOLDS["last"] else _known(value)
 
     return take
 
 
-def _of_nodes(metric: Metric) -> Callable[[MeasuredRun, dict[str, Selector]], float]:
-    return lambda run, selectors: float(sum(node[metric.name] for node in _nodes(run, selectors)))
+def _of_nodes(metric: Metric) -> Callable[[Record, dict[str, Selector]], float]:
+    return lambda record, selectors: float(sum(node[metric.name] for node in _nodes(record, selectors)))
 
 
 def _of_register(metric: Metric) -> Quantity:
     """Return a metric as claims take it: flows are folded, nodes summed, and of the links the first counts."""
-    takes: dict[str, Callable[[MeasuredRun, dict[str, Selector]], float]] = {
-        "link": lambda run, _: _known(run.record["links"][0].get(metric.name)),
-        "run": lambda run, _: _known(run.record.get(metric.name)),
+    takes: dict[str, Callable[[Record, dict[str, Selector]], float]] = {
+        "link": lambda record, _: _known(record.run["links"][0].get(metric.name)),
+        "run": lambda record, _: _known(record.run.get(metric.name)),
     }
     take = _of_flows(metric) if metric.fold else takes.get(metric.of) or _of_nodes(metric)
     return Quantity(metric.unit, take, metric.definition, math.inf if metric.most is None else metric.most)
 
 
-def _goodput_mean(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    return _known(MEAN.of(_flows(run, selectors), "goodput_mbps"))
+def _goodput_mean(record: Record, selectors: dict[str, Selector]) -> float:
+    return _known(MEAN.of(_flows(record, selectors), "goodput_mbps"))
 
 
-def _system_throughput(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+def _system_throughput(record: Record, selectors: dict[str, Selector]) -> float:
     """Return the data of all flows, which start together, over the time until the last of them ends."""
-    flows = _flows(run, selectors)
-    times = [run.record["duration_s"] if flow["completion_s"] is None else flow["completion_s"] for flow in flows]
+    flows = _flows(record, selectors)
+    times = [record.run["duration_s"] if flow["completion_s"] is None else flow["completion_s"] for flow in flows]
     delivered = sum(flow["goodput_mbps"] * time for flow, time in zip(flows, times, strict=True))
     return float(delivered / max(times))
 
 
-def _rtt_fairness(run: MeasuredRun, _: dict[str, Selector]) -> float:
-    return windows.jain(np.array([_known(flow["rtt_ms_mean"]) for flow in run.record["flows"]]))
+def _rtt_fairness(record: Record, _: dict[str, Selector]) -> float:
+    return windows.jain(np.array([_known(flow["rtt_ms_mean"]) for flow in record.run["flows"]]))
 
 
 _COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -141,19 +118,19 @@ def lines_of(control: str) -> int:
     return sum(bool(line.strip()) for line in _COMMENTS.sub("", text).splitlines())
 
 
-def _code_lines(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    return float(lines_of(_flows(run, selectors)[0]["cc"]))
+def _code_lines(record: Record, selectors: dict[str, Selector]) -> float:
+    return float(lines_of(_flows(record, selectors)[0]["cc"]))
 
 
 # What the nodes of a mesh and their flows do.
 
 
-def _nodes(run: MeasuredRun, selectors: dict[str, Selector]) -> list[RunRecord]:
+def _nodes(record: Record, selectors: dict[str, Selector]) -> list[Row]:
     """Return the nodes that `mesh=`, `node=` and `hops=` select."""
     if unknown := selectors.keys() - {"mesh", "node", "hops"}:
         raise ClaimError(f"no selector `{unknown.pop()}` here; there are mesh, node, hops")
     nodes = [
-        node for node in run.record.get("nodes", []) if all(node[key] == value for key, value in selectors.items())
+        node for node in record.run.get("nodes", []) if all(node[key] == value for key, value in selectors.items())
     ]
     if not nodes:
         chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
@@ -161,26 +138,26 @@ def _nodes(run: MeasuredRun, selectors: dict[str, Selector]) -> list[RunRecord]:
     return nodes
 
 
-def _seconds(run: MeasuredRun) -> float:
-    return float(run.record["duration_s"] - run.record.get("warmup_s", 0))
+def _seconds(record: Record) -> float:
+    return float(record.run["duration_s"] - record.run.get("warmup_s", 0))
 
 
-def _energy_per_byte(run: MeasuredRun, _: dict[str, Selector]) -> float:
+def _energy_per_byte(record: Record, _: dict[str, Selector]) -> float:
     """Return the energy that the radios of all nodes have used per byte delivered, microjoules.
 
     A border router, which has no parent, is left out: it has mains.
     """
-    energy = 1e3 * sum(node["energy_mj"] for node in _nodes(run, {}) if node["parent"] is not None)
-    delivered = sum(flow["goodput_mbps"] for flow in run.record["flows"]) * 1e6 / 8 * _seconds(run)
+    energy = 1e3 * sum(node["energy_mj"] for node in _nodes(record, {}) if node["parent"] is not None)
+    delivered = sum(flow["goodput_mbps"] for flow in record.run["flows"]) * 1e6 / 8 * _seconds(record)
     return float(energy / delivered) if delivered else math.inf
 
 
-def _new_segments(run: MeasuredRun, flow: RunRecord) -> float:
+def _new_segments(record: Record, flow: Row) -> float:
     """Return what a flow sends for the first time, segments a second."""
-    return float((flow["sent_packets"] - flow["retransmitted_packets"]) / _seconds(run))
+    return float((flow["sent_packets"] - flow["retransmitted_packets"]) / _seconds(record))
 
 
-def _by_the_law(flow: RunRecord) -> float:
+def _by_the_law(flow: Row) -> float:
     """Return what a flow would send by the square-root law, segments a second; NaN if it has lost nothing.
 
     It sends sqrt(3/2p) segments in the time of its wait and of a round trip, p being the losses found for each segment
@@ -192,24 +169,24 @@ def _by_the_law(flow: RunRecord) -> float:
     return float(math.sqrt(1.5 * flow["sent_packets"] / flow["loss_events"]) / turn_s)
 
 
-def _of_those_with_losses(run: MeasuredRun, selectors: dict[str, Selector]) -> list[tuple[float, float]]:
+def _of_those_with_losses(record: Record, selectors: dict[str, Selector]) -> list[tuple[float, float]]:
     """Return what the law says and what was sent, for each of the flows that have lost something."""
-    both = [(_by_the_law(flow), _new_segments(run, flow)) for flow in _flows(run, selectors)]
+    both = [(_by_the_law(flow), _new_segments(record, flow)) for flow in _flows(record, selectors)]
     return [(law, sent) for law, sent in both if not math.isnan(law)]
 
 
-def _law(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    laws = [law for law, _ in _of_those_with_losses(run, selectors)]
+def _law(record: Record, selectors: dict[str, Selector]) -> float:
+    laws = [law for law, _ in _of_those_with_losses(record, selectors)]
     return fmean(laws) if laws else math.nan
 
 
-def _sent(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    return fmean(_new_segments(run, flow) for flow in _flows(run, selectors))
+def _sent(record: Record, selectors: dict[str, Selector]) -> float:
+    return fmean(_new_segments(record, flow) for flow in _flows(record, selectors))
 
 
-def _model_error(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+def _model_error(record: Record, selectors: dict[str, Selector]) -> float:
     """Return how far the square-root law is from what was sent, as the mean over the flows that have lost something."""
-    both = _of_those_with_losses(run, selectors)
+    both = _of_those_with_losses(record, selectors)
     return fmean(100 * abs(law / sent - 1) if sent else math.inf for law, sent in both) if both else math.nan
 
 
@@ -223,98 +200,99 @@ def _number(selectors: dict[str, Selector], key: str) -> float:
 # What a window does over time. `low` and `high` bound a fall (new over old window); it stands still for `seconds`.
 
 
-def _all_windows(run: MeasuredRun) -> Windows:
-    if run.windows is None:
+def _all_windows(record: Record) -> dict[int, windows.Window]:
+    if record.series is None:
         raise ClaimError("this scenario's windows were not recorded; name it under `series` in [runs]")
-    return run.windows
+    return windows.of(record.series)
 
 
-def _window(run: MeasuredRun, selectors: dict[str, Selector]) -> windows.Window:
-    return _all_windows(run)[int(selectors.get("flow", 1)) - 1]
+def _window(record: Record, selectors: dict[str, Selector]) -> windows.Window:
+    return _all_windows(record)[int(selectors.get("flow", 1)) - 1]
 
 
-def _window_steps(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    return float(len(windows.falls(_window(run, selectors), _number(selectors, "low"), _number(selectors, "high"))))
+def _window_steps(record: Record, selectors: dict[str, Selector]) -> float:
+    return float(len(windows.falls(_window(record, selectors), _number(selectors, "low"), _number(selectors, "high"))))
 
 
-def _window_regrowths(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    return float(windows.regrowths(_window(run, selectors), _number(selectors, "low"), _number(selectors, "high")))
+def _window_regrowths(record: Record, selectors: dict[str, Selector]) -> float:
+    return float(windows.regrowths(_window(record, selectors), _number(selectors, "low"), _number(selectors, "high")))
 
 
-def _window_held(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    window = _window(run, selectors)
+def _window_held(record: Record, selectors: dict[str, Selector]) -> float:
+    window = _window(record, selectors)
     time, rests = window[0], windows.rests(window, _number(selectors, "seconds"))
     return 100 * float(sum(time[end] - time[start] for start, end in rests) / (time[-1] - time[0]))
 
 
-def _window_resumptions(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    window = _window(run, selectors)
+def _window_resumptions(record: Record, selectors: dict[str, Selector]) -> float:
+    window = _window(record, selectors)
     size, ends = window[1], [end for _, end in windows.rests(window, _number(selectors, "seconds"))]
     return float(sum(end + 1 < len(size) and size[end + 1] > size[end] for end in ends))
 
 
-def _window_peak(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    return float(windows.after_slow_start(_window(run, selectors))[1].max())
+def _window_peak(record: Record, selectors: dict[str, Selector]) -> float:
+    return float(windows.after_slow_start(_window(record, selectors))[1].max())
 
 
-def _window_reaches(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+def _window_reaches(record: Record, selectors: dict[str, Selector]) -> float:
     """Return when the window, after slow start, first holds so many packets; infinite if it never does."""
-    time, size, _ = windows.after_slow_start(_window(run, selectors))
+    time, size, _ = windows.after_slow_start(_window(record, selectors))
     there = np.flatnonzero(size >= _number(selectors, "packets"))
     return float(time[there[0]]) if len(there) else math.inf
 
 
-def _window_turning(run: MeasuredRun, _: dict[str, Selector]) -> float:
-    return windows.turning(list(_all_windows(run).values()))
+def _window_turning(record: Record, _: dict[str, Selector]) -> float:
+    return windows.turning(list(_all_windows(record).values()))
 
 
 # What rates do over time: those of the flows chosen, together, and those of all others.
 
 
-def _rate_of(run: MeasuredRun, flows: Sequence[RunRecord]) -> rates.Rate:
-    if run.rates is None:
+def _rate_of(record: Record, flows: Sequence[Row]) -> rates.Rate:
+    if record.series is None:
         raise ClaimError("this scenario's rates were not recorded; name it under `series` in [runs]")
-    return rates.sum_of([run.rates[flow["flow"]] for flow in flows])
+    every = rates.of(record.series)
+    return rates.sum_of([every[flow["flow"]] for flow in flows])
 
 
-def _others(run: MeasuredRun, chosen: Sequence[RunRecord]) -> rates.Rate:
-    others = [flow for flow in run.record["flows"] if flow not in chosen]
+def _others(record: Record, chosen: Sequence[Row]) -> rates.Rate:
+    others = [flow for flow in record.run["flows"] if flow not in chosen]
     if not others:
         raise ClaimError("every flow of the run is chosen, so that there are no others to give way to")
-    return _rate_of(run, others)
+    return _rate_of(record, others)
 
 
-def _rate(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+def _rate(record: Record, selectors: dict[str, Selector]) -> float:
     span = _number(selectors, "after"), _number(selectors, "before")
-    return rates.mean(_rate_of(run, _flows(run, selectors, RATE_SELECTORS)), span)
+    return rates.mean(_rate_of(record, _flows(record, selectors, RATE_SELECTORS)), span)
 
 
-def _share(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
+def _share(record: Record, selectors: dict[str, Selector]) -> float:
     """Return the share of the selected flows in all flows' throughput, or in their goodput over a time span."""
     if {"after", "before"} & selectors.keys():
         all_flows = {key: value for key, value in selectors.items() if key in RATE_SELECTORS}
-        part, whole = _rate(run, selectors), _rate(run, all_flows)
+        part, whole = _rate(record, selectors), _rate(record, all_flows)
     else:
         throughput = _of_flows(METRICS["throughput_mbps"])
-        part, whole = throughput(run, selectors), throughput(run, {})
+        part, whole = throughput(record, selectors), throughput(record, {})
     return 100 * part / whole if whole else math.nan
 
 
-def _fill_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    flows = _flows(run, selectors, RATE_SELECTORS)
-    return rates.fill_time(_rate_of(run, flows), _number(selectors, "above"), _number(selectors, "seconds"))
+def _fill_time(record: Record, selectors: dict[str, Selector]) -> float:
+    flows = _flows(record, selectors, RATE_SELECTORS)
+    return rates.fill_time(_rate_of(record, flows), _number(selectors, "above"), _number(selectors, "seconds"))
 
 
-def _yield_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    flows = _flows(run, selectors, RATE_SELECTORS)
+def _yield_time(record: Record, selectors: dict[str, Selector]) -> float:
+    flows = _flows(record, selectors, RATE_SELECTORS)
     below, seconds = _number(selectors, "below"), _number(selectors, "seconds")
-    return rates.yield_time(_rate_of(run, flows), _others(run, flows), below, seconds)
+    return rates.yield_time(_rate_of(record, flows), _others(record, flows), below, seconds)
 
 
-def _refill_time(run: MeasuredRun, selectors: dict[str, Selector]) -> float:
-    flows = _flows(run, selectors, RATE_SELECTORS)
+def _refill_time(record: Record, selectors: dict[str, Selector]) -> float:
+    flows = _flows(record, selectors, RATE_SELECTORS)
     above, seconds = _number(selectors, "above"), _number(selectors, "seconds")
-    return rates.refill_time(_rate_of(run, flows), _others(run, flows), above, seconds)
+    return rates.refill_time(_rate_of(record, flows), _others(record, flows), above, seconds)
 
 
 REGISTERED = {

@@ -9,11 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Rate = npt.NDArray[np.float64]
+COLUMNS = ["time_s", "goodput_mbps", "in_flight_packets"]
+"""The columns of a run's series that are its rows."""
+
+
+def of(series: pd.DataFrame) -> dict[int, Rate]:
+    """Return the rates of a run's flows, by their numbers from 0."""
+    return {int(str(flow)): rows[COLUMNS].to_numpy(dtype=float).T for flow, rows in series.groupby("flow")}
+
+
 Span = tuple[float, float]
 """From when to when, s."""
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Window = npt.NDArray[np.float64]
+COLUMNS = ["time_s", "cwnd_packets", "retransmitted_packets"]
+"""The columns of a run's series that are its rows."""
+
+
+def of(series: pd.DataFrame) -> dict[int, Window]:
+    """Return the windows of a run's flows, by their numbers from 0."""
+    return {int(str(flow)): rows[COLUMNS].to_numpy(dtype=float).T for flow, rows in series.groupby("flow")}
 
 
 def falls(window: Window, low: float, high: float) -> npt.NDArray[np.intp]:

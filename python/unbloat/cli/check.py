@@ -238,7 +238,7 @@ def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Fin
 def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
     """Run it there."""
     from unbloat.guest import guest
-    from unbloat.runs.guests import prepared
+    from unbloat.runs.progress import prepared
     from unbloat.scenarios.recording import Recording
 
     there = prepared(kernel)

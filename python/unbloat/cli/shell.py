@@ -100,7 +100,7 @@ def command(
 def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[str], far: Sequence[str] | None) -> int:
     """Run the program in a guest; return its status."""
     from unbloat.guest.program import Link, run
-    from unbloat.runs.guests import prepared
+    from unbloat.runs.progress import prepared
     from unbloat.system.paths import ALGORITHMS
 
     # What no guest can have is said before one is booted, as is what does not compile.

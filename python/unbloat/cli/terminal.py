@@ -14,9 +14,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
-from unbloat.system.legible import plain
-from unbloat.system.screen import screen_width
+from unbloat.results.record import IdenticalRepeats, UnsoundRun
+from unbloat.system.legible import plain, screen_width
 
 PROGRAM = "unbloat"
 WIPE = "\r\033[K"

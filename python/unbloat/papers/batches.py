@@ -9,8 +9,8 @@ from pathlib import Path
 from unbloat._core import Cell
 from unbloat.claims.claim import settings_of
 from unbloat.claims.measurements import Measurements, do_differ
-from unbloat.claims.quantities import MeasuredRun
 from unbloat.papers.paper import Paper, RepeatRule
+from unbloat.results.record import Record
 from unbloat.scenarios.source import source_of
 
 REPEAT = "repeat"
@@ -58,7 +58,7 @@ def place_of(axes: Axes) -> Place:
     return tuple(sorted(axes.items()))
 
 
-Simulate = Callable[[Batch, Sequence[int], Callable[[Axes], bool]], Sequence[MeasuredRun]]
+Simulate = Callable[[Batch, Sequence[int], Callable[[Axes], bool]], Sequence[Record]]
 """Runs those cells of a batch that the function picks, with each of the seeds."""
 
 
@@ -91,7 +91,9 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
     if any(batch.name == scenario for figure in paper.figures for scenario, _ in figure.places()):
         return None
     cells = source_of(batch.file, batch.overrides).cells()
-    grid = Measurements(batch.name, [MeasuredRun(without_repeat(dict(cell.axes)), 1, {}) for cell in cells])
+    grid = Measurements(
+        batch.name, [Record(without_repeat(dict(cell.axes)), {"seed": 1, "sound": True}) for cell in cells]
+    )
     settings: list[Sequence[str]] = []
     for table in paper.tables:
         for group in table.groups:
@@ -104,7 +106,7 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
     return frozenset(place_of(run.axes) for labels in settings for run in grid.pick(labels))
 
 
-def without_repeat(axes: Axes) -> Axes:
+def without_repeat(axes: Axes) -> dict[str, str]:
     """Return a cell's labels without that of its repeat."""
     return {name: label for name, label in axes.items() if name != REPEAT}
 
@@ -114,8 +116,8 @@ def measure(batches: Sequence[Batch], repeats: RepeatRule, simulate: Simulate) -
     return {batch.name: Measurements(batch.name, _runs(batch, repeats, simulate)) for batch in batches}
 
 
-def _runs(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[MeasuredRun]:
-    cells: dict[Place, list[MeasuredRun]] = {}
+def _runs(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[Record]:
+    cells: dict[Place, list[Record]] = {}
     settled: set[Place] = set()
 
     def goes_on(axes: Axes) -> bool:

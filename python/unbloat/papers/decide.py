@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.quantities import MeasuredRun
 from unbloat.claims.uncertainty import SURE
 from unbloat.papers.batches import Axes, Batch, Place, Simulate, batches_of, measure, place_of
 from unbloat.papers.judge import open_cells
 from unbloat.papers.paper import Paper
+from unbloat.results.record import Record
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def _places(paper: Paper, found: Mapping[str, Measurements]) -> dict[str, set[Pl
     return places
 
 
-def _cells(measurements: Measurements, places: set[Place]) -> list[list[MeasuredRun]]:
+def _cells(measurements: Measurements, places: set[Place]) -> list[list[Record]]:
     """List the runs of each of these cells."""
     runs = sorted(
         (run for run in measurements.runs if place_of(run.axes) in places), key=lambda run: place_of(run.axes)
@@ -55,7 +55,7 @@ def _extended(
 ) -> Measurements:
     """Run cells on until each has so many repeats: some may have paused for a stage."""
     made = {place_of(cell[0].axes): len(cell) for cell in _cells(measurements, places)}
-    runs: list[MeasuredRun] = list(measurements.runs)
+    runs: list[Record] = list(measurements.runs)
     for count in sorted(set(made.values())):
         runs += _those_with(batch, made, count, range(count + 1, repeats + 1), simulate)
     return Measurements(batch.name, runs)
@@ -63,7 +63,7 @@ def _extended(
 
 def _those_with(
     batch: Batch, made: Mapping[Place, int], count: int, seeds: range, simulate: Simulate
-) -> Sequence[MeasuredRun]:
+) -> Sequence[Record]:
     def has(axes: Axes) -> bool:
         return made.get(place_of(axes)) == count
 

@@ -8,23 +8,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from unbloat.claims import windows
+from unbloat.claims import rates, windows
 from unbloat.claims.expressions import Selector
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.quantities import MeasuredRun, quantity_named
+from unbloat.claims.quantities import quantity_named
 from unbloat.papers import ratios as ratios_of
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.paper import Bar, Figure, Panel
 from unbloat.report.figures.style import COLOURS, DASHES, legible, look
 from unbloat.report.figures.units import suit, suit_together
+from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
 from unbloat.system.output import room_within, whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Hues = Mapping[str, str]
 """The colours of a figure by what they stand for."""
@@ -68,7 +72,7 @@ def names_in(figure: Figure, measurements: Mapping[str, Measurements]) -> list[s
     """List what has a colour of its own in a figure."""
     if figure.kind in ("window", "rates"):
         runs = [run for _, run in _of_groups(figure, measurements)]
-        return list(dict.fromkeys(str(flow["cc"]) for run in runs for flow in run.record["flows"]))
+        return list(dict.fromkeys(str(flow["cc"]) for run in runs for flow in run.run["flows"]))
     return figure.lines or [bar.name for bar in figure.bars] or figure.groups
 
 
@@ -241,7 +245,7 @@ def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements], hues
     for axes, panel in zip(panels, figure.panels, strict=True):
         for line in figure.groups:
             run = measurements[panel.scenario].pick([*panel.at, line])[0]
-            times, sizes = windows.mean([window for _, window in _first(figure, run.windows)])
+            times, sizes = windows.mean([window for _, window in _first(figure, run, windows.of)])
             axes.plot(times, sizes, linewidth=1, color=hues[line], label=line)
         axes.set_title(panel.name, fontsize=9)
         axes.set_xlabel("time (s)")
@@ -328,7 +332,7 @@ def _in_group(figure: Figure, at: list[str], bar: Bar, group: str, runs: Measure
 def _windows(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas, panels = _one_under_another(figure, measurements)
     for axes, group, run in panels:
-        for flow, window in _first(figure, run.windows):
+        for flow, window in _first(figure, run, windows.of):
             axes.step(window[0], window[1], where="post", linewidth=0.8, **_look(run, flow, hues))
             lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
             axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
@@ -344,7 +348,7 @@ def _windows(figure: Figure, measurements: Mapping[str, Measurements], hues: Hue
 def _rates(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas, panels = _one_under_another(figure, measurements)
     for axes, group, run in panels:
-        for flow, rate in _first(figure, run.rates):
+        for flow, rate in _first(figure, run, rates.of):
             axes.plot(rate[0], rate[1], linewidth=0.8, **_look(run, flow, hues))
         _name_controls(axes, hues)
         axes.set_ylabel(f"{group}: goodput (Mb/s)", fontsize=8)
@@ -355,7 +359,7 @@ def _rates(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues)
 
 def _one_under_another(
     figure: Figure, measurements: Mapping[str, Measurements]
-) -> tuple[Canvas, list[tuple[Axes, str, MeasuredRun]]]:
+) -> tuple[Canvas, list[tuple[Axes, str, Record]]]:
     """Make a canvas with a panel for every group, one below another, and return the run behind each."""
     canvas = _canvas(figure, 8, 2.6 * len(figure.groups))
     panels = canvas.subplots(len(figure.groups), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
@@ -363,19 +367,19 @@ def _one_under_another(
     return canvas, [(axes, group, run) for axes, (group, run) in zip(panels, runs, strict=True)]
 
 
-def _of_groups(figure: Figure, measurements: Mapping[str, Measurements]) -> list[tuple[str, MeasuredRun]]:
+def _of_groups(figure: Figure, measurements: Mapping[str, Measurements]) -> list[tuple[str, Record]]:
     """Return the run that is drawn of each group."""
     return [(group, measurements[figure.scenario].pick([*figure.at, group])[0]) for group in figure.groups]
 
 
-def _control(run: MeasuredRun, flow: int) -> str:
-    return str(run.record["flows"][flow]["cc"])
+def _control(run: Record, flow: int) -> str:
+    return str(run.run["flows"][flow]["cc"])
 
 
-def _look(run: MeasuredRun, flow: int, hues: Hues) -> dict[str, Any]:
+def _look(run: Record, flow: int, hues: Hues) -> dict[str, Any]:
     """Return how a flow looks: controls have colours, and their flows dashes; those of a lone control have colours."""
     control = _control(run, flow)
-    alike = [number for number, other in enumerate(run.record["flows"]) if other["cc"] == control]
+    alike = [number for number, other in enumerate(run.run["flows"]) if other["cc"] == control]
     label = control if len(alike) == 1 else f"{control} #{flow}"
     if len(hues) == 1:
         return {"color": COLOURS[flow % len(COLOURS)], "label": label}
@@ -388,9 +392,11 @@ def _name_controls(axes: Axes, hues: Hues) -> None:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _first(figure: Figure, flows: Mapping[int, np.ndarray] | None) -> list[tuple[int, np.ndarray]]:
-    """Return the flows that the figure shows."""
-    return sorted((flows or {}).items())[: figure.flows]
+def _first(
+    figure: Figure, record: Record, of: Callable[[pd.DataFrame], Mapping[int, np.ndarray]]
+) -> list[tuple[int, np.ndarray]]:
+    """Return the flows that the figure shows, by what `of` takes of their samples."""
+    return sorted(of(record.series).items())[: figure.flows] if record.series is not None else []
 
 
 DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements], Hues], Canvas]] = {

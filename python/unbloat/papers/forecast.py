@@ -122,7 +122,7 @@ class Timed:
         places = frozenset(place_of(cells[(2 * each + 1) * len(cells) // (2 * number)]) for each in range(number))
         new, _ = lacking_of(replace(batch, places=places), 1, manner)
         before = _processor_s()
-        sent = [_packets(run.record) for run in simulate(batch, (1,), lambda axes: place_of(axes) in places)]
+        sent = [_packets(run.run) for run in simulate(batch, (1,), lambda axes: place_of(axes) in places)]
         if len(new) == len(places):  # A run that is kept says nothing about the machine.
             self._packets += sum(sent)
             self._seconds += _processor_s() - before

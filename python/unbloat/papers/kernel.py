@@ -146,7 +146,7 @@ class KernelResults:
     @property
     def name(self) -> str:
         """What the tables call the kernel's side."""
-        records = [run.record for measurements in self.runs.values() for run in measurements.runs]
+        records = [run.run for measurements in self.runs.values() for run in measurements.runs]
         if records[0]["on"] == "kernel":
             return "kernel"
         return " and ".join(sorted({f"Linux {record['kernel']}" for record in records})) + " in a guest"
@@ -158,10 +158,10 @@ class KernelResults:
     def unsound(self) -> list[str]:
         """List the kernel's runs that are not to be believed, and why."""
         return [
-            f"{name}, {', '.join(run.axes.values())}: {why_unsound(run.record)}"
+            f"{name}, {', '.join(run.axes.values())}: {why_unsound(run.run)}"
             for name, measurements in self.runs.items()
             for run in measurements.runs
-            if not run.record["sound"]
+            if not run.run["sound"]
         ]
 
     def failing(self) -> list[Judged]:
@@ -182,7 +182,7 @@ class KernelResults:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what `unbloat reproduce --on kernel --json` prints: the kernel's claims beside the simulator's."""
-        first = next(iter(self.runs.values())).runs[0].record
+        first = next(iter(self.runs.values())).runs[0].run
         claims = zip(self.kernel.claims(), self.simulated.claims(), self.likewise.claims(), strict=True)
         return {
             "paper": self.kernel.paper.name,

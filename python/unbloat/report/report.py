@@ -12,7 +12,7 @@ from typing import Any
 from unbloat.report import html
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.table import markdown, render
-from unbloat.system.screen import screen_width
+from unbloat.system.legible import screen_width
 
 PAGE = 120
 """Characters of a line that is no table."""

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from unbloat.system.legible import in_a_line, markdown_table
+from unbloat.system.legible import in_a_line, markdown_table, screen_width
 from unbloat.system.numbers import in_table
-from unbloat.system.screen import screen_width
 
 GAP = "  "
 """Between two columns."""

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
-from unbloat.results import sets, several
+from unbloat.results import sets
 from unbloat.results.about import About
 from unbloat.results.axes import column_of, is_of_axis
-from unbloat.results.dtypes import COUNTS, of_file
-from unbloat.results.metrics import COLUMNS, METRICS
+from unbloat.results.dtypes import of_file
+from unbloat.results.metrics import COLUMNS, KINDS, METRICS
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
+from unbloat.results.repeats import together
 from unbloat.system.regular import open_regular
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def load(path: Path) -> Saved:
     first, *others = found.values()
     if not others:
         return first
-    outcomes = several.together({name: each.outcomes for name, each in found.items()})
+    outcomes = together({name: each.outcomes for name, each in found.items()})
     axes = list(dict.fromkeys(axis for outcome in outcomes for axis in outcome.axes))
     return Saved(outcomes, replace(_first(list(found.values())), axes=axes), None)
 
@@ -236,23 +237,17 @@ def _checked(record: Record) -> Record:
     run = record.run
     for axis, label in record.axes.items():
         _require(isinstance(label, str), f"axes.{axis}")
-    for name in ("scenario", "on"):
-        _require(isinstance(run[name], str), name)
-    for name in ("unsound_because", "kernel"):
-        _require(isinstance(run.get(name), str | None), name)
-    _require(isinstance(run["sound"], bool), "sound")
-    _require(isinstance(run["seed"], int), "seed")
-    _require(is_number(run.get("packet_ms")), "packet_ms")
-    _require(is_number(run.get("jain_index")), "jain_index")
+    for name in ("scenario", "on", "sound", "seed"):
+        _require(run[name] is not None, name)
+    for name, value in run.items():
+        _require(name in PARTS or name not in KINDS or _fits(name, value), name)
     _require(isinstance(run["flows"], list), "flows")
     _require(isinstance(run["links"], list) and run["links"] != [], "links")
     _require(isinstance(run.get("nodes", []), list), "nodes")
     for part, needed in (("flows", COUNTED), ("links", ("queue_delay_ms_mean",)), ("nodes", ("node", "energy_mj"))):
         for row in run.get(part, []):
             for name, value in row.items():
-                right = isinstance(value, NAMES[name]) if name in NAMES else is_number(value)
-                right = right and (name not in COUNTS or value is None or float(value).is_integer())
-                _require(right, f"{part}: {name}")
+                _require(_fits(name, value), f"{part}: {name}")
             missing = [name for name in needed if name not in row or (part == "flows" and row[name] is None)]
             _require(not missing, f"{part}: {', '.join(missing)}")
     if "repeat" in run:
@@ -260,11 +255,21 @@ def _checked(record: Record) -> Record:
     return record
 
 
-NAMES: dict[str, Any] = {
-    **{"cc": str, "link": str, "name": str | None, "queue_kind": str | None},
-    **{"connected": bool | None, "mesh": str | None, "node": str | None, "parent": str | None},
-}
-"""Columns of flows, links and nodes that hold words, or yes and no."""
+def _fits(name: str, value: object) -> bool:
+    """Return whether a value is of its column's kind, or is missing."""
+    match KINDS.get(name, "number"):
+        case "text":
+            return isinstance(value, str | None)
+        case "flag":
+            return isinstance(value, bool | None)
+        case "integers":
+            return isinstance(value, list) and all(isinstance(each, int) for each in value)
+        case "integer":
+            return value is None or (is_number(value) and float(value).is_integer())  # type: ignore[arg-type]
+        case _:
+            return is_number(value)
+
+
 COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
 """Columns that every flow has."""
 

@@ -5,13 +5,12 @@ Tables on the screen, sweeps, comparisons, the claims of papers and the referenc
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
-
-import msgspec
 
 from unbloat._core import InputError, folds, record_columns, series_columns
 from unbloat.scenarios.checks import did_you_mean
@@ -20,6 +19,7 @@ Row = Mapping[str, Any]
 """A flow, a link or a run of the records."""
 Metrics = dict[str, float | None]
 Of = Literal["flow", "link", "run", "node"]
+Kind = Literal["text", "flag", "integer", "number", "integers"]
 
 ALL = "all flows"
 NO_CONTROL = "none"
@@ -28,7 +28,8 @@ MANY = 12
 """More flows, runs or lines than this are not shown one by one."""
 
 
-class _Measure(msgspec.Struct):
+@dataclass(frozen=True)
+class _Measure:
     key: str
     heading: str
     unit: str
@@ -37,18 +38,24 @@ class _Measure(msgspec.Struct):
     on: Literal["all", "simulator", "real_tcp"]
 
 
-class _Declared(msgspec.Struct):
+@dataclass(frozen=True)
+class _Declared:
     """A column of a record, as the core declares it."""
 
     name: str
-    kind: Literal["text", "flag", "integer", "number", "integers"]
+    kind: Kind
     is_optional: bool
     is_rare: bool
     definition: str
     metric: _Measure | None
 
 
-DECLARED = msgspec.json.decode(record_columns(), type=dict[str, list[_Declared]])
+def _declared(column: dict[str, Any]) -> _Declared:
+    own = column["metric"]
+    return _Declared(**{**column, "metric": own and _Measure(**own)})
+
+
+DECLARED = {table: [_declared(column) for column in columns] for table, columns in json.loads(record_columns()).items()}
 """The columns of runs, flows, links and nodes."""
 
 
@@ -95,7 +102,7 @@ _WAYS: dict[str, Callable[[Sequence[Row], str], float | None]] = {
     "last": _last,
     "loss": _loss,
 }
-FOLDS = {name: Fold(words, _WAYS[name]) for name, words in msgspec.json.decode(folds(), type=dict[str, str]).items()}
+FOLDS = {name: Fold(words, _WAYS[name]) for name, words in json.loads(folds()).items()}
 MEAN = FOLDS["mean"]
 
 
@@ -150,10 +157,12 @@ FELT = {each.name for each in DECLARED["flows"] if each.is_rare and each.metric}
 """Metrics of applications, of senders on hosts and of flows from meshes, absent where there is none."""
 METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS, *NODE_METRICS)}
 """Every metric by the name of its column."""
-NUMBERS = {each.name for table in DECLARED.values() for each in table if each.kind in ("integer", "number")} | {
-    *("mean", "deviation", "ci95_low", "ci95_high"),
+KINDS: dict[str, Kind] = {
+    **{each.name: each.kind for table in DECLARED.values() for each in table},
+    **{"of": "text", "metric": "text", "failed": "text", "n": "integer"},
+    **dict.fromkeys(("mean", "deviation", "ci95_low", "ci95_high"), "number"),
 }
-"""Columns that hold numbers, or nothing."""
+"""What each column of runs, flows, links, nodes and statistics holds."""
 BY_KEY = {metric.key: metric for metric in METRICS.values() if metric.of != "node"}
 """Every metric of flows, links and runs by its short name."""
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unbloat.system.numbers import count_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SEED = "seed"
 """The axis along which runs are repeats."""
@@ -23,6 +26,13 @@ class Record:
     """The axes of the sweep with this run's labels; empty without a sweep."""
     run: dict[str, Any]
     """The records, under the names that `unbloat run --json` prints."""
+    series: pd.DataFrame | None = field(default=None, compare=False)
+    """The samples of its flows, where somebody has asked for them with the records."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of its draws."""
+        return int(self.run["seed"])
 
     @property
     def cell_axes(self) -> dict[str, str]:
@@ -115,3 +125,11 @@ def why_unsound(run: Mapping[str, Any]) -> str:
     """Return the reason why a run that is not sound is not."""
     why: str | None = run.get("unsound_because")
     return why or "the machine could not keep up"
+
+
+class UnsoundRun(UserWarning):
+    """Some runs are unsound: the machine could not keep up with them, and their numbers mean nothing."""
+
+
+class IdenticalRepeats(UserWarning):
+    """Repeats of a cell came out the same, because hardly anything in the scenario is random."""

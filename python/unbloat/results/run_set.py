@@ -21,26 +21,26 @@ from unbloat.results.record import (
     PARTS,
     SEED,
     Failure,
+    IdenticalRepeats,
     Outcome,
     Record,
+    UnsoundRun,
     never_connected,
     place,
     scalars,
     why_unsound,
 )
 from unbloat.results.repeats import Repeats, cells_of, stats_of, where
-from unbloat.results.run_warnings import IdenticalRepeats, UnsoundRun
 from unbloat.scenarios.checks import one_of
 from unbloat.system.numbers import count_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
 
 SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
 """Flows and links over time; the distributions of RTTs and of queueing delays."""
 KINDS: tuple[SeriesKind, ...] = get_args(SeriesKind)
-Series = dict[str, dict[str, "np.ndarray[Any, Any]"]]
+Series = dict[str, "pd.DataFrame"]
 """The time series of a run: a dictionary of columns for each kind."""
 FetchSeries = Callable[[SeriesKind], "pd.DataFrame"]
 """Returns one kind of series of all runs, each row with the number of its run."""
@@ -449,8 +449,7 @@ MOST_UNCONNECTED = 5
 """Of more cells with flows that never connected only the first is named."""
 PLACE = ("scenario", "on", "kernel")
 """The columns that tell the cells of several experiments apart."""
-MEANS = ("mean", "deviation", "ci95_low", "ci95_high")
-STATS = ("of", "metric", "n", *MEANS)
+STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")
 
 
 def of_runs(runs: Mapping[int, Series], links: Mapping[int, Sequence[str]], kind: SeriesKind) -> pd.DataFrame:
@@ -460,7 +459,7 @@ def of_runs(runs: Mapping[int, Series], links: Mapping[int, Sequence[str]], kind
     subject = "flow" if kind in ("flows", "rtt") else "link"
     parts = []
     for number, series in runs.items():
-        part = pd.DataFrame(series[kind]).rename(columns={"subject": subject})
+        part = series[kind].rename(columns={"subject": subject})
         if subject == "link":
             part["link"] = part["link"].map(dict(enumerate(links[number])))
         part.insert(0, "run", number)

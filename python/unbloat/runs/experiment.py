@@ -124,7 +124,7 @@ class Manner:
         """Return the folder of the guest that runs start from; None outside guests."""
         if self.on != "vm":
             return None
-        from unbloat.runs.guests import prepared
+        from unbloat.runs.progress import prepared
 
         return prepared(self.kernel).folder
 

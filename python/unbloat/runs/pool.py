@@ -152,7 +152,7 @@ class Worker:
         self._start()
 
     def _start(self) -> None:
-        # -P: nothing is imported from the folder that the user happens to be in; -S: no library is needed.
+        # -P: nothing is imported from the folder that the user happens to be in; -S: only series need a library.
         command = [sys.executable, "-P", "-S", "-m", self.module]
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))

@@ -6,13 +6,15 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
-from unbloat.runs.notebook import NotebookBar, is_notebook
 from unbloat.system.numbers import clock, in_words
 
 if TYPE_CHECKING:
     import rich.progress
+
+    from unbloat.guest.guest import Guest
 
 log = logging.getLogger(__name__)
 
@@ -221,3 +223,41 @@ class Waiting:
         if self._what and self._shown:
             print(file=sys.stderr, flush=True)
         self._what = ""
+
+
+def prepared(kernel: str | None) -> Guest:
+    """Return a guest with a kernel, and say meanwhile what has to be waited for."""
+    from unbloat.guest import guest
+
+    with closing(Waiting()) as say:
+        return guest.prepare(kernel, say)
+
+
+# ---------------------------------------------------------------- Notebooks
+
+
+def is_notebook() -> bool:
+    """Return whether this process is a Jupyter kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return hasattr(shell, "kernel")
+
+
+class NotebookBar:
+    """A widget with a bar and words beside it; a line of text where the notebook has no widgets."""
+
+    def __init__(self) -> None:
+        """Start without drawing."""
+        from tqdm.auto import tqdm
+
+        self._bar: Any = tqdm(total=1.0, bar_format="{bar} {postfix}", leave=False, miniters=0, mininterval=0)
+
+    def draw(self, share: float, words: str) -> None:
+        """Draw it anew."""
+        self._bar.n = share
+        self._bar.set_postfix_str(words, refresh=False)
+        self._bar.refresh()
+
+    def close(self) -> None:
+        """Remove it."""
+        self._bar.close()

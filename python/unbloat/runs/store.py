@@ -13,7 +13,6 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,12 +24,12 @@ from unbloat.system.regular import read_own
 from unbloat.system.removal import remove_from
 
 if TYPE_CHECKING:
-    import numpy as np
+    import pandas as pd
 
 log = logging.getLogger(__name__)
 
-Tables = dict[str, dict[str, "np.ndarray[Any, Any]"]]
-"""A run's series as they are read: by table and column an array."""
+Tables = dict[str, "pd.DataFrame"]
+"""A run's series as they are read, by the names of their tables."""
 
 
 def key_of(cell: _core.Cell, where: Sequence[str] = (), code: str | None = None) -> str:
@@ -79,9 +78,7 @@ class Store:
             kept_ns = self._place(record_of(key)).stat().st_mtime_ns
             unsealed(read_own(self._place(record_of(key))))
             if series_ns is not None:
-                from unbloat.runs import npz
-
-                npz.check(read_own(self._place(series_of(key, series_ns))))
+                series_unsealed(read_own(self._place(series_of(key, series_ns))))
         except UNREADABLE:
             return False
         return kept_ns > since_ns
@@ -93,17 +90,7 @@ class Store:
 
     def series(self, key: str, series_ns: int) -> Tables:
         """Read the series of a run."""
-        import numpy as np
-
-        from unbloat.runs import npz
-
-        tables: Tables = {}
-        data = BytesIO(read_own(self._place(series_of(key, series_ns))))
-        with npz.damage_is_an_error(), np.load(data) as columns:
-            for name in columns.files:
-                table, column = name.split(".")
-                tables.setdefault(table, {})[column] = columns[name]
-        return tables
+        return tables_of(series_unsealed(read_own(self._place(series_of(key, series_ns)))))
 
     def put(self, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:
         """Keep a run; the record comes last, since it is what makes a run count as finished."""
@@ -116,10 +103,8 @@ class Store:
 
     def _put(self, folder: Path, key: str, record: str, series_ns: int | None, columns: Columns | None) -> None:
         if series_ns is not None and columns is not None:
-            from unbloat.runs import npz
-
-            arrays = [(f"{t}.{c}", *column) for t, table in columns.items() for c, column in table.items()]
-            write_whole(folder / series_of(key, series_ns), lambda file: npz.write(file, arrays))
+            data = arrow_of(columns)
+            write_whole(folder / series_of(key, series_ns), lambda file: file.write(series_sealed(data)))
         write_whole(folder / record_of(key), lambda file: file.write(sealed(record.encode())))
 
     def take_out(self, key: str) -> str:
@@ -143,7 +128,7 @@ def record_of(key: str) -> str:
 
 def series_of(key: str, series_ns: int) -> str:
     """Name the file of a run's series."""
-    return f"{key[:2]}/{key}.{series_ns}.npz"
+    return f"{key[:2]}/{key}.{series_ns}.arrow"
 
 
 LITTLE = 1 << 30
@@ -169,8 +154,10 @@ def tell_once(folder: Path) -> None:
     )
 
 
-UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, RuntimeError)
-"""What reading a damaged file may raise: NumPy and zipfile take what they read at its word."""
+# ---------------------------------------------------------------- Files
+
+UNREADABLE = (OSError, ValueError)
+"""What reading a damaged file raises."""
 HEAD, MIDDLE, TAIL = b'{"sha256": "', b'", "record": ', b"}\n"
 DIGITS = 64
 
@@ -187,6 +174,55 @@ def unsealed(data: bytes) -> bytes:
     if data != sealed(record):
         raise ValueError("the record is damaged")
     return record
+
+
+def series_sealed(data: bytes) -> bytes:
+    """Put the hash of series before them."""
+    return hashlib.sha256(data).digest() + data
+
+
+def series_unsealed(data: bytes) -> memoryview:
+    """Return series without their hash; raises `ValueError` if any byte has changed."""
+    size = hashlib.sha256().digest_size
+    series = memoryview(data)[size:]
+    if data[:size] != hashlib.sha256(series).digest():
+        raise ValueError("the series are damaged")
+    return series
+
+
+TABLE = b"table"
+"""Under which the metadata of an Arrow schema names a run's table."""
+
+
+def arrow_of(columns: Columns) -> bytes:
+    """Write series as Arrow streams one after the other, a table each."""
+    import pyarrow
+
+    types = {"<f8": pyarrow.float64(), "<u4": pyarrow.uint32(), "<u8": pyarrow.uint64()}
+    options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
+    sink = pyarrow.BufferOutputStream()
+    for name, table in columns.items():
+        schema = pyarrow.schema([(column, types[kind]) for column, (kind, _) in table.items()], {TABLE: name})
+        arrays = [
+            pyarrow.Array.from_buffers(types[kind], len(data) // int(kind[2:]), [None, pyarrow.py_buffer(data)])
+            for kind, data in table.values()
+        ]
+        with pyarrow.ipc.new_stream(sink, schema, options=options) as writer:
+            writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def tables_of(data: memoryview) -> Tables:
+    """Read what `arrow_of` wrote."""
+    import pyarrow
+
+    source, tables = pyarrow.BufferReader(data), {}
+    while source.tell() < source.size():
+        with pyarrow.ipc.open_stream(source) as reader:
+            table = reader.read_all()
+        tables[table.schema.metadata[TABLE].decode()] = table.to_pandas()
+    return tables
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:

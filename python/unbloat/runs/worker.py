@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import site
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -98,6 +99,8 @@ def attempt(
     try:
         record, columns = run(cell, task, partial(say, answers))
         refuse_changed(cell, files, task.stamp)
+        if columns is not None:
+            find_libraries()
         store.put(task.key, record, task.recording.series_ns, columns)
     except _core.Error as error:
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
@@ -106,6 +109,12 @@ def attempt(
         way_out = "UNBLOAT_CACHE names another folder for it, and --no-cache keeps nothing"
         return {"error": f"the result cannot be kept in {store.folder}: {why}; {way_out}", "wrong_input": False}
     return {"finished": True}
+
+
+@cache
+def find_libraries() -> None:
+    """Let installed libraries be found, without which this process starts sooner: series need one to be kept."""
+    site.main()
 
 
 def say(answers: IO[str], **answer: object) -> None:

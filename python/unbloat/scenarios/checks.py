@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Literal, get_args
 
+from unbloat import _core
 from unbloat._core import InputError
 
 Backend = Literal["simulator", "kernel", "vm"]
@@ -59,3 +60,11 @@ def check_jobs(jobs: int | None) -> None:
     """Refuse a number of processes that is none."""
     if jobs is not None and whole("jobs", jobs) < 1:
         raise InputError(f"jobs {jobs}: there must be at least one process; by default there is one for each core")
+
+
+def time_ns(text: str, option: str) -> int:
+    """Read the time that an option or argument was given, in nanoseconds. Raises `InputError` if it is none."""
+    try:
+        return _core.duration_ns(text)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from unbloat._core import InputError
+from unbloat.scenarios.checks import time_ns
 from unbloat.scenarios.source import What, source_of
-from unbloat.scenarios.times import time_ns
 
 
 def cases(scenario: What, overrides: Mapping[str, object], times: Sequence[str]) -> dict[str, object]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterable, Sequence
 
 LINES = "\n\t"
@@ -31,3 +33,8 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: S
     rule = ["---:" if is_right else "---" for is_right in right or [False] * len(heads)]
     cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
     return "\n".join(f"| {' | '.join(line)} |" for line in [heads, rule, *cells])
+
+
+def screen_width() -> int | None:
+    """Return the width of the terminal that stdout is, in columns; None elsewhere, where lines are not broken."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
