@@ -116,7 +116,7 @@ def test_files_of_other_programs_in_the_folder_are_passed_over(small: Path, tmp_
 
 def test_series_that_were_not_saved_are_a_sentence(small: Path, tmp_path: Path) -> None:
     ub.scenario(small).run().save(tmp_path / "out")
-    with pytest.raises(ub.InputError, match="hold no time series, which `run` records"):
+    with pytest.raises(ub.InputError, match="hold no time series: run again with series"):
         ub.read(tmp_path / "out").series()
 
 

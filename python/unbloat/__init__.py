@@ -6,18 +6,18 @@
     read(FOLDER)                               Results that were saved
     compare(A, B)                              a Comparison: table, is_within, plot()
     paper(NAME)                                a Paper: reproduce() judges what it printed
-    catalogue(KIND)                            what there is by name, as a frame
+    catalogue(KIND), doctor()                  what there is by name, and what this machine can do, as frames
 
 >>> import unbloat as ub
->>> s = ub.scenario("home-dsl")                     # or ub.scenario(rate="20mbit", rtt="40ms")
+>>> s = ub.scenario("home-dsl")                       # or ub.scenario(rate="20mbit", rtt="40ms")
 >>> r = s.run(cc=["cubic", "vegas"], series="100ms")  # repeat=10 gives intervals; on="vm" takes real Linux TCP
->>> r.runs, r.flows, r.links                        # data frames: one row per run, flow, link
->>> r.series("links")                               # the queues over time
->>> r.stats                                         # mean, deviation and 95 % interval of each metric of each cell
->>> r.compare(between="cc").table                   # two labels of an axis, metric by metric
->>> r.plot("queue_delay", over="time")              # a matplotlib figure
->>> r.save("results"); r = ub.read("results")       # Parquet files, and the same object again
->>> p = ub.paper("clpc")                            # p.reproduce() judges each of its numbers
+>>> r.runs, r.flows, r.links                          # data frames: one row per run, flow, link
+>>> r.series("links")                                 # the queues over time
+>>> r.stats                                           # mean, deviation and 95 % interval of each metric of each cell
+>>> r.compare(between="cc").table                     # two labels of an axis, metric by metric
+>>> r.plot("queue_delay", over="time")                # a matplotlib figure
+>>> r.save("results"); r = ub.read("results")         # Parquet files, and the same object again
+>>> p = ub.paper("clpc")                              # p.reproduce() judges each of its numbers
 
 Errors are `InputError` and `RunError`, both of them `Error`. `help(unbloat.scenario)` and so on have more.
 """
@@ -35,6 +35,7 @@ _WHERE = {
     "KernelResults": "papers.kernel",
     "Report": "report.report",
     "catalogue": "api.catalogue",
+    "doctor": "api.doctor",
     "evaluate": "api.evaluate",
 }
 """The module that each name comes from; `__init__.pyi` has the same for editors and type checkers."""

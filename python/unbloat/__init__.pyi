@@ -2,6 +2,7 @@ from unbloat import _core as _core
 from unbloat._core import Error, InputError, RunError, __version__
 from unbloat.api.catalogue import catalogue
 from unbloat.api.comparison import Comparison, compare
+from unbloat.api.doctor import doctor
 from unbloat.api.evaluate import evaluate
 from unbloat.api.paper import Paper, Reproduction, paper
 from unbloat.api.results import Results, read
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "compare",
+    "doctor",
     "evaluate",
     "paper",
     "read",

@@ -477,10 +477,10 @@ def settings(control: dict[str, Any]) -> str:
 
 def doctor_command(as_json: JsonOption = False) -> None:
     """Report what this machine can do, and what is missing."""
-    from unbloat.guest import doctor as vm
+    from unbloat.api.doctor import checks
 
-    checks = [*json.loads(_core.kernel_doctor()), *vm.doctor()]
-    say_json({"checks": checks}) if as_json else say(doctor_screen(checks))
+    found = checks()
+    say_json({"checks": found}) if as_json else say(doctor_screen(found))
 
 
 WISHES = {

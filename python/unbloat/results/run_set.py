@@ -158,15 +158,15 @@ class RunSet:
         Raises
         ------
         InputError
-            If the runs recorded none and cannot do so any more: they are a sweep's, or were read from files without.
+            If the runs recorded none and cannot do so any more: they were read from files without.
 
         """
         one_of("series", kind, KINDS)
         if kind not in self._series:
             if self._fetch_series is None:
                 raise InputError(
-                    "these results hold no time series, which `run` records where it is asked for them, or for files; "
-                    "a sweep has lines, bars, heatmap, delay_throughput, box and ecdf to draw"
+                    "these results hold no time series: run again with series, such as 100ms; without them there are "
+                    "lines, bars, heatmap, delay_throughput, box and ecdf to draw"
                 )
             values = self._fetch_series(kind)
             self._series[kind] = self._with_heads(values["run"].tolist(), values.drop(columns="run"))

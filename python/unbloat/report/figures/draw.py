@@ -174,7 +174,9 @@ def usual_kinds(results: RunSet) -> Sequence[str]:
     """Return what is drawn of results where nobody says what: what they are about, and have."""
     if any(record.run.get("nodes") for record in results.records):
         return DEFAULT_OF_NODES
-    if results.can_have_series or not looks.ordered(results.records):
+    # To record the series of many runs takes as long as the runs did.
+    is_quick = results.has_series or (results.can_have_series and len(results.records) <= MANY)
+    if is_quick or not looks.ordered(results.records):
         return DEFAULT
     return ["lines" if sweeps.has_numbers(results.records) else "bars"]
 
