@@ -1,6 +1,5 @@
 """A small scenario, a cache of its own for every test, the command line as a user calls it."""
 
-import gc
 import os
 import signal
 import subprocess
@@ -41,10 +40,6 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Unbuffered output hides errors that come when a buffer is flushed at the end.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
-# What the tests' modules and their libraries are made of stays; to look for garbage among it takes longer than most
-# tests.
-gc.disable()
-
 PROGRAM = "UNBLOAT_TESTS_PROGRAM"
 """Where the process listens that has loaded the program's libraries; for the workers of this session."""
 
@@ -77,12 +72,6 @@ def load_program(config: pytest.Config) -> Loaded:
     config.add_cleanup(loaded.close)
     os.environ[PROGRAM] = loaded.address
     return loaded
-
-
-def pytest_collection_finish() -> None:
-    """Collect garbage from now on, what the tests leave."""
-    gc.freeze()
-    gc.enable()
 
 
 Write = Callable[..., Path]

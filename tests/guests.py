@@ -12,7 +12,7 @@ from unbloat.scenarios.recording import Recording
 from unbloat.scenarios.source import source_of
 
 ONE_AT_A_TIME = ("--jobs", "1")
-"""Other tests have the other processors, and guests that share one take longer in all."""
+"""Other tests run beside."""
 
 
 @cache

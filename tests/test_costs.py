@@ -8,7 +8,7 @@ import pytest
 from conftest import SMALL
 from unbloat.runs import costs
 from unbloat.scenarios.source import source_of
-from unbloat.system import memory
+from unbloat.system import machine
 
 FLOOD = SMALL.replace('{ limit = "30kb" }', "{}").replace('cc = "reno"', 'app = { kind = "udp", rate = "100tbit" }')
 
@@ -35,7 +35,7 @@ def test_flows_and_samples_take_memory() -> None:
 
 
 def test_what_is_long_or_large_is_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(memory, "free", lambda: 1_000_000_000)
+    monkeypatch.setattr(machine, "free_memory", lambda: 1_000_000_000)
     with caplog.at_level(logging.WARNING, "unbloat"):
         costs.tell([cost(SMALL)] * 100, 4)
         assert caplog.messages == []

@@ -14,7 +14,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from unbloat.lab import trace
-from unbloat.system import memory
+from unbloat.system import machine
 
 TOOLS = Path(__file__).parents[1] / "tools"
 MUTANTS = 150
@@ -100,7 +100,7 @@ def test_more_rows_than_there_is_memory_for_are_not_read(
         for _ in range(20):
             writer.write_table(million)
     assert file.stat().st_size < 1_000_000
-    monkeypatch.setattr(memory, "free", lambda: 4_000_000_000)
+    monkeypatch.setattr(machine, "free_memory", lambda: 4_000_000_000)
     with pytest.raises(ub.InputError, match=r"_series.parquet: has 20,000,000 rows of \d+ columns, which take about "):
         ub.read(saved).series("flows")
     assert len(ub.read(saved)) == 1, "which needs no series"
@@ -132,5 +132,10 @@ def test_a_pipe_among_results_is_passed_over(saved: Path) -> None:
 
 
 def test_memory_is_told_in_words() -> None:
-    assert [memory.words(size) for size in (2e3, 5.5e6, 1.64e9, 3e12)] == ["2 kB", "5.5 MB", "1.64 GB", "3 TB"]
-    assert 0 < memory.bound() <= memory.free()
+    assert [machine.bytes_in_words(size) for size in (2e3, 5.5e6, 1.64e9, 3e12)] == [
+        "2 kB",
+        "5.5 MB",
+        "1.64 GB",
+        "3 TB",
+    ]
+    assert 0 < machine.memory_bound() <= machine.free_memory()

@@ -15,7 +15,7 @@ from unbloat.report.sweep_table import columns_of, text_of
 from unbloat.results.bottleneck import add_up
 from unbloat.runs.experiment import command
 from unbloat.scenarios.source import as_toml, source_of
-from unbloat.system import processors
+from unbloat.system import machine
 from unbloat.system.paths import ALGORITHMS
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
@@ -304,7 +304,7 @@ def test_a_file_of_ones_own_is_called_by_its_own_name(small: Path, tmp_path: Pat
 
 def test_systems_that_tell_no_processors_of_a_process_have_some(monkeypatch: pytest.MonkeyPatch, small: Path) -> None:
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert processors.count() == os.cpu_count()
+    assert machine.processors() == os.cpu_count()
     assert len(ub.scenario(small).run(cache=False)) == 1
 
 

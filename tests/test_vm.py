@@ -5,7 +5,6 @@ arithmetic, not of a busy machine.
 """
 
 import json
-import math
 import os
 import signal
 import subprocess
@@ -24,7 +23,6 @@ from kept import KEPT
 from leftovers import PATIENCE_S, descendants, is_alive, read, wait_until
 from unbloat import RunError
 from unbloat.guest import guest, kernels, qemu
-from unbloat.system import processors
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 SEGMENT = 1448
@@ -353,18 +351,6 @@ def test_a_user_without_rights(small: Path, cache: Path, tmp_path: Path, kernel:
     (record,) = json.loads(done.stdout)["runs"]
     assert record["sound"] and record["on"] == "vm" and record["flows"][0]["goodput_mbps"] > 3
     assert {path.name for path in home.iterdir()} == {"cache"}
-
-
-def test_each_guest_stays_on_a_processor(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its threads take turns there."""
-    monkeypatch.setattr(processors, "CHOICE_EVERY_S", math.inf)
-    with qemu.resume(guests.prepared(kernel).state) as machine:
-        machine.look()
-        (process,) = started_by(os.getpid(), qemu.QEMU)
-        tasks = list(Path(f"/proc/{process}/task").iterdir())
-        assert {os.sched_getscheduler(int(task.name)) for task in tasks} == {os.SCHED_BATCH}
-        (place,) = {frozenset(os.sched_getaffinity(int(task.name))) for task in tasks}
-        assert len(place) == 1
 
 
 # ---------------------------------------------------------------- Ends before the end

@@ -17,7 +17,6 @@ import pytest
 import unbloat as ub
 from leftovers import PATIENCE_S
 from unbloat.guest import initramfs, kernels, modules, qemu, vmlinux
-from unbloat.system import processors
 
 INIT = Path(__file__).parent / "in_guest/ring.py"
 SINCE = (6, 11)
@@ -124,8 +123,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]
     image = folder / "vmlinux"
     image.write_bytes(vmlinux.bootable(kernel.image.read_bytes()))
     adapter = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
-    command = ["taskset", "--cpu-list", str(processors.allowed()[-1])]
-    command += [qemu.QEMU, *qemu.MACHINE, "-icount", qemu.CLOCK, "-kernel", image, "-initrd", files]
+    command = [qemu.QEMU, *qemu.MACHINE, "-icount", qemu.CLOCK, "-kernel", image, "-initrd", files]
     command += ["-append", f"{qemu.KERNEL_ARGUMENTS} PATH=/usr/bin", "-serial", "stdio"]
     command += [word for end in "ab" for word in ("-netdev", f"hubport,id={end},hubid=0")]
     command += ["-device", f"{adapter},netdev=a,mac=52:54:00:00:00:01,tx=timer,x-txburst=1,x-txtimer={EVERY_NS}"]

@@ -15,7 +15,7 @@ from unbloat.runs import batch
 from unbloat.scenarios.checks import check_jobs
 from unbloat.scenarios.chosen import refuse_lists
 from unbloat.scenarios.source import source_of
-from unbloat.system import processors
+from unbloat.system import machine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ def evaluate(
     bases = [each._source if isinstance(each, Scenario) else source_of(each) for each in several]
     items = [(base, keys) for base in bases for keys in sets]
     sources = [source_of(base, keys) if keys else base for base, keys in items]
-    rows = batch.run_all(sources, jobs or processors.count(), is_kept=cache is not False, progress=progress)
+    rows = batch.run_all(sources, jobs or machine.processors(), is_kept=cache is not False, progress=progress)
     if rows and all("error" in row for row in rows):
         kind = InputError if all(row["wrong_input"] for row in rows) else RunError
         raise kind(rows[0]["error"])

@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, ClassVar, Self
 from unbloat._core import RunError
 from unbloat.guest.inside import shared
 from unbloat.guest.kernels import require_this_machine
-from unbloat.system import processors
 
 QEMU = "qemu-system-x86_64"
 PACKAGES = {QEMU: "qemu-system-x86", "setpriv": "util-linux"}
@@ -134,10 +133,6 @@ class Machine(ABC):
         )
         os.close(memory)
         try:
-            # Its threads take turns: on one processor, none has to wake up another, and one that is given a lock is not
-            # put before the one that is about to give it the next.
-            self._processor = processors.OneProcessor(self._process.pid)
-            processors.run_until_they_wait(self._process.pid)
             self._greet()
         except BaseException:
             self.end()
@@ -161,8 +156,7 @@ class Machine(ABC):
         self.look()
 
     def look(self) -> None:
-        """Choose its processor when it is time; raises if the machine has ended. Call it every `PAUSE_S`."""
-        self._processor.look()
+        """Raise if the machine has ended."""
         if self._process.poll() is not None:
             raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
 

@@ -17,7 +17,7 @@ from unbloat.papers.paper import Paper
 from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting
 from unbloat.scenarios.source import source_of
-from unbloat.system import processors
+from unbloat.system import machine
 from unbloat.system.numbers import clock, in_words
 from unbloat.system.paths import cache_folder
 
@@ -78,7 +78,7 @@ def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None, cache
 
     Nothing is run for the forecast alone: these are first repeats, and are kept like the others.
     """
-    repeats, processes = papers[0].repeats, jobs or processors.count()
+    repeats, processes = papers[0].repeats, jobs or machine.processors()
     numbers = (repeats.few or repeats.most, repeats.most)
     manner = Manner("simulator", None, cache, False, jobs)
     batches = [batch for paper in papers for batch in batches_of(paper)]

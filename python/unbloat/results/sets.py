@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbloat._core import InputError
-from unbloat.system import memory
+from unbloat.system import machine
 from unbloat.system.output import sync, writing
 from unbloat.system.regular import refuse_special
 from unbloat.system.scratch import BESIDE, Scratch
@@ -134,11 +134,11 @@ class Table:
 
     def _refuse_large(self, bytes_per_value: int) -> None:
         needed = max(self.rows * self.columns * bytes_per_value, self.size)
-        if needed > memory.bound():
+        if needed > machine.memory_bound():
             raise InputError(
                 f"{self.file}: has {self.rows:,} rows of {self.columns} columns, which take about "
-                f"{memory.words(needed)} of memory; more than {memory.words(memory.bound())}, half of what is free, is "
-                "not read"
+                f"{machine.bytes_in_words(needed)} of memory; more than "
+                f"{machine.bytes_in_words(machine.memory_bound())}, half of what is free, is not read"
             )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbloat import _core
-from unbloat.system import memory
+from unbloat.system import machine
 from unbloat.system.numbers import clock, in_words
 
 log = logging.getLogger(__name__)
@@ -73,11 +73,11 @@ def tell(costs: Iterable[Cost], processes: int) -> None:
     if seconds > LONG_S:
         log.warning("some %s packets are to be simulated, which takes about %s here", in_words(packets), clock(seconds))
     needed = sum(cost.memory for cost in runs[:processes])
-    if needed > memory.bound():
+    if needed > machine.memory_bound():
         fewer = "; --jobs 1 does one run at a time" if processes > 1 and len(runs) > 1 else ""
         log.warning(
             "about %s of memory will be needed, and %s are free%s",
-            memory.words(needed),
-            memory.words(memory.free()),
+            machine.bytes_in_words(needed),
+            machine.bytes_in_words(machine.free_memory()),
             fewer,
         )

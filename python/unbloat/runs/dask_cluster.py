@@ -44,7 +44,7 @@ def run_all(
     Raises `InputError` if there is no such cluster, or if its workers have no unbloat like this one; `RunError` if the
     cluster is lost in the middle.
     """
-    with interrupts.kept(), interrupts.orderly_end(), _connected(address, processes) as client:
+    with interrupts.orderly_end(), _connected(address, processes) as client:
         _check_workers(client, address)
         for task, answer in _answers(client, address, tasks):
             if isinstance(answer, Error):

@@ -41,7 +41,7 @@ from unbloat.scenarios.controls import axes_of, own_names
 from unbloat.scenarios.identity import Code
 from unbloat.scenarios.recording import Recording
 from unbloat.scenarios.source import Source
-from unbloat.system import compiler_warnings, processors
+from unbloat.system import compiler_warnings, machine
 from unbloat.system.legible import in_a_line
 from unbloat.system.numbers import count_of
 from unbloat.system.output import Drafts, room_for, writing
@@ -135,7 +135,7 @@ class Manner:
 
     def processes(self) -> int:
         """Return how many runs there may be at a time."""
-        return self.jobs or (1 if self.is_real or self.live else processors.count())
+        return self.jobs or (1 if self.is_real or self.live else machine.processors())
 
 
 @dataclass(frozen=True)

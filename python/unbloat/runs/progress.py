@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat.system.numbers import clock, in_words
 
@@ -37,7 +37,7 @@ class Progress:
         self._shown = (sys.stderr.isatty() or self._is_notebook) if shown is None else shown
         self._start = time.monotonic()
         self._next = self._start + PATIENCE_S
-        self._bar: Bar | NotebookBar | None = None
+        self._bar: Bar | Line | None = None
 
     def update(self, run: int, share: float) -> None:
         """Note that a run is this far; 1 is finished."""
@@ -45,7 +45,7 @@ class Progress:
         now = time.monotonic()
         if self._shown and now >= self._next:
             self._next = now + BETWEEN_S
-            self._bar = self._bar or (NotebookBar() if self._is_notebook else Bar())
+            self._bar = self._bar or (Line() if self._is_notebook else Bar())
             self._bar.draw(self.share, self.words(now - self._start))
 
     @property
@@ -167,6 +167,23 @@ class Bar:
         self._lines.stop()
 
 
+class Line:
+    """A line of words in a notebook, whose standard error is no terminal and knows no control codes but a return."""
+
+    def __init__(self) -> None:
+        """Start without drawing."""
+        self._width = 0
+
+    def draw(self, _share: float, words: str) -> None:
+        """Write it anew over the one before."""
+        print(f"\r{words:{self._width}}", end="", file=sys.stderr, flush=True)
+        self._width = max(self._width, len(words))
+
+    def close(self) -> None:
+        """Wipe it."""
+        print(f"\r{'':{self._width}}\r", end="", file=sys.stderr, flush=True)
+
+
 class SweepProgress(Progress):
     """Shows how many runs and packets there are a second, because a sweep's runs differ in length."""
 
@@ -241,23 +258,3 @@ def is_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return hasattr(shell, "kernel")
-
-
-class NotebookBar:
-    """A widget with a bar and words beside it; a line of text where the notebook has no widgets."""
-
-    def __init__(self) -> None:
-        """Start without drawing."""
-        from tqdm.auto import tqdm
-
-        self._bar: Any = tqdm(total=1.0, bar_format="{bar} {postfix}", leave=False, miniters=0, mininterval=0)
-
-    def draw(self, share: float, words: str) -> None:
-        """Draw it anew."""
-        self._bar.n = share
-        self._bar.set_postfix_str(words, refresh=False)
-        self._bar.refresh()
-
-    def close(self) -> None:
-        """Remove it."""
-        self._bar.close()

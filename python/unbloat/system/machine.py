@@ -1,17 +1,23 @@
-"""How much memory a command may take before somebody is told."""
+"""Processors and memory that this process may use."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 MEMORY = Path("/proc/meminfo")
 CGROUPS = Path("/sys/fs/cgroup")
 UNKNOWN = 4 << 30
-"""What is taken for free where the system does not say."""
+"""Free memory assumed where the system does not report it."""
 
 
-def free() -> int:
+def processors() -> int:
+    """Count the processors that this process may run on, where the operating system tells; otherwise all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def free_memory() -> int:
     """Return how much memory there is for new work, bytes: of the machine, or of the control group if it is limited."""
     found = re.search(r"^MemAvailable:\s+(\d+) kB", _text(MEMORY), re.MULTILINE)
     machine = int(found[1]) << 10 if found else UNKNOWN
@@ -20,12 +26,12 @@ def free() -> int:
     return max(0, min(machine, group))
 
 
-def bound() -> int:
-    """Return how much may be taken without a word: half of what is free, bytes."""
-    return free() // 2
+def memory_bound() -> int:
+    """Return how much memory a command may take without a warning: half of what is free, bytes."""
+    return free_memory() // 2
 
 
-def words(size: float) -> str:
+def bytes_in_words(size: float) -> str:
     """Write a number of bytes: 1.64 GB."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if size >= unit:
