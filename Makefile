@@ -49,6 +49,7 @@ bench: build $(STAMPS)/qemu
 	benches/qdiscs
 	$(BIN)/python benches/guest-speed
 	$(BIN)/python benches/startup
+	$(BIN)/python benches/short-runs
 	if [ "$$(id -u)" = 0 ]; then benches/cost-per-call; else echo "benches/cost-per-call needs root"; fi
 
 # The documentation as a site, in build/site. Nothing is fetched; a link or a page that is wrong ends it.
