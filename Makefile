@@ -30,7 +30,7 @@ MATURIN := env -u MAKEFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest check-rust check-lint check-clippy check-style check-types check-python check-guest check-fuzz clean
+.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-types check-python check-guest check-fuzz clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -157,6 +157,12 @@ check-types: build
 # more: with five on two processors the same tests took more of a processor's time, not less.
 check-python: boot-guest $(STAMPS)/test-programs
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile
+
+# Writes what commands and exceptions say now into the tests' snapshots, which git then shows: make snapshots
+# TESTS=tests/test_cli.py
+snapshots: build $(STAMPS)/test-programs
+	PATH="$(CURDIR)/$(BIN):$$PATH" pytest --quiet --inline-snapshot=create,fix \
+		$(or $(TESTS),$$(grep -l "import snapshot" tests/test_*.py))
 
 # Half a minute each, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
 check-fuzz: $(STAMPS)/test-programs $(STAMPS)/package

@@ -30,7 +30,7 @@ SWEEP = """
 "link.bottleneck.queue.limit" = ["15kb", "60kb"]
 """
 
-pytest.register_assert_rewrite("kernel_sandbox")
+pytest.register_assert_rewrite("kernel_sandbox", "sentences")
 
 # A shell that starts a program in its background has it ignore interrupts, nohup has it ignore a terminal that closes,
 # and with it whatever that starts.

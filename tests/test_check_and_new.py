@@ -6,6 +6,8 @@ from pathlib import Path
 import guests
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
 
 
 def checks(cli: Cli, *words: object) -> dict[str, dict[str, str]]:
@@ -26,7 +28,7 @@ def mine(cli: Cli, tmp_path: Path) -> Path:
 
 def test_a_new_scenario_runs(cli: Cli, tmp_path: Path) -> None:
     done = cli("new", "scenario", "line")
-    assert done.stdout == "wrote line.toml; run it: unbloat run ./line.toml\n"
+    assert done.stdout == snapshot("wrote line.toml; run it: unbloat run ./line.toml\n")
     text = (tmp_path / "line.toml").read_text()
     assert text.startswith("# line: ") and 'name     = "line"' in text and "unbloat run ./line.toml" in text
     (run,) = json.loads(cli("run", "line.toml", "-t", "8s", "--json").stdout)["runs"]
@@ -56,14 +58,19 @@ def test_a_new_paper_is_reproduced(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["control", "mine"], "mine.bpf.c is there already, and is not overwritten"),
-        (["experiment", "line"], "'scenario', 'control', 'paper'"),
+        (["control", "mine"], snapshot("unbloat: new: mine.bpf.c is there already, and is not overwritten")),
+        (
+            ["experiment", "line"],
+            snapshot(
+                "unbloat: KIND: 'experiment' is not one of 'scenario', 'control', 'paper'; `unbloat new --help` has more"
+            ),
+        ),
     ],
 )
 def test_new_overwrites_nothing(cli: Cli, mine: Path, words: list[str], said: str) -> None:
     before = mine.read_text()
     done = cli("new", *words)
-    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr
+    assert (done.returncode, done.stdout) == (2, "") and stderr_of(done) == said
     assert mine.read_text() == before
 
 
@@ -166,7 +173,9 @@ def test_a_mistake_in_a_scenario_has_its_line(cli: Cli, small: Path) -> None:
     small.write_text(small.read_text().replace('"4mbit"', '"4"'))
     done = cli("check", small)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{small}:5: link.bottleneck.rate:" in done.stderr
+    assert stderr_of(done) == snapshot(
+        'unbloat: TMP/small.toml:5: link.bottleneck.rate: "4" lacks its unit; units of a rate are bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second'
+    )
 
 
 @pytest.mark.usefixtures("no_guest")
@@ -204,4 +213,6 @@ def test_the_verifier_of_a_kernel_is_asked_in_a_guest(cli: Cli, mine: Path, cach
 
 def test_only_controls_are_shown_to_kernels(cli: Cli, small: Path) -> None:
     done = cli("check", small, "--kernel", "6.1")
-    assert done.returncode == 2 and "only a congestion control is shown to kernels" in done.stderr
+    assert done.returncode == 2 and stderr_of(done) == snapshot(
+        "unbloat: check --kernel: only a congestion control is shown to kernels"
+    )

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import unbloat as ub
+from inline_snapshot import snapshot
+from sentences import refused
 from unbloat._core import line_of
 from unbloat.claims.expressions import ClaimError, calls, evaluate
 from unbloat.claims.verdicts import Printed
@@ -153,7 +155,7 @@ def test_a_claim_that_cannot_be_worked_out_is_a_sentence(text: str) -> None:
 
 
 def test_numbers_beyond_all_measure_are_a_sentence() -> None:
-    with pytest.raises(ClaimError, match="cannot be worked out"):
+    with refused(ClaimError, snapshot("`big() * 1.5` cannot be worked out: int too large to convert to float")):
         evaluate("big() * 1.5", lambda *_: 10**400)
 
 
