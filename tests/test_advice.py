@@ -9,6 +9,7 @@ import pytest
 import unbloat as ub
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 from made_up_runs import CC, flow, in_turn, run
 from unbloat.api.results import Results
 from unbloat.report import run_table
@@ -71,7 +72,7 @@ def test_the_best_is_told_with_its_lead_and_its_cost() -> None:
         "best cc": "vegas: 8.5 ± 1.2 ms",
         "better than the next by": "cubic: 76 ± 11 ms, 10.0 times",
         "worst": "cubic: 85 ± 12 ms",
-        "what the best costs": "goodput 8.60 ± 0.25 Mbit/s, 9.10 ± 0.25 Mbit/s with cubic",
+        "what the best costs": snapshot("goodput 8.60 ± 0.25 Mbit/s, 9.10 ± 0.25 Mbit/s with cubic"),
     }
     assert goodput["best cc"] == "cubic: 9.10 ± 0.25 Mbit/s"
     assert goodput["better than the next by"] == "vegas: 0.500 Mbit/s, 5.81 %"
@@ -86,7 +87,7 @@ def test_a_lead_whose_interval_holds_zero_is_none() -> None:
     assert not found.is_decided and rows(sides)[0]["better than the next by"] == "undecided"
     assert text(sides).startswith("The runs leave open which is best.")
     assert "1 comparison is undecided, because the interval of the lead holds 0" in text(sides)
-    assert advice_of(Results(sides)).undecided == ["goodput: vegas leads cubic by 0.8 ± 2.6 Mbit/s"]
+    assert advice_of(Results(sides)).undecided == [snapshot("goodput: vegas leads cubic by 0.8 ± 2.6 Mbit/s")]
 
 
 def test_differences_below_the_tolerance_of_compare_are_none() -> None:
@@ -109,7 +110,7 @@ def test_unsound_and_failed_runs_do_not_count_and_are_counted() -> None:
 
 def test_without_any_sound_run_there_is_no_answer() -> None:
     assert text([run({}, 1.0, flow(0, "cubic", 1.0), sound=False)]) == (
-        "There is none: 1 of 1 runs is unsound and not counted."
+        snapshot("There is none: 1 of 1 runs is unsound and not counted.")
     )
 
 
@@ -122,8 +123,8 @@ def test_each_setting_is_told_by_itself_the_worst_first() -> None:
     ]
     facts = next(part for part in advice_of(Results(outcomes)).parts if isinstance(part, Facts))
     assert facts.items == [
-        ("queue limit 50kb", "queueing delay is 5.00 ms with vegas, and 50.0 ms with cubic."),
-        ("queue limit 5kb", "goodput is 9.50 Mbit/s with cubic, and 8.50 Mbit/s with vegas."),
+        ("queue limit 50kb", snapshot("queueing delay is 5.00 ms with vegas, and 50.0 ms with cubic.")),
+        ("queue limit 5kb", snapshot("goodput is 9.50 Mbit/s with cubic, and 8.50 Mbit/s with vegas.")),
     ]
     assert [(row["queue limit"], row["what"]) for row in rows(outcomes)] == [
         *(("50kb", "Queueing delay"), ("50kb", "Goodput"), ("5kb", "Goodput"))
@@ -241,7 +242,7 @@ def test_what_never_ends_is_worst() -> None:
     found = verdict(runs, "completion of download")
     assert (labels(found.best), found.without) == (["cubic"], ["reno"])
     assert text(runs).startswith("Completion of download is 9.60 ± 0.25 s with cubic, and without a value with reno.")
-    assert rows(runs)[0]["worst"] == "reno: no value in any run"
+    assert rows(runs)[0]["worst"] == snapshot("reno: no value in any run")
 
 
 def test_means_over_survivors_are_marked_and_nobody_is_ahead_by_them() -> None:
@@ -413,7 +414,7 @@ def test_a_family_s_evening_is_told_from_its_worst_side() -> None:
 def test_what_is_swept_is_not_told_as_one_value() -> None:
     results = ub.scenario(MODEM, {"sweep.duration": ["3s", "4s"], "sweep.link.modem.delay": ["5ms", "50ms"]}).run()
     head, path = run_table.headline(results).split("\n")
-    assert "4 runs of 3.00 to 4.00 s" in head and path == "modem: 5 Mbit/s, buffer 256 KB · RTT swept"
+    assert "4 runs of 3.00 to 4.00 s" in head and path == snapshot("modem: 5 Mbit/s, buffer 256 KB · RTT swept")
     asked = Report(page_of(results).asked).text()
     assert "delay varied (5ms, 50ms)" in asked and "3.00 to 4.00 s each" in asked
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import unbloat as ub
+from inline_snapshot import snapshot
 from unbloat.api.results import Results
 from unbloat.comparison import tolerance
 from unbloat.report import sweep_table
@@ -59,10 +60,10 @@ def test_screen_answer_and_pictures_tell_of_it_by_name() -> None:
     assert columns["queueing delay, near"] == ["200", "400"]
     told = Report(advice_of(results).parts).text()
     assert "Queueing delay at near is 200 ms with standard 802.11n, and 400 ms with standard 802.11g" in told
-    assert path_of(RUNS) == "RTT 20 ms · near: 60 Mbit/s in the mean, buffer 1000 packets"
+    assert path_of(RUNS) == snapshot("RTT 20 ms · near: 60 Mbit/s in the mean, buffer 1000 packets")
     delay = BY_KEY["queue_delay"]
     assert [point.values for point in points(RUNS, delay)] == [(200.0,), (400.0,)]
-    assert quantity(delay, Bottlenecks.of(RUNS)) == "queueing delay, near (ms)"
+    assert quantity(delay, Bottlenecks.of(RUNS)) == snapshot("queueing delay, near (ms)")
 
 
 def test_statistics_have_every_link() -> None:

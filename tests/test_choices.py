@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from inline_snapshot import snapshot
 from made_up_runs import measured_run
+from sentences import refused
 from unbloat.claims.measurements import Measurements
 from unbloat.papers import extra_tables
 from unbloat.papers.toml_file import PaperError
@@ -100,5 +102,7 @@ def test_a_mean_has_its_interval_and_a_time_that_comes_only_with_some_seeds_is_t
 
 
 def test_a_layout_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(PaperError, match=r":8: tables.0.a_table_for: must be one of quantity, setting, not row"):
+    with refused(
+        PaperError, snapshot("TMP/choices.toml:8: tables.0.a_table_for: must be one of quantity, setting, not row")
+    ):
         read(tmp_path, FILE.replace('"quantity"\nsettings', '"row"\nsettings'))

@@ -8,6 +8,8 @@ from pathlib import Path
 import dpkt
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
 from unbloat.lab import compare, trace
 from unbloat.lab.capture import Capture
 from unbloat.lab.compare import FIELDS
@@ -247,19 +249,57 @@ def test_two_runs_of_the_simulator(cli: Cli, small: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["a.pcapng"], "two packet traces"),
-        (["a.pcapng", "missing.pcapng"], "missing.pcapng: cannot be read"),
-        (["a.pcapng", "text"], "text: is no packet trace"),
-        (["a.pcapng", "cut"], "cut: was cut short in a packet, at byte "),
-        (["a.pcapng", "cut.pcap"], "cut.pcap: was cut short in a packet, at byte "),
-        (["a.pcapng", "head.pcap"], "head.pcap: was cut short in a packet, at byte "),
-        (["a.pcapng", "any"], "any: holds packets of all interfaces, as tcpdump -i any captures them (link type 276)"),
-        (["a.pcapng", "short"], "short: holds only 42 bytes of a packet, fewer than its headers: capture more of each"),
-        (["a.pcapng", "shorter"], "shorter: holds only 24 bytes of a packet, fewer than its headers"),
-        (["a.pcapng", "shortest"], "shortest: holds only 4 bytes of a packet, fewer than its headers"),
-        (["a.pcapng", "a.pcapng", "--fields", "seq,rtt"], '"rtt" is no field: there are seq, ack, sack, window, flags'),
-        (["a.pcapng", "a.pcapng", "--between", "cc=a,b"], "--between is for results"),
-        (["a.pcapng", "a.pcapng", "--fields", ""], '"" is no field'),
+        (["a.pcapng"], snapshot("unbloat: compare --packets takes two packet traces, A and B")),
+        (
+            ["a.pcapng", "missing.pcapng"],
+            snapshot("unbloat: missing.pcapng: cannot be read: no such file or directory"),
+        ),
+        (["a.pcapng", "text"], snapshot("unbloat: text: is no packet trace (pcapng or pcap): it ends too early")),
+        (["a.pcapng", "cut"], snapshot("unbloat: cut: was cut short in a packet, at byte 4532: capture it again")),
+        (
+            ["a.pcapng", "cut.pcap"],
+            snapshot("unbloat: cut.pcap: was cut short in a packet, at byte 4470: capture it again"),
+        ),
+        (
+            ["a.pcapng", "head.pcap"],
+            snapshot("unbloat: head.pcap: was cut short in a packet, at byte 4440: capture it again"),
+        ),
+        (
+            ["a.pcapng", "any"],
+            snapshot(
+                "unbloat: any: holds packets of all interfaces, as tcpdump -i any captures them (link type 276): capture at one Ethernet interface, as in tcpdump -i eth0"
+            ),
+        ),
+        (
+            ["a.pcapng", "short"],
+            snapshot(
+                "unbloat: short: holds only 42 bytes of a packet, fewer than its headers: capture more of each, as in tcpdump -s 128"
+            ),
+        ),
+        (
+            ["a.pcapng", "shorter"],
+            snapshot(
+                "unbloat: shorter: holds only 24 bytes of a packet, fewer than its headers: capture more of each, as in tcpdump -s 128"
+            ),
+        ),
+        (
+            ["a.pcapng", "shortest"],
+            snapshot(
+                "unbloat: shortest: holds only 4 bytes of a packet, fewer than its headers: capture more of each, as in tcpdump -s 128"
+            ),
+        ),
+        (
+            ["a.pcapng", "a.pcapng", "--fields", "seq,rtt"],
+            snapshot('unbloat: fields: "rtt" is no field: there are seq, ack, sack, window, flags'),
+        ),
+        (
+            ["a.pcapng", "a.pcapng", "--between", "cc=a,b"],
+            snapshot("unbloat: compare --between is for results, and --packets for packet traces: leave one out"),
+        ),
+        (
+            ["a.pcapng", "a.pcapng", "--fields", ""],
+            snapshot('unbloat: fields: "" is no field: there are seq, ack, sack, window, flags'),
+        ),
     ],
 )
 def test_wrong_input(cli: Cli, tmp_path: Path, arguments: list[str], words: str) -> None:
@@ -278,7 +318,7 @@ def test_wrong_input(cli: Cli, tmp_path: Path, arguments: list[str], words: str)
             for at, packet in begun().packets:
                 writer.writepkt(bytes(packet)[:most], at)
     done = cli("compare", "--packets", *arguments)
-    assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 2 and stderr_of(done) == words and "Traceback" not in done.stderr
 
 
 class Counted(bytes):

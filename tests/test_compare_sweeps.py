@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import unbloat as ub
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
 from unbloat.comparison.difference import MetricDifference, SweepComparison, compare
 from unbloat.results import files
 from unbloat.results.statistics import difference
@@ -155,7 +157,9 @@ def test_sweeps_without_a_common_cell_are_a_sentence(cli: Cli, tmp_path: Path) -
     series(tmp_path, "a", LUCK)
     series(tmp_path, "b", LUCK, cc="cubic")
     done = cli("compare", "a.json", "b.json")
-    assert done.returncode == 2 and "no cell in common" in done.stderr
+    assert done.returncode == 2 and stderr_of(done) == snapshot(
+        "unbloat: a.json and b.json have no cell in common: the first begins with (made up: reno), the second with (made up: cubic)"
+    )
 
 
 def test_a_difference_with_an_interval_beside_it_is_judged_by_that(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
 from unbloat.report.table import Column, latex
 
 
@@ -58,13 +60,24 @@ def test_latex_s_own_characters_are_escaped() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--csv", "--latex"], "are two formats"),
-        (["--latex", "--table", "runs"], "choose flows, links or stats"),
-        (["--csv", "--table", "cells"], "'flows', 'links', 'runs', 'stats'"),
+        (
+            ["--csv", "--latex"],
+            snapshot("unbloat: export: --csv and --latex are two formats; write one, then the other"),
+        ),
+        (
+            ["--latex", "--table", "runs"],
+            snapshot("unbloat: export --latex: runs have no table on the screen: choose flows, links or stats"),
+        ),
+        (
+            ["--csv", "--table", "cells"],
+            snapshot(
+                "unbloat: --table: 'cells' is not one of 'flows', 'links', 'runs', 'stats'; `unbloat export --help` has more"
+            ),
+        ),
     ],
 )
 def test_wrong_input(cli: Cli, small: Path, words: list[str], said: str) -> None:
     cli("run", small, "-o", "ran")
     done = cli("export", "ran", *words)
-    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr
+    assert (done.returncode, done.stdout) == (2, "") and stderr_of(done) == said
     assert cli("export", "nowhere", "--csv").returncode == 2

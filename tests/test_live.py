@@ -23,6 +23,8 @@ import numpy as np
 import pytest
 import unbloat as ub
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
 from unbloat import _core
 from unbloat.report.live import Display, View, sparkline
 from unbloat.runs import worker
@@ -82,8 +84,10 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 def test_a_line_for_where_no_terminal_is() -> None:
     assert watched().line() == (
-        "13.0 s; bottleneck: queue 13.5 ms, 8 Mbit/s, 13 drops; bottleneck.reverse: queue 0 ms, 8 Mbit/s, 0 drops; "
-        "backup: cwnd 27, 7 Mbit/s; photo: cwnd 5, 1 Mbit/s"
+        snapshot(
+            "13.0 s; bottleneck: queue 13.5 ms, 8 Mbit/s, 13 drops; bottleneck.reverse: queue 0 ms, 8 Mbit/s, 0 drops; "
+            "backup: cwnd 27, 7 Mbit/s; photo: cwnd 5, 1 Mbit/s"
+        )
     )
 
 
@@ -125,7 +129,7 @@ def test_a_queue_that_nothing_leaves_has_no_delay() -> None:
     for number in range(1, 5):
         rate = 8.0 if number < 3 else 0.0
         view.add({"time_s": number, "links": [link(queue_bytes=1000, capacity_mbps=rate)], "flows": []})
-    assert view.line() == "4.0 s; bottleneck: queue - ms, 8 Mbit/s, 0 drops"
+    assert view.line() == snapshot("4.0 s; bottleneck: queue - ms, 8 Mbit/s, 0 drops")
 
 
 def test_the_gaps_of_a_recorded_link_do_not_count() -> None:
@@ -366,20 +370,25 @@ def test_an_interrupt_ends_it_as_any_run(small: Path, on: str) -> None:
         run.send_signal(signal.SIGINT)
         said = run.stderr.read()
         assert run.wait() == 130 and run.stdout.read() == ""
-    assert said.splitlines()[-1] == "unbloat: interrupted; the runs that were finished are kept"
+    assert said.splitlines()[-1] == snapshot("unbloat: interrupted; the runs that were finished are kept")
     leftovers.wait_until_gone(held)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--on", "vm"], "live: a guest cannot be watched"),
-        (["-j", "2"], "live: shows one run at a time, so that 2 jobs at once do not go with it"),
+        (
+            ["--on", "vm"],
+            snapshot(
+                "unbloat: live: a guest cannot be watched: to look into it while it runs would take time from the run; the simulator and the kernel can be"
+            ),
+        ),
+        (["-j", "2"], snapshot("unbloat: live: shows one run at a time, so that 2 jobs at once do not go with it")),
     ],
 )
 def test_what_does_not_go_with_it(cli: Cli, small: Path, options: list[str], words: str) -> None:
     done = cli("run", small, "--live", *options)
-    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and stderr_of(done) == words and done.stderr.count("\n") == 1
 
 
 # ---------------------------------------------------------------- The link of a shell
@@ -412,7 +421,7 @@ def test_a_shell_is_watched_from_another_terminal(own: Path) -> None:
             shell.stdin.write("\n")
             shell.stdin.close()
             assert watcher.wait() == 0
-            assert watcher.stderr.read() == "unbloat: the shell has ended\n"
+            assert watcher.stderr.read() == snapshot("unbloat: the shell has ended\n")
         assert shell.wait() == 7
 
 
@@ -433,7 +442,9 @@ def test_a_watcher_that_goes_leaves_the_shell_alone(own: Path) -> None:
 def test_no_shell_to_watch_is_a_sentence(cli: Cli, own: Path) -> None:
     done = cli("shell", own, "--live")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "no shell with the scenario test-live runs on this machine; start one in another terminal" in done.stderr
+    assert stderr_of(done) == snapshot(
+        "unbloat: shell --live: no shell with the scenario test-live runs on this machine; start one in another terminal: the same command without --live"
+    )
 
 
 @pytest.mark.parametrize("words", [["--", "ls"], ["--far", "ls"], ["--on", "vm"]])

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import Cli
+from inline_snapshot import snapshot
 from made_up_runs import measured_run
 from pandas.testing import assert_frame_equal
+from sentences import refused, stderr_of
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.quantities import quantity_named
 from unbloat.results.metrics import COLUMNS, NODE_METRICS
@@ -47,7 +49,9 @@ def test_without_a_mesh_there_is_no_table(small: Path, tmp_path: Path) -> None:
     plain = ub.scenario(small).run()
     assert tmp_path / "nodes.parquet" not in plain.save(tmp_path)
     assert ub.read(tmp_path).nodes.empty
-    with pytest.raises(ub.InputError, match="no run of these results has a mesh"):
+    with refused(
+        ub.InputError, snapshot("mesh: no run of these results has a mesh; a scenario has one with [mesh.NAME]")
+    ):
         plain.plot("mesh")
 
 
@@ -110,7 +114,7 @@ def test_two_meshes_may_have_nodes_of_one_name(tmp_path: Path) -> None:
     near = quantity_named("goodput_mean").take(run, {"mesh": "attic", "node": "near"})
     assert near == results.flows["goodput_mbps"][2]
     assert quantity_named("overflows").take(run, {"mesh": "cellar", "hops": 2}) == 0
-    with pytest.raises(ClaimError, match="no node of a mesh has mesh=attic, node=far"):
+    with refused(ClaimError, snapshot("no node of a mesh has mesh=attic, node=far")):
         quantity_named("overflows").take(run, {"mesh": "attic", "node": "far"})
 
 
@@ -143,7 +147,12 @@ def test_what_asks_for_a_mesh_does_not_run_on_a_kernel(cli: Cli, tmp_path: Path)
     )
     (file := tmp_path / "plain.toml").write_text(text)
     done = cli("run", file, "--on", "kernel")
-    assert (done.returncode, done.stderr) == (2, f"unbloat: {file}:7: flows.0.cc: {WHY}\n")
+    assert (done.returncode, stderr_of(done)) == (
+        2,
+        snapshot(
+            "unbloat: TMP/plain.toml:7: flows.0.cc: dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send"
+        ),
+    )
 
 
 def test_a_node_waits_where_the_border_router_announces_the_rate() -> None:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 import unbloat as ub
+from inline_snapshot import snapshot
 from made_up_runs import measured_run
+from sentences import refused
 from unbloat.claims.quantities import QUANTITIES
 from unbloat.comparison.tolerance import criteria_of
 from unbloat.report.run_table import text_of
@@ -137,5 +139,10 @@ def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
     text = sweep_text_of(swept, ["rtt_p95", "queue_bytes_mean"])
     assert sweep_text_of(swept, ["rtt_mean"]) == sweep_text_of(swept, ["rtt"]), "as the table heads the column"
     assert "p95" in text and "queue" in text and "goodput" not in text
-    with pytest.raises(ub.InputError, match="unknown metric colour; the metrics are "):
+    with refused(
+        ub.InputError,
+        snapshot(
+            "unknown metric colour; the metrics are bitrate, buffer, buffered_windows, buffered_windows_p10, buffered_windows_p25, buffered_windows_p50, buffered_windows_p75, buffered_windows_p90, completion, cpu_idle, cwnd, delay, delay_max, delay_p50, delay_p95, delay_p99, drops, duplicates, goodput, jain, lateness_p99, loss, loss_events, losses, marks, opinion, page_load, page_load_max, page_load_p50, page_load_p95, page_load_p99, queue_bytes, queue_delay, queue_delay_max, queue_delay_p50, queue_delay_p95, queue_delay_p99, rating, rating_in, rating_out, receiver_rtt, response, response_max, response_p50, response_p95, response_p99, retransmissions, retries, rtt, rtt_max, rtt_min, rtt_p50, rtt_p95, rtt_p99, sent, skipped, sndbuf, sndbuf_half_full, sndbuf_half_full_after, sndbuf_p10, sndbuf_p25, sndbuf_p50, sndbuf_p75, sndbuf_p90, stalled, stalls, startup, switches, throughput, timeouts, unfinished, utilisation, wait, wire_losses, wmem_queued"
+        ),
+    ):
         sweep_text_of(swept, ["colour"])

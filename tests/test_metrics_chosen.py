@@ -1,8 +1,9 @@
 """What tables and comparisons show: flows with names or an end one by one, and the metrics that are asked for."""
 
-import pytest
 import unbloat as ub
+from inline_snapshot import snapshot
 from made_up_runs import CC, in_turn, run
+from sentences import refused
 from unbloat.api.results import Results
 from unbloat.report.figures.sweeps import missing_along
 from unbloat.report.run_table import text_of
@@ -29,7 +30,7 @@ def test_the_metrics_of_a_comparison_can_be_chosen() -> None:
     assert "completion s" in text and "goodput" not in text
     within = ub.compare(a, b, tolerance={"rtt": "5%"}, metrics=["goodput"])
     assert set(within.table["metric"]) == {"goodput_mbps"}
-    with pytest.raises(ub.InputError, match="completion has no tolerance here: give one, such as completion=5%"):
+    with refused(ub.InputError, snapshot("metrics: completion has no tolerance here: give one, such as completion=5%")):
         ub.compare(a, b, tolerance={"rtt": "5%"}, metrics=["completion"])
 
 

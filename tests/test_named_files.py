@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
+from inline_snapshot import snapshot
+from sentences import refused
 from unbloat.system.paths import ALGORITHMS
 
 SECRET = "root:*:20228:0:99999:7:::"
@@ -16,7 +18,12 @@ SECRET = "root:*:20228:0:99999:7:::"
 def test_little_is_shown_of_what_is_no_trace(small: Path, tmp_path: Path) -> None:
     (tmp_path / "shadow").write_text(f"{SECRET}\n")
     small.write_text(SMALL.replace('rate  = "4mbit"', 'trace = "shadow"'))
-    with pytest.raises(ub.InputError, match=r'shadow:1: "root:\*" \.\.\. is not a whole number') as refusal:
+    with refused(
+        ub.InputError,
+        snapshot(
+            'TMP/small.toml:5: link.bottleneck.trace: TMP/shadow:1: "root:*" ... is not a whole number of milliseconds from 0 to 1000000000'
+        ),
+    ) as refusal:
         ub.scenario(small).run()
     assert SECRET[:7] not in str(refusal.value)
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import unbloat as ub
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import refused, stderr_of
 from unbloat._core import Cell
 from unbloat.report.run_table import FLOW_COLUMNS
 from unbloat.runs import experiment
@@ -174,8 +176,9 @@ def screen_of(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 def test_the_kernel_s_own_control_is_not_simulated(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--cc", "kernel:cubic")
     assert done.returncode == 2
-    sentence = "kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
-    assert done.stderr == f"unbloat: flows.0.cc: {sentence}\n"
+    assert stderr_of(done) == snapshot(
+        "unbloat: flows.0.cc: kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,7 +198,12 @@ def test_a_series_step_that_takes_the_packets_time_is_refused(cli: Cli, small: P
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"unbloat: {sentence}") and done.stderr.count("\n") == 1
     (cell,) = source_of(small, {}).cells()
-    with pytest.raises(ub.InputError, match="with on = vm a step must be at least"):
+    with refused(
+        ub.InputError,
+        snapshot(
+            "series 999us: with on = vm a step must be at least 1000us; with a finer one the samples take the time that packets need"
+        ),
+    ):
         experiment.series_step(cell, "999us", "vm")
     assert experiment.series_step(cell, "999us") == 999_000
 
@@ -207,5 +215,5 @@ def test_the_default_step_is_never_one_that_is_refused(small: Path) -> None:
 
 
 def test_there_are_three_backends(small: Path) -> None:
-    with pytest.raises(ub.InputError, match="on: moon is none of simulator, kernel, vm"):
+    with refused(ub.InputError, snapshot("on: moon is none of simulator, kernel, vm")):
         ub.scenario(small).run(on="moon")

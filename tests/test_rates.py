@@ -4,7 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from inline_snapshot import snapshot
 from made_up_runs import measured_run
+from sentences import refused
 from unbloat.claims import rates
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
@@ -91,19 +93,29 @@ def test_measurements_choose_flows_and_take_the_rest_for_the_others():
 @pytest.mark.parametrize(
     ("rates_of", "selectors", "says"),
     [
-        (None, {"flow": 1, "below": 1, "seconds": 1}, "rates were not recorded"),
-        (RATES, {"below": 1, "seconds": 1}, "no others to give way to"),
-        (RATES, {"flow": 1, "below": 1}, "`seconds=` is missing"),
-        (RATES, {"flow": 1, "below": "half", "seconds": 1}, "`below=half` must be a number"),
+        (
+            None,
+            {"flow": 1, "below": 1, "seconds": 1},
+            snapshot("this scenario's rates were not recorded; name it under `series` in [runs]"),
+        ),
+        (
+            RATES,
+            {"below": 1, "seconds": 1},
+            snapshot("every flow of the run is chosen, so that there are no others to give way to"),
+        ),
+        (RATES, {"flow": 1, "below": 1}, snapshot("`seconds=` is missing, a number")),
+        (RATES, {"flow": 1, "below": "half", "seconds": 1}, snapshot("`below=half` must be a number")),
         (
             RATES,
             {"flow": 1, "under": 1, "seconds": 1},
-            "no selector `under` here; there are flow, cc, mesh, node, hops",
+            snapshot(
+                "no selector `under` here; there are flow, cc, mesh, node, hops, above, below, seconds, after, before"
+            ),
         ),
     ],
 )
 def test_what_is_missing_is_named(rates_of, selectors, says):
-    with pytest.raises(ClaimError, match=says):
+    with refused(ClaimError, says):
         measured(rates_of).take("yield_time", ["x"], selectors)
 
 

@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 import unbloat as ub
 from conftest import Cli
+from inline_snapshot import snapshot
 from pandas.testing import assert_frame_equal
+from sentences import refused
 from unbloat.report.sweep_table import text_of
 from unbloat.results import files
 from unbloat.scenarios.identity import code_hash
@@ -110,13 +112,23 @@ def test_files_of_other_programs_in_the_folder_are_passed_over(small: Path, tmp_
     for name, text in {"a": "{}", "b": "[1]", "c": "no JSON", "d": '{"runs": [1]}'}.items():
         (tmp_path / "out" / f"{name}.json").write_text(text)
     assert len(ub.read(tmp_path / "out")) == 1
-    with pytest.raises(ub.InputError, match=r"a\.json: is not a file that `unbloat run` wrote"):
+    with refused(
+        ub.InputError,
+        snapshot(
+            "TMP/out/a.json: is not a file that `unbloat run` wrote with -o or printed with --json: it has no runs"
+        ),
+    ):
         ub.read(tmp_path / "out" / "a.json")
 
 
 def test_series_that_were_not_saved_are_a_sentence(small: Path, tmp_path: Path) -> None:
     ub.scenario(small).run().save(tmp_path / "out")
-    with pytest.raises(ub.InputError, match="hold no time series: run again with series"):
+    with refused(
+        ub.InputError,
+        snapshot(
+            "these results hold no time series: run again with series, such as 100ms; without them there are lines, bars, heatmap, delay_throughput, box and ecdf to draw"
+        ),
+    ):
         ub.read(tmp_path / "out").series()
 
 

@@ -8,7 +8,9 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from made_up_kernels import image_of, kernel, module_that_needs, write
+from sentences import plain, refused
 from unbloat import InputError, RunError
 from unbloat._core import LINUX
 from unbloat.guest import kernels
@@ -254,17 +256,25 @@ def test_the_newest_of_a_series_is_fetched(distribution: Distribution) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "linux-image-6.1.0-9-amd64 cannot be fetched: E: gone .try apt-get update"),
-        (package(IMAGE, VETH)[:700], "linux-image-6.1.0-9-amd64.deb cannot be unpacked"),
-        (b"", "linux-image-6.1.0-9-amd64.deb cannot be unpacked"),
-        (package(VETH), "linux-image-6.1.0-9-amd64 has no kernel in /boot"),
+        (
+            None,
+            snapshot(
+                "the kernel's package linux-image-6.1.0-9-amd64 cannot be fetched: E: gone (try apt-get update, or another --kernel)"
+            ),
+        ),
+        (
+            package(IMAGE, VETH)[:700],
+            snapshot("the kernel's package linux-image-6.1.0-9-amd64.deb cannot be unpacked: it is not whole"),
+        ),
+        (b"", snapshot("the kernel's package linux-image-6.1.0-9-amd64.deb cannot be unpacked: it is not whole")),
+        (package(VETH), snapshot("the distribution's package linux-image-6.1.0-9-amd64 has no kernel in /boot")),
     ],
 )
 def test_what_cannot_be_had_is_a_sentence_and_leaves_nothing(
     distribution: Distribution, cache: Path, content: bytes | None, words: str
 ) -> None:
     distribution({} if content is None else {f"linux-image-{DEBIAN}": content})
-    with pytest.raises(RunError, match=words) as refusal:
+    with refused(RunError, words) as refusal:
         find_kernel("6.1")
     assert "\n" not in str(refusal.value)
     assert left_in(cache) == []
@@ -318,16 +328,19 @@ def made_up_apt(root: Path, *names: str, depends: str, pinned_away: str) -> Path
 
 def test_package_lists_that_were_never_fetched(distribution: Distribution) -> None:
     distribution({}, names="", current="")
-    with pytest.raises(RunError, match=r"lists are empty.*apt-get update$"):
+    with refused(
+        RunError,
+        snapshot("the distribution's package lists are empty, so there is no kernel for a guest: apt-get update"),
+    ):
         find_kernel(None)
 
 
 def test_another_distribution(root: Path) -> None:
     """It has no apt-get: then what there is can be named."""
-    with pytest.raises(InputError, match=r"^there is no kernel that can be read in /boot: name the file of an image"):
+    with refused(InputError, snapshot("there is no kernel that can be read in /boot: name the file of an image")):
         find_kernel(None)
     kernel(root, DEBIAN, "veth.ko")
-    with pytest.raises(InputError, match=f"^there is no kernel 6.12; there is {DEBIAN}: name the file of an image"):
+    with refused(InputError, snapshot("there is no kernel 6.12; there is 6.1.0-9-amd64: name the file of an image")):
         find_kernel("6.12")
 
 
@@ -336,5 +349,6 @@ def test_a_cache_that_cannot_be_written_to(distribution: Distribution, cache: Pa
     (cache / "kernels").write_text("no folder")
     with pytest.raises(RunError) as refusal:
         find_kernel("6.1")
-    there = cache / "kernels"
-    assert str(refusal.value) == f"{there}: files for guests cannot be written there: {there}: File exists"
+    assert plain(refusal.value) == snapshot(
+        "TMP/cache/kernels: files for guests cannot be written there: TMP/cache/kernels: File exists"
+    )
