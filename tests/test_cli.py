@@ -29,10 +29,20 @@ LINK_KEYS = {
 def test_run_prints_a_table_with_units(cli: Cli, small: Path) -> None:
     done = cli("run", small)
     assert done.returncode == 0
-    assert "small · 2.00 s · seed 1 · simulator" in done.stdout
-    heads = next(line for line in done.stdout.splitlines() if "goodput" in line)
-    units = done.stdout.splitlines()[done.stdout.splitlines().index(heads) + 1]
-    assert "Mbit/s" in units and "ms" in units and "%" in units
+    assert done.stdout == snapshot("""\
+small · 2.00 s · seed 1 · simulator
+4 Mbit/s · RTT 20 ms · buffer 30 KB (3 BDP)
+
+flow  cc    goodput  RTT mean   p95   max  loss  retransmissions     cwnd
+             Mbit/s        ms    ms    ms     %          packets  packets
+────  ────  ───────  ────────  ────  ────  ────  ───────────────  ───────
+   0  reno     3.80      63.9  82.1  82.2  4.55               32     22.5
+
+link        utilisation  queue  queueing delay   p95   max    drops
+                      %      %              ms    ms    ms  packets
+──────────  ───────────  ─────  ──────────────  ────  ────  ───────
+bottleneck         99.0   65.5            39.2  57.9  57.9       32
+""")
     assert done.stderr == ""
 
 

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 from conftest import SMALL
+from inline_snapshot import snapshot
 from unbloat.runs import costs
 from unbloat.scenarios.source import source_of
 from unbloat.system import machine
@@ -41,6 +42,6 @@ def test_what_is_long_or_large_is_told(monkeypatch: pytest.MonkeyPatch, caplog: 
         assert caplog.messages == []
         costs.tell([cost(FLOOD)] * 4, 2)
     assert caplog.messages == [
-        "some 8 billion packets are to be simulated, which takes about 33:20 here",
-        "about 1.68 GB of memory will be needed, and 1 GB are free; --jobs 1 does one run at a time",
+        snapshot("some 8 billion packets are to be simulated, which takes about 33:20 here"),
+        snapshot("about 1.68 GB of memory will be needed, and 1 GB are free; --jobs 1 does one run at a time"),
     ]

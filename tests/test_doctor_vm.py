@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
 from made_up_kernels import kernel
 from unbloat.guest import doctor, kernels
 from unbloat.guest.doctor import Check
@@ -75,14 +76,14 @@ def test_a_kernel_that_would_be_fetched_is_not(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(kernels, "packages", lambda: ["6.1.0-10-amd64", "6.12.1-1-amd64"])
     monkeypatch.setattr(kernels, "fetch", lambda *_: pytest.fail("the doctor fetches nothing"))
     found = checks()["kernel for a guest"]
-    assert (found["there"], found["remedy"]) == (False, "nothing: the first run fetches it")
+    assert (found["there"], found["remedy"]) == (False, snapshot("nothing: the first run fetches it"))
     assert found["found"].endswith("; the distribution has 6.12.1-1-amd64")
 
 
 def test_no_kernel_and_no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", without("apt-get"))
     found = checks()["kernel for a guest"]
-    assert (found["there"], found["remedy"]) == (False, "apt-get update, or name an image with --kernel FILE")
+    assert (found["there"], found["remedy"]) == (False, snapshot("apt-get update, or name an image with --kernel FILE"))
 
 
 def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 from kernel_sandbox import UNBLOAT, Sandbox
 
 pytest_plugins = ["kernel_sandbox"]
@@ -108,7 +109,7 @@ def test_who_fills_its_buffer_goes_last(
         assert sandbox("ip", "link", "set", device, "gso_max_size", 200_000).returncode == 0
     before = qdiscs(sandbox)
     done = unbloat("load", "sorpc", "--dev", device)
-    assert done.stdout == "sorpc sorts the packets that leave lo\n"
+    assert done.stdout == snapshot("sorpc sorts the packets that leave lo\n")
     assert done.stderr.startswith("unbloat: warning: lo takes every packet at once (it had noqueue)"), done.stderr
     run(sandbox, MESSAGES)
     run(sandbox, DATAGRAMS)
@@ -123,8 +124,11 @@ def test_who_fills_its_buffer_goes_last(
     assert "4321" in sent and sent["4321"]["sndbuf_bytes"] > 0
     assert "send buffer" in unbloat("status").stdout
     again = unbloat("load", "single", "--dev", device)
-    assert (again.returncode, again.stderr) == (2, "unbloat: lo has sorpc already: unbloat unload sorpc --dev lo\n")
-    assert unbloat("unload", "sorpc").stdout == "lo no longer has sorpc\n"
+    assert (again.returncode, again.stderr) == (
+        2,
+        snapshot("unbloat: lo has sorpc already: unbloat unload sorpc --dev lo\n"),
+    )
+    assert unbloat("unload", "sorpc").stdout == snapshot("lo no longer has sorpc\n")
     assert qdiscs(sandbox) == before and notes(sandbox) == "" and classifiers(unbloat) == []
 
 
@@ -218,7 +222,7 @@ def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path) -> None:
 
 def test_a_rate_is_a_class_of_htb(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
     done = unbloat("load", "sorpc", "--dev", device, "--rate", "20mbit")
-    assert done.stdout == "sorpc sorts the packets that leave lo, at 20 Mbit/s\n", done.stderr
+    assert done.stdout == snapshot("sorpc sorts the packets that leave lo, at 20 Mbit/s\n"), done.stderr
     classes = sandbox("tc", "class", "show", "dev", "lo").stdout
     assert "4247:ff root rate 20Mbit ceil 20Mbit" in classes
     assert "4247:1 parent 4247:ff prio 0 rate 20Mbit ceil 20Mbit" in classes
@@ -332,8 +336,10 @@ def test_what_could_not_come_back_is_not_replaced(sandbox: Sandbox, unbloat: San
     done = unbloat("load", "sorpc", "--dev", device)
     assert (done.returncode, done.stderr) == (
         1,
-        "unbloat: lo has the queue discipline htb, which could not be put back as it is: remove it "
-        "(tc qdisc del dev lo root)\n",
+        snapshot(
+            "unbloat: lo has the queue discipline htb, which could not be put back as it is: remove it "
+            "(tc qdisc del dev lo root)\n"
+        ),
     )
     assert qdiscs(sandbox) == before and notes(sandbox) == ""
 

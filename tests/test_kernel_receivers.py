@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 from kernel_sandbox import UNBLOAT, Done, Sandbox
+from sentences import stderr_of
 from unbloat.system.paths import ALGORITHMS
 
 pytest_plugins = ["kernel_sandbox"]
@@ -59,7 +61,7 @@ def test_a_window_is_lowered_until_it_is_unloaded(
     sandbox: Sandbox, unbloat: Sandbox, device: str, address: str
 ) -> None:
     done = unbloat("load", "static", "--dev", device, "--param", "most=2")
-    assert (done.stdout, done.stderr) == ("static lowers the windows that leave through lo\nmost = 2\n", "")
+    assert (done.stdout, done.stderr) == (snapshot("static lowers the windows that leave through lo\nmost = 2\n"), "")
     download(sandbox, address)
     ((window, offered),) = windows(unbloat)
     assert 0 < window < offered
@@ -69,9 +71,9 @@ def test_a_window_is_lowered_until_it_is_unloaded(
     again = unbloat("load", "drwa", "--dev", device)
     assert (again.returncode, again.stderr) == (
         2,
-        "unbloat: lo has static already: unbloat unload static --dev lo\n",
+        snapshot("unbloat: lo has static already: unbloat unload static --dev lo\n"),
     )
-    assert unbloat("unload", "static").stdout == "lo no longer has static\n"
+    assert unbloat("unload", "static").stdout == snapshot("lo no longer has static\n")
     assert left(sandbox) == "" and receivers(unbloat) == []
 
 
@@ -156,7 +158,9 @@ def test_what_others_have_at_the_device_stays(sandbox: Sandbox, unbloat: Sandbox
     assert sandbox("tc", "qdisc", "del", "dev", device, "clsact").returncode == (2 if other.returncode else 0)
     assert sandbox("tc", "qdisc", "add", "dev", device, "ingress").returncode == 0
     refused = unbloat("load", "static", "--dev", device)
-    assert refused.returncode == 1 and "has the queue discipline ingress" in refused.stderr
+    assert refused.returncode == 1 and stderr_of(refused) == snapshot(
+        "unbloat: lo has the queue discipline ingress, which leaves no room for clsact; clsact does what it does: remove it (tc qdisc del dev lo ingress), and give its filters to clsact"
+    )
 
 
 def test_a_load_that_is_killed_leaves_nothing_behind(sandbox: Sandbox, unbloat: Sandbox, device: str) -> None:
@@ -189,12 +193,13 @@ def test_a_device_that_has_another_name_by_now(sandbox: Sandbox, unbloat: Sandbo
     assert [receiver["device"] for receiver in receivers(unbloat)] == ["renamed"]
     assert sandbox("ip", "link", "add", odd_device, "type", "veth", "peer", "name", "another").returncode == 0
     refused = unbloat("unload", "static", "--dev", odd_device)
-    assert (refused.returncode, refused.stderr) == (
+    assert (refused.returncode, stderr_of(refused)) == (
         2,
-        f"unbloat: {odd_device} does not have the window controller static; `unbloat load` has loaded static at "
-        "renamed\n",
+        snapshot(
+            "unbloat: br-lan does not have the window controller static; `unbloat load` has loaded static at renamed"
+        ),
     )
-    assert unbloat("unload", "static", "--dev", "renamed").stdout == "renamed no longer has static\n"
+    assert unbloat("unload", "static", "--dev", "renamed").stdout == snapshot("renamed no longer has static\n")
     assert receivers(unbloat) == []
 
 
@@ -250,7 +255,9 @@ def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
         assert done.returncode == 2 and done.stdout == "", done
         return done.stderr.removeprefix("unbloat: ").strip()
 
-    assert refused("rtac") == "rtac lowers the windows of a receiver: say at which device, such as --dev wlan0"
+    assert refused("rtac") == snapshot(
+        "rtac lowers the windows of a receiver: say at which device, such as --dev wlan0"
+    )
     assert refused("rtac", "--dev", "nowhere").startswith("there is no network device nowhere; there are lo")
     assert refused("cubic", "--dev", device).startswith('there is no window controller "cubic"; there are')
     assert refused("rtac", "--dev", device, "--default").startswith("--default is for congestion controls")
@@ -259,7 +266,9 @@ def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
     assert refused("rtac", "--dev", device, "--persist").startswith("--persist: systemd starts nothing when lo comes")
     assert refused("rtac", "--dev", "eth0", "--cgroup", "x", "--persist").startswith("--persist: a control group may")
     router = refused("rtac", "--dev", device, "--cgroup", "x", "--router")
-    assert router == "--cgroup means sockets of this host, and --router connections that have none here"
+    assert router == snapshot("--cgroup means sockets of this host, and --router connections that have none here")
     done = unbloat("unload", "rtac", "--dev", device)
     assert done.returncode == 2
-    assert "lo does not have the window controller rtac; `unbloat load` has loaded nothing" in done.stderr
+    assert stderr_of(done) == snapshot(
+        "unbloat: lo does not have the window controller rtac; `unbloat load` has loaded nothing"
+    )

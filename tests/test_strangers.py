@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
 
 STRANGERS = Path(__file__).parents[1] / "crates/mechanism/tests/sources/strangers"
 RUN = ("run", "home-dsl", "-t", "20s")
@@ -48,28 +50,32 @@ def test_folders_of_headers_and_macros_are_options_and_keys(cli: Cli, tmp_path: 
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ('compile.include=["nowhere"]', "compile.include: there is no folder nowhere"),
-        ('compile.define=["1A=2"]', 'compile.define: "1A=2" is no macro; write "NAME" or "NAME=VALUE"'),
+        ('compile.include=["nowhere"]', snapshot("unbloat: compile.include: there is no folder nowhere")),
+        (
+            'compile.define=["1A=2"]',
+            snapshot('unbloat: compile.define: "1A=2" is no macro; write "NAME" or "NAME=VALUE"'),
+        ),
     ],
 )
 def test_wrong_options_are_told(cli: Cli, key: str, said: str) -> None:
     done = cli("run", "home-dsl", "--set", key)
-    assert done.returncode == 2 and said in done.stderr
+    assert done.returncode == 2 and stderr_of(done) == said
 
 
 def test_other_programs_in_the_file_are_named(cli: Cli) -> None:
     done = cli(*RUN, "--cc", STRANGERS / "companion.bpf.c")
     assert done.returncode == 0, done.stderr
-    assert (
-        'the simulator never calls fixed_rate_setsockopt (line 46, SEC("cgroup/setsockopt")): it runs the callbacks of '
-        "congestion controls only" in done.stderr
+    assert stderr_of(done) == snapshot(
+        'unbloat: ROOT/crates/mechanism/tests/sources/strangers/companion.bpf.c: the simulator never calls fixed_rate_setsockopt (line 46, SEC("cgroup/setsockopt")): it runs the callbacks of congestion controls only'
     )
 
 
 def test_a_shift_beyond_the_number_is_refused_with_its_line(cli: Cli) -> None:
     done = cli("run", "home-dsl", "-t", "20s", "--cc", STRANGERS / "shift.bpf.c")
     assert done.returncode == 2
-    assert 'shift.bpf.c:22: cong_avoid of "shift" shifts a number by 40 bits' in done.stderr
+    assert stderr_of(done) == snapshot(
+        'unbloat: flows.0.cc: ROOT/crates/mechanism/tests/sources/strangers/shift.bpf.c:22: cong_avoid of "shift" shifts a number by 40 bits, which is not within its width; C leaves that undefined, so that a kernel computes something else than it says'
+    )
 
 
 def test_our_headers_bring_no_warnings(cli: Cli) -> None:
