@@ -109,7 +109,7 @@ def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
 
 
 def is_sweep(records: Sequence[Record]) -> bool:
-    """Return whether `unbloat sweep` made them, which numbers its repeats."""
+    """Return whether their repeats were asked for, and so are numbered."""
     return all("repeat" in record.run for record in records)
 
 

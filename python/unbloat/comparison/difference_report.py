@@ -48,7 +48,7 @@ def _all(comparison: SweepComparison) -> Iterator[tuple[CellDifference, MetricDi
 
 
 def _shown(cell: CellDifference, comparison: SweepComparison) -> Iterator[MetricDifference]:
-    """Yield the metrics that are wanted, by default those which `unbloat sweep` prints, whose means differ."""
+    """Yield the metrics that are wanted, by default those which a table of repeats shows, whose means differ."""
     wanted = comparison.shown
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
     if not (wanted or comparison.bottlenecks.is_shared):

@@ -1,4 +1,4 @@
-"""What `unbloat sweep` prints: a line about the sweep, a table of its cells, what failed."""
+"""What a run with repeats prints: a line about the sweep, a table of its cells, what failed."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
             "the name: `_bps` (bit/s), `_s`, `_bytes`, `_packets`, `_bdp`, `_percent`, `_per_s`, `_ppm`, `_dbm`, "
             "`_db`, `_value` for numbers without a unit.",
         ),
-        Column("repeat", "Number of the repeat of its cell, from 1; `unbloat sweep` only."),
+        Column("repeat", "Number of the repeat of its cell, from 1; with `--repeat` or `repeat=` only."),
         Column("seed", "Seed of the run's random draws."),
         Column("sound", "False for a run that the machine could not keep up with, or that has no result."),
     ),

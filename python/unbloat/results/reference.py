@@ -13,7 +13,7 @@ ABOUT = {
     "flows": "`flows`: one row per flow of every run",
     "nodes": "`nodes`: one row per node of every mesh; absent without a mesh",
     "links": "`links`: one row per direction of every link",
-    "stats": "`stats()`, `stats.parquet`: one row per cell and metric",
+    "stats": "`stats`, `stats.parquet`: one row per cell and metric",
     "flow_series": '`series("flows")`, `flow_series.parquet`: one row per flow and step',
     "link_series": '`series("links")`, `link_series.parquet`: one row per link and step',
     "rtt_distribution": '`series("rtt")`, `rtt_distribution.parquet`: one row per flow and bin',

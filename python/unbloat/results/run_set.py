@@ -109,7 +109,7 @@ class RunSet:
     def runs(self) -> pd.DataFrame:
         """One row per run, failed ones included: `scenario`, `on`, `duration_s`, `jain_index` and more.
 
-        Like every table it begins with `run`, the axes, `repeat` (of a sweep), `seed` and `sound`. An axis is an
+        Like every table it begins with `run`, the axes, `repeat` (with `repeat=`), `seed` and `sound`. An axis is an
         ordered categorical; a second column has its numbers in base units, such as `link.bottleneck.rate_bps`. The
         reference of results defines every column.
         """
@@ -281,7 +281,7 @@ class RunSet:
         -------
         dict
             `runs`: each with its `axes`, `flows` and `links`; `failed`: the runs without a result; `stats`: the rows of
-            `stats()` where cells were repeated.
+            `stats` where cells were repeated.
 
         """
         is_repeated = any("repeat" in record.run for record in self.records) or len(self.cells) < len(self.records)
