@@ -271,14 +271,15 @@ def test_a_run_says_what_was_asked_and_the_answer(tab: Browser, pages: dict[str,
     words = words_of(tab, pages["run"])
     assert "A slow line: one upload spoils it for everybody." in words
     assert "flows.0.cc: cubic, vegas, cubic_plus" in words
-    assert "Completion of photo is " in words and " with vegas, and " in words and "goodput of backup" in words
+    (table,) = tab.evaluate("[...document.querySelectorAll('table')].slice(0, 1).map(each => each.innerText)")
+    assert "completion of photo (s)\tvegas: " in table and "goodput of backup" in words
     assert "Every run finished and is sound" in words
     assert 'limit = "64kb"' in words
 
 
 def test_a_sweep_says_what_is_unsound_and_what_failed(tab: Browser, pages: dict[str, Path]) -> None:
     words = words_of(tab, pages["sweep"])
-    assert "1 of 9 runs is unsound and not counted; 1 of 9 runs failed." in words
+    assert "unsound and not counted: 1 of 9 runs; failed: 1 of 9 runs." in words
     assert "stood still for <22.7> ms" in words
     assert "cubic: it divides by zero" in words
 

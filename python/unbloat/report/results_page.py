@@ -1,4 +1,4 @@
-"""Results as a page: what was asked, the answer, pictures, tables, what is open, and how to run it again."""
+"""Results as a page: what was asked, the answer, pictures, tables, what went wrong, and how to run it again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from unbloat._core import InputError, __version__
 from unbloat.report import run_table, sweep_table
-from unbloat.report.advice import OPEN, Advice, advice_of, title_of
+from unbloat.report.advice import OPEN, advice_of, title_of
 from unbloat.report.drawing import inline
 from unbloat.report.figures.draw import Choice, draw
 from unbloat.report.figures.kinds import Width
@@ -53,14 +53,13 @@ OVER_TIME = {
 
 def page_of(results: RunSet) -> Page:
     """Lay results out."""
-    found = advice_of(results)
     sections = [
         Section("Pictures", list(_pictures(results))),
         Section("Numbers", list(_tables(results))),
-        Section("Unsound or undecided", _doubts(results, found)),
+        Section("Unsound or failed", _doubts(results)),
         Section("Run it again", list(_again(results))),
     ]
-    return Page("unbloat · results", _title(results), _asked(results), found.parts, sections, _made(results))
+    return Page("unbloat · results", _title(results), _asked(results), advice_of(results), sections, _made(results))
 
 
 def _title(results: RunSet) -> str:
@@ -212,16 +211,11 @@ def _meanings() -> Iterator[tuple[str, str]]:
         yield f"{metric.title}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
 
 
-# ---------------------------------------------------------------- What is open, how to repeat it
+# ---------------------------------------------------------------- What went wrong, how to repeat it
 
 
-def _doubts(results: RunSet, found: Advice) -> list[Part]:
+def _doubts(results: RunSet) -> list[Part]:
     parts: list[Part] = []
-    lists = {
-        "Undecided, because the interval of the lead holds 0": found.undecided,
-        "Known of some runs only, which may be the lucky ones": found.unfinished,
-    }
-    parts += [Listing(head, sweep_table.shortened(said)) for head, said in lists.items() if said]
     unsound = [
         f"{place(record.axes)}seed {record.run['seed']}: {why_unsound(record.run)}"
         for record in results.records
@@ -234,7 +228,7 @@ def _doubts(results: RunSet, found: Advice) -> list[Part]:
     if remarks := results.remarks():
         parts.append(Listing("To be known", remarks))
     if not parts:
-        parts.append("Every run finished and is sound, and nothing that is compared is left open.")
+        parts.append("Every run finished and is sound.")
     return parts
 
 

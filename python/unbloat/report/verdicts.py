@@ -35,20 +35,25 @@ class Verdict:
     setting: tuple[str, ...]
     """The labels of the other axes."""
     best: Sequence[Side]
-    """The best, and those that differ from it by less than the tolerance."""
+    """The best, and those that differ from it by less than the tolerance; nobody where no side has a value."""
     undecided: Sequence[Side]
     """Those whose difference from the best has an interval that holds 0."""
     behind: Sequence[Side]
     """The others, the nearest first: no lead is without a difference above the tolerance that is decided."""
     without: Sequence[str]
     """Sides without a value in any run, such as a flow that never ends."""
-    partly: Sequence[str]
-    """Sides of which some runs only have a value, which may be the lucky ones: nobody is ahead by this measure."""
+    partly: Mapping[str, tuple[int, int]]
+    """Sides of which so many of all runs have a value, which may be the lucky ones: nobody is ahead by this measure."""
 
     @property
     def is_decided(self) -> bool:
         """Return whether somebody is behind the best, or has no value at all."""
         return bool(self.best) and bool(self.behind or self.without) and not self.partly
+
+    @property
+    def is_alike(self) -> bool:
+        """Return whether no two sides differ by more than the tolerance."""
+        return not (self.behind or self.undecided or self.without or self.partly)
 
     @property
     def gap(self) -> float:
@@ -104,7 +109,7 @@ class Experiment:
         for setting, cells in self.settings.items():
             if len(cells) > 1:
                 found = [verdict_of(measure, setting, cells) for measure in self.measures]
-                of_settings.append(sorted((each for each in found if each), key=_urgency))
+                of_settings.append(sorted(found, key=_urgency))
         of_settings.sort(key=lambda found: min(map(_urgency, found), default=(1, 0.0)))
         return [verdict for found in of_settings for verdict in found]
 
@@ -121,19 +126,20 @@ def experiments_of(results: RunSet) -> list[Experiment]:
     return [Experiment(results.part(numbers)) for numbers in found.values()]
 
 
-def verdict_of(measure: Measure, setting: tuple[str, ...], cells: Mapping[str, Repeats]) -> Verdict | None:
-    """Hold the sides of a setting against the best of them; None where no side has a value."""
+def verdict_of(measure: Measure, setting: tuple[str, ...], cells: Mapping[str, Repeats]) -> Verdict:
+    """Hold the sides of a setting against the best of them."""
     values = {label: measure.estimate(cell) for label, cell in cells.items()}
-    partly = [label for label, value in values.items() if 0 < value.n < len(cells[label].sound)]
+    partly = {
+        label: (value.n, len(cells[label].sound))
+        for label, value in values.items()
+        if 0 < value.n < len(cells[label].sound)
+    }
     means = {label: float(value.mean) for label, value in values.items() if value.mean is not None}
-    if not means:
-        return None
     ranked = sorted(means, key=means.__getitem__, reverse=not measure.is_less_better)
-    first = ranked[0]
-    seeds = measure.by_seed(cells[first])
+    first = ranked[0] if ranked else ""
     best, undecided, behind = [], [], []
     for label in ranked:
-        by = None if label == first else difference(measure.by_seed(cells[label]), seeds)
+        by = None if label == first else difference(*(measure.by_seed(cells[each]) for each in (label, first)))
         side = Side(label, cells[label], values[label], means[label], by)
         if measure.are_alike(means[first], means[label], (cells[first], cells[label])):
             best.append(side)
