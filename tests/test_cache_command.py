@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
 
 DAY_S = 86400
 
@@ -62,11 +64,22 @@ def test_what_is_in_use_is_not_pruned(cli: Cli, small: Path, own_cache: Path) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["prune", "--unused", "soon"], "soon is not a number of hours, days or weeks"),
-        (["clear", "--unused", "2w"], "cache --unused says what prune removes, and not what clear does"),
-        (["empty"], "'show', 'prune', 'clear'"),
+        (
+            ["prune", "--unused", "soon"],
+            snapshot("unbloat: cache --unused: soon is not a number of hours, days or weeks, such as 12h, 30d, 2w"),
+        ),
+        (
+            ["clear", "--unused", "2w"],
+            snapshot("unbloat: cache --unused says what prune removes, and not what clear does"),
+        ),
+        (
+            ["empty"],
+            snapshot(
+                "unbloat: [ACTION]: 'empty' is not one of 'show', 'prune', 'clear'; `unbloat cache --help` has more"
+            ),
+        ),
     ],
 )
 def test_wrong_input(cli: Cli, words: list[str], said: str) -> None:
     done = cli("cache", *words)
-    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr
+    assert (done.returncode, done.stdout, stderr_of(done)) == (2, "", said)

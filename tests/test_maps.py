@@ -7,7 +7,9 @@ from pathlib import Path
 import guests
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
 from kernel_sandbox import Sandbox
+from sentences import stderr_of
 
 pytest_plugins = ["kernel_sandbox"]
 
@@ -90,14 +92,33 @@ def test_load_fills_maps_now_and_at_every_boot(sandbox: Sandbox, installed: Sand
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--map", "rates=1"), "--map: rates=1 is not NAME[KEY]=VALUE with whole numbers, such as rates[0]=1250000"),
-        (("--map", "rates[0]=x"), "--map: rates[0]=x is not NAME[KEY]=VALUE with whole numbers, such as "),
-        (("--map", f"rates[0]={1 << 64}"), "is out of range: no number in a map has more than 64 bits"),
-        (("--map", "rates[7]=1"), "filled_maps.bpf.c cannot be set up: map rates has the keys 0 to 2, not 7"),
-        (("--map", "rates[0]=1", "--dev", "lo"), "--map is for congestion controls; what stands at a device "),
+        (
+            ("--map", "rates=1"),
+            snapshot("unbloat: --map: rates=1 is not NAME[KEY]=VALUE with whole numbers, such as rates[0]=1250000"),
+        ),
+        (
+            ("--map", "rates[0]=x"),
+            snapshot("unbloat: --map: rates[0]=x is not NAME[KEY]=VALUE with whole numbers, such as rates[0]=1250000"),
+        ),
+        (
+            ("--map", f"rates[0]={1 << 64}"),
+            snapshot(
+                "unbloat: --map: rates[0]=18446744073709551616 is out of range: no number in a map has more than 64 bits"
+            ),
+        ),
+        (
+            ("--map", "rates[7]=1"),
+            snapshot("unbloat: ./filled_maps.bpf.c cannot be set up: map rates has the keys 0 to 2, not 7"),
+        ),
+        (
+            ("--map", "rates[0]=1", "--dev", "lo"),
+            snapshot(
+                "unbloat: --map is for congestion controls; what stands at a device stays there until `unbloat unload`"
+            ),
+        ),
     ],
 )
 def test_load_refuses_what_does_not_fit(unbloat: Sandbox, tmp_path: Path, words: tuple[str, ...], said: str) -> None:
     shutil.copy(FILLED, tmp_path)
     done = unbloat("load", "./filled_maps.bpf.c", *words)
-    assert done.returncode == 2 and said in done.stderr, done.stderr
+    assert (done.returncode, stderr_of(done)) == (2, said)
