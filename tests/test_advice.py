@@ -97,7 +97,7 @@ def test_a_lead_whose_interval_holds_zero_is_none() -> None:
     found = verdict(sides, GOODPUT)
     assert (labels(found.best), labels(found.undecided), found.behind) == (["vegas"], ["cubic"], [])
     assert not found.is_decided
-    assert row_of(sides, "goodput (Mbit/s)")["lead over the next"] == "undecided: cubic 0.8 ± 2.6 (9.58 %)"
+    assert row_of(sides, "goodput (Mbit/s)")["lead over the next"] == "undecided: cubic 0.8 ± 2.6"
     assert certainty(sides) == snapshot(
         "± is the 95 % confidence interval of a mean over 3 runs; undecided, because the interval of the lead holds 0: 1 of 2 rows; all runs are sound."
     )

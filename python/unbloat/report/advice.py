@@ -124,7 +124,7 @@ def _behind(verdict: Verdict, side: Side) -> str:
         return "-"
     low, high = sorted((abs(best.mean), abs(side.mean)))
     ratio = ""
-    if verdict.measure.unit not in ("%", METRICS["rating"].unit) and low:
+    if verdict.measure.unit not in ("%", METRICS["rating"].unit) and low and by.is_clear is not False:
         percent = f"{show(100 * abs(by.mean) / abs(side.mean))} %"
         ratio = f" ({f'{show(high / low)} times' if high / low >= TIMES else percent})"
     return f"{with_interval(abs(by.mean), by.half_width)}{ratio}{f' {SINGLE}' if by.half_width is None else ''}"
@@ -204,7 +204,8 @@ def _certainty(results: RunSet, verdicts: Sequence[Verdict]) -> str:
         ends = " to ".join(map(str, sorted({min(counts), max(counts)})))
         parts.append(f"± is the 95 % confidence interval of a mean over {ends} runs")
     elif sound:
-        parts.append(f"Every cell ran once, so leads are open ({SINGLE}): --repeat 5 says how far another run lies off")
+        is_open = f", so leads are open ({SINGLE})" if verdicts else ""
+        parts.append(f"Every cell ran once{is_open}: --repeat 5 says how far another run lies off")
     if undecided:
         parts.append(f"undecided, because the interval of the lead holds 0: {undecided} of {len(verdicts)} rows")
     for words, number in (("unsound and not counted", total - failed - sound), ("failed", failed)):
