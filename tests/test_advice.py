@@ -522,7 +522,7 @@ def test_the_draws_have_leads_ties_and_doubts() -> None:
 
 def test_it_agrees_with_the_statistics_of_the_results(sweep: Any) -> None:
     results = ub.scenario(sweep, {"link.bottleneck.loss": "1%"}).run(only=lambda axes: axes[LIMIT] == "60kb", repeat=4)
-    stats = results.stats.set_index(["flows.0.cc", "of", "metric"])
+    stats = results.stats.set_index(["cc", "of", "metric"])
     for each in experiments_of(results)[0].verdicts:
         for side in [*each.best, *each.undecided, *each.behind]:
             of = "all flows" if each.measure.kind == "rate" else "bottleneck"

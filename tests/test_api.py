@@ -185,7 +185,7 @@ def test_representations_are_one_short_line(sweep: Path) -> None:
     axis = next(iter(results[0].axes))
     labels = ", ".join(f"{name}={label}" for name, label in results[0].axes.items())
     assert record.startswith(f"<unbloat.Record of 'small': {labels}, repeat 1, ")
-    comparison = repr(results.compare(between={axis: list(results.flows[axis].cat.categories[:2])}))
+    comparison = repr(results.compare(between={axis: list(results.runs["cc"].cat.categories[:2])}))
     assert comparison.startswith("<unbloat.Comparison of ") and " by intervals: " in comparison
     for text in (record, comparison, repr(results)):
         assert len(text) < 200 and "\n" not in text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unbloat import _core
-from unbloat.results.axes import axis_named, base_values, columns_of, is_of_axis, quantity
+from unbloat.results.axes import axis_named, base_values, columns_of, is_of_axis, names_of, quantity
 from unbloat.scenarios.controls import short_labels
 
 
@@ -55,22 +55,41 @@ def test_an_axis_is_ordered_by_its_numbers_or_as_the_grid_has_it() -> None:
     runs = [{"cc": "reno", "rate": rate, "seed": "1"} for rate in ("100mbit", "9mbit")] + [
         {"cc": "bbr", "rate": "1gbit"}
     ]
-    columns = columns_of(runs)
+    columns = columns_of(runs, {"cc"})
     assert list(columns) == ["axis.cc", "rate", "rate_bps"], "a seed is a number of its own"
     assert list(columns["rate"].cat.categories) == ["9mbit", "100mbit", "1gbit"]
     assert list(columns["axis.cc"].cat.categories) == ["reno", "bbr"]
     assert list(columns["rate_bps"]) == [1e8, 9e6, 1e9]
 
 
+@pytest.mark.parametrize(
+    ("axes", "taken", "names"),
+    [
+        (["flows.*.cc", "rtt", "link.a.queue.limit"], {"goodput_mbps"}, ["cc", "rtt", "limit"]),
+        (["flows.*.cc", "link.a.loss", "flows.0.start"], {"cc", "loss_percent", "start_s"}, []),
+        (["link.a.rate", "link.b.rate", "rate"], {"run"}, []),
+        (["on", "link.a.on"], {"on"}, ["axis.on", "link.a.on"]),
+        (["flows.0.maps.rates.1", "link.a.access-rate"], {"run"}, []),
+        (["seed", "flows.0.cc"], {"seed"}, ["cc"]),
+    ],
+)
+def test_a_column_has_the_last_part_of_its_axis_where_that_is_clear(
+    axes: list[str], taken: set[str], names: list[str]
+) -> None:
+    assert list(names_of(axes, taken).values()) == (names or axes)
+
+
 def test_columns_of_axes_are_told_from_others() -> None:
     axes = ["link.bottleneck.rate", "queue", "duration", "on"]
-    belong = ["link.bottleneck.rate", "link.bottleneck.rate_bps", "queue_bytes_", "queue_s", "axis.on", "duration"]
-    assert [is_of_axis(name, axes) for name in belong] == [True, True, False, True, True, True]
-    assert not any(is_of_axis(name, axes) for name in ("duration_s", "on", "queue_bytes", "queue_delay_ms_mean"))
+    taken = {"duration_s", "on", "queue_bytes", "queue_delay_ms_mean"}
+    belong = ["link.bottleneck.rate", "link.bottleneck.rate_bps", "rate", "rate_bps", "queue_s", "axis.on", "duration"]
+    assert all(is_of_axis(name, axes, taken) for name in belong)
+    assert not any(is_of_axis(name, axes, taken) for name in (*taken, "queue_bytes_", "rates"))
 
 
 def test_an_axis_may_be_named_by_its_last_part() -> None:
-    assert axis_named("cc", ["flows.0.cc", "link.bottleneck.rate"]) == "flows.0.cc"
+    axes = ["flows.0.cc", "link.bottleneck.rate"]
+    assert axis_named("cc", axes) == axis_named("flows.0.cc", axes) == "flows.0.cc"
 
 
 def test_files_are_called_by_their_names() -> None:

@@ -438,7 +438,7 @@ def test_results_compare_themselves(sweep: Path) -> None:
         assert results.compare(between=between).table.equals(short.table)
     with refused(ub.InputError, snapshot("between: takes one axis, and there are 2: cc, limit")):
         results.compare(between={"cc": "reno,cubic", "limit": "15kb,60kb"})
-    goodput = results.flows.set_index(["flows.0.cc", "link.bottleneck.queue.limit"])["goodput_mbps"]
+    goodput = results.flows.set_index(["cc", "limit"])["goodput_mbps"]
     (row,) = short.table.query("metric == 'goodput_mbps' and of == 'all flows'")[["a", "b"]].to_numpy().tolist()[:1]
     assert row == pytest.approx([goodput["reno", "15kb"], goodput["cubic", "15kb"]])
     assert "A is small with cc = reno (simulator)" in str(short).replace("\n", " ") and "<table>" in short._repr_html_()

@@ -55,7 +55,7 @@ def test_types_of_columns_do_not_depend_on_values(small: Path) -> None:
 
 def test_cells_of_a_sweep_and_several_scenarios_have_rows(small: Path, sweep: Path) -> None:
     found = ub.evaluate([ub.scenario(small), sweep])
-    assert len(found) == 5 and found["flows.0.cc"].dropna().tolist() == ["reno", "reno", "cubic", "cubic"]
+    assert len(found) == 5 and found["cc"].dropna().tolist() == ["reno", "reno", "cubic", "cubic"]
 
 
 def test_a_run_that_is_refused_has_the_reason_in_its_row(small: Path) -> None:

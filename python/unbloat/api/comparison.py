@@ -69,8 +69,9 @@ class Comparison:
         import pandas as pd
 
         rows = list(self._rows())
+        taken = {"scenario", *(name for _, row in rows[:1] for name in row)}
         keys = pd.DataFrame(
-            {"scenario": [key.scenario for key, _ in rows], **columns_of([key.axes for key, _ in rows])}
+            {"scenario": [key.scenario for key, _ in rows], **columns_of([key.axes for key, _ in rows], taken)}
         )
         return pd.concat([keys, pd.DataFrame([row for _, row in rows])], axis=1)
 

@@ -102,6 +102,7 @@ def frame(rows: Sequence[Mapping[str, Any]], keys: Sequence[Mapping[str, object]
     values = [row.get("values", {}) for row in rows]
     more = [name for name in dict.fromkeys(name for each in values for name in each) if name not in (*NUMBERS, "link")]
     own = [keys[row["item"]] for row in rows]
+    taken = {"run", "scenario", "seed", "failed", "link", *NUMBERS, *more, *(key for each in own for key in each)}
     columns: dict[str, Any] = {
         "run": pd.Series(range(len(rows)), dtype="int64"),
         "scenario": column("scenario", [row.get("scenario") for row in rows]),
@@ -109,7 +110,7 @@ def frame(rows: Sequence[Mapping[str, Any]], keys: Sequence[Mapping[str, object]
             key: pd.Series([each.get(key) for each in own])
             for key in dict.fromkeys(key for each in own for key in each)
         },
-        **columns_of([row.get("axes", {}) for row in rows]),
+        **columns_of([row.get("axes", {}) for row in rows], taken),
         "seed": pd.Series([row.get("seed", -1) for row in rows], dtype="int64"),
         "failed": column("failed", [row.get("error") for row in rows]),
         "link": column("link", [each.get("link") for each in values]),

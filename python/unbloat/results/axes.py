@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from unbloat._core import BASE_UNITS, InputError, quantity
-from unbloat.results.metrics import COLUMNS, METRICS
 from unbloat.results.record import SEED
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.controls import short_labels
@@ -26,38 +26,56 @@ def base_values(labels: Iterable[str]) -> tuple[str, dict[str, float]] | None:
     return str(units.pop()), {label: found[1] for label, found in read.items() if found}
 
 
-RESERVED = {column.name for columns in COLUMNS.values() for column in columns} | METRICS.keys()
-"""Names of other columns."""
+def names_of(axes: Iterable[str], taken: Collection[str]) -> dict[str, str]:
+    """Name the columns of axes in a table whose other columns are `taken`.
+
+    The last part of an axis's name is enough, `cc` for `flows.*.cc`, unless another axis ends in it, or a column is
+    called so, with a unit or without. A whole name that is taken gets `axis.` before it.
+    """
+    lasts = {axis: axis.rpartition(".")[2] for axis in axes}
+    often = Counter(lasts.values())
+
+    def is_clear(last: str) -> bool:
+        return last.isidentifier() and often[last] == 1 and not any(name in taken for name in _with_units(last))
+
+    return {
+        axis: last if is_clear(last) else f"axis.{axis}" if axis in taken else axis
+        for axis, last in lasts.items()
+        if axis != SEED
+    }
 
 
-def column_of(axis: str) -> str:
-    """Name the column of an axis; one that is called like another column gets `axis.` before its name."""
-    return f"axis.{axis}" if axis in RESERVED - {SEED} else axis
+def _with_units(name: str) -> list[str]:
+    return [name, *(f"{name}_{unit}" for unit in BASE_UNITS)]
 
 
-def is_of_axis(column: str, axes: Iterable[str]) -> bool:
-    """Return whether a column is an axis, or has the numbers of one."""
-    parts = (column.removeprefix(column_of(axis)) for axis in axes if column.startswith(column_of(axis)))
-    return column not in RESERVED and any(part == "" or part.removeprefix("_") in BASE_UNITS for part in parts)
+def is_of_axis(column: str, axes: Iterable[str], taken: Collection[str]) -> bool:
+    """Return whether a column of a file is an axis, or has the numbers of one; older files have whole names."""
+    forms = (form for axis in axes for form in (axis.rpartition(".")[2], axis, f"axis.{axis}"))
+    return column not in taken and any(column in _with_units(form) for form in forms)
 
 
-def columns_of(axes: Sequence[Mapping[str, str]]) -> dict[str, pd.Series]:
+def columns_of(
+    axes: Sequence[Mapping[str, str]], taken: Collection[str], among: Iterable[str] = ()
+) -> dict[str, pd.Series]:
     """Make the columns of a grid from each run's labels: an ordered categorical for each axis, and its numbers.
 
-    The numbers are in base units, which the column's name ends in: `link.bottleneck.rate_bps`, `flows.0.start_s`.
-    Labels with numbers are ordered by them, others as the grid has them.
+    The numbers are in base units, which the column's name ends in: `rate_bps`, `start_s`. Labels with numbers are
+    ordered by them, others as the grid has them. `among` has axes that are not shown, but that names tell apart.
     """
     import pandas as pd
 
     columns: dict[str, pd.Series] = {}
-    for axis in dict.fromkeys(axis for labels in axes for axis in labels if axis != SEED):
+    shown = dict.fromkeys(axis for labels in axes for axis in labels if axis != SEED)
+    names = names_of(dict.fromkeys((*shown, *among)), taken)
+    for axis in shown:
         labels = [run.get(axis) for run in axes]
         known = list(dict.fromkeys(label for label in labels if label is not None))
         values = base_values(known)
         order = sorted(known, key=values[1].__getitem__) if values else known
-        name = column_of(axis)
+        name = names[axis]
         columns[name] = pd.Series(pd.Categorical(labels, categories=order, ordered=True))
-        if values and f"{name}_{values[0]}" not in RESERVED:
+        if values and f"{name}_{values[0]}" not in taken:
             numbers = values[1]
             columns[f"{name}_{values[0]}"] = pd.Series([numbers.get(label or "") for label in labels], dtype=float)
     return columns

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from unbloat._core import InputError
 from unbloat.results import sets
 from unbloat.results.about import About
-from unbloat.results.axes import column_of, is_of_axis
+from unbloat.results.axes import is_of_axis, names_of
 from unbloat.results.dtypes import of_file
-from unbloat.results.metrics import COLUMNS, KINDS, METRICS
+from unbloat.results.metrics import COLUMNS, KINDS, METRICS, NAMES
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.repeats import together
 from unbloat.system.regular import open_regular
@@ -179,16 +179,18 @@ def _read_tables(folder: Path) -> Saved:
     for part in PARTS:
         if part in there:
             with _sentence(there[part].file):
-                parts[part] = _by_run(there[part].read(), about.axes)
+                parts[part] = _by_run(part, there[part].read(), about.axes)
         elif part != "nodes":  # Which are there only if there is a mesh.
             raise InputError(f"{folder}: has no {part}.parquet, which is a part of every set of results")
     with _sentence(there[RUNS].file):
         outcomes = [_outcome(row, about.axes, parts) for row in runs.to_pylist()]
     has_series = all(name in there for name in SERIES.values())
-    return Saved(outcomes, about, (lambda kind: _series(there, kind, len(outcomes))) if has_series else None)
+    return Saved(
+        outcomes, about, (lambda kind: _series(there, kind, len(outcomes), about.axes)) if has_series else None
+    )
 
 
-def _series(there: Mapping[str, sets.Table], kind: str, runs: int) -> pd.DataFrame:
+def _series(there: Mapping[str, sets.Table], kind: str, runs: int, axes: Sequence[str]) -> pd.DataFrame:
     """Read time series; raises `InputError` if they are not those of so many runs."""
     from pandas.api.types import is_numeric_dtype
 
@@ -198,31 +200,40 @@ def _series(there: Mapping[str, sets.Table], kind: str, runs: int) -> pd.DataFra
         for column in ("run", *(each.name for each in COLUMNS[name])):
             _require(column in frame and (column == "link" or is_numeric_dtype(frame[column])), column)
         _require(bool(frame["run"].isin(range(runs)).all()), "run")
-    return frame
+    return frame.drop(columns=[each for each in map(str, frame) if is_of_axis(each, axes, NAMES[name])])
 
 
 def _outcome(row: dict[str, Any], axes: Sequence[str], parts: Mapping[str, Mapping[int, list[Any]]]) -> Outcome:
-    known = {axis: row[column_of(axis)] for axis in axes}
+    known = {axis: row[name] for axis, name in _names_in_runs(row, axes).items()}
     labels = {axis: str(label) for axis, label in known.items() if label is not None}
     if row["failed"]:
         return Failure(labels, *(row[name] for name in ("repeat", SEED, "failed", "scenario", "on", "kernel")))
-    own = {name: value for name, value in _own(row, axes).items() if name != "failed"}
+    own = {name: value for name, value in _own(RUNS, row, axes).items() if name != "failed"}
     kept = {name: row[name] for name in ("repeat", SEED, "sound") if name in row}
     rows = {name: by_run.get(row["run"], []) for name, by_run in parts.items()}
     return _checked(Record(labels, {**kept, **own, **rows}))
 
 
-def _by_run(table: pa.Table, axes: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
+def _names_in_runs(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, str]:
+    """Return the column of each axis; in older files it has the whole name, or `axis.` before that."""
+    names = names_of(axes, NAMES[RUNS])
+    older = {axis: f"axis.{axis}" if f"axis.{axis}" in row else axis for axis in axes}
+    return {axis: name if (name := names.get(axis, axis)) in row else older[axis] for axis in axes}
+
+
+def _by_run(part: str, table: pa.Table, axes: Sequence[str]) -> dict[int, list[dict[str, Any]]]:
     rows: dict[int, list[dict[str, Any]]] = {}
     for row in table.to_pylist():
-        rows.setdefault(row["run"], []).append(_own(row, axes))
+        rows.setdefault(row["run"], []).append(_own(part, row, axes))
     return rows
 
 
-def _own(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
+def _own(table: str, row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
     """Drop the columns that every table begins with."""
     heads = ("run", "repeat", SEED, "sound")
-    return {name: value for name, value in row.items() if name not in heads and not is_of_axis(name, axes)}
+    return {
+        name: value for name, value in row.items() if name not in heads and not is_of_axis(name, axes, NAMES[table])
+    }
 
 
 # ---------------------------------------------------------------- Checking

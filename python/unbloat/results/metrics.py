@@ -189,7 +189,12 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     "every table": (
         Column("run", "Number of the run, from 0."),
         Column(
-            "AXIS", "Label of the run on an axis of the sweep, ordered (categorical); the column has the axis's name."
+            "AXIS",
+            "Label of the run on an axis of the sweep, ordered (categorical). The column has the last part of the "
+            "axis's name, `cc` for `flows.*.cc`; the whole name where another axis ends in that part, or where the "
+            "table has a column called so, with a unit or without (`axis.` stands before a whole name that a column "
+            "has). Flows, links and nodes leave an axis out whose labels their own column of that name has in every "
+            "row.",
         ),
         Column(
             "AXIS_UNIT",
@@ -206,7 +211,9 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     "nodes": _others("nodes"),
     "links": _others("links"),
     "stats": (
-        Column("scenario", "Name of the scenario; where results have several. Likewise `on` and `kernel`."),
+        Column("scenario", "Name of the scenario; where results have several."),
+        Column("on", "Backend; where results have several."),
+        Column("kernel", "Release of the kernel; where results have several."),
         Column(
             "of",
             "What the metric is of: `all flows`, `flow N` (up to 12 flows), or a link (of more than 12, those whose "
@@ -240,6 +247,13 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
     ),
 }  # fmt: skip
 """The other columns of each table."""
+METRICS_OF = {"runs": RUN_METRICS, "flows": FLOW_METRICS, "links": LINK_METRICS, "nodes": NODE_METRICS}
+"""The metrics of each table that has some."""
+NAMES = {
+    table: {each.name for each in (*COLUMNS["every table"], *own)} | {each.name for each in METRICS_OF.get(table, ())}
+    for table, own in COLUMNS.items()
+}
+"""The names of each table's columns, without those of axes."""
 
 
 def metric_named(name: str) -> Metric:

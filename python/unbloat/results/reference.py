@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from unbloat.results.metrics import COLUMNS, FLOW_METRICS, LINK_METRICS, NODE_METRICS, RUN_METRICS, Metric
+from unbloat.results.metrics import COLUMNS, METRICS_OF, Metric
 from unbloat.system.legible import markdown_table
 
 ABOUT = {
@@ -19,7 +19,6 @@ ABOUT = {
     "rtt_distribution": '`series("rtt")`, `rtt_distribution.parquet`: one row per flow and bin',
     "queue_delay_distribution": '`series("queue_delay")`, `queue_delay_distribution.parquet`: one row per link and bin',
 }
-METRICS_OF = {"runs": RUN_METRICS, "flows": FLOW_METRICS, "links": LINK_METRICS, "nodes": NODE_METRICS}
 
 
 def markdown() -> str:

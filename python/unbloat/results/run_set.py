@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 from unbloat._core import InputError
 from unbloat.results import files
 from unbloat.results.about import About
-from unbloat.results.axes import Only, axis_named, columns_of, picked
+from unbloat.results.axes import Only, axis_named, columns_of, names_of, picked
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.dtypes import of_frame
+from unbloat.results.metrics import NAMES
 from unbloat.results.record import (
     PARTS,
     SEED,
@@ -110,10 +111,10 @@ class RunSet:
         """One row per run, failed ones included: `scenario`, `on`, `duration_s`, `jain_index` and more.
 
         Like every table it begins with `run`, the axes, `repeat` (with `repeat=`), `seed` and `sound`. An axis is an
-        ordered categorical; a second column has its numbers in base units, such as `link.bottleneck.rate_bps`. The
-        reference of results defines every column.
+        ordered categorical under the last part of its name where that is clear, such as `rate`; a second column has its
+        numbers in base units, such as `rate_bps`. The reference of results defines every column.
         """
-        return _joined(self._heads, self._own_columns())
+        return _joined(*self._own())
 
     @cached_property
     def flows(self) -> pd.DataFrame:
@@ -161,6 +162,8 @@ class RunSet:
             If the runs recorded none and cannot do so any more: they were read from files without.
 
         """
+        import pandas as pd
+
         one_of("series", kind, KINDS)
         if kind not in self._series:
             if self._fetch_series is None:
@@ -169,7 +172,9 @@ class RunSet:
                     "lines, bars, heatmap, delay_throughput, box and ecdf to draw"
                 )
             values = self._fetch_series(kind)
-            self._series[kind] = self._with_heads(values["run"].tolist(), values.drop(columns="run"))
+            heads = self._heads(files.SERIES[kind]).iloc[values["run"].tolist()].reset_index(drop=True)
+            own = values.drop(columns=[name for name in values if name in heads]).reset_index(drop=True)
+            self._series[kind] = pd.concat([heads, own], axis="columns")
         return self._series[kind]
 
     @cached_property
@@ -253,7 +258,8 @@ class RunSet:
 
         def fetched(kind: SeriesKind) -> pd.DataFrame:
             values = self.series(kind)
-            mine = values[values["run"].isin(numbers)]
+            heads = [name for name in self._heads(files.SERIES[kind]) if name != "run"]
+            mine = values[values["run"].isin(numbers)].drop(columns=heads)
             return mine.assign(run=mine["run"].map(place))
 
         outcomes = [
@@ -311,13 +317,13 @@ class RunSet:
 
         """
         tables = {
-            "runs": (self._heads, self._own_columns()),
+            "runs": self._own(),
             **{part: self._part(part) for part in PARTS if part != "nodes" or self._has_nodes},
             "stats": (self._stats(), {}),
         }
         if self.has_series:
             tables |= {files.SERIES[kind]: (self.series(kind), {}) for kind in KINDS}
-        return files.write(Path(folder), tables, self.about)
+        return files.write(Path(folder), tables, replace(self.about, axes=self.axes))
 
     @property
     def _has_nodes(self) -> bool:
@@ -388,25 +394,27 @@ class RunSet:
 
     # ------------------------------------------------------------ Parts of tables
 
-    @cached_property
-    def _heads(self) -> pd.DataFrame:
-        """The columns that every table begins with, a row per run."""
+    def _heads(self, table: str) -> pd.DataFrame:
+        """Make the columns that a table begins with, a row per run."""
         import pandas as pd
 
         rows = [outcome.run if isinstance(outcome, Record) else vars(outcome) for outcome in self._outcomes]
-        columns: dict[str, Any] = {"run": range(len(rows)), **columns_of([outcome.axes for outcome in self._outcomes])}
+        axes = columns_of([outcome.axes for outcome in self._outcomes], NAMES[table])
+        columns: dict[str, Any] = {"run": range(len(rows)), **axes}
         if any("repeat" in row for row in rows):
             columns["repeat"] = [row.get("repeat") for row in rows]
         columns["seed"] = [row["seed"] for row in rows]
         columns["sound"] = [bool(row.get("sound", False)) for row in rows]
         return pd.DataFrame(columns)
 
-    def _own_columns(self) -> dict[str, list[Any]]:
+    def _own(self) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
+        """Collect the leading columns and the own columns of runs."""
+        heads = self._heads("runs")
         rows = [
             {**scalars(outcome), "failed": None} if isinstance(outcome, Record) else _scalars_of_failure(outcome)
             for outcome in self._outcomes
         ]
-        return _columns(rows, without=list(map(str, self._heads)))
+        return heads, _columns(rows, without=list(map(str, heads)))
 
     def _rows(self, part: str) -> pd.DataFrame:
         return _joined(*self._part(part))
@@ -414,15 +422,14 @@ class RunSet:
     def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
         """Collect the leading columns and the own columns of the rows of flows, links or nodes."""
         numbered = [(number, row) for number, record in self.by_number.items() for row in record.run.get(part, [])]
-        heads = self._heads.iloc[[number for number, _ in numbered]].reset_index(drop=True)
-        return heads, _columns([row for _, row in numbered])
-
-    def _with_heads(self, runs: list[int], values: pd.DataFrame) -> pd.DataFrame:
-        import pandas as pd
-
-        heads = self._heads.iloc[runs].reset_index(drop=True)
-        own: pd.DataFrame = values.drop(columns=[name for name in values if name in heads]).reset_index(drop=True)
-        return pd.concat([heads, own], axis="columns")
+        heads = self._heads(part).iloc[[number for number, _ in numbered]].reset_index(drop=True)
+        own = _columns([row for _, row in numbered])
+        told = [
+            name
+            for axis, name in names_of(self.axes, NAMES[part]).items()
+            if list(heads[name]) == own.get(axis.rpartition(".")[2])
+        ]
+        return heads.drop(columns=told), own
 
     def _stats(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
         import pandas as pd
@@ -434,7 +441,11 @@ class RunSet:
         several = [name for name in PLACE if len({getattr(cell, name) for cell, _ in rows}) > 1]
         columns = {
             **{name: [getattr(cell, name) for cell, _ in rows] for name in several},
-            **columns_of([{axis: cell.axes[axis] for axis in kept if axis in cell.axes} for cell, _ in rows]),
+            **columns_of(
+                [{axis: cell.axes[axis] for axis in kept if axis in cell.axes} for cell, _ in rows],
+                NAMES["stats"],
+                among=self.axes,
+            ),
             **({SEED: [cell.axes[SEED] for cell, _ in rows]} if SEED in kept else {}),
         }
         return _joined(pd.DataFrame(columns, index=range(len(rows))), _columns([row for _, row in rows], STATS))
