@@ -1,4 +1,4 @@
-"""What there is by name, as a frame."""
+"""Scenarios, mechanisms and queue disciplines by name, as a frame."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """Whether nothing differs: the cells are the same, sound, and within their tolerances or explained.
+        """True if both sides have the same sound cells, and each difference is within its tolerance or explained.
 
         Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that
         differ where single runs, or runs that are all alike, leave open whether that is chance.

@@ -1,4 +1,4 @@
-"""What this machine can do, and what is missing."""
+"""Abilities of this machine, and the packages that would add more."""
 
 from __future__ import annotations
 

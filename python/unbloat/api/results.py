@@ -21,7 +21,7 @@ NAMES = (
     *("records", "failures", "about", "axes", "runs", "flows", "links", "nodes", "stats", "series", "pooled"),
     *("only", "save", "as_dict", "remarks"),
 )
-"""What results are asked for, besides what is defined here."""
+"""Public attributes that `RunSet` defines."""
 
 
 class Results(RunSet):

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_REPEATS = 100_000
-"""More repeats than this are taken for a typing error."""
+"""The largest `repeat` accepted: a larger number is probably a typing error."""
 DURATION, BUFFER, CONTROL = "30s", "1bdp", "cubic"
-"""What a scenario of a few numbers has where none is given."""
+"""Defaults of a scenario that is made from a few numbers."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +48,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What the scenario calls itself."""
+        """The scenario's `name` key."""
         return self._cells[0].name
 
     @property

@@ -56,7 +56,7 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was measured for a claim, as a number or in words, and how that is judged."""
+    """The measured value of a claim, as a number or in words, and its verdict."""
 
     measured: Uncertain | str
     verdict: Verdict
@@ -150,7 +150,7 @@ def _repeated(runs: Measurements, setting: Sequence[str]) -> Repeated:
 # ---------------------------------------------------------------- Numbers
 
 FOLDS: dict[str, Callable[[Sequence[float]], float]] = {"largest": max, "smallest": min, "mean": fmean, "": max}
-"""How a claim's numbers of several cells become one; of a lone cell there is one only."""
+"""Functions that fold a claim's numbers of several cells into one."""
 
 
 def _number(claim: Claim, cells: Sequence[Repeated], bounds: Bounds) -> Outcome:

@@ -33,7 +33,7 @@ class Repeated:
     """Returns the function that measures without one of them."""
     seeds: Sequence[int]
     confidence: float = CONFIDENCE
-    """That of the intervals."""
+    """Confidence level of the intervals."""
 
     def interval(self, value: Callable[[Seed], float]) -> Uncertain:
         """Calculate a value with its interval; `value` is called with the seed to leave out."""

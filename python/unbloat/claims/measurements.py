@@ -21,7 +21,7 @@ class Measurements:
         self.scenario = scenario
         self.runs = runs
         self.confidence = confidence
-        """That of the intervals that claims are judged by."""
+        """Confidence level of the intervals that judge claims."""
         self.seeds = sorted({run.seed for run in runs})
         self._picked: dict[tuple[str, ...], list[Record]] = {}
         self._values: dict[object, float] = {}

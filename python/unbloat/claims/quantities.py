@@ -379,7 +379,7 @@ DERIVED = {
         "From the other flows' last acknowledgement until the goodput is `above` so many Mb/s again.",
     ),
 }
-"""What claims calculate from several columns, or from time series."""
+"""Quantities that claims calculate from several columns, or from time series."""
 QUANTITIES = REGISTERED | DERIVED
 
 

@@ -1,4 +1,4 @@
-"""What goodputs do over time: how soon flows give way, come back, and get a share.
+"""Measures of goodput over time: how soon flows give way, come back, and get a share.
 
 A rate is an array: rows of time (s), goodput over the step that ends there (Mb/s), segments in flight. What is asked
 for is when the *mean over some seconds* is low or high enough, counted from the start of those seconds: a sender that a

@@ -1,4 +1,4 @@
-"""How far a value that is worked out of means over the seeds may lie from what all seeds would give.
+"""Confidence intervals of values that are calculated from means over the seeds.
 
 The value may be any function of the means, such as a ratio or the largest over a grid, and one seed is the same draw in
 every cell. So its interval is that of Tukey's jackknife: what the value is with each of the seeds left out makes a
@@ -35,7 +35,7 @@ class Uncertain:
     half_width: float | None = None
     """The interval reaches so far to either side; None with a single seed, and where the value is not finite."""
     left_out: tuple[float, ...] = ()
-    """What the value is with each of the seeds left out."""
+    """The value with each seed left out in turn (jackknife)."""
 
     @property
     def low(self) -> float:

@@ -15,14 +15,14 @@ from unbloat.claims.uncertainty import Answer, Uncertain, every
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "undecided", "unsound"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced", "undecided")
-"""Those that are counted; what comes from an unsound run is not."""
+"""Verdicts that scores count; `unsound` is left out."""
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 """A number as papers print them."""
 
 
 class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
-    """How near counts as reproduced; a paper's file sets and explains them."""
+    """How near a measured number has to be to count as reproduced; a paper's file sets and explains the bounds."""
 
     relative: Annotated[float, Meta(ge=0, le=1)]
     """Share of the printed number."""

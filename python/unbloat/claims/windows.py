@@ -1,4 +1,4 @@
-"""What congestion windows do over time. A window is an array: rows of time (s), segments, retransmitted packets."""
+"""Measures of congestion windows over time. A window is an array: rows of time (s), segments, retransmitted packets."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ ENHANCED_PACKET = 6
 HEAD = 8
 """Bytes of a block's type and length."""
 MAGIC = 0x1A2B3C4D
-"""What follows them in a file's first block, in the file's byte order."""
+"""The magic number of a file's first block, behind its type and length, in the file's byte order."""
 NUMBERED = re.compile(rb"flow (\d+)")
-"""What `--pcap` writes beside the SYN of each flow."""
+"""The comment that `--pcap` writes beside the SYN of each flow."""
 
 
 class CutShortError(Exception):

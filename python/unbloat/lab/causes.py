@@ -30,7 +30,7 @@ class Split:
     at_a: int
     at_b: int
     fields: tuple[str, ...]
-    """What differs, as `Difference` has it."""
+    """Names of the fields that differ, as in `Difference`."""
 
     @property
     def side_a(self) -> SplitTrace:

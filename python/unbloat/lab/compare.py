@@ -12,11 +12,11 @@ from unbloat.lab.causes import Cause, Split, cause_of
 from unbloat.lab.trace import Flow, Packet, Trace
 
 FIELDS = ("seq", "ack", "sack", "window", "flags")
-"""What can be compared of a packet, beside its direction and its place in the order of both directions."""
+"""Fields of a packet that are compared, besides its direction and its place in the order of both directions."""
 BEFORE = 10
-"""How many packets before a difference are shown."""
+"""Packets shown before a difference."""
 SHIFT_MS = 1.0
-"""A packet that is so much later in one trace than in the other is worth a word."""
+"""Smallest shift in time between the traces that is reported, ms."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Shift:
 
     @property
     def ms(self) -> float:
-        """How much later B's is."""
+        """How much later B's packet is, ms."""
         return self.b.at_ms - self.a.at_ms
 
 
@@ -41,7 +41,7 @@ class Difference:
     place: int
     """In the order of the compared packets."""
     fields: tuple[str, ...]
-    """What differs: of `FIELDS`, "order" if the two go opposite ways, or "end" if one trace has no more packets."""
+    """Names from `FIELDS` that differ; "order" if the packets go opposite ways, "end" if one trace has no more."""
     split: Split
     reason: Cause
 

@@ -15,7 +15,7 @@ from unbloat.lab.capture import Capture, CutShortError
 from unbloat.system.regular import open_regular
 
 SENDERS = b"senders"
-"""What the interface is called in the traces that `--pcap` writes."""
+"""Name of the interface in the traces that `--pcap` writes."""
 DATALINKS = {
     1: dpkt.ethernet.Ethernet,  # DLT_EN10MB
     12: dpkt.ip.IP,  # DLT_RAW on Linux
@@ -23,13 +23,13 @@ DATALINKS = {
     113: dpkt.sll.SLL,  # DLT_LINUX_SLL
     228: dpkt.ip.IP,  # LINKTYPE_IPV4
 }
-"""How a packet begins, by the number of the link type (https://www.tcpdump.org/linktypes.html)."""
+"""Parser of a packet, by the number of its link type (https://www.tcpdump.org/linktypes.html)."""
 REFUSED_DATALINKS = {
     0: "a loopback interface of BSD",
     9: "PPP",
     276: "all interfaces, as tcpdump -i any captures them",
 }
-"""What else captures of TCP come from."""
+"""Link types that are refused, with their names."""
 
 TCP_HEADER = 20
 """Bytes of TCP's header without options."""
@@ -42,7 +42,7 @@ WRAP = 1 << 32
 MOST_SCALE = 14
 """A larger shift of the window counts as this one (RFC 7323, section 2.3)."""
 DAMAGE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, MemoryError, struct.error, dpkt.Error)
-"""What dpkt may raise of bytes that are no packets: it takes the lengths in them at their word."""
+"""Exceptions that dpkt raises for bytes that are not packets: it trusts the lengths in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Packet:
     flags: int
     ecn: int
     tsval: int | None
-    """Of the timestamps option (RFC 7323)."""
+    """TSval of the timestamps option (RFC 7323)."""
     tsecr: int | None
 
     @property
@@ -103,7 +103,7 @@ class Trace:
 
     flows: list[Flow]
     at_senders: bool
-    """Whether it was taken at the senders' interfaces, and says so."""
+    """True if the file says that it was captured at the senders' interfaces."""
 
 
 def read(file: Path) -> Trace:
@@ -195,7 +195,7 @@ def network_layer(link: Any, data: bytes) -> Any:
 
 
 class Connection:
-    """What has to be known of a connection to read its next packet."""
+    """State of a connection that is needed to read its next packet."""
 
     def __init__(self, source: tuple[bytes, int], target: tuple[bytes, int], at_s: float) -> None:
         self.flow = Flow(f"{end_name(source)} > {end_name(target)}")

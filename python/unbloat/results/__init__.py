@@ -1,1 +1,1 @@
-"""What runs came to: records, data frames, files, metrics and their statistics."""
+"""Results of runs: records, data frames, files, metrics and their statistics."""

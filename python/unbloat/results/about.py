@@ -1,4 +1,4 @@
-"""What results are of: everything that it takes to run them again, kept in every file that is saved."""
+"""Provenance of results: everything needed to run them again, stored in every saved file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 FORMAT = 1
-"""Of the metadata, for readers of a later version."""
+"""Version of the metadata's layout, for later readers."""
 
 JSON_TYPES: dict[str, Any] = {"str": str, "int | None": int | None, "Mapping": dict, "Sequence": list}
-"""What JSON makes of the fields' types."""
+"""JSON types of the fields."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class About:
     axes: Sequence[str] = ()
     """The axes of the grid."""
     repeat: int | None = None
-    """How often each cell was to run; None where each ran once, with the scenario's own seed."""
+    """Runs planned for each cell; None if each ran once, with the scenario's own seed."""
     on: str = ""
     """The backend: simulator, kernel or vm."""
     kernel: Sequence[str] = ()
     """The releases of the kernels whose TCP ran; none in the simulator."""
     version: str = ""
-    """Of unbloat."""
+    """Version of unbloat."""
     code: str = ""
     """SHA-256 over the compiled core and the sources of every congestion control."""
     controls: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class About:
     time: str = ""
     """When it did, as ISO 8601 in UTC. Kept runs may be older."""
     doubts: Sequence[str] = ()
-    """What in the scenario is allowed and may well not be meant, a sentence each."""
+    """Warnings about the scenario: what is allowed but probably not meant, a sentence each."""
 
     def json(self) -> str:
         """Write it."""

@@ -18,7 +18,7 @@ class Bottlenecks:
     names: Mapping[str, str]
     """The link's name by that of the scenario."""
     is_one_of_several: bool
-    """Whether other links have queues with a limit too, so that readers must be told which one is meant."""
+    """True if other links have queues with a limit too, so that the text has to name the link."""
     judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The links, the bottleneck first, whose queues tell one cell from another: by the name of the scenario."""
     apart: frozenset[str] = frozenset()
@@ -107,7 +107,7 @@ MOST_JUDGED = 4
 RATES = ("goodput_mbps", "throughput_mbps")
 """Metrics that are over each flow's own lifetime."""
 MORE = 1.05
-"""How many times what the link has carried the flows' rates may be: flows that start within seconds count as one."""
+"""Largest ratio of the flows' summed rates to the rate that the link carried, for rates that still add up."""
 
 
 def add_up(run: Mapping[str, Any]) -> bool:
@@ -132,7 +132,7 @@ def add_up(run: Mapping[str, Any]) -> bool:
 
 
 ANSWERS = ": responses"
-"""How the names of flows end that carry what an application gets back."""
+"""Suffix of the names of flows that carry an application's responses."""
 
 
 def directions(flows: Sequence[Row]) -> tuple[list[Row], list[Row]]:

@@ -61,7 +61,7 @@ DECLARED = {table: [_declared(column) for column in columns] for table, columns 
 
 @dataclass(frozen=True)
 class Fold:
-    """How the values of several flows become one."""
+    """A function that folds the values of several flows into one."""
 
     words: str
     of: Callable[[Sequence[Row], str], float | None]
@@ -115,12 +115,12 @@ class Metric:
     name: str
     """Its column in data frames, Parquet files and JSON, which ends in the unit."""
     heading: str
-    """What tables call it; a percentile or a maximum stands beside the mean of the same metric."""
+    """Heading in tables; a percentile or a maximum stands beside the mean of the same metric."""
     unit: str
     of: Of
     definition: str
     fold: Fold | None = None
-    """How flows fold; None for what is not a flow's."""
+    """Fold over flows; None for a metric of links, nodes or runs."""
     most: float | None = None
     """No value is above this."""
     on: Literal["all", "simulator", "real_tcp"] = "all"
@@ -132,7 +132,7 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """What a table calls it where the mean does not stand beside it: `RTT p95`."""
+        """Heading where the mean does not stand beside it: `RTT p95`."""
         mean = BY_KEY.get(self.key.rpartition("_")[0])
         return f"{mean.heading.removesuffix(' mean')} {self.heading}" if mean else self.heading
 
@@ -162,7 +162,7 @@ KINDS: dict[str, Kind] = {
     **{"of": "text", "metric": "text", "failed": "text", "n": "integer"},
     **dict.fromkeys(("mean", "deviation", "ci95_low", "ci95_high"), "number"),
 }
-"""What each column of runs, flows, links, nodes and statistics holds."""
+"""Definitions of the columns of runs, flows, links, nodes and statistics."""
 BY_KEY = {metric.key: metric for metric in METRICS.values() if metric.of != "node"}
 """Every metric of flows, links and runs by its short name."""
 
@@ -295,7 +295,7 @@ AHEAD = (
     "A goodput is above its throughput, and may be above the link's rate: data that had arrived behind a gap before "
     "the measured interval was delivered in it."
 )
-"""What is to be said where `is_ahead`."""
+"""Note for results where `is_ahead`."""
 
 
 def is_ahead(run: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""How far two values may lie apart and still be alike."""
+"""Tolerances: how far two values may lie apart and still count as alike."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from unbloat._core import InputError
 
 Tolerance = float | str
-"""How far two values may lie apart: a share of A such as "5%" or 0.05, or a factor such as "1.5x"."""
+"""A tolerance: a share of A such as "5%" or 0.05, or a factor such as "1.5x"."""
 
 
 @dataclass(frozen=True)
 class Near:
-    """How near two values must be."""
+    """A tolerance: the largest of its bounds counts."""
 
     share: float = 0.0
-    """They may differ by this share of A."""
+    """Largest difference, as a share of A."""
     packets: int = 0
-    """Or by so many packets' transmission times, in ms, where that is more."""
+    """Largest difference, in transmission times of packets."""
     factor: float | None = None
-    """If given: the greater may be so many times the less, and the share does not count."""
+    """Largest ratio of the greater value to the lesser; replaces the other bounds."""
     units: float = 0.0
-    """Or they may differ by so many of the metric's units, where that is more."""
+    """Largest difference, in the metric's unit."""
 
     def __call__(self, a: float, b: float, packet_ms: float) -> bool:
-        """Return whether B is near A; `packet_ms` is one packet's time at the bottleneck."""
+        """Return whether B is near A; `packet_ms` is the transmission time of a packet at the bottleneck."""
         if self.factor is not None:
             return max(a, b) <= self.factor * min(a, b)
         return abs(b - a) <= max(self.share * abs(a), self.packets * packet_ms, self.units)
 
     def are_alike(self, a: float, b: float, packet_ms: float) -> bool:
-        """Return whether neither is ahead: the order of the two makes no difference."""
+        """Return whether the values are near in either order."""
         return self(a, b, packet_ms) or self(b, a, packet_ms)
 
     def __str__(self) -> str:
@@ -69,4 +69,4 @@ NEAR: Mapping[str, Near] = {
     "rating": Near(units=3.0),
     "stalled": Near(units=1.0),
 }
-"""How near two values are alike, by the key of the metric: what comparisons and reports go by."""
+"""Default tolerances of comparisons and reports, by the key of the metric."""

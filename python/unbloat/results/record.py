@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SEED = "seed"
 """The axis along which runs are repeats."""
 PARTS = ("flows", "links", "nodes")
-"""What of a run has rows of its own."""
+"""Parts of a run that have a table of their own."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LEAST_RTT = "rtt_ms_min"
 """The one column in which seeds alone differ by microseconds: how soon a host woke up."""
 MetricOf = tuple[str, str]
-"""What a metric is of, and the name of its column."""
+"""The object that a metric describes (a flow, a link), and the name of its column."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Repeats:
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """What these came to."""
+        """Records of the sound runs, as mappings."""
         return [record.run for record in self.sound]
 
     @property

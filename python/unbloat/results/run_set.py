@@ -457,7 +457,7 @@ class RunSet:
 
 
 MOST_UNCONNECTED = 5
-"""Of more cells with flows that never connected only the first is named."""
+"""Cells with flows that never connected that a warning names; with more, it names the first only."""
 PLACE = ("scenario", "on", "kernel")
 """The columns that tell the cells of several experiments apart."""
 STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")

@@ -111,7 +111,7 @@ class Table:
     rows: int
     columns: int
     size: int
-    """Of its columns before they are compressed, bytes."""
+    """Size of the columns before compression, bytes."""
     identity: bytes | None
 
     def read(self) -> pa.Table:
@@ -143,7 +143,7 @@ class Table:
 
 
 PYTHON_BYTES, FRAME_BYTES = 100, 16
-"""What a value takes as an object of Python's, and as a number in Arrow's table and in pandas' copy."""
+"""Bytes of a value as a Python object, and as a number in Arrow's table together with pandas' copy."""
 
 
 def opened(folder: Path, names: Iterable[str]) -> dict[str, Table]:

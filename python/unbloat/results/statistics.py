@@ -1,4 +1,4 @@
-"""What repeated runs say about a mean, and about the difference of two: 95 % confidence intervals of Student's t.
+"""Confidence intervals (95 %, Student's t) of a mean over repeats, and of the difference of two means.
 
 A single run says nothing about how far another one would lie from it: its interval is none, not zero. Repeats that draw
 nothing agree to the last digit, and theirs is zero.
