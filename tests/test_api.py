@@ -350,3 +350,20 @@ def test_what_there_is_is_a_frame() -> None:
 def test_completion_of_results_has_what_is_meant_for_users(small: Path) -> None:
     names = [name for name in dir(ub.scenario(small).run()) if name[0] != "_"]
     assert {"flows", "stats", "plot", "save"} <= {*names} and not {"by_number", "part", "cells", "warn"} & {*names}
+
+
+def test_errors_tell_file_line_and_key(small: Path) -> None:
+    def first(what: Any, keys: dict[str, Any] | None = None) -> tuple[str | None, int | None, str | None]:
+        with pytest.raises(ub.InputError) as refusal:
+            ub.scenario(what, keys)
+        error = pickle.loads(pickle.dumps(refusal.value))
+        return error.file, error.line, error.key
+
+    text = small.read_text().replace("rate ", "rat  ")
+    line = text.splitlines().index('rat   = "4mbit"') + 1
+    assert first(text) == ("<text>", line, "link.bottleneck.rat")
+    small.write_text(text)
+    assert first(small) == (str(small), line, "link.bottleneck.rat")
+    assert first("home-dsl", {"link.bottleneck.rate": "fast"}) == (None, None, "link.bottleneck.rate")
+    assert first({"duration": "1s", "flows": []}) == (None, None, "flows")
+    assert ub.InputError("no place").key is None

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["dpkt", "unbloat.comparison.packets"]):
+with atheris.instrument_imports(include=["dpkt", "unbloat.lab"]):
     import dpkt
     import unbloat as ub
-    from unbloat.comparison.packets import trace
+    from unbloat.lab import trace
 
 LONGEST_SENTENCE = 1000
 LINKTYPE_RAW = 101

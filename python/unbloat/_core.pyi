@@ -59,7 +59,17 @@ class Error(Exception):
     """Whatever kept a run from giving records, in one sentence."""
 
 class InputError(Error):
-    """The scenario, a congestion control or an override is wrong: file, line, key and what is allowed."""
+    """The scenario, a congestion control or an override is wrong: file, line, key and what is allowed.
+
+    The attributes tell where the first mistake is; each is None where it does not apply.
+    """
+
+    file: str | None
+    """The scenario's file; `<text>` for a text or a dictionary, None for a key that the caller set."""
+    line: int | None
+    """The line, from 1."""
+    key: str | None
+    """The key with its sections, such as `link.bottleneck.rate`."""
 
 class RunError(Error):
     """The input is right, but the run failed."""

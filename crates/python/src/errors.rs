@@ -1,5 +1,6 @@
 //! The exceptions: each carries one sentence.
 
+use model::Location;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use std::fmt::Display;
@@ -11,6 +12,37 @@ pyo3::create_exception!(unbloat, RunError, Error, "The input is right, but the r
 /// What the user can mend in the input.
 pub fn input_error(sentence: impl Display) -> PyErr {
     InputError::new_err(plain(&sentence.to_string()))
+}
+
+/// The mistakes of a scenario: the sentence names all of them, and the attributes the first.
+pub fn scenario_error(mistakes: model::Error) -> PyErr {
+    let error = input_error(&mistakes);
+    let Some(first) = mistakes.problems.first() else { return error };
+    let (file, line) = match &first.place {
+        Location::Override => (None, None),
+        Location::File(file) => (Some(&**file), None),
+        Location::Line(file, line) => (Some(&**file), Some(*line)),
+    };
+    let key = Some(first.key.as_str()).filter(|key| !key.is_empty());
+    let noted = Python::attach(|py| {
+        let value = error.value(py);
+        value.setattr("file", file)?;
+        value.setattr("line", line)?;
+        value.setattr("key", key)
+    });
+    noted.map_or_else(|failed| failed, |()| error)
+}
+
+/// Adds the exceptions to the module. An `InputError` that names no place in a scenario has attributes of None.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let input_error = py.get_type::<InputError>();
+    for attribute in ["file", "line", "key"] {
+        input_error.setattr(attribute, py.None())?;
+    }
+    module.add("Error", py.get_type::<Error>())?;
+    module.add("InputError", input_error)?;
+    module.add("RunError", py.get_type::<RunError>())
 }
 
 /// Why a run failed, or something on this machine.

@@ -9,7 +9,7 @@ mod kernel;
 mod live;
 mod process;
 
-use errors::{InputError, RunError, input_error};
+use errors::input_error;
 use model::units::Nanos;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -36,14 +36,11 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        let py = module.py();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("LEAST_STEP_NS", testbed::LEAST_STEP.0)?;
         module.add("BASE_UNITS", model::quantity::base_units().collect::<Vec<_>>())?;
         module.add("LINUX", engine::LINUX)?;
-        module.add("Error", py.get_type::<errors::Error>())?;
-        module.add("InputError", py.get_type::<InputError>())?;
-        module.add("RunError", py.get_type::<RunError>())
+        errors::add_to(module)
     }
 }
 
@@ -68,7 +65,7 @@ fn resolved(json: &str) -> PyResult<cell::Cell> {
 }
 
 fn cells(experiment: Result<scenario::Experiment, model::Error>) -> PyResult<Vec<cell::Cell>> {
-    let experiment = experiment.map_err(input_error)?;
+    let experiment = experiment.map_err(errors::scenario_error)?;
     Ok(experiment.cells.into_iter().map(cell::Cell).collect())
 }
 

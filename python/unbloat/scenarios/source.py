@@ -45,7 +45,9 @@ class Source:
         except InputError as error:
             if not self.is_written:
                 raise
-            raise InputError(PLACE.sub("", str(error))) from None
+            placed = InputError(PLACE.sub("", str(error)))
+            placed.key = error.key
+            raise placed from None
 
     @property
     def content(self) -> str:
