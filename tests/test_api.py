@@ -365,5 +365,5 @@ def test_errors_tell_file_line_and_key(small: Path) -> None:
     small.write_text(text)
     assert first(small) == (str(small), line, "link.bottleneck.rat")
     assert first("home-dsl", {"link.bottleneck.rate": "fast"}) == (None, None, "link.bottleneck.rate")
-    assert first({"duration": "1s", "flows": []}) == (None, None, "flows")
+    assert first({"duration": "1s", "flows": []}) == (None, None, "link")
     assert ub.InputError("no place").key is None

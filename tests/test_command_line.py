@@ -76,7 +76,8 @@ finally:
     print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr == "[]\n"
+    # Before it may stand that mechanisms are compiled, once.
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["list"], ["--version"]])
@@ -92,7 +93,8 @@ finally:
     print(loaded, file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stderr == "[]\n"
+    # Before it may stand that mechanisms are compiled, once.
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 def on_a_terminal(*words: str, folder: Path | None = None, **environment: str) -> str:
