@@ -379,7 +379,7 @@ pub fn base_units() -> impl Iterator<Item = &'static str> {
     BASES.into_iter().map(|(base, ..)| base).chain([PLAIN])
 }
 
-/// A quantity of the kind that its unit tells, in base units; none if the text is no quantity.
+/// Reads a quantity such as `10mbit`: its base unit and the number of them. None if the text is not a quantity.
 pub fn in_base_unit(text: &str) -> Option<(&'static str, f64)> {
     let text = text.trim();
     let is_negative = text.starts_with('-');

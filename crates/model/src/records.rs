@@ -124,7 +124,7 @@ record! {
         throughput_mbps: f64 = metric("throughput", "throughput", "Mbit/s").over_flows(Sum),
         /// Data packets sent after the warm-up, retransmissions included.
         sent_packets: u64 = metric("sent", "sent", "packets").over_flows(Sum),
-        /// Those of the packets in `sent_packets` that were dropped or lost anywhere on the path, whenever that was.
+        /// Data packets that were dropped or lost anywhere on the path, counted at their send time, as in `sent_packets`.
         lost_packets: u64 = metric("losses", "losses", "packets").over_flows(Sum),
         /// Data packets sent after the warm-up that had been sent before.
         retransmitted_packets: u64 = metric("retransmissions", "retransmissions", "packets").over_flows(Sum),
@@ -175,9 +175,9 @@ record! {
         /// Datagrams.
         #[serde(flatten)]
         delay: DelayStats,
-        /// Of a call: the transmission rating factor R by the E-model (ITU-T G.107) of its worse direction, G.711 with
-        /// concealment of losses, `every` for the sound in a packet, with the constant playout delay that gives the
-        /// highest; 93.2 at best, above 70 most people are satisfied. Both ends send at the same pace, the other one from
+        /// Transmission rating factor R of a call's worse direction by the E-model (ITU-T G.107), at most 93.2; above 70
+        /// most people are satisfied. The codec is G.711 with concealment of losses and `every` of sound in a packet. The
+        /// playout delay is the constant that gives the highest R. Both ends send at the same pace, the other one from
         /// when it first hears something.
         rating: Option<f64> = metric("rating", "R", "of 93.2").over_flows(Mean).most(93.2),
         /// Rating factor of what the flow's sender says.
@@ -206,8 +206,8 @@ record! {
         /// stopped. They are in no mean or percentile, so that a path on which many do not arrive looks better there than
         /// it is.
         unfinished: Option<u64> = metric("unfinished", "unfinished", "").over_flows(Sum),
-        /// Of a `messenger` or `game` with `when_full = "skip"`: messages that it left out because its send buffer had no
-        /// room. They are in no mean or percentile.
+        /// Messages that a `messenger` or `game` with `when_full = "skip"` left out because its send buffer had no room.
+        /// They are in no mean or percentile.
         skipped: Option<u64> = metric("skipped", "skipped", "").over_flows(Sum),
     }
 }
@@ -216,7 +216,7 @@ record! {
     /// What a send buffer holds when packets leave it.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct SendBufferStats {
-        /// Of a sender on a host: memory that its send buffer holds (`sk_wmem_queued`), mean over the packets that leave
+        /// Memory that the send buffer of a sender on a host holds (`sk_wmem_queued`), mean over the packets that leave
         /// TCP.
         wmem_queued_bytes_mean: Option<f64> = metric("wmem_queued", "in send buffer", "B").over_flows(Mean),
         /// Memory in it over its size.

@@ -118,7 +118,7 @@ choice! {
 }
 
 impl NamedProfile {
-    /// Its switches.
+    /// The switches of the profile.
     pub fn stack(self) -> TcpProfile {
         match self {
             NamedProfile::Linux => TcpProfile::LINUX,

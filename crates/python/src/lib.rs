@@ -76,7 +76,7 @@ fn duration_ns(text: &str) -> PyResult<u64> {
     Ok(duration.0)
 }
 
-/// A quantity such as `10mbit` as its base unit and the number of them; none if the text is no quantity.
+/// Reads a quantity such as `10mbit`: its base unit and the number of them. None if the text is not a quantity.
 #[pyfunction]
 fn quantity(text: &str) -> Option<(&'static str, f64)> {
     model::quantity::in_base_unit(text)

@@ -364,8 +364,8 @@ DERIVED = {
     "fill_time": Quantity(
         "s",
         _fill_time,
-        "From the flows' first packet until their goodput over the next `seconds` is `above` so many Mb/s; so "
-        "also the time until a late flow has its share.",
+        "From the flows' first packet until their goodput over the next `seconds` is `above` so many Mb/s. It also "
+        "measures the time until a late flow has its share.",
     ),
     "yield_time": Quantity(
         "s",

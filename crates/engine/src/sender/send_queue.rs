@@ -98,7 +98,7 @@ impl Ahead {
         let first = self.written.max(sent);
         self.written = first;
         let fills = leaving.saturating_add(self.most.div_ceil(self.mss as u64) as u32).min(end);
-        // With so many a push is due (`forced_push`).
+        // Linux pushes when more than half of the largest window was written since the last push (`forced_push`).
         let push_every = (max_window / 2 / self.mss).saturating_add(1);
         while self.written < fills {
             self.written = pushes.end().saturating_add(push_every).clamp(self.written + 1, fills);

@@ -30,7 +30,7 @@ impl Timer {
         Timer { kind: IcskTime::Retrans, jiffies: 0, set_at: Nanos::ZERO, not_before: Nanos::NEVER }
     }
 
-    /// A timer that is set at `now` to so many jiffies.
+    /// Sets a timer that rings `jiffies` after `now`.
     #[inline]
     pub fn set(kind: IcskTime, jiffies: u32, now: Nanos) -> Timer {
         Timer { kind, jiffies, set_at: now, not_before: now + Nanos(u64::from(jiffies) * clock::JIFFY) }

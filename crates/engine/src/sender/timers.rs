@@ -82,7 +82,7 @@ impl Sender {
         self.arm_retransmit(now);
     }
 
-    /// Reports whether losses of what is outstanding are probed for.
+    /// Reports whether the sender probes for losses at the tail (TLP) in its present state.
     #[inline]
     pub(super) fn probes_losses(&self) -> bool {
         let open = matches!(self.ca_state(), ca_state::OPEN | ca_state::CWR);

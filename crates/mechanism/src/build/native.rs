@@ -26,7 +26,7 @@ const FLAGS: &[&str] = &[
     "-fvisibility=hidden",
     "-fexceptions",
     "-fasynchronous-unwind-tables",
-    // What a callback calls last, a function that is none among it, has it on the stack: the watchdog looks there.
+    // A callback stays on the stack while its last call runs: the watchdog looks for its name there.
     "-fno-optimize-sibling-calls",
     "-fsanitize=integer-divide-by-zero,shift-exponent",
     "-fno-sanitize-recover=integer-divide-by-zero,shift-exponent",

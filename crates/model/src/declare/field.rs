@@ -21,8 +21,8 @@ pub trait Field: Sized {
     fn absent(key: &Key) -> Self;
     /// The value as a file has it; none if it is left out.
     fn written(&self) -> Option<String>;
-    /// The value as the kernel's queue disciplines have it: packets, bytes, microseconds, bytes a second, 0 or 1; none
-    /// if they have no such type, or there is no value.
+    /// The value in the kernel's unit for queue disciplines: packets, bytes, microseconds, bytes a second, 0 or 1. None
+    /// for an absent value, or for a type that the kernel's disciplines lack.
     fn in_kernel(&self) -> Option<u64> {
         None
     }
