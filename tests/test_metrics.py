@@ -1,9 +1,11 @@
 """The register of metrics: everything that results hold is in it, and everybody uses its words."""
 
 import math
+import os
 from pathlib import Path
 
 import pytest
+import record_types
 import unbloat as ub
 from inline_snapshot import snapshot
 from made_up_runs import measured_run
@@ -12,6 +14,7 @@ from unbloat.claims.quantities import QUANTITIES
 from unbloat.comparison.tolerance import criteria_of
 from unbloat.report.run_table import text_of
 from unbloat.report.sweep_table import text_of as sweep_text_of
+from unbloat.results import rows
 from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded
 from unbloat.results.reference import markdown
 
@@ -160,3 +163,10 @@ def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
         ),
     ):
         sweep_text_of(swept, ["colour"])
+
+
+def test_rows_have_the_types_of_the_register() -> None:
+    file = Path(rows.__file__)
+    if os.environ.get("REGENERATE"):
+        file.write_text(record_types.source(), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == record_types.source(), "REGENERATE=1 writes it anew"

@@ -21,9 +21,10 @@ from unbloat.results.metrics import (
     NODE_METRICS,
     RUN_METRICS,
     Metric,
-    Row,
+    number,
 )
 from unbloat.results.record import Record
+from unbloat.results.rows import Flow, Node
 from unbloat.system.legible import markdown_table
 from unbloat.system.paths import ALGORITHMS
 
@@ -46,12 +47,12 @@ RATE_SELECTORS = ("above", "below", "seconds", "after", "before")
 """Numbers for measurements of rates, not about flows."""
 
 
-def _flows(record: Record, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[Row]:
+def _flows(record: Record, selectors: dict[str, Selector], numbers: Sequence[str] = ()) -> list[Flow]:
     """Return the flows that `flow=` (from 1, as in papers), `cc=`, `mesh=`, `node=` and `hops=` select.
 
     `numbers` are not about flows.
     """
-    flows: list[Row] = list(record.run["flows"])
+    flows = record.run["flows"]
     for key, value in selectors.items():
         if key == "flow":
             flows = [flow for flow in flows if flow["flow"] + 1 == value]
@@ -80,14 +81,14 @@ def _of_flows(metric: Metric) -> Callable[[Record, dict[str, Selector]], float]:
 
 
 def _of_nodes(metric: Metric) -> Callable[[Record, dict[str, Selector]], float]:
-    return lambda record, selectors: float(sum(node[metric.name] for node in _nodes(record, selectors)))
+    return lambda record, selectors: float(sum(number(node, metric.name) or 0 for node in _nodes(record, selectors)))
 
 
 def _of_register(metric: Metric) -> Quantity:
     """Return a metric as claims take it: flows are folded, nodes summed, and of the links the first counts."""
     takes: dict[str, Callable[[Record, dict[str, Selector]], float]] = {
-        "link": lambda record, _: _known(record.run["links"][0].get(metric.name)),
-        "run": lambda record, _: _known(record.run.get(metric.name)),
+        "link": lambda record, _: _known(number(record.run["links"][0], metric.name)),
+        "run": lambda record, _: _known(number(record.run, metric.name)),
     }
     take = _of_flows(metric) if metric.fold else takes.get(metric.of) or _of_nodes(metric)
     return Quantity(metric.unit, take, metric.definition, math.inf if metric.most is None else metric.most)
@@ -125,12 +126,12 @@ def _code_lines(record: Record, selectors: dict[str, Selector]) -> float:
 # What the nodes of a mesh and their flows do.
 
 
-def _nodes(record: Record, selectors: dict[str, Selector]) -> list[Row]:
+def _nodes(record: Record, selectors: dict[str, Selector]) -> list[Node]:
     """Return the nodes that `mesh=`, `node=` and `hops=` select."""
     if unknown := selectors.keys() - {"mesh", "node", "hops"}:
         raise ClaimError(f"no selector `{unknown.pop()}` here; there are mesh, node, hops")
     nodes = [
-        node for node in record.run.get("nodes", []) if all(node[key] == value for key, value in selectors.items())
+        node for node in record.run.get("nodes", []) if all(node.get(key) == value for key, value in selectors.items())
     ]
     if not nodes:
         chosen = ", ".join(f"{key}={value}" for key, value in selectors.items())
@@ -152,12 +153,12 @@ def _energy_per_byte(record: Record, _: dict[str, Selector]) -> float:
     return float(energy / delivered) if delivered else math.inf
 
 
-def _new_segments(record: Record, flow: Row) -> float:
+def _new_segments(record: Record, flow: Flow) -> float:
     """Return what a flow sends for the first time, segments a second."""
     return float((flow["sent_packets"] - flow["retransmitted_packets"]) / _seconds(record))
 
 
-def _by_the_law(flow: Row) -> float:
+def _by_the_law(flow: Flow) -> float:
     """Return what a flow would send by the square-root law, segments a second; NaN if it has lost nothing.
 
     It sends sqrt(3/2p) segments in the time of its wait and of a round trip, p being the losses found for each segment
@@ -248,14 +249,14 @@ def _window_turning(record: Record, _: dict[str, Selector]) -> float:
 # What rates do over time: those of the flows chosen, together, and those of all others.
 
 
-def _rate_of(record: Record, flows: Sequence[Row]) -> rates.Rate:
+def _rate_of(record: Record, flows: Sequence[Flow]) -> rates.Rate:
     if record.series is None:
         raise ClaimError("this scenario's rates were not recorded; name it under `series` in [runs]")
     every = rates.of(record.series)
     return rates.sum_of([every[flow["flow"]] for flow in flows])
 
 
-def _others(record: Record, chosen: Sequence[Row]) -> rates.Rate:
+def _others(record: Record, chosen: Sequence[Flow]) -> rates.Rate:
     others = [flow for flow in record.run["flows"] if flow not in chosen]
     if not others:
         raise ClaimError("every flow of the run is chosen, so that there are no others to give way to")

@@ -10,16 +10,17 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from unbloat._core import InputError
 from unbloat.comparison.reasons import KnownReason
 from unbloat.results.axes import axis_named
 from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
+from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named, number
 from unbloat.results.nearness import NEAR, Near, Tolerance
 from unbloat.results.record import Record, why_unsound
+from unbloat.results.rows import Run
 from unbloat.results.statistics import Difference, Estimate, difference, estimate
 
 Verdict = Literal["within", "outside", "unsound"]
@@ -58,12 +59,11 @@ class Criterion:
         """Return whether the metric is a number of packets, of which there may be none."""
         return self.metric.unit == "packets" and self.metric.fold is not MEAN
 
-    def take(self, run: Mapping[str, Any]) -> float | None:
+    def take(self, run: Run) -> float | None:
         """Take the metric of a run: of all its flows together, or of its bottleneck."""
         if self.metric.fold:
             return self.metric.fold.of(run["flows"], self.metric.name)
-        value: float | None = (run if self.metric.of == "run" else self.bottlenecks.link(run)).get(self.metric.name)
-        return value
+        return number(run if self.metric.of == "run" else self.bottlenecks.link(run), self.metric.name)
 
 
 CRITERIA = tuple(Criterion(BY_KEY[key], NEAR[key]) for key in ("goodput", "queue_delay", "losses", "retransmissions"))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 from unbloat._core import Cell
 from unbloat.claims.claim import settings_of
 from unbloat.claims.measurements import Measurements, do_differ
 from unbloat.papers.paper import Paper, RepeatRule
 from unbloat.results.record import Record
+from unbloat.results.rows import Run
 from unbloat.scenarios.source import source_of
 
 REPEAT = "repeat"
@@ -92,7 +94,7 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
         return None
     cells = source_of(batch.file, batch.overrides).cells()
     grid = Measurements(
-        batch.name, [Record(without_repeat(dict(cell.axes)), {"seed": 1, "sound": True}) for cell in cells]
+        batch.name, [Record(without_repeat(dict(cell.axes)), cast("Run", {"seed": 1, "sound": True})) for cell in cells]
     )
     settings: list[Sequence[str]] = []
     for table in paper.tables:

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
 from unbloat.results.bottleneck import Bottlenecks, directions
-from unbloat.results.metrics import MANY, METRICS, Metric, Row
+from unbloat.results.metrics import MANY, METRICS, Metric, Row, number
 from unbloat.results.nearness import NEAR
 from unbloat.results.record import flows_by_group
 from unbloat.results.repeats import Repeats
+from unbloat.results.rows import Flow, Run
 from unbloat.results.statistics import Estimate, estimate
 
-Run = Mapping[str, Any]
 Kind = Literal["felt", "wait", "rate"]
 FELT: Sequence[Sequence[str]] = (
     ("rating",),
@@ -105,11 +105,11 @@ def _numbers(flows: Sequence[Row]) -> str:
     return f"flow {first}" if first == last else f"flows {first} to {last}"
 
 
-def _split(run: Run) -> list[list[dict[str, Any]]]:
+def _split(run: Run) -> list[list[Flow]]:
     return flows_by_group(run) if sum(run.get("groups") or []) == len(run["flows"]) else [run["flows"]]
 
 
-def flows_at(run: Run, place: int, is_all: bool) -> Sequence[Row]:
+def flows_at(run: Run, place: int, is_all: bool) -> Sequence[Flow]:
     """Return the flows of a group; all flows where groups are taken together."""
     groups = [run["flows"]] if is_all else _split(run)
     return groups[place] if place < len(groups) else []
@@ -165,7 +165,7 @@ def _rates(runs: Sequence[Run], groups: Mapping[int, str], bottlenecks: Bottlene
 def _rate(adds_up: bool, place: int, name: str, run: Run) -> float | None:
     """Return the sum of goodputs in the direction that has more; their mean where they do not add up."""
     ways = directions(flows_at(run, place, not name))
-    rates = [[flow["goodput_mbps"] for flow in way if flow.get("goodput_mbps") is not None] for way in ways]
+    rates = [[rate for flow in way if (rate := number(flow, "goodput_mbps")) is not None] for way in ways]
     return max((float((sum if adds_up else fmean)(way)) for way in rates if way), default=None)
 
 
@@ -184,8 +184,7 @@ def _waits(runs: Sequence[Run], bottlenecks: Bottlenecks) -> Iterator[Measure]:
 
 
 def _of_link(name: str, column: str, run: Run) -> float | None:
-    found: list[float | None] = [link.get(column) for link in run["links"] if link.get("link") == name]
-    return found[0] if found else None
+    return next((number(link, column) for link in run["links"] if link.get("link") == name), None)
 
 
 def _of(title: str, name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
-from typing import Any
 
 from unbloat.report import sweep_table
 from unbloat.report.figures import names
@@ -21,8 +20,10 @@ from unbloat.results.metrics import (
     Row,
     is_ahead,
     metric_named,
+    number,
 )
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
+from unbloat.results.rows import Flow, Link, Run
 from unbloat.results.run_set import RunSet
 from unbloat.system.numbers import count_of
 
@@ -88,7 +89,7 @@ def _tables(results: RunSet, metrics: Sequence[Metric]) -> Iterator[str]:
 
 def _chosen(results: RunSet, metrics: Sequence[Metric]) -> Iterator[str]:
     """Yield a table of flows, of links and of runs, each with those of the metrics that it has."""
-    parts: dict[str, tuple[str, Callable[[Row], object], Callable[[dict[str, Any]], Sequence[Row]]]] = {
+    parts: dict[str, tuple[str, Callable[[Row], object], Callable[[Run], Sequence[Row]]]] = {
         "flow": ("flow", names.flow_words, flow_rows),
         "link": ("link", lambda link: link["link"], lambda run: run["links"]),
         "run": ("", lambda _: "", lambda run: [run]),
@@ -139,7 +140,7 @@ def flows_columns(results: RunSet, *, titled: bool = False) -> list[Column]:
     return [*columns, soundness(record for record, _ in rows)]
 
 
-def says_cc(results: RunSet, rows: Sequence[tuple[Record, dict[str, Any]]]) -> bool:
+def says_cc(results: RunSet, rows: Sequence[tuple[Record, Row]]) -> bool:
     """Return whether an axis has said already which congestion control each flow has; of applications it is none."""
     return any(
         all(record.axes.get(axis) == row["cc"] for record, row in rows if row["cc"] != NO_CONTROL)
@@ -152,10 +153,9 @@ def soundness(records: Iterable[Record]) -> Column:
     return Column("", "", ["" if record.is_sound else "unsound" for record in records])
 
 
-def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
+def flow_rows(run: Run) -> Sequence[Row]:
     """Make a row for each flow; where there are many, for each group; then for each congestion control."""
-    flows: list[dict[str, Any]] = run["flows"]
-    sizes: list[int] = run.get("groups", [])
+    flows, sizes = run["flows"], run.get("groups", [])
     if len(flows) <= MANY:
         return flows
     if 0 < sum(map(bool, sizes)) <= MANY:
@@ -166,7 +166,7 @@ def flow_rows(run: dict[str, Any]) -> list[dict[str, Any]]:
     return [group[0] if len(group) == 1 else mean_of(group) for group in groups]
 
 
-def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def mean_of(flows: Sequence[Flow]) -> Row:
     """Fold flows of one congestion control into one row of means; it says how many did not come to their end.
 
     Those that came to it in the warm-up count by how long they took only: nothing else of theirs was measured.
@@ -177,13 +177,13 @@ def mean_of(flows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     counts = ((unfinished, "unfinished"), (early, "ended in the warm-up"))
     remark = "".join(f", {count} {what}" for count, what in counts if 0 < count < len(flows))
     # An application's flows are called by its name, and what they carry.
-    names = {flow["name"].partition(": ")[0] if flow.get("name") else None for flow in flows}
+    names = {name.partition(": ")[0] if (name := flow.get("name")) else None for flow in flows}
     name = names.pop() if len(names) == 1 else None
-    row: dict[str, Any] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
+    row: dict[str, object] = {"flow": f"mean of {len(flows)}{remark}", "cc": flows[0]["cc"], "name": name}
     for key in [metric.name for metric in FLOW_METRICS if any(metric.name in flow for flow in flows)]:
         of = flows if key == "completion_s" else measured or flows
         known = [
-            [flow[key] for flow in part if flow.get(key) is not None]
+            [value for flow in part if (value := number(flow, key)) is not None]
             for part in (directions(of) if key in RATES else [of])
         ]
         row[key] = max((fmean(each) for each in known if each), default=None)
@@ -204,13 +204,12 @@ def links_columns(results: RunSet, *, titled: bool = False) -> list[Column]:
     return [*columns, soundness(record for record, _ in rows)]
 
 
-def own(record: Record, link: dict[str, Any], key: str) -> float | None:
+def own(record: Record, link: Link, key: str) -> float | None:
     """Return a value of the run as a whole in the row of the first of its links, otherwise None."""
-    value: float | None = record.run.get(key) if link is record.run["links"][0] else None
-    return value
+    return number(record.run, key) if link is record.run["links"][0] else None
 
 
-def matters(link: dict[str, Any]) -> bool:
+def matters(link: Link) -> bool:
     """Return whether a link is a bottleneck, and not a reverse direction or an access link where nothing happens.
 
     A limit or a discipline is there for a reason, and what was dropped, marked, lost or held up counts.
@@ -229,7 +228,7 @@ def axis_columns(results: RunSet, records: Sequence[Record]) -> list[Column]:
     ]
 
 
-def value_columns(names: Iterable[str], rows: Sequence[dict[str, Any]], titled: bool) -> list[Column]:
+def value_columns(names: Iterable[str], rows: Sequence[Row], titled: bool) -> list[Column]:
     """Return a column for each of these metrics."""
     metrics = [METRICS[name] for name in names]
     return [

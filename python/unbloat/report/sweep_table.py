@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from unbloat.report.figures import names
 from unbloat.report.figures.names import path_of
@@ -13,6 +12,7 @@ from unbloat.results.bottleneck import RATES, Bottlenecks, directions
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named
 from unbloat.results.record import SEED, Record, place, where_ran, why_unsound
 from unbloat.results.repeats import Repeats, estimates
+from unbloat.results.rows import Flow, Run
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, estimate
 from unbloat.system.numbers import count_of, with_interval
@@ -52,7 +52,7 @@ def headline(sweep: RunSet) -> str:
     return "\n".join(filter(None, [" · ".join(parts), path_of(sweep.records)]))
 
 
-def common(results: RunSet, take: Callable[[Mapping[str, Any]], str]) -> str:
+def common(results: RunSet, take: Callable[[Run], str]) -> str:
     """List what the runs have, such as their scenario: that of the first may not be that of all."""
     return ", ".join(dict.fromkeys(take(record.run) for record in results.records))
 
@@ -154,18 +154,18 @@ def _rows_of_groups(cell: Repeats, ends: Collection[str], is_alike: bool) -> Ite
         yield Row(cell, own, {}, said, controls.pop() if len(controls) == 1 else "", group in ends, is_alike)
 
 
-def _group(flow: Mapping[str, Any]) -> str:
+def _group(flow: Flow) -> str:
     """Name a flow's group; what an application sends and what comes back are one."""
     return names.flow_group(flow).partition(": ")[0]
 
 
-def _mean(flows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+def _mean(flows: Sequence[Flow], name: str) -> float | None:
     """Return the mean over flows; of rates that of the direction that has more."""
     ways = directions(flows) if name in RATES else [flows]
     return max((mean for way in ways if (mean := MEAN.of(way, name)) is not None), default=None)
 
 
-def _who_has(name: str, flows: Sequence[Mapping[str, Any]]) -> set[str]:
+def _who_has(name: str, flows: Sequence[Flow]) -> set[str]:
     return {_group(flow) for flow in flows if flow.get(name) is not None}
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import TypeVar
 
-from unbloat.results.metrics import Metric, Row, is_bounded, links_listed
+from unbloat.results.metrics import Metric, Row, is_bounded, links_listed, number
 from unbloat.results.record import Record
+from unbloat.results.rows import Flow, Link, Run
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,9 @@ class Bottlenecks:
         """Return whether the rates of a scenario's flows add up in all of its cells, so that these can be compared."""
         return scenario not in self.apart
 
-    def link(self, run: Mapping[str, Any]) -> Row:
+    def link(self, run: Run) -> Link:
         """Return the bottleneck's row of a run."""
-        links: Sequence[Row] = run["links"]
+        links = run["links"]
         name = self.names.get(run["scenario"])
         return next((link for link in links if _name(link) == name), links[0])
 
@@ -110,7 +111,7 @@ MORE = 1.05
 """Largest ratio of the flows' summed rates to the rate that the link carried, for rates that still add up."""
 
 
-def add_up(run: Mapping[str, Any]) -> bool:
+def add_up(run: Run) -> bool:
     """Return whether the sum of the flows' rates says something: not if they run one after another, or both ways.
 
     Each rate is over its flow's own lifetime. Flows that share a link all of the time, in one direction, have
@@ -122,20 +123,24 @@ def add_up(run: Mapping[str, Any]) -> bool:
         return True
     if any(str(flow.get("name") or "").endswith(ANSWERS) for flow in flows):
         return False
-    rates = [(link.get("rate_mbps"), link.get("utilisation_percent")) for link in links]
-    throughputs = [flow.get("throughput_mbps") for flow in flows]
-    if not links or None in throughputs or any(None in pair for pair in rates):
+    carried = [
+        rate * used / 100
+        for link in links
+        if (rate := number(link, "rate_mbps")) is not None and (used := number(link, "utilisation_percent")) is not None
+    ]
+    throughputs = [rate for flow in flows if (rate := number(flow, "throughput_mbps")) is not None]
+    if not links or len(carried) < len(links) or len(throughputs) < len(flows):
         return True
-    carried = [rate * used / 100 for rate, used in rates]
     is_one = len({_name(link).removesuffix(".reverse") for link in links}) == 1
     return bool(sum(throughputs) <= MORE * (max(carried) if is_one else sum(carried)))
 
 
+AnyFlow = TypeVar("AnyFlow", Flow, Row)
 ANSWERS = ": responses"
 """Suffix of the names of flows that carry an application's responses."""
 
 
-def directions(flows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def directions(flows: Sequence[AnyFlow]) -> tuple[list[AnyFlow], list[AnyFlow]]:
     """Split an application's flows by their direction: rates of both ways do not add up."""
     answers = [flow for flow in flows if str(flow.get("name") or "").endswith(ANSWERS)]
     return [flow for flow in flows if flow not in answers], answers
@@ -146,8 +151,8 @@ def _name(link: Row) -> str:
 
 
 def _busy_wait(link: Row) -> float:
-    wait, used = link.get("queue_delay_ms_mean") or 0.0, link.get("utilisation_percent")
-    return float(wait if used is None else wait * used / 100)
+    wait, used = number(link, "queue_delay_ms_mean") or 0.0, number(link, "utilisation_percent")
+    return wait if used is None else wait * used / 100
 
 
 NO_LINKS = Bottlenecks({}, is_one_of_several=False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from unbloat._core import InputError
 from unbloat.results import sets
@@ -18,6 +18,7 @@ from unbloat.results.dtypes import of_file
 from unbloat.results.metrics import COLUMNS, KINDS, METRICS, NAMES
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.repeats import together
+from unbloat.results.rows import Run
 from unbloat.system.regular import open_regular
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _read_file(file: Path) -> Saved:
             return _read_tables(file.parent)
         data = json.loads(file.read_text(encoding="utf-8"))
         failed = [Failure(**run) for run in data.get("failed", [])]
-        return Saved([*(_record(run) for run in data["runs"]), *failed], About(), None)
+        return Saved([*(_checked(run.pop("axes"), run) for run in data["runs"]), *failed], About(), None)
 
 
 @contextmanager
@@ -175,7 +176,7 @@ def _read_tables(folder: Path) -> Saved:
         if KEY not in (runs.schema.metadata or {}):
             raise ValueError("it does not say what was run: perhaps an older version wrote it")
         about = About.of_json(runs.schema.metadata[KEY])
-    parts = {}
+    parts: dict[str, dict[int, list[Any]]] = {}
     for part in PARTS:
         if part in there:
             with _sentence(there[part].file):
@@ -211,7 +212,7 @@ def _outcome(row: dict[str, Any], axes: Sequence[str], parts: Mapping[str, Mappi
     own = {name: value for name, value in _own(RUNS, row, axes).items() if name != "failed"}
     kept = {name: row[name] for name in ("repeat", SEED, "sound") if name in row}
     rows = {name: by_run.get(row["run"], []) for name, by_run in parts.items()}
-    return _checked(Record(labels, {**kept, **own, **rows}))
+    return _checked(labels, {**kept, **own, **rows})
 
 
 def _names_in_runs(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, str]:
@@ -239,14 +240,9 @@ def _own(table: str, row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, A
 # ---------------------------------------------------------------- Checking
 
 
-def _record(run: dict[str, Any]) -> Record:
-    return _checked(Record(run["axes"], {name: value for name, value in run.items() if name != "axes"}))
-
-
-def _checked(record: Record) -> Record:
-    """Return a record if it has what comparisons need; raises `ValueError` or `KeyError` otherwise."""
-    run = record.run
-    for axis, label in record.axes.items():
+def _checked(axes: dict[str, str], run: dict[str, Any]) -> Record:
+    """Make a record of what has all that comparisons need; raises `ValueError` or `KeyError` otherwise."""
+    for axis, label in axes.items():
         _require(isinstance(label, str), f"axes.{axis}")
     for name in ("scenario", "on", "sound", "seed"):
         _require(run[name] is not None, name)
@@ -263,7 +259,7 @@ def _checked(record: Record) -> Record:
             _require(not missing, f"{part}: {', '.join(missing)}")
     if "repeat" in run:
         _require(all("link" in link for link in run["links"]) and all("flow" in flow for flow in run["flows"]), "links")
-    return record
+    return Record(axes, cast("Run", run))
 
 
 def _fits(name: str, value: object) -> bool:

@@ -13,9 +13,10 @@ from statistics import fmean
 from typing import Any, Literal
 
 from unbloat._core import InputError, folds, record_columns, series_columns
+from unbloat.results.rows import Link, Run
 from unbloat.scenarios.checks import did_you_mean
 
-Row = Mapping[str, Any]
+Row = Mapping[str, object]
 """A flow, a link or a run of the records."""
 Metrics = dict[str, float | None]
 Of = Literal["flow", "link", "run", "node"]
@@ -59,6 +60,12 @@ DECLARED = {table: [_declared(column) for column in columns] for table, columns 
 """The columns of runs, flows, links and nodes."""
 
 
+def number(row: Row, column: str) -> float | None:
+    """Return the number in a column; None where the row has none."""
+    value = row.get(column)
+    return value if isinstance(value, int | float) else None
+
+
 @dataclass(frozen=True)
 class Fold:
     """A function that folds the values of several flows into one."""
@@ -71,7 +78,7 @@ def _folded_by(of_values: Callable[[list[float]], float]) -> Callable[[Sequence[
     """Fold the values of those flows that have one."""
 
     def of(flows: Sequence[Row], name: str) -> float | None:
-        known = [flow[name] for flow in flows if flow.get(name) is not None]
+        known = [value for flow in flows if (value := number(flow, name)) is not None]
         return of_values(known) if known else None
 
     return of
@@ -90,7 +97,7 @@ def _last(flows: Sequence[Row], name: str) -> float | None:
 
 
 def _mean_or_zero(flows: Sequence[Row], name: str) -> float | None:
-    return fmean(flow.get(name) or 0 for flow in flows) if flows else None
+    return fmean(number(flow, name) or 0 for flow in flows) if flows else None
 
 
 _WAYS: dict[str, Callable[[Sequence[Row], str], float | None]] = {
@@ -266,7 +273,7 @@ def metric_named(name: str) -> Metric:
     return metric
 
 
-def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
+def metrics_of(run: Run) -> Iterator[tuple[str, Metrics]]:
     """Yield a run's metrics by what they are of: all flows, each flow where there are a few, each link."""
     flows = run["flows"]
     together = folded(flows)
@@ -276,12 +283,12 @@ def metrics_of(run: Mapping[str, Any]) -> Iterator[tuple[str, Metrics]]:
     if 1 < len(flows) <= MANY:
         yield from ((f"flow {flow['flow']}", folded([flow])) for flow in flows)
     for link in links_listed(run):
-        yield link["link"], {metric.name: link[metric.name] for metric in LINK_METRICS if metric.name in link}
+        yield link["link"], {metric.name: number(link, metric.name) for metric in LINK_METRICS if metric.name in link}
 
 
-def links_listed(run: Mapping[str, Any]) -> Sequence[Row]:
+def links_listed(run: Run) -> Sequence[Link]:
     """Return the links that statistics tell of: all, or where there are many those whose queues have a limit."""
-    links: Sequence[Row] = run["links"]
+    links = run["links"]
     bounded = [link for link in links if is_bounded(link)]
     return links if len(links) <= MANY else bounded or links[:1]
 
@@ -298,7 +305,7 @@ AHEAD = (
 """Note for results where `is_ahead`."""
 
 
-def is_ahead(run: Mapping[str, Any]) -> bool:
+def is_ahead(run: Run) -> bool:
     """Return whether a flow delivered more in the interval that is measured than arrived in it."""
     pairs = ((flow["goodput_mbps"], flow.get("throughput_mbps")) for flow in run["flows"])
     return any(throughput is not None and goodput > throughput for goodput, throughput in pairs)

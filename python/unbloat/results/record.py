@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, get_args
 
+from unbloat.results.rows import Flow, Link, Node, Run
 from unbloat.system.numbers import count_of
 
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 
 SEED = "seed"
 """The axis along which runs are repeats."""
-PARTS = ("flows", "links", "nodes")
-"""Parts of a run that have a table of their own."""
+Part = Literal["flows", "links", "nodes"]
+"""A part of a run that has a table of its own."""
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,7 +26,7 @@ class Record:
 
     axes: dict[str, str]
     """The axes of the sweep with this run's labels; empty without a sweep."""
-    run: dict[str, Any]
+    run: Run
     """The records, under the names that `unbloat run --json` prints."""
     series: pd.DataFrame | None = field(default=None, compare=False)
     """The samples of its flows, where somebody has asked for them with the records."""
@@ -47,7 +49,7 @@ class Record:
     def __repr__(self) -> str:
         labels = [f"{axis}={label}" for axis, label in self.axes.items()]
         repeat = [f"repeat {self.run['repeat']}"] if "repeat" in self.run else []
-        parts = [count_of(len(self.run.get(part, [])), part.removesuffix("s")) for part in ("flows", "links")]
+        parts = [count_of(len(rows_of(self.run, part)), part.removesuffix("s")) for part in PARTS[:2]]
         unsound = [] if self.is_sound else ["unsound"]
         return f"<unbloat.Record of {self.run['scenario']!r}: {', '.join([*labels, *repeat, *parts, *unsound])}>"
 
@@ -71,23 +73,28 @@ class Failure:
 Outcome = Record | Failure
 
 
-def scalars(record: Record) -> dict[str, Any]:
+def rows_of(run: Run, part: Part) -> Sequence[Flow | Link | Node]:
+    """Return the rows of a part of a run; a run without a mesh has no nodes."""
+    return run.get("nodes", []) if part == "nodes" else run[part]
+
+
+def scalars(record: Record) -> dict[str, object]:
     """Return a run's own columns, without those of its flows, links and nodes."""
     return {name: value for name, value in record.run.items() if name not in PARTS}
 
 
-def where_ran(run: Mapping[str, Any]) -> str:
+def where_ran(run: Run) -> str:
     """Name the backend of a run, and the kernel's release where one ran."""
     return " ".join(filter(None, (run["on"], run.get("kernel"))))
 
 
-def flows_by_group(run: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+def flows_by_group(run: Run) -> list[list[Flow]]:
     """List the flows of each group of the scenario, in its order."""
     sizes = run["groups"]
     return [run["flows"][end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
-def never_connected(runs: Sequence[Mapping[str, Any]]) -> str:
+def never_connected(runs: Sequence[Run]) -> str:
     """Say which flows of a cell never connected, in a sentence; empty where none is to be named.
 
     Of a group of flows none may have connected: one of many flows may just begin when a run ends.
@@ -102,7 +109,7 @@ def never_connected(runs: Sequence[Mapping[str, Any]]) -> str:
     return f"{subject} never connected{often}: the other end answered none of {whose} SYNs"
 
 
-def _without_connection(run: Mapping[str, Any]) -> list[int]:
+def _without_connection(run: Run) -> list[int]:
     groups = flows_by_group(run) if "groups" in run else [[flow] for flow in run["flows"]]
     return [
         flow["flow"]
@@ -121,7 +128,7 @@ def place(axes: Mapping[str, str]) -> str:
     return f"({', '.join(axes.values())}) " if axes else ""
 
 
-def why_unsound(run: Mapping[str, Any]) -> str:
+def why_unsound(run: Run) -> str:
     """Return the reason why a run that is not sound is not."""
     why: str | None = run.get("unsound_because")
     return why or "the machine could not keep up"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat.results.bottleneck import RATES
 from unbloat.results.metrics import ALL, metrics_of
 from unbloat.results.record import SEED, Failure, Outcome, Record
+from unbloat.results.rows import Run
 from unbloat.system.numbers import ALIKE
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Repeats:
         return [record for record in self.records if record.is_sound]
 
     @property
-    def runs(self) -> list[dict[str, Any]]:
+    def runs(self) -> list[Run]:
         """Records of the sound runs, as mappings."""
         return [record.run for record in self.sound]
 
@@ -119,7 +120,7 @@ def values_of(records: Sequence[Record], *, are_sums: bool) -> Iterator[tuple[Re
                 yield record, (of, name), value if are_sums or of != ALL or name not in RATES else None
 
 
-def stats_of(cell: Repeats, *, are_sums: bool) -> Iterator[Mapping[str, Any]]:
+def stats_of(cell: Repeats, *, are_sums: bool) -> Iterator[Mapping[str, object]]:
     """Yield a row per metric of a cell: mean, deviation and interval over the sound runs.
 
     Where cells are pooled there is no interval: their settings are chosen, and not drawn like the luck of repeats.

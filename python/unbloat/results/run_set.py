@@ -24,10 +24,12 @@ from unbloat.results.record import (
     Failure,
     IdenticalRepeats,
     Outcome,
+    Part,
     Record,
     UnsoundRun,
     never_connected,
     place,
+    rows_of,
     scalars,
     why_unsound,
 )
@@ -316,7 +318,7 @@ class RunSet:
             `link_series`, `rtt_distribution`, `queue_delay_distribution`.
 
         """
-        tables = {
+        tables: dict[str, files.Table] = {
             "runs": self._own(),
             **{part: self._part(part) for part in PARTS if part != "nodes" or self._has_nodes},
             "stats": (self._stats(), {}),
@@ -416,12 +418,12 @@ class RunSet:
         ]
         return heads, _columns(rows, without=list(map(str, heads)))
 
-    def _rows(self, part: str) -> pd.DataFrame:
+    def _rows(self, part: Part) -> pd.DataFrame:
         return _joined(*self._part(part))
 
-    def _part(self, part: str) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
+    def _part(self, part: Part) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
         """Collect the leading columns and the own columns of the rows of flows, links or nodes."""
-        numbered = [(number, row) for number, record in self.by_number.items() for row in record.run.get(part, [])]
+        numbered = [(number, row) for number, record in self.by_number.items() for row in rows_of(record.run, part)]
         heads = self._heads(part).iloc[[number for number, _ in numbered]].reset_index(drop=True)
         own = _columns([row for _, row in numbered])
         told = [

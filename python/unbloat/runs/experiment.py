@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from unbloat import _core
 from unbloat._core import Error, InputError
 from unbloat.results.about import About
 from unbloat.results.axes import Only, picked
 from unbloat.results.record import Outcome, Record, flows_by_group
+from unbloat.results.rows import Run
 from unbloat.results.run_set import RunSet, Series, of_runs
 from unbloat.runs import costs
 from unbloat.runs.checkpoint import Checkpoint
@@ -158,14 +158,13 @@ class Planned:
 
     def record(self, store: Store) -> Record:
         """Read what it came to."""
-        repeat = {} if self.repeat is None else {"repeat": self.repeat}
         run = store.record(self.key)
         if self.cell.own_controls:
             name_controls(run, own_names(self.cell))
-        return Record(dict(self.axes), {**repeat, **run})
+        return Record(dict(self.axes), run if self.repeat is None else {"repeat": self.repeat, **run})
 
 
-def name_controls(run: dict[str, Any], names: Sequence[str | None]) -> None:
+def name_controls(run: Run, names: Sequence[str | None]) -> None:
     """Name the controls of flows by their groups, where those have names."""
     for name, flows in zip(names, flows_by_group(run), strict=True):
         for flow in flows:
@@ -347,7 +346,7 @@ class Experiment:
             axes=list(dict.fromkeys(axis for outcome in outcomes for axis in outcome.axes)),
             repeat=self._repeats,
             on=self.manner.on,
-            kernel=sorted({run["kernel"] for run in runs if run.get("kernel")}),
+            kernel=sorted({kernel for run in runs if (kernel := run.get("kernel"))}),
             version=_core.__version__,
             code=self._code.hash,
             controls={

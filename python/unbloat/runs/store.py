@@ -14,9 +14,10 @@ import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from unbloat import _core
+from unbloat.results.rows import Run
 from unbloat.scenarios.identity import code_hash, hash_files
 from unbloat.scenarios.recording import Columns
 from unbloat.system.paths import ALGORITHMS
@@ -83,9 +84,9 @@ class Store:
             return False
         return kept_ns > since_ns
 
-    def record(self, key: str) -> dict[str, Any]:
+    def record(self, key: str) -> Run:
         """Read the records of a run."""
-        record: dict[str, Any] = json.loads(unsealed(read_own(self._place(record_of(key)))))
+        record: Run = json.loads(unsealed(read_own(self._place(record_of(key)))))
         return record
 
     def series(self, key: str, series_ns: int) -> Tables:

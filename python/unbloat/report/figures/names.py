@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from unbloat.results.bottleneck import Bottlenecks
+from unbloat.results.metrics import Row
 from unbloat.results.record import Record, where_ran
-
-Row = Mapping[str, Any]
+from unbloat.results.rows import Run
 
 
 def title_of(records: Sequence[Record]) -> str:
@@ -85,14 +84,14 @@ class Path:
     queue: str
 
     @classmethod
-    def of(cls, run: Mapping[str, Any], bottlenecks: Bottlenecks, name: str = "") -> Path:
+    def of(cls, run: Run, bottlenecks: Bottlenecks, name: str = "") -> Path:
         """Read it from the records of a run, over the link of this name; those of an earlier version say little."""
         row = next((link for link in run["links"] if name and link["link"] == name), bottlenecks.link(run))
         rtts = {flow["base_rtt_ms"] for flow in run["flows"] if flow.get("base_rtt_ms") is not None}
         # The record has the packet time of the slowest forward link; with one link (two directions) it is known which.
         is_slowest = len(run["links"]) == 2 and row is run["links"][0]
         packet_ms = run.get("packet_ms") if is_slowest else None
-        limits = [None if row.get(name) is None else int(row[name]) for name in ("limit_bytes", "limit_packets")]
+        limits = [None if limit is None else int(limit) for limit in (row.get("limit_bytes"), row.get("limit_packets"))]
         rates = (row.get("rate_mbps"), row.get("rate_mbps_mean"))
         return cls(*rates, tuple(sorted(rtts)), limits[0], limits[1], packet_ms, row.get("queue_kind") or "")
 
@@ -176,9 +175,9 @@ def flow_group(flow: Row) -> str:
     return str(flow.get("name") or flow["cc"])
 
 
-def flow_label(run: Mapping[str, Any], where: str, number: int) -> str:
+def flow_label(run: Run, where: str, number: int) -> str:
     """Name a flow of the run that is called `where`, by its group, and by its number where that has several."""
-    flows: Sequence[Row] = run["flows"]
+    flows = run["flows"]
     group = flow_group(flows[number])
     several = sum(flow_group(flow) == group for flow in flows) > 1
     return joined(where, "" if group in where.split() and not flows[number].get("name") else group) + (
@@ -188,10 +187,10 @@ def flow_label(run: Mapping[str, Any], where: str, number: int) -> str:
 
 def flow_words(row: Row) -> int | str:
     """Return a flow's number, or what a mean is of, with the name of its group if that has one."""
-    number: int | str = row["flow"]
-    if not row.get("name"):
-        return number
-    return f"{row['name']}: {number}" if isinstance(number, str) else f"{number} {row['name']}"
+    number, name = row["flow"], row.get("name")
+    if isinstance(number, int):
+        return f"{number} {name}" if name else number
+    return f"{name}: {number}" if name else str(number)
 
 
 def joined(where: str, what: str) -> str:

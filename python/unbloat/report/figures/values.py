@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from unbloat.report.figures import names
 from unbloat.results.bottleneck import RATES, Bottlenecks
-from unbloat.results.metrics import MEAN, METRICS, Metric, metric_named
+from unbloat.results.metrics import MEAN, METRICS, Metric, metric_named, number
 from unbloat.results.record import Record
+from unbloat.results.rows import Run
 from unbloat.results.statistics import Estimate, estimate
 
 MOST_GROUPS = 4
@@ -63,14 +63,13 @@ def groups_of_all(records: Sequence[Record], metrics: Sequence[Metric]) -> list[
     return sorted(found, key=lambda group: not group)
 
 
-def value_of(run: Mapping[str, Any], metric: Metric, bottlenecks: Bottlenecks, group: str = "") -> float | None:
+def value_of(run: Run, metric: Metric, bottlenecks: Bottlenecks, group: str = "") -> float | None:
     """Take a metric of a run: of a group of flows or all of them, of the bottleneck, of the run."""
     if metric.fold:
         flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
         fold = MEAN if metric.name in RATES and not bottlenecks.is_shared else metric.fold
         return fold.of(flows, metric.name) if flows else None
-    value: float | None = (run if metric.of == "run" else bottlenecks.link(run)).get(metric.name)
-    return value
+    return number(run if metric.of == "run" else bottlenecks.link(run), metric.name)
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def values_of(records: Sequence[Record], metric: Metric, whole: Sequence[Record]
         cells[where] = record.cell_axes
         for row in run["flows"] if metric.fold else [bottlenecks.link(run) if metric.of == "link" else run]:
             group = names.flow_group(row) if metric.fold and several else ""
-            value = row.get(metric.name)
+            value = number(row, metric.name)
             found = values.setdefault((where, group), [])
             if value is not None:
                 found.append(float(value))
