@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import unbloat as unbloat_package
 from leftovers import PATIENCE_S
-from unbloat.system import roots_files
+from unbloat.system import systemd
 from warm_program import WarmProgram
 
 NUMBERS = itertools.count()
@@ -72,7 +72,7 @@ def unbloat(holder: int, program: WarmProgram, tmp_path: Path) -> Sandbox:
 @pytest.fixture
 def installed(sandbox: Sandbox, tmp_path: Path) -> Sandbox:
     """Call an `unbloat` that does not run from the checkout."""
-    if owner := roots_files.changeable(Path(sys.executable)):
+    if owner := systemd.changeable(Path(sys.executable)):
         pytest.skip(f"not only root can change {owner}, so that no unit may run the Python that is there")
     package = Path(unbloat_package.__file__).parent
     there = tmp_path / "lib" / "unbloat"

@@ -9,7 +9,7 @@ from conftest import SMALL
 from kernel_sandbox import Sandbox
 from test_kernel_commands import users_file
 from unbloat._core import InputError, control_name
-from unbloat.system import removal
+from unbloat.system import scratch
 
 pytest_plugins = ["kernel_sandbox"]
 
@@ -73,7 +73,7 @@ def test_nothing_is_removed_by_such_a_name(tmp_path: Path, name: str) -> None:
     (tmp_path / "inside" / "a").mkdir(parents=True)
     (tmp_path / "x").touch()
     with pytest.raises(ValueError, match="names nothing in a folder"):
-        removal.remove_from(tmp_path / "inside", name)
+        scratch.remove_from(tmp_path / "inside", name)
     assert (tmp_path / "inside" / "a").is_dir() and (tmp_path / "x").exists()
 
 
@@ -87,8 +87,8 @@ def test_what_links_lead_to_stays(tmp_path: Path) -> None:
     (place / "link").symlink_to(kept)
     (place / "file").symlink_to(kept / "file")
     for name in ("whole", "link", "file", "gone already"):
-        removal.remove_from(place, name)
-    removal.remove_from(tmp_path / "nowhere", "x")
+        scratch.remove_from(place, name)
+    scratch.remove_from(tmp_path / "nowhere", "x")
     assert list(place.iterdir()) == []
     assert sorted(kept.iterdir()) == [kept / "file", kept / "folder"]
 

@@ -3,22 +3,22 @@
 import signal
 
 import pytest
-from unbloat.system import interrupts
+from unbloat.system import machine
 
 
-@pytest.mark.parametrize("number", interrupts.ENDS)
+@pytest.mark.parametrize("number", machine.ENDS)
 def test_an_end_that_is_asked_for_unwinds_the_program(number: signal.Signals) -> None:
-    with pytest.raises(interrupts.Ended) as asked, interrupts.orderly_end():
+    with pytest.raises(machine.Ended) as asked, machine.orderly_end():
         signal.raise_signal(number)
     assert asked.value.code == 128 + number
-    assert [signal.getsignal(number) for number in interrupts.ENDS] == [signal.SIG_DFL, signal.SIG_DFL]
+    assert [signal.getsignal(number) for number in machine.ENDS] == [signal.SIG_DFL, signal.SIG_DFL]
 
 
 def test_a_handler_of_somebody_else_stays() -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
     try:
-        with interrupts.orderly_end():
+        with machine.orderly_end():
             signal.raise_signal(signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)

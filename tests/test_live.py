@@ -30,7 +30,7 @@ from unbloat.report.live import Display, View, sparkline
 from unbloat.runs import worker
 from unbloat.runs.watching import flow_names, pace_of
 from unbloat.scenarios.source import source_of
-from unbloat.system.numbers import short
+from unbloat.system.legible import short
 from unbloat.system.paths import ALGORITHMS
 
 MS = 1_000_000

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 from unbloat.runs import progress
 from unbloat.runs.progress import Progress, StagedProgress, Waiting
-from unbloat.system.numbers import clock, in_words
+from unbloat.system.legible import clock, in_words
 
 
 @pytest.mark.parametrize(

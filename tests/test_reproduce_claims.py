@@ -10,7 +10,7 @@ from unbloat.claims.expressions import ClaimError, Repeated, alike, calls, decid
 from unbloat.claims.uncertainty import Uncertain, every, jackknife, some
 from unbloat.claims.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
 from unbloat.results.statistics import estimate
-from unbloat.system.numbers import digits_beside
+from unbloat.system.legible import digits_beside
 
 BOUNDS = Bounds(relative=0.10, index=0.0373)
 VALUES = {"cubic": 1.61, "cubic_plus": 0.03, "vegas": 0.0064}

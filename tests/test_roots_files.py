@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kernel_sandbox import Sandbox
 from test_kernel_commands import users_file
-from unbloat.system import roots_files
+from unbloat.system import systemd
 
 pytest_plugins = ["kernel_sandbox"]
 
@@ -32,29 +32,29 @@ def no_umask() -> Iterator[None]:
 
 @pytest.mark.parametrize(("mode", "owner"), [(0o777, 0), (0o755, NOBODY), (0o1777, NOBODY)])
 def test_what_others_can_change_is_found(tmp_path: Path, place: Path, mode: int, owner: int) -> None:
-    assert roots_files.changeable(place / "lib") is None
+    assert systemd.changeable(place / "lib") is None
     os.chown(place, owner, 0)
     place.chmod(mode)
-    assert roots_files.changeable(place / "lib") == place
+    assert systemd.changeable(place / "lib") == place
     (tmp_path / "link").symlink_to(place / "lib")
-    assert roots_files.changeable(tmp_path / "link") == place
-    assert roots_files.changeable_within(tmp_path) == place
+    assert systemd.changeable(tmp_path / "link") == place
+    assert systemd.changeable_within(tmp_path) == place
 
 
 def test_a_group_may_be_others(place: Path) -> None:
     place.chmod(0o775)
-    assert roots_files.changeable(place / "lib") is None
+    assert systemd.changeable(place / "lib") is None
     os.chown(place, 0, NOBODY)
-    assert roots_files.changeable(place / "lib") == place
+    assert systemd.changeable(place / "lib") == place
 
 
 def test_in_a_sticky_folder_others_replace_what_is_theirs(place: Path) -> None:
     place.chmod(0o1777)
-    assert roots_files.changeable(place / "lib") is None
+    assert systemd.changeable(place / "lib") is None
     file = place / "file"
     file.touch()
     file.chmod(0o1666)
-    assert roots_files.changeable(file) == file, "that bit says nothing of a file"
+    assert systemd.changeable(file) == file, "that bit says nothing of a file"
 
 
 def test_a_strangers_link_in_the_middle_is_found(tmp_path: Path, place: Path) -> None:
@@ -63,16 +63,16 @@ def test_a_strangers_link_in_the_middle_is_found(tmp_path: Path, place: Path) ->
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     theirs.symlink_to("place/lib")
     ours.symlink_to("theirs/../lib/python")
-    assert roots_files.changeable(ours) is None
+    assert systemd.changeable(ours) is None
     os.lchown(theirs, NOBODY, NOBODY)
-    assert roots_files.changeable(ours) == theirs
-    assert roots_files.changeable_within(tmp_path) == theirs
+    assert systemd.changeable(ours) == theirs
+    assert systemd.changeable_within(tmp_path) == theirs
 
 
 def test_ways_without_end_have_one(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to("round")
-    assert roots_files.changeable(tmp_path / "round" / "x") is None
-    assert roots_files.changeable(tmp_path / "nowhere" / "x") is None
+    assert systemd.changeable(tmp_path / "round" / "x") is None
+    assert systemd.changeable(tmp_path / "nowhere" / "x") is None
 
 
 def modes(folder: Path) -> set[tuple[bool, str]]:
@@ -88,8 +88,8 @@ def test_modes_are_those_of_root_whatever_the_umask(tmp_path: Path) -> None:
     source.chmod(0o600)
     for text in ("first", "second"):
         source.write_text(text)
-        roots_files.write_file(tmp_path / "made" / "units" / "a.service", text)
-        roots_files.write_folder(tmp_path / "copies" / "a", [source, tmp_path / "source" / ".." / "source" / "mine.c"])
+        systemd.write_file(tmp_path / "made" / "units" / "a.service", text)
+        systemd.write_folder(tmp_path / "copies" / "a", [source, tmp_path / "source" / ".." / "source" / "mine.c"])
         assert modes(tmp_path / "made") == modes(tmp_path / "copies") == {(True, "0o755"), (False, "0o644")}
         assert (tmp_path / "made" / "units" / "a.service").read_text() == text
         copies = [path for path in (tmp_path / "copies").rglob("*") if path.is_file()]
@@ -98,25 +98,25 @@ def test_modes_are_those_of_root_whatever_the_umask(tmp_path: Path) -> None:
 
 def test_what_is_not_finished_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.c").write_text("kept")
-    roots_files.write_folder(tmp_path / "copies" / "a", [tmp_path / "mine.c"])
-    roots_files.write_file(tmp_path / "units" / "a.service", "kept")
+    systemd.write_folder(tmp_path / "copies" / "a", [tmp_path / "mine.c"])
+    systemd.write_file(tmp_path / "units" / "a.service", "kept")
 
     def full(_: Path) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr(roots_files, "sync", full)
+    monkeypatch.setattr(systemd, "sync", full)
     (tmp_path / "mine.c").write_text("new")
     with pytest.raises(OSError, match="no room"):
-        roots_files.write_folder(tmp_path / "copies" / "a", [tmp_path / "mine.c"])
+        systemd.write_folder(tmp_path / "copies" / "a", [tmp_path / "mine.c"])
     with pytest.raises(OSError, match="no room"):
-        roots_files.write_file(tmp_path / "units" / "a.service", "new")
+        systemd.write_file(tmp_path / "units" / "a.service", "new")
     files = [path for folder in ("copies", "units") for path in (tmp_path / folder).rglob("*") if path.is_file()]
     assert [file.read_text() for file in files] == ["kept", "kept"]
 
 
 @pytest.mark.parametrize("path", ["/a/b.c", "/a/../../../b.c", "../../../../../../../../../../../../../../b.c", "b.c"])
 def test_no_copy_leaves_its_folder(path: str) -> None:
-    copy = roots_files.place_below(Path("/copies/x"), Path(path))
+    copy = systemd.place_below(Path("/copies/x"), Path(path))
     assert copy.parts[:3] == ("/", "copies", "x") and ".." not in copy.parts and copy.name == "b.c"
 
 

@@ -8,7 +8,7 @@ import unbloat as ub
 from unbloat.report.run_table import links_columns
 from unbloat.report.table import Column, render, show
 from unbloat.runs.experiment import round_step
-from unbloat.system.numbers import with_interval
+from unbloat.system.legible import with_interval
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import unbloat as ub
 from conftest import SMALL, Cli
 from unbloat.cli.app import main
 from unbloat.results import files, sets
-from unbloat.system.output import room_for, whole, write_text
+from unbloat.system.files import room_for, whole, write_text
 from unbloat.system.paths import ALGORITHMS
 
 KILLED = """

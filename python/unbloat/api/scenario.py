@@ -16,7 +16,7 @@ from unbloat.scenarios.checks import On, backend_named, whole
 from unbloat.scenarios.chosen import Control, Time, chosen_source, several
 from unbloat.scenarios.controls import axes_of
 from unbloat.scenarios.source import Source
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 from unbloat.system.paths import ALGORITHMS
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import Any
 from unbloat._core import InputError
 from unbloat.claims.uncertainty import Answer, Seed, Uncertain, every, jackknife, opposite, some
 from unbloat.results.statistics import CONFIDENCE
-from unbloat.system.numbers import FIVE, measured_within
+from unbloat.system.legible import FIVE, measured_within
 
 Selector = str | int | float
 Measure = Callable[[str, tuple[str, ...], dict[str, Selector]], float]

@@ -14,7 +14,7 @@ from unbloat._core import Error, InputError, __version__
 from unbloat.cli import terminal
 from unbloat.cli.help import CommandWithProgram, Entry, Group, sentence_of
 from unbloat.cli.status import DONE, FAILED, INTERRUPTED, WRONG_INPUT
-from unbloat.system import interrupts
+from unbloat.system import machine
 
 COMPLETING = "_UNBLOAT_COMPLETE"
 """Set by a shell that asks for completions."""
@@ -127,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return complain(said_by_system(error), FAILED)
     except KeyboardInterrupt as error:
         return complain(with_notes("interrupted", error), INTERRUPTED)
-    except interrupts.Ended as ended:
+    except machine.Ended as ended:
         complain(with_notes(f"ended by {ended.name}", ended), FAILED)
         raise
     finally:

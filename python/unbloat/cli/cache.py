@@ -40,21 +40,21 @@ def command(
 
     The cache is in ~/.cache/unbloat, or where UNBLOAT_CACHE says. Whatever is removed is made again when it is needed.
     """
-    from unbloat.system import cache
+    from unbloat.system import paths
     from unbloat.system.paths import cache_folder
 
     if unused is not None and action != "prune":
         raise InputError(f"cache --unused says what prune removes, and not what {action} does")
     if action == "show":
-        found = {kind.folder: cache.things(kind) for kind in cache.KINDS}
+        found = {kind.folder: paths.things(kind) for kind in paths.KINDS}
         before = f"{cache_folder()}\n"
     else:
-        found = cache.prune(seconds(unused or "30d")) if action == "prune" else cache.prune()
+        found = paths.prune(seconds(unused or "30d")) if action == "prune" else paths.prune()
         before = "removed\n"
     sizes = {name: sum(thing.size for thing in things) for name, things in found.items()}
     rows = [
         {"folder": kind.folder, "about": kind.about, "number": len(found[kind.folder]), "bytes": sizes[kind.folder]}
-        for kind in cache.KINDS
+        for kind in paths.KINDS
     ]
     whole = {"folder": str(cache_folder()), "action": action, "kinds": rows}
     say_json(whole) if as_json else say(before + screen(rows))

@@ -20,8 +20,8 @@ from unbloat._core import Error, InputError, RunError
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, compile_keys, listed
 from unbloat.cli.status import WRONG_INPUT
 from unbloat.cli.terminal import say, say_json
+from unbloat.scenarios import controls
 from unbloat.scenarios.checks import Backend
-from unbloat.system import compiler_warnings
 
 RUNS = "runs on "
 BTF = Path("/sys/kernel/btf/vmlinux")
@@ -209,13 +209,13 @@ def warnings_caught() -> Iterator[list[str]]:
     caught: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: caught.append(record.getMessage())  # type: ignore[method-assign]
-    propagates, compiler_warnings.log.propagate = compiler_warnings.log.propagate, False
-    compiler_warnings.log.addHandler(handler)
+    propagates, controls.log.propagate = controls.log.propagate, False
+    controls.log.addHandler(handler)
     try:
         yield caught
     finally:
-        compiler_warnings.log.removeHandler(handler)
-        compiler_warnings.log.propagate = propagates
+        controls.log.removeHandler(handler)
+        controls.log.propagate = propagates
         for path, text in _core.take_warnings():
             caught.append(f"{path}: {text.rstrip()}")
 

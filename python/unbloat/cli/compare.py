@@ -13,7 +13,7 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import OUTPUT, RESULTS, WHAT, JsonOption, MetricsOption, metrics_listed, split_pair
 from unbloat.cli.terminal import say, say_json
-from unbloat.system.output import write_text
+from unbloat.system.files import write_text
 
 PART = "comparison"
 """The part of a page that `--page` writes."""

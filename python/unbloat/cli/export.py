@@ -10,8 +10,8 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import OnlyOption, ResultsArgument, chosen
 from unbloat.cli.terminal import tell
+from unbloat.system.files import write_text
 from unbloat.system.legible import plain
-from unbloat.system.output import write_text
 
 if TYPE_CHECKING:
     from unbloat.api.results import Results

@@ -17,8 +17,8 @@ from unbloat.cli import classifiers, maps, windows
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control_names, split_pair
 from unbloat.cli.terminal import say, say_json, tell, wrapped
 from unbloat.scenarios.checks import did_you_mean
-from unbloat.scenarios.controls import known_control, refuse_discipline
-from unbloat.system.output import write_text
+from unbloat.scenarios.controls import known_control, refuse_discipline, show_warnings
+from unbloat.system.files import write_text
 
 if TYPE_CHECKING:
     from unbloat.system.systemd import AtBoot, Kind, Unit
@@ -252,13 +252,10 @@ def refuse_at_devices(name: str | None, default: bool, contents: list[str] | Non
 @contextmanager
 def compiler_warnings_shown() -> Iterator[None]:
     """Show what the compiler warns of meanwhile."""
-    from unbloat.system import compiler_warnings
-
     try:
         yield
     finally:
-        for path, text in _core.take_warnings():
-            compiler_warnings.show(str(path), text)
+        show_warnings()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 
 from unbloat._core import InputError
 from unbloat.cli.terminal import say
-from unbloat.system.output import room_within, write_text
+from unbloat.system.files import room_within, write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 SUFFIXES = {"scenario": ".toml", "control": ".bpf.c", "paper": ""}

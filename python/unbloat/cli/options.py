@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from unbloat._core import LINUX, InputError
-from unbloat.system.interrupts import Ended
+from unbloat.system.machine import Ended
 
 if TYPE_CHECKING:
     from unbloat.api.results import Results

@@ -12,7 +12,7 @@ from unbloat.cli.options import OnlyOption, ResultsArgument, chosen, listed, met
 from unbloat.cli.terminal import tell
 from unbloat.report.figures import kinds
 from unbloat.scenarios.checks import one_of
-from unbloat.system.output import room_for
+from unbloat.system.files import room_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

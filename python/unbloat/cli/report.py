@@ -10,7 +10,7 @@ import typer
 from unbloat._core import InputError
 from unbloat.cli.options import RESULTS, CacheOption, JobsOption, OnlyOption, chosen, keeping_runs, paper_names
 from unbloat.cli.terminal import tell
-from unbloat.system.output import room_for
+from unbloat.system.files import room_for
 
 if TYPE_CHECKING:
     from unbloat.report.page import Page

@@ -40,7 +40,7 @@ from unbloat.cli.options import (
 from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
-from unbloat.system.output import room_for, room_within
+from unbloat.system.files import room_for, room_within
 
 if TYPE_CHECKING:
     from unbloat.api.results import Results

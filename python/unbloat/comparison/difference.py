@@ -13,7 +13,7 @@ from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
 from unbloat.results.repeats import values_by_seed
 from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
-from unbloat.system.numbers import ALIKE
+from unbloat.system.legible import ALIKE
 
 
 @dataclass(frozen=True)

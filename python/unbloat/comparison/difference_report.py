@@ -12,7 +12,7 @@ from unbloat.report.sweep_table import FELT_SHOWN, SHOWN, written
 from unbloat.report.table import Column
 from unbloat.results.metrics import ALL, METRICS
 from unbloat.results.statistics import CONFIDENCE
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 
 MARKS = {True: "*", False: "", None: "?"}
 """What stands behind a difference: it exceeds its interval, it does not, single runs leave that open."""

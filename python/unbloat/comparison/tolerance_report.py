@@ -13,7 +13,7 @@ from unbloat.report.table import Column, show
 from unbloat.results.cells import CellKey, ResultSet
 from unbloat.results.metrics import AHEAD
 from unbloat.results.statistics import Estimate, estimate
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 
 MAIN = ("goodput", "queue_delay")
 """Those of the criteria that are counted once more by themselves."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unbloat._core import RunError
-from unbloat.system.removal import remove_from
+from unbloat.system.scratch import remove_from
 
 ASIDE = ".new-"
 ABANDONED_S = 3600

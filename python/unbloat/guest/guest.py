@@ -25,7 +25,7 @@ from unbloat.scenarios.identity import code_hash, hash_files
 from unbloat.scenarios.portable import located
 from unbloat.scenarios.recording import Columns, Recording
 from unbloat.system.paths import cache_folder
-from unbloat.system.removal import remove_from
+from unbloat.system.scratch import remove_from
 
 KEPT = 4
 """How many guests stay in the cache, those that were used last."""

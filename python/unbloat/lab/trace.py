@@ -12,7 +12,7 @@ import dpkt
 
 from unbloat._core import InputError
 from unbloat.lab.capture import Capture, CutShortError
-from unbloat.system.regular import open_regular
+from unbloat.system.files import open_regular
 
 SENDERS = b"senders"
 """Name of the interface in the traces that `--pcap` writes."""

@@ -25,7 +25,7 @@ from unbloat.report.figures.style import COLOURS, DASHES, legible, look
 from unbloat.report.figures.units import suit, suit_together
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
-from unbloat.system.output import room_within, whole
+from unbloat.system.files import room_within, whole
 
 if TYPE_CHECKING:
     import pandas as pd

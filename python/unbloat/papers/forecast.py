@@ -18,7 +18,7 @@ from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting
 from unbloat.scenarios.source import source_of
 from unbloat.system import machine
-from unbloat.system.numbers import clock, in_words
+from unbloat.system.legible import clock, in_words
 from unbloat.system.paths import cache_folder
 
 # ---------------------------------------------------------------- Simulated: guessed from what the links can carry

@@ -15,7 +15,7 @@ from unbloat.claims.measurements import Measurements
 from unbloat.claims.uncertainty import Seed, Uncertain, jackknife
 from unbloat.claims.verdicts import VERDICTS, Printed, Verdict, judge_number
 from unbloat.papers.paper import Group, Paper, PrintedCell, Row, Statements, Table, cells_of
-from unbloat.system import numbers
+from unbloat.system import legible
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Judged:
     """The 95 % confidence interval of the measured number reaches so far to either side; None with a single seed."""
     main: bool = False
     """One of the paper's main claims."""
-    digits: int = numbers.FIVE
+    digits: int = legible.FIVE
     """How many of the measured number say something beside the printed one."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -188,13 +188,13 @@ def _judge_cell(
     if own is None or not paper.asks_for(cell.id):
         return None
     here = measured[cell.column][cell.flow]
-    digits = numbers.digits_beside(_text(cell.row, cell.column, cell.flow))
+    digits = legible.digits_beside(_text(cell.row, cell.column, cell.flow))
     others = []
     for column, values in enumerate(printed):
         flow = min(cell.flow, len(values) - 1)
         partner = values[flow]
         if column != cell.column and partner:
-            there, their_digits = measured[column][flow], numbers.digits_beside(_text(cell.row, column, flow))
+            there, their_digits = measured[column][flow], legible.digits_beside(_text(cell.row, column, flow))
             is_open = alike(here.value, there.value, digits, their_digits)
             others.append((None if is_open else here.above(there), partner))
     verdict = "unsound" if here.doubt else judge_number(here.value, own, cell.row.unit, paper.bounds, others)
@@ -210,7 +210,7 @@ def _text(row: Row, column: int, flow: int) -> str:
 
 def _plain(measured: Uncertain) -> float | str:
     """Convert a number for JSON, which has no infinity."""
-    return measured.value if math.isfinite(measured.value) else numbers.measured(measured.value)
+    return measured.value if math.isfinite(measured.value) else legible.measured(measured.value)
 
 
 def _reason(paper: Paper, claim_id: str, verdict: Verdict) -> str:
@@ -229,5 +229,5 @@ def _judge_claim(paper: Paper, group: Statements, claim: Claim, measurements: Ma
         return Judged(claim.id, where, published, outcome.measured, outcome.verdict, reason, None, claim.main)
     half_width = outcome.measured.half_width
     measured = _plain(outcome.measured)
-    digits = numbers.digits_beside(claim.published)
+    digits = legible.digits_beside(claim.published)
     return Judged(claim.id, where, published, measured, outcome.verdict, reason, half_width, claim.main, digits)

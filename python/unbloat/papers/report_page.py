@@ -19,7 +19,7 @@ from unbloat.report.drawing import inline
 from unbloat.report.page import Page, Section
 from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.scenarios.identity import code_hash
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 
 KEPT = 12
 """Letters of a hash that a page shows."""

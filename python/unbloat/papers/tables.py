@@ -16,7 +16,7 @@ from unbloat.papers.paper import Table as PaperTable
 from unbloat.report.parts import Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.report import Report
 from unbloat.report.table import Column, Marked
-from unbloat.system.numbers import count_of, digits_beside, measured
+from unbloat.system.legible import count_of, digits_beside, measured
 
 MARKS: dict[Verdict, str] = {
     "reproduced": "=",

@@ -15,7 +15,7 @@ from unbloat.results.record import where_ran
 from unbloat.results.repeats import Repeats
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Estimate, difference, estimate
-from unbloat.system.numbers import count_of, with_interval
+from unbloat.system.legible import count_of, with_interval
 
 OPEN = 30
 """Rows of a table that a page does not fold."""

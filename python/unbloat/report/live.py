@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from unbloat.system.legible import in_a_line
-from unbloat.system.numbers import count_of, short
+from unbloat.system.legible import count_of, in_a_line, short
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from unbloat.report import html
 from unbloat.report.parts import Part
+from unbloat.system.files import write_text
 from unbloat.system.legible import plain
-from unbloat.system.output import write_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 

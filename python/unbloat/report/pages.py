@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unbloat._core import InputError
-from unbloat.system.output import write_text
+from unbloat.system.files import write_text
 
 
 def write_parts(page: Path, parts: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ from unbloat.results.metrics import (
 from unbloat.results.record import Record, flows_by_group, where_ran, why_unsound
 from unbloat.results.rows import Flow, Link, Run
 from unbloat.results.run_set import RunSet
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 
 FLOW_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "rtt_ms_p95", "rtt_ms_max", "loss_percent", "retransmitted_packets"),

@@ -15,7 +15,7 @@ from unbloat.results.repeats import Repeats, estimates
 from unbloat.results.rows import Flow, Run
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, estimate
-from unbloat.system.numbers import count_of, with_interval
+from unbloat.system.legible import count_of, with_interval
 
 OF_LINKS = ("utilisation_percent", "queue_delay_ms_mean")
 SHOWN = (

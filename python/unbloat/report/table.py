@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from unbloat.system.legible import in_a_line, markdown_table, screen_width
-from unbloat.system.numbers import in_table
+from unbloat.system.legible import in_a_line, in_table, markdown_table, screen_width
 
 GAP = "  "
 """Between two columns."""

@@ -11,7 +11,7 @@ from unbloat._core import BASE_UNITS, InputError, quantity
 from unbloat.results.record import SEED
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.controls import short_labels
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from unbloat.results.metrics import COLUMNS, KINDS, METRICS, NAMES
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.repeats import together
 from unbloat.results.rows import Run
-from unbloat.system.regular import open_regular
+from unbloat.system.files import open_regular
 
 if TYPE_CHECKING:
     import pandas as pd

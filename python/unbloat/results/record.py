@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
 from unbloat.results.rows import Flow, Link, Node, Run
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 
 if TYPE_CHECKING:
     import pandas as pd

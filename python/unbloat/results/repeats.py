@@ -10,7 +10,7 @@ from unbloat.results.bottleneck import RATES
 from unbloat.results.metrics import ALL, metrics_of
 from unbloat.results.record import SEED, Failure, Outcome, Record
 from unbloat.results.rows import Run
-from unbloat.system.numbers import ALIKE
+from unbloat.system.legible import ALIKE
 
 if TYPE_CHECKING:
     from unbloat.results.statistics import Estimate

@@ -35,7 +35,7 @@ from unbloat.results.record import (
 )
 from unbloat.results.repeats import Repeats, cells_of, stats_of, where
 from unbloat.scenarios.checks import one_of
-from unbloat.system.numbers import count_of
+from unbloat.system.legible import count_of
 
 if TYPE_CHECKING:
     import pandas as pd

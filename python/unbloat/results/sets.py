@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from unbloat._core import InputError
 from unbloat.system import machine
-from unbloat.system.output import sync, writing
-from unbloat.system.regular import refuse_special
+from unbloat.system.files import refuse_special, sync, writing
 from unbloat.system.scratch import BESIDE, Scratch
 
 if TYPE_CHECKING:

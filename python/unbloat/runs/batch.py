@@ -16,7 +16,7 @@ from unbloat._core import Error
 from unbloat.runs.pool import Worker
 from unbloat.runs.progress import Progress
 from unbloat.scenarios.source import Source
-from unbloat.system import interrupts
+from unbloat.system import machine
 from unbloat.system.paths import cache_folder
 
 Row = dict[str, Any]
@@ -71,7 +71,7 @@ def run_all(sources: Sequence[Source], processes: int, *, is_kept: bool, progres
     workers = _workers(min(processes, len(waiting)))
     shown = Progress([1.0] * len(sources), progress)
     try:
-        with interrupts.orderly_end(), closing(shown) as bar, selectors.DefaultSelector() as busy:
+        with machine.orderly_end(), closing(shown) as bar, selectors.DefaultSelector() as busy:
 
             def start(worker: BatchWorker) -> None:
                 if waiting:

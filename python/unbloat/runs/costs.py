@@ -10,7 +10,7 @@ from typing import Any
 
 from unbloat import _core
 from unbloat.system import machine
-from unbloat.system.numbers import clock, in_words
+from unbloat.system.legible import clock, in_words
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from unbloat.runs.task import Failed, Task, Watch
 from unbloat.scenarios import identity
 from unbloat.scenarios.identity import code_files, code_hash
 from unbloat.scenarios.portable import located, pack
-from unbloat.system import interrupts
+from unbloat.system import machine
 from unbloat.system.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run_all(
     Raises `InputError` if there is no such cluster, or if its workers have no unbloat like this one; `RunError` if the
     cluster is lost in the middle.
     """
-    with interrupts.orderly_end(), _connected(address, processes) as client:
+    with machine.orderly_end(), _connected(address, processes) as client:
         _check_workers(client, address)
         for task, answer in _answers(client, address, tasks):
             if isinstance(answer, Error):

@@ -37,14 +37,13 @@ from unbloat.scenarios.checks import (
     check_kernel,
     one_of,
 )
-from unbloat.scenarios.controls import axes_of, own_names
+from unbloat.scenarios.controls import axes_of, own_names, show_warnings
 from unbloat.scenarios.identity import Code
 from unbloat.scenarios.recording import Recording
 from unbloat.scenarios.source import Source
-from unbloat.system import compiler_warnings, machine
-from unbloat.system.legible import in_a_line
-from unbloat.system.numbers import count_of
-from unbloat.system.output import Drafts, room_for, writing
+from unbloat.system import machine
+from unbloat.system.files import Drafts, room_for, writing
+from unbloat.system.legible import count_of, in_a_line
 from unbloat.system.paths import ALGORITHMS, cache_folder
 
 log = logging.getLogger(__name__)
@@ -179,8 +178,7 @@ def refuse(cell: _core.Cell, on: str) -> None:
     cell.check(on)
     if on == "vm":
         cell.objects(ALGORITHMS)
-        for path, text in _core.take_warnings():
-            compiler_warnings.show(str(path), text)
+        show_warnings()
 
 
 def check(cell: _core.Cell, on: str) -> None:

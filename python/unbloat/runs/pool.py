@@ -20,8 +20,9 @@ from typing import IO, Any
 from unbloat import _core
 from unbloat._core import Error, InputError, RunError, sweep_compilations
 from unbloat.runs.task import Failed, Step, Task, Watch
+from unbloat.scenarios.controls import show_warning
 from unbloat.scenarios.portable import located
-from unbloat.system import compiler_warnings, interrupts
+from unbloat.system import machine
 
 
 def run_all(
@@ -41,7 +42,7 @@ def run_all(
     The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is. `step` is
     told what tasks with a pace tell.
     """
-    with interrupts.orderly_end(), Pool(tasks, watch, failed, step) as pool:
+    with machine.orderly_end(), Pool(tasks, watch, failed, step) as pool:
         pool.work(Worker(folder, guest, spare) for _ in range(processes))
 
 
@@ -216,7 +217,7 @@ class Worker:
                 self._is_over = "ended" in answer
                 raise (InputError if answer["wrong_input"] else RunError)(answer["error"])
             if "warned" in answer:
-                compiler_warnings.show(answer["warned"], answer["text"])
+                show_warning(answer["warned"], answer["text"])
                 return None
             if "step" in answer:
                 return dict(answer["step"])

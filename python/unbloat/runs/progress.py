@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from unbloat.system.numbers import clock, in_words
+from unbloat.system.legible import clock, in_words
 
 if TYPE_CHECKING:
     import rich.progress

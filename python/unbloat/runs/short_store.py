@@ -12,7 +12,7 @@ from pathlib import Path
 
 from unbloat.runs.store import sealed, unsealed
 from unbloat.system.paths import cache_folder
-from unbloat.system.removal import remove_from
+from unbloat.system.scratch import remove_from
 
 FOLDER, NAME = "all", "records.sqlite"
 """SQLite may have a journal beside the file: both go with their folder."""

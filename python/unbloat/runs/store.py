@@ -20,9 +20,9 @@ from unbloat import _core
 from unbloat.results.rows import Run
 from unbloat.scenarios.identity import code_hash, hash_files
 from unbloat.scenarios.recording import Columns
+from unbloat.system.files import read_own
 from unbloat.system.paths import ALGORITHMS
-from unbloat.system.regular import read_own
-from unbloat.system.removal import remove_from
+from unbloat.system.scratch import remove_from
 
 if TYPE_CHECKING:
     import pandas as pd

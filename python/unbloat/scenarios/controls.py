@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ from unbloat._core import InputError
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.identity import SUFFIX
 from unbloat.system.paths import ALGORITHMS
+
+log = logging.getLogger(__name__)
 
 
 def own_names(cell: _core.Cell) -> list[str | None]:
@@ -100,3 +103,21 @@ def axis_over(key: str, cell: _core.Cell) -> str:
             f"get which: --set 'sweep.{axes[0]}=[...]'"
         )
     return f"sweep.{axes[0]}"
+
+
+# ---------------------------------------------------------------- Warnings of compilers
+
+_shown: set[tuple[str, str]] = set()
+
+
+def show_warnings() -> None:
+    """Log what compilers warned of, in this process, in mechanisms that they compiled nevertheless."""
+    for path, text in _core.take_warnings():
+        show_warning(str(path), text)
+
+
+def show_warning(path: str, text: str) -> None:
+    """Log a warning, once per file and text."""
+    if (path, text) not in _shown:
+        _shown.add((path, text))
+        log.warning("%s: %s", path, text.rstrip())

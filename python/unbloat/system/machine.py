@@ -1,10 +1,18 @@
-"""Processors and memory that this process may use."""
+"""What the machine gives this process: processors, memory, and signals that end it as Ctrl-C does."""
 
 from __future__ import annotations
 
 import os
 import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+
+# ---------------------------------------------------------------- Processors and memory
+
 
 MEMORY = Path("/proc/meminfo")
 CGROUPS = Path("/sys/fs/cgroup")
@@ -44,3 +52,39 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
+
+
+# ---------------------------------------------------------------- An orderly end
+
+
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+"""A service manager, or a terminal that is closed, asks to end."""
+
+
+class Ended(SystemExit):
+    """Somebody asked the process to end. Its code is the status that shells give such processes."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.name = signal.Signals(number).name
+
+
+@contextmanager
+def orderly_end() -> Iterator[None]:
+    """Raise `Ended` for SIGTERM and SIGHUP, so that child processes and temporary files are cleaned up.
+
+    Outside the main thread, and where they are ignored or somebody else's, everything stays as it is.
+    """
+    numbers = [number for number in ENDS if signal.getsignal(number) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = [(number, signal.signal(number, _end)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    raise Ended(number)

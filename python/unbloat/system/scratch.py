@@ -1,4 +1,4 @@
-"""Temporary folders that do not outlive their process, however that ends.
+"""Removal that stays inside of a folder, and temporary folders that do not outlive their process.
 
 A process that is killed cannot remove its folder. So each folder is locked by the process that made it: a lock goes
 with its holder, and whoever comes next removes the folders that nobody holds.
@@ -8,11 +8,32 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
-from unbloat.system.removal import remove_from
+
+def remove_from(folder: Path, name: str) -> None:
+    """Remove a file, a link or a whole folder of that name from `folder`, as far as this user may; it may be gone.
+
+    Links go, what they lead to stays. Raises `ValueError` for a name that leads out of the folder.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"{name!r} names nothing in a folder")
+    with suppress(OSError):
+        here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            # It opens each folder below from the one above, and no link.
+            shutil.rmtree(name, ignore_errors=True, dir_fd=here)
+            os.unlink(name, dir_fd=here)
+        finally:
+            os.close(here)
+
+
+# ---------------------------------------------------------------- Temporary folders
+
 
 PREFIX = "unbloat-run-"
 """How folders in the system's folder for temporary files begin."""

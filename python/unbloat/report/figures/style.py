@@ -25,8 +25,8 @@ from matplotlib.transforms import offset_copy
 
 from unbloat.report.figures.kinds import Width
 from unbloat.scenarios.checks import one_of
+from unbloat.system.files import whole
 from unbloat.system.legible import plain
-from unbloat.system.output import whole
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
