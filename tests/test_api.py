@@ -367,3 +367,24 @@ def test_errors_tell_file_line_and_key(small: Path) -> None:
     assert first("home-dsl", {"link.bottleneck.rate": "fast"}) == (None, None, "link.bottleneck.rate")
     assert first({"duration": "1s", "flows": []}) == (None, None, "link")
     assert ub.InputError("no place").key is None
+
+
+def test_errors_have_a_hint_of_what_to_try_next() -> None:
+    def hint(call: Callable[[], object]) -> str | None:
+        with pytest.raises(ub.InputError) as refusal:
+            call()
+        return pickle.loads(pickle.dumps(refusal.value)).hint
+
+    scenario = ub.scenario("home-dsl")
+    link = "link.bottleneck"
+    assert hint(lambda: scenario.run({f"{link}.queue.limt": "64kb"})) == "did you mean limit?"
+    assert hint(lambda: scenario.run({f"{link}.rate": "5 kmh"})) == snapshot(
+        "its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"
+    )
+    assert hint(lambda: scenario.run({f"{link}.queue.kind": "heap"})) == snapshot(
+        "must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo"
+    )
+    assert hint(lambda: scenario.run(cc="cubik")) == "did you mean cubic?"
+    assert hint(lambda: ub.scenario("home-dls")) == "did you mean home-dsl?"
+    assert hint(lambda: scenario.run(on="moon")) == snapshot("one of simulator, kernel, vm")
+    assert ub.InputError("no place").hint is None

@@ -71,6 +71,10 @@ class InputError(Error):
     key: str | None
     """The key with its sections, such as `link.bottleneck.rate`."""
 
+    @property
+    def hint(self) -> str | None:
+        """What to try next: the name that may be meant, what is allowed, or a command; None if the text has nothing."""
+
 class RunError(Error):
     """The input is right, but the run failed."""
 

@@ -137,9 +137,46 @@ pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -
     best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
+/// The part of a sentence that tells what to try next, if it has one: the word that is meant, what stands behind a
+/// semicolon, or what must or may stand there. Of several sentences, a line each, the first counts.
+pub fn hint(sentences: &str) -> Option<String> {
+    let sentence = sentences.lines().next()?;
+    let behind = |mark: &str, end: &str| {
+        let is_outside = |at: &usize| sentence[..*at].matches('"').count().is_multiple_of(2);
+        let at = sentence.match_indices(mark).map(|(at, _)| at).find(is_outside)? + mark.len();
+        let rest = &sentence[at..];
+        Some(rest.split_once(end).map_or(rest, |(before, _)| before))
+    };
+    None.or_else(|| behind(" (did you mean ", "?)").map(|meant| format!("did you mean {meant}?")))
+        .or_else(|| behind("; ", "\n").map(str::to_string))
+        .or_else(|| behind(" must be ", ", not ").map(|right| format!("must be {right}")))
+        .or_else(|| behind(" is none of ", "\n").map(|names| format!("one of {names}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hints_are_what_to_try_next() {
+        let cases = [
+            (
+                "a.toml:3: link.x.rte: no such key; here may stand rate, trace (did you mean rate?)",
+                Some("did you mean rate?"),
+            ),
+            (
+                "flows.0: no such key; here may stand cc, path\nflows.1: bad (did you mean x?)",
+                Some("here may stand cc, path"),
+            ),
+            ("flows.0.cc: must be one of reno, cubic, not \"a; b\"", Some("must be one of reno, cubic")),
+            ("on: here is none of simulator, kernel", Some("one of simulator, kernel")),
+            ("flows.0.start: lies behind the end of the run", None),
+            ("", None),
+        ];
+        for (sentence, expected) in cases {
+            assert_eq!(hint(sentence).as_deref(), expected, "{sentence}");
+        }
+    }
 
     #[test]
     fn only_close_names_are_proposed() {

@@ -52,7 +52,7 @@ mod wifi;
 pub mod workload;
 
 pub use compile::{Compile, CompileKeys};
-pub use error::{Error, Location, Problem, Problems, did_you_mean};
+pub use error::{Error, Location, Problem, Problems, did_you_mean, hint};
 pub use flow::{Access, Clock, FlowGroup, FlowGroupKeys, NamedControl, TcpRmem};
 pub use host::{Host, HostKeys, SendBuffer, SendTuning};
 pub use link::{

@@ -40,9 +40,17 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for attribute in ["file", "line", "key"] {
         input_error.setattr(attribute, py.None())?;
     }
+    let property = py.import("builtins")?.getattr("property")?;
+    input_error.setattr("hint", property.call1((wrap_pyfunction!(hint, module)?,))?)?;
     module.add("Error", py.get_type::<Error>())?;
     module.add("InputError", input_error)?;
     module.add("RunError", py.get_type::<RunError>())
+}
+
+/// What to try next, by an error's sentence; None where that does not tell.
+#[pyfunction]
+fn hint(error: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    Ok(model::hint(&error.str()?.to_cow()?))
 }
 
 /// Why a run failed, or something on this machine.
