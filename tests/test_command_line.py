@@ -15,9 +15,8 @@ import unbloat as ub
 from conftest import SMALL, Cli
 from inline_snapshot import snapshot
 from sentences import refused, stderr_of
-from unbloat.cli.app import COMMANDS, app
-from unbloat.cli.help import Entry, examples_of
-from unbloat.cli.kernel import doctor_screen
+from unbloat.cli.app import COMMANDS, Entry, app, examples_of
+from unbloat.cli.upkeep import doctor_screen
 from unbloat.system.paths import ALGORITHMS, SCENARIOS
 
 HEAVY = ("pandas", "pyarrow", "matplotlib", "dask", "distributed", "scipy", "numpy", "rich", "asyncio")

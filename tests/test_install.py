@@ -73,8 +73,7 @@ def test_make_installs_there() -> None:
 
 def test_examples_that_need_root_are_typed_with_sudo() -> None:
     """Commands that change the kernel, in the help of each and in the documents."""
-    from unbloat.cli.app import COMMANDS
-    from unbloat.cli.help import examples_of
+    from unbloat.cli.app import COMMANDS, examples_of
 
     needs_root = re.compile(r"^unbloat (load|unload|attach|detach|status)\b|^unbloat (run|shell)\b.*--on kernel")
     examples = [line for entry in COMMANDS for line in examples_of(entry.command())]

@@ -1,19 +1,21 @@
-"""The command line."""
+"""The command line: its commands, how their help looks, and what becomes of errors."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated
 
 import click
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from unbloat._core import Error, InputError, __version__
-from unbloat.cli import terminal
-from unbloat.cli.help import CommandWithProgram, Entry, Group, sentence_of
-from unbloat.cli.status import DONE, FAILED, INTERRUPTED, WRONG_INPUT
+from unbloat.cli import DONE, FAILED, INTERRUPTED, WRONG_INPUT, terminal
+from unbloat.scenarios.checks import did_you_mean
 from unbloat.system import machine
 
 COMPLETING = "_UNBLOAT_COMPLETE"
@@ -23,54 +25,131 @@ EXAMPLES = """\
 unbloat list scenarios
 unbloat run home-dsl --cc cubic,vegas --figure queue.svg --plot queue
 unbloat doctor"""
+ARGUMENTS, OPTIONS = "Arguments", "Options"
+
+Rows = list[tuple[str, str]]
+
+
+class WithExamples(click.Command):
+    """What the help pages of commands and of the whole program have in common."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, a line each."""
+        write_examples(formatter, examples_of(self))
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the line that says what goes where."""
+        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix=heading("Usage: "))
+
+
+class Command(WithExamples, TyperCommand):
+    """A command whose options stand under the headings that they were given."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List arguments and options."""
+        sections: dict[str, Rows] = {}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                default = ARGUMENTS if isinstance(parameter, click.Argument) else OPTIONS
+                heading = getattr(parameter, "rich_help_panel", None) or default
+                sections.setdefault(heading, []).append(record)
+        # What every command has comes last.
+        sections[OPTIONS] = sections.pop(OPTIONS)
+        write_sections(formatter, sections)
+
+
+class CommandWithProgram(Command):
+    """A command line that ends in a program's own, behind `--`, which is left unparsed in the context's `obj`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what stands before the dashes."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.obj = args[at + 1 :]
+        return super().parse_args(ctx, args[:at])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A command in the list of commands; its function and its examples are in a module of `unbloat.cli`."""
+
+    name: str
+    panel: str
+    """The heading that it stands under."""
+    module: str
+    about: str
+    """The first line of its function's docstring, so that the list does not load the module."""
+    cls: type[Command] = Command
+
+    def command(self) -> click.Command:
+        """Load the module; return the command."""
+        module = import_module(f"unbloat.cli.{self.module}")
+        examples: str = getattr(module, f"{self.name.upper()}_EXAMPLES")
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        alone.command(self.name, cls=self.cls, epilog=examples)(getattr(module, f"{self.name}_command"))
+        return typer.main.get_command(alone)
+
 
 EXPERIMENTS, LOOKING, FILES, KERNEL = "Experiments", "Looking things up", "Files", "This machine's kernel"
 COMMANDS = [
-    Entry("run", EXPERIMENTS, "Run a scenario: simulated, on this kernel, or in a guest.", module="run"),
-    Entry("sweep", EXPERIMENTS, "Run a grid, every cell repeated, with confidence intervals.", module="run"),
-    Entry("reproduce", EXPERIMENTS, "Repeat a paper: its numbers and statements beside ours."),
-    Entry("compare", EXPERIMENTS, "Compare two or three sets of results, or two packet traces."),
-    Entry("shell", EXPERIMENTS, "Run a shell, or any program, behind an emulated link.", cls=CommandWithProgram),
+    Entry("run", EXPERIMENTS, "run", "Run a scenario: simulated, on this kernel, or in a guest."),
+    Entry("sweep", EXPERIMENTS, "run", "Run a grid, every cell repeated, with confidence intervals."),
+    Entry("reproduce", EXPERIMENTS, "reproduce", "Repeat a paper: its numbers and statements beside ours."),
+    Entry("compare", EXPERIMENTS, "compare", "Compare two or three sets of results, or two packet traces."),
+    Entry("shell", EXPERIMENTS, "shell", "Run a shell, or any program, behind an emulated link.", CommandWithProgram),
     Entry(
         "list",
         LOOKING,
+        "listing",
         "List scenarios, congestion controls, receivers, classifiers, queues, links, papers.",
-        module="listing",
     ),
-    Entry("show", LOOKING, "Show all about one thing: its file, parameters, flows.", module="listing"),
+    Entry("show", LOOKING, "listing", "Show all about one thing: its file, parameters, flows."),
+    Entry("keys", LOOKING, "listing", "List the keys of a scenario file with their values, defaults and meaning."),
+    Entry("new", FILES, "own", "Write a template of a scenario, a congestion control or a paper."),
+    Entry("check", FILES, "own", "Check a scenario, or a congestion control for simulator and kernels."),
+    Entry("plot", FILES, "saved", "Draw saved results: over time, distributions, sweeps, two sets."),
+    Entry("report", FILES, "saved", "Write results, or the reproduction of a paper, as one HTML page."),
+    Entry("export", FILES, "saved", "Write results as CSV or LaTeX."),
+    Entry("cache", FILES, "upkeep", "Show what is kept of earlier runs, or remove it."),
+    Entry("load", KERNEL, "kernel", "Load a congestion control, a receiver or a classifier into the running kernel."),
     Entry(
-        "keys", LOOKING, "List the keys of a scenario file with their values, defaults and meaning.", module="listing"
+        "unload", KERNEL, "kernel", "Unload a congestion control, a receiver or a classifier from the running kernel."
     ),
-    Entry("new", FILES, "Write a template of a scenario, a congestion control or a paper."),
-    Entry("check", FILES, "Check a scenario, or a congestion control for simulator and kernels."),
-    Entry("plot", FILES, "Draw saved results: over time, distributions, sweeps, two sets."),
-    Entry("report", FILES, "Write results, or the reproduction of a paper, as one HTML page."),
-    Entry("export", FILES, "Write results as CSV or LaTeX."),
-    Entry("cache", FILES, "Show what is kept of earlier runs, or remove it."),
-    Entry(
-        "load",
-        KERNEL,
-        "Load a congestion control, a receiver or a classifier into the running kernel.",
-        module="kernel",
-    ),
-    Entry(
-        "unload",
-        KERNEL,
-        "Unload a congestion control, a receiver or a classifier from the running kernel.",
-        module="kernel",
-    ),
-    Entry("attach", KERNEL, "Set the congestion control of a control group's new connections.", module="kernel"),
-    Entry("detach", KERNEL, "Remove the congestion control of a control group.", module="kernel"),
-    Entry("status", KERNEL, "Show what is loaded, who uses it, and what it costs.", module="kernel"),
-    Entry("doctor", KERNEL, "Report what this machine can do, and what is missing.", module="kernel"),
-    Entry("clean", KERNEL, "Remove what killed runs left in the kernel and on the disk."),
+    Entry("attach", KERNEL, "kernel", "Set the congestion control of a control group's new connections."),
+    Entry("detach", KERNEL, "kernel", "Remove the congestion control of a control group."),
+    Entry("status", KERNEL, "kernel", "Show what is loaded, who uses it, and what it costs."),
+    Entry("doctor", KERNEL, "upkeep", "Report what this machine can do, and what is missing."),
+    Entry("clean", KERNEL, "upkeep", "Remove what killed runs left in the kernel and on the disk."),
 ]
 
 
-class Commands(Group):
-    """All commands; the module of one is loaded when it is called."""
+class Commands(WithExamples, TyperGroup):
+    """All commands, under the headings that they were given; the module of one is loaded when it is called."""
 
-    entries = COMMANDS
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List their names."""
+        return [entry.name for entry in COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        return next((entry.command() for entry in COMMANDS if entry.name == cmd_name), None)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, then the options of the program itself."""
+        sections: dict[str, Rows] = {}
+        for entry in COMMANDS:
+            sections.setdefault(entry.panel, []).append((entry.name, entry.about))
+        records = (parameter.get_help_record(ctx) for parameter in self.get_params(ctx))
+        write_sections(formatter, {**sections, OPTIONS: [record for record in records if record]})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; raises `InputError` if there is none of that name."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
+            near = did_you_mean(args[0], names)
+            raise InputError(f"there is no command {args[0]}{near}; `unbloat --help` lists them")
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
@@ -177,3 +256,55 @@ def complain(sentence: object, status: int) -> int:
     """Report an error on stderr; return the exit status."""
     terminal.complain(sentence)
     return status
+
+
+# ---------------------------------------------------------------- Help
+
+
+def examples_of(command: click.Command) -> list[str]:
+    """List the examples that a command was described with."""
+    return (command.epilog or "").splitlines()
+
+
+def write_sections(formatter: click.HelpFormatter, sections: dict[str, Rows]) -> None:
+    """Write each under its heading, all with their descriptions in the same column."""
+    for name, rows in sections.items():
+        with formatter.section(heading(name)):
+            formatter.write_dl([(coloured(term, fg="cyan"), about) for term, about in rows], col_max=22)
+
+
+def write_examples(formatter: click.HelpFormatter, examples: Sequence[str]) -> None:
+    """Write them as they are typed."""
+    if examples:
+        with formatter.section(heading("Examples")):
+            formatter.write("".join(f"  {line}\n" for line in examples))
+
+
+def heading(text: str) -> str:
+    """Write a heading."""
+    return coloured(text, bold=True)
+
+
+def coloured(text: str, *, fg: str | None = None, bold: bool | None = None) -> str:
+    """Colour a text; what prints it takes that out where no terminal is."""
+    return text if "NO_COLOR" in os.environ else typer.style(text, fg=fg, bold=bold)
+
+
+def sentence_of(error: click.UsageError) -> str:
+    """Say in a sentence what is wrong with a command line, what would be right, and where its help is."""
+    path = error.ctx.command_path if error.ctx else "unbloat"
+    command = path.removeprefix("unbloat").strip() or "unbloat"
+    match error:
+        case click.NoSuchOption():
+            near = did_you_mean(error.option_name, error.possibilities or [])
+            said = f"{command} has no option {error.option_name}{near}"
+        case click.MissingParameter() if error.param:
+            needed = error.param.make_metavar(error.ctx or click.Context(click.Command("unbloat")))
+            examples = examples_of(error.ctx.command) if error.ctx else []
+            said = f"{command} needs {needed}{f', such as `{examples[0]}`' if examples else ''}"
+        case click.BadParameter() if error.param and error.param.opts:
+            name = error.param.opts[-1] if isinstance(error.param, click.Option) else error.param.human_readable_name
+            said = f"{name}: {error.message.rstrip('.')}"
+        case _:
+            said = f"{command}: {error.format_message().rstrip('.')}"
+    return f"{said}; `{path} --help` has more"

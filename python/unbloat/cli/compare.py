@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from unbloat.system.files import write_text
 PART = "comparison"
 """The part of a page that `--page` writes."""
 SAME, DIFFERENT = 0, 1
-EXAMPLES = """\
+COMPARE_EXAMPLES = """\
 unbloat compare results/ other-results/
 unbloat compare sweep/ --between cc=cubic,vegas
 unbloat compare before.json after.json --check --tolerance goodput=5%
@@ -98,27 +97,7 @@ PageOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class ForResults:
-    """Names of the options that apply to results only, not to packet traces."""
-
-    between: str | None
-    spread: Path | None
-    reasons: Path | None
-    page: Path | None
-    tolerance: Sequence[str]
-    metrics: Sequence[str]
-
-    def words(self) -> list[str]:
-        """List the options that were set, as they are typed."""
-        single = {"--between": self.between, "--spread": self.spread, "--reasons": self.reasons, "--page": self.page}
-        given = [(option, str(value)) for option, value in single.items() if value]
-        given += [("--tolerance", text) for text in self.tolerance]
-        given += [("--metrics", ",".join(self.metrics))] if self.metrics else []
-        return [word for pair in given for word in pair]
-
-
-def command(
+def compare_command(
     a: FirstArgument,
     b: SecondArgument = None,
     c: ThirdArgument = None,
@@ -135,36 +114,36 @@ def command(
 ) -> int:
     """Compare two or three sets of results, or two packet traces."""
     paths = [path for path in (a, b, c) if path]
-    given = ForResults(between, spread, reasons, page, tolerance or [], metrics_listed(metrics))
+    shown = metrics_listed(metrics)
+    given = [
+        *given_as("--between", between),
+        *given_as("--spread", spread),
+        *given_as("--reasons", reasons),
+        *given_as("--page", page),
+        *(word for text in tolerance or [] for word in given_as("--tolerance", text)),
+        *given_as("--metrics", ",".join(shown)),
+    ]
     if packets:
-        for option in given.words()[:1]:
+        for option in given[:1]:
             raise InputError(f"compare {option} is for results, and --packets for packet traces: leave one out")
         return compare_packets(paths, fields, as_json)
     if fields is not None:
         raise InputError("compare --fields says what --packets compares: give both, and two packet traces")
-    is_within = compare_results(paths, given, as_json)
-    return DIFFERENT if check and not is_within else SAME
-
-
-def compare_results(paths: Sequence[Path], given: ForResults, as_json: bool) -> bool:
-    """Compare sets of results; return whether everything is within the tolerances."""
     from unbloat.api.comparison import compare
 
-    tolerances = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in given.tolerance)
-    compared = compare(
-        *paths,
-        between=given.between,
-        tolerance=tolerances or None,
-        spread=given.spread,
-        reasons=given.reasons,
-        metrics=given.metrics,
-    )
+    limits = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in tolerance or [])
+    compared = compare(*paths, between=between, tolerance=limits or None, spread=spread, reasons=reasons, metrics=shown)
     report = compared.report()
     say_json(report.data) if as_json else say(report.text())
-    if given.page:
-        typed = shlex.join(["unbloat", "compare", *map(str, paths), *given.words()])
-        write_page(given.page, f"    {typed}\n\n{report.markdown()}")
-    return compared.is_within
+    if page:
+        typed = shlex.join(["unbloat", "compare", *map(str, paths), *given])
+        write_page(page, f"    {typed}\n\n{report.markdown()}")
+    return DIFFERENT if check and not compared.is_within else SAME
+
+
+def given_as(option: str, value: Path | str | None) -> list[str]:
+    """Write an option as it is typed, if it was given."""
+    return [option, str(value)] if value else []
 
 
 def compare_packets(paths: Sequence[Path], fields: str | None, as_json: bool) -> int:

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from unbloat.cli.status import INTERRUPTED
+from unbloat.cli import INTERRUPTED
 
 
 def main() -> int:

@@ -1,10 +1,11 @@
-"""The commands about the running kernel: `unbloat load`, `unload`, `attach`, `detach`, `status`, `doctor`."""
+"""The commands about the running kernel: `unbloat load`, `unload`, `attach`, `detach`, `status`."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,12 +14,13 @@ import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.cli import classifiers, maps, windows
+from unbloat.cli import devices
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control_names, split_pair
-from unbloat.cli.terminal import say, say_json, tell, wrapped
+from unbloat.cli.terminal import say, say_json, tell
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.controls import known_control, refuse_discipline, show_warnings
 from unbloat.system.files import write_text
+from unbloat.system.paths import ALGORITHMS, mechanism_names
 
 if TYPE_CHECKING:
     from unbloat.system.systemd import AtBoot, Kind, Unit
@@ -42,7 +44,6 @@ DETACH_EXAMPLES = "sudo unbloat detach system.slice/backup.service"
 STATUS_EXAMPLES = """\
 sudo unbloat status
 sudo unbloat status --measure 2s"""
-DOCTOR_EXAMPLES = "unbloat doctor"
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in the kernel.", show_default=False)]
 CgroupArgument = Annotated[
@@ -105,6 +106,14 @@ GroupOption = Annotated[
 RouterOption = Annotated[
     bool, typer.Option("--router", help="For a receiver: connections that this machine forwards, too.")
 ]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="NAME[KEY]=VALUE",
+        help="Put a value in a BPF map of the control; commas separate the members of a struct.",
+    ),
+]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", help="Print the verifier's log if the kernel refuses the program.")
 ]
@@ -113,7 +122,7 @@ VerboseOption = Annotated[
 def load_command(
     control: ControlArgument,
     param: ParamOption = None,
-    contents: maps.MapOption = None,
+    contents: MapOption = None,
     name: AsOption = None,
     default: DefaultOption = False,
     persist: PersistOption = False,
@@ -139,28 +148,23 @@ def load_command(
         raise InputError(
             "--persist: a copy of the file is loaded at boot, without -I and -D: put the headers beside it"
         )
-    if classifiers.is_classifier(control):
+    kind = devices.kind_of(control)
+    if kind != "classifier":
+        refuse_discipline(control, dev)
+        if rate is not None:
+            raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
+        if dev is not None or any(target.values()):
+            kind = "window"
+    if kind:
         refuse_at_devices(name, default, contents)
         when_it_comes = at_every_boot(control, dev, target) if persist else None
         with verifier_log(log, verbose), compiler_warnings_shown():
-            at_device = classifiers.load(control, parameters, dev, rate, target, given)
-        if warning := classifiers.warning(at_device):
+            at_device = devices.load(kind, control, parameters, dev, rate, target, given)
+        if warning := devices.warning(at_device):
             tell(warning)
-        options, device = classifiers.options(parameters, rate), at_device["device"]
-        kept_there = systemd.install_at_device(when_it_comes, "classifier", device, options) if when_it_comes else None
-        say_loaded(at_device, kept_there, classifiers.load_sentence(at_device), as_json)
-        return
-    refuse_discipline(control, dev)
-    if rate is not None:
-        raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
-    if dev is not None or any(target.values()) or windows.is_window(control):
-        refuse_at_devices(name, default, contents)
-        when_it_comes = at_every_boot(control, dev, target) if persist else None
-        with verifier_log(log, verbose), compiler_warnings_shown():
-            at_device = windows.load(control, parameters, dev, target, given)
-        options, device = windows.options(parameters, target), at_device["device"]
-        kept_there = systemd.install_at_device(when_it_comes, "window", device, options) if when_it_comes else None
-        say_loaded(at_device, kept_there, windows.load_sentence(at_device), as_json)
+        options = devices.options(parameters, rate, target)
+        kept = systemd.install_at_device(when_it_comes, kind, at_device["device"], options) if when_it_comes else None
+        say_loaded(at_device, kept, devices.load_sentence(kind, at_device), as_json)
         return
     refuse_unknown(control)
     known_control(control)
@@ -181,12 +185,7 @@ FOLDERS = {"congestion": "congestion controls", "window": "receivers", "classify
 
 def refuse_unknown(name: str) -> None:
     """Raise `InputError` for a name that is no file's and that nothing has, with all names there are."""
-    from unbloat.system.paths import ALGORITHMS
-
-    names = {
-        kind: sorted(file.name.removesuffix(".bpf.c") for file in (ALGORITHMS / folder).glob("*.bpf.c"))
-        for folder, kind in FOLDERS.items()
-    }
+    names = {kind: mechanism_names(folder) for folder, kind in FOLDERS.items()}
     every = [each for listed in names.values() for each in listed]
     if name.isidentifier() and name not in every:
         near = did_you_mean(name, every)
@@ -223,21 +222,42 @@ def loaded_now(
     given: dict[str, list[str]],
 ) -> dict[str, Any]:
     """Load it, and show what the compiler warns of; return what the kernel has then."""
-    from unbloat.system.paths import ALGORITHMS
-
     with compiler_warnings_shown():
         loaded: dict[str, Any] = json.loads(
             _core.kernel_load(
                 ALGORITHMS,
                 control,
                 parameters,
-                maps=maps.entries(contents),
+                maps=map_entries(contents),
                 name=name,
                 make_default=default,
                 **given,
             )
         )
     return {**loaded, "parameters": dict(loaded["parameters"])}
+
+
+ENTRY = re.compile(r"\s*([^\[\]=\s]+)\s*\[([^\[\]]*)\]\s*=(.*)", re.DOTALL)
+# No number of a BPF map has more than 64 bits.
+LEAST, MOST = -(1 << 63), (1 << 64) - 1
+
+
+def map_entries(texts: Sequence[str] | None) -> list[tuple[str, str, list[int]]]:
+    """Split what the option was given: map, key and the numbers of the value."""
+    return [_map_entry(text) for text in texts or []]
+
+
+def _map_entry(text: str) -> tuple[str, str, list[int]]:
+    found = ENTRY.fullmatch(text)
+    try:
+        if found is None:
+            raise ValueError
+        numbers = [int(number, 0) for number in found[3].split(",")]
+    except ValueError:
+        raise InputError(f"--map: {text} is not NAME[KEY]=VALUE with whole numbers, such as rates[0]=1250000") from None
+    if not all(LEAST <= number <= MOST for number in numbers):
+        raise InputError(f"--map: {text} is out of range: no number in a map has more than 64 bits")
+    return found[1], found[2], numbers
 
 
 def refuse_at_devices(name: str | None, default: bool, contents: list[str] | None) -> None:
@@ -271,8 +291,7 @@ def verifier_log(file: Path | None, verbose: bool) -> Iterator[None]:
 def load_sentences(control: str, loaded: dict[str, Any]) -> Iterator[str]:
     """Describe what the kernel has now."""
     yield f"the kernel has {control} now and calls it {loaded['name']}"
-    if loaded["parameters"]:
-        yield f"  {settings(loaded)}"
+    yield from (f"  {line}" for line in devices.settings(loaded))
     if loaded["default_before"]:
         yield f"every new connection gets it; so far that was {loaded['default_before']}"
 
@@ -323,9 +342,9 @@ def unload_command(
     """Unload a congestion control, a receiver or a classifier from the running kernel."""
     from unbloat.system import systemd
 
-    from_devices = unloaded_at_device("classifier", classifiers.unload, name, dev, keep_unit)
+    from_devices = unloaded_at_device("classifier", name, dev, keep_unit)
     if from_devices is None:
-        from_devices = unloaded_at_device("window", windows.unload, name, dev, keep_unit)
+        from_devices = unloaded_at_device("window", name, dev, keep_unit)
     if from_devices is not None:
         sentences = unload_at_device_sentences(name, from_devices)
         say_json({"unloaded": from_devices}) if as_json else say("\n".join(sentences))
@@ -347,13 +366,7 @@ def unload_command(
         say("\n".join([*unload_sentences(name, unloaded), *([f"removed {unit}"] if unit else [])]))
 
 
-def unloaded_at_device(
-    kind: Kind,
-    unload: Callable[[str, str | None], list[dict[str, Any]] | None],
-    name: str,
-    device: str | None,
-    keep_unit: bool,
-) -> list[dict[str, Any]] | None:
+def unloaded_at_device(kind: Kind, name: str, device: str | None, keep_unit: bool) -> list[dict[str, Any]] | None:
     """Remove a mechanism from its devices, and what loads it again; return None if the name means another kind."""
     from unbloat.system import systemd
 
@@ -362,7 +375,7 @@ def unloaded_at_device(
         return str(path) if path else None
 
     try:
-        from_devices = unload(name, device)
+        from_devices = devices.unload(kind, name, device)
     except InputError:
         # One whose device has not come, or that failed to load there, still has its unit.
         if device is None or (unit := unit_of(device)) is None:
@@ -431,16 +444,13 @@ def status_command(
     controls = json.loads(_core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None))
     for control in controls:
         control["parameters"] = dict(control["parameters"] or [])
-    receivers, sorts = windows.statuses(), classifiers.statuses()
+    receivers, sorts = devices.statuses("window"), devices.statuses("classifier")
     if as_json:
         say_json({"controls": controls, "receivers": receivers, "classifiers": sorts})
         return
     nothing = "no BPF congestion control is loaded; `unbloat load NAME` loads one"
-    say(
-        "\n\n".join(
-            [status_screen(controls) if controls else nothing, *windows.screen(receivers), *classifiers.screen(sorts)]
-        )
-    )
+    first = status_screen(controls) if controls else nothing
+    say("\n\n".join([first, *devices.screen("window", receivers), *devices.screen("classifier", sorts)]))
 
 
 def status_screen(controls: list[dict[str, Any]]) -> str:
@@ -462,83 +472,6 @@ def status_screen(controls: list[dict[str, Any]]) -> str:
         Column("calls", "", [calls["calls"] for _, calls in called]),
         Column("a call", "ns", [calls["ns_per_call"] for _, calls in called]),
     ]
-    parameters = [f"{control['name']}: {settings(control)}" for control in controls if control["parameters"]]
+    parameters = [f"{control['name']}: {line}" for control in controls for line in devices.settings(control)]
     parts = [render(overview), "\n".join(parameters), render(costs) if called else ""]
     return "\n\n".join(part for part in parts if part)
-
-
-def settings(control: dict[str, Any]) -> str:
-    """Write a control's parameters on a line."""
-    return ", ".join(f"{name} = {value}" for name, value in control["parameters"].items())
-
-
-def doctor_command(as_json: JsonOption = False) -> None:
-    """Report what this machine can do, and what is missing."""
-    from unbloat.api.doctor import checks
-
-    found = checks()
-    say_json({"checks": found}) if as_json else say(doctor_screen(found))
-
-
-WISHES = {
-    "simulate (unbloat run)": ("the simulator",),
-    "run real Linux TCP in a guest (--on vm)": ("--on vm",),
-    "run this kernel's TCP (--on kernel, shell)": ("testbed",),
-    "load into this kernel (load, attach)": ("loading", "loading files of your own", "load --dev", "load --persist"),
-    "compare with Linux's own, for developers": ("comparisons", "trying by hand"),
-}
-"""What a user wants to do, with the purposes of the checks that it takes; the first decides."""
-
-
-def doctor_screen(checks: list[dict[str, Any]]) -> str:
-    """Say for each wish whether this machine is fit for it, then list its checks."""
-    wishes = {wish: [check for check in checks if purposes_of(check) & {*of}] for wish, of in WISHES.items()}
-    known = {purpose for of in WISHES.values() for purpose in of}
-    wishes |= {purpose: [c] for c in checks for purpose in purposes_of(c) - known}
-    answers = (
-        line
-        for wish, found in wishes.items()
-        if found
-        for line in wrapped(f"{wish}: {answer_of(found, WISHES.get(wish, (wish,))[0])}", 0, 4)
-    )
-    parts = ["\n".join(answers)]
-    for wish, found in wishes.items():
-        if found:
-            parts.append("\n".join([wish, *(line for check in found for line in check_lines(check))]))
-    return "\n\n".join(parts)
-
-
-def purposes_of(check: Mapping[str, Any]) -> set[str]:
-    """Return what a check is needed for."""
-    return set(check["needed_for"].split(", "))
-
-
-def answer_of(checks: Sequence[Mapping[str, Any]], first: str) -> str:
-    """Say whether a wish can be had, and what is missing for it or for a part of it."""
-    missing: dict[str, list[str]] = {}
-    for check in checks:
-        if check["there"] is False and not check["optional"]:
-            for purpose in purposes_of(check):
-                missing.setdefault(purpose, []).append(check["what"])
-    lacking = {purpose: in_short(names) for purpose, names in missing.items()}
-    if first in lacking:
-        return f"no, this is missing: {lacking[first]}"
-    parts = [f"not {purpose}, for which this is missing: {names}" for purpose, names in lacking.items()]
-    return ", but ".join(["yes", *parts])
-
-
-def in_short(names: Sequence[str]) -> str:
-    """List names; many are counted."""
-    return ", ".join(names) if len(names) <= MOST_MISSING else f"{len(names)} things, listed below"
-
-
-MOST_MISSING = 4
-"""More missing things are counted, not named."""
-
-
-def check_lines(check: dict[str, Any]) -> list[str]:
-    """Draw one check: is it there, what was found, what is to be done."""
-    there = {True: "yes", False: "no", None: "?"}[check["there"]]
-    found = "" if check["found"] in ("yes", "") else f", {check['found']}"
-    remedy = wrapped(f"what to do: {check['remedy']}", 4, 2) if check["remedy"] else []
-    return [*wrapped(f"{there}: {check['what']}{found}", 2, 4), *remedy]

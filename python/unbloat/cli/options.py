@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from unbloat._core import LINUX, InputError
+from unbloat.system import paths
 from unbloat.system.machine import Ended
 
 if TYPE_CHECKING:
@@ -26,35 +27,22 @@ WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
 
 def scenario_names(incomplete: str) -> list[str]:
     """List the scenarios that come along."""
-    from unbloat.system.paths import SCENARIOS
-
-    names = sorted(file.stem for file in SCENARIOS.glob("*.toml"))
-    return [name for name in names if name.startswith(incomplete)]
+    return [name for name in paths.scenario_names() if name.startswith(incomplete)]
 
 
 def paper_names(incomplete: str) -> list[str]:
     """List the papers that come along."""
-    from unbloat.system.paths import PAPERS
-
-    names = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
-    return [name for name in names if name.startswith(incomplete)]
+    return [name for name in paths.paper_names() if name.startswith(incomplete)]
 
 
 def control_names(incomplete: str) -> list[str]:
     """List the congestion controls that come along, behind those that were typed already."""
-    return _mechanisms("congestion", incomplete)
+    return _behind_commas(paths.mechanism_names("congestion"), incomplete)
 
 
 def receiver_names(incomplete: str) -> list[str]:
-    """List the receivers' window controllers that come along, likewise."""
-    return _mechanisms("window", incomplete)
-
-
-def _mechanisms(folder: str, incomplete: str) -> list[str]:
-    from unbloat.system.paths import ALGORITHMS
-
-    names = sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob(f"{folder}/*.bpf.c"))
-    return _behind_commas(names, incomplete)
+    """List the receivers' window controllers that come along, behind those that were typed already."""
+    return _behind_commas(paths.mechanism_names("window"), incomplete)
 
 
 def key_names(incomplete: str) -> list[str]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PAGES = {"kernel": "kernel.md", "vm": "vm.md"}
 """The pages in the paper's folder; the part that `--page` writes has the backend's name."""
 DIFFERS = 1
-EXAMPLES = """\
+REPRODUCE_EXAMPLES = """\
 unbloat reproduce cubic-plus
 unbloat reproduce cubic-plus --table table2
 unbloat reproduce cubic-plus --claim abstract.I.500 --set duration=60s
@@ -143,7 +143,7 @@ class Request:
     as_json: bool
 
 
-def command(
+def reproduce_command(
     paper: PaperArgument,
     table: TableOption = None,
     claim: ClaimOption = None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbloat._core import InputError
+from unbloat.cli import FAILED
 from unbloat.cli.options import (
     OUTPUT,
     WHAT,
@@ -37,7 +38,6 @@ from unbloat.cli.options import (
     metrics_listed,
     plot_kinds,
 )
-from unbloat.cli.status import FAILED
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.report.figures import kinds
 from unbloat.system.files import room_for, room_within

@@ -1,11 +1,22 @@
-"""`unbloat shell`: any program behind an emulated link."""
+"""`unbloat shell`: any program behind an emulated link, which another terminal may watch.
+
+A shell tells its link's steps to whoever connects to its socket. That has a name in the kernel's abstract namespace: it
+is no file, and goes with the process. The message that comes first says what is watched, each other one is a step.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import secrets
 import signal
+import socket
+import struct
+import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -15,14 +26,14 @@ from unbloat._core import InputError
 from unbloat.cli.options import ControlOption, KernelOption, RttOption, ScenarioArgument, SetOption, assigned, listed
 from unbloat.cli.terminal import tell
 
-EXAMPLES = """\
+SHELL_EXAMPLES = """\
 sudo unbloat shell home-dsl --far 'iperf3 -s -1' -- iperf3 -c receiver
 unbloat shell home-dsl --on vm --far 'iperf3 -s -1' -- iperf3 -c receiver
 sudo unbloat shell home-dsl --live
 sudo unbloat shell mobile-lte --at receiver"""
 
 
-def command(
+def shell_command(
     context: typer.Context,
     scenario: ScenarioArgument,
     cc: ControlOption = None,
@@ -58,7 +69,6 @@ def command(
     On the running kernel this needs root. In a guest it does not: programs see the files of this machine, and what
     they write is lost when the guest ends.
     """
-    from unbloat.cli import shell_live
     from unbloat.scenarios.checks import check_kernel
     from unbloat.scenarios.chosen import chosen_source
     from unbloat.system.paths import ALGORITHMS
@@ -72,7 +82,7 @@ def command(
                 "shell --live: watches a shell that runs on this machine already: start that in another terminal, with "
                 "its program and without --live; a guest's cannot be watched"
             )
-        shell_live.watch(cells[0].name)
+        watch(cells[0].name)
         return 0
     if len(cells) > 1:
         axes = ", ".join(axis for axis, _ in cells[0].axes)
@@ -88,9 +98,9 @@ def command(
         return in_guest(kernel, cells[0], at, program, beyond)
     # An interrupt at the terminal is for the program, which would inherit SIG_IGN from us, but not a handler.
     signal.signal(signal.SIGINT, lambda *_: None)
-    with closing(shell_live.Sender(cells[0].name, program)) as steps:
+    with closing(Sender(cells[0].name, program)) as steps:
         status, unsound = cells[0].shell(
-            ALGORITHMS, at=at, program=program, far=beyond, series_ns=shell_live.STEP_NS, steps=steps.tell
+            ALGORITHMS, at=at, program=program, far=beyond, series_ns=STEP_NS, steps=steps.tell
         )
     if unsound:
         tell(f"warning: unsound: {unsound}. What the program measured may come from this machine, not from the link")
@@ -107,3 +117,97 @@ def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[st
     cell.check_shell("vm")
     cell.objects(ALGORITHMS)
     return run(prepared(kernel), program, link=Link(cell, at, far))
+
+
+# ---------------------------------------------------------------- Watching its link
+
+STEP_NS = 50_000_000
+"""The step of the series, ns; ten steps fall into a column of the picture."""
+NAME = "unbloat-shell-"
+SOCKETS = Path("/proc/net/unix")
+LARGEST = 1 << 16
+"""Bytes of a message."""
+MOST_WATCHERS = 8
+
+
+class Sender:
+    """The shell's end of the connection to its watchers."""
+
+    def __init__(self, scenario: str, program: Sequence[str]) -> None:
+        """Listen for watchers."""
+        self._greeting = json.dumps({"scenario": scenario, "program": program[0]}).encode()
+        self._watchers: list[socket.socket] = []
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+        # The name has a random part, so that nobody else can take it first.
+        self._listener.bind(f"\0{NAME}{os.getpid()}-{secrets.token_hex(8)}")
+        self._listener.listen()
+
+    def tell(self, step: str) -> None:
+        """Send all watchers a step; one that does not take it in time is dropped."""
+        with suppress(BlockingIOError):
+            self._admit(self._listener.accept()[0])
+        for watcher in list(self._watchers):
+            self._send(watcher, step.encode())
+
+    def _admit(self, watcher: socket.socket) -> None:
+        watcher.setblocking(False)
+        if len(self._watchers) == MOST_WATCHERS:
+            watcher.close()
+            return
+        self._watchers.append(watcher)
+        self._send(watcher, self._greeting)
+
+    def _send(self, watcher: socket.socket, message: bytes) -> None:
+        try:
+            watcher.send(message)
+        except OSError:
+            watcher.close()
+            self._watchers.remove(watcher)
+
+    def close(self) -> None:
+        """Stop listening, and drop all watchers."""
+        for end in (*self._watchers, self._listener):
+            end.close()
+
+
+def watch(scenario: str) -> None:
+    """Show the link of the shell with this scenario that was started last, until it ends."""
+    from unbloat.report.live import Display, View
+
+    found = connect(scenario)
+    if found is None:
+        raise InputError(
+            f"shell --live: no shell with the scenario {scenario} runs on this machine; start one in another terminal: "
+            "the same command without --live"
+        )
+    shell, title = found
+    with shell, closing(Display(sys.stdout, View(title, []))) as display:
+        while message := shell.recv(LARGEST):
+            display.show(json.loads(message))
+    tell("the shell has ended")
+
+
+def connect(scenario: str) -> tuple[socket.socket, str] | None:
+    """Connect to a shell; return the connection and the shell's name."""
+    for number, name in sorted(shells(), reverse=True):
+        shell = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            shell.connect(f"\0{name}")
+            greeting = json.loads(shell.recv(LARGEST)) if is_trusted(shell) else {}
+            if greeting["scenario"] == scenario:
+                return shell, f"{scenario} · {Path(greeting['program']).name} of unbloat shell, process {number}"
+        shell.close()
+    return None
+
+
+def shells() -> set[tuple[int, str]]:
+    """List the processes of the shells that can be watched, and the names of their sockets."""
+    found = re.findall(rf"@({NAME}(\d+)-\w+)$", SOCKETS.read_text(errors="replace"), re.MULTILINE)
+    return {(int(number), name) for name, number in found}
+
+
+def is_trusted(shell: socket.socket) -> bool:
+    """Return whether root, or this user, listens there: anybody may take such a name."""
+    credentials = shell.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    _, user, _ = struct.unpack("3i", credentials)
+    return user in (0, os.getuid())

@@ -12,7 +12,7 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.identity import SUFFIX
-from unbloat.system.paths import ALGORITHMS
+from unbloat.system.paths import mechanism_names
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def refuse_discipline(name: str, device: str | None) -> None:
 
 def known_control(name: str) -> str:
     """Return the name of a control if there may be one; raises `InputError` for one that is spelled like another."""
-    names = sorted(file.name.removesuffix(SUFFIX) for file in ALGORITHMS.glob(f"congestion/*{SUFFIX}"))
+    names = mechanism_names("congestion")
     is_name = re.fullmatch(r"\w+", name) is not None
     if is_name and name not in names and (hint := did_you_mean(name, names)):
         raise InputError(f"there is no congestion control {name}{hint}; `unbloat list controls` has all")

@@ -22,6 +22,21 @@ PAPERS = DATA / "papers"
 SCENARIOS = DATA / "scenarios"
 
 
+def mechanism_names(kind: str) -> list[str]:
+    """List the mechanisms that come along, of a folder of theirs: `congestion`, `window` or `classify`."""
+    return sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob(f"{kind}/*.bpf.c"))
+
+
+def paper_names() -> list[str]:
+    """List the papers that come along."""
+    return sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
+
+
+def scenario_names() -> list[str]:
+    """List the scenarios that come along."""
+    return sorted(file.stem for file in SCENARIOS.glob("*.toml"))
+
+
 def cache_folder(kind: str = "") -> Path:
     """Where finished runs are kept: `$UNBLOAT_CACHE`, or `unbloat` in the user's cache folder; made if it is missing.
 
@@ -73,8 +88,7 @@ def find_scenario(name: str) -> Path:
     if path.exists():
         return path
     wanted = name.removesuffix(".toml")
-    names = [file.stem for file in sorted(SCENARIOS.glob("*.toml"))]
-    if wanted in names:
+    if wanted in (names := scenario_names()):
         return SCENARIOS / f"{wanted}.toml"
     beside = [str(path.with_suffix(".toml"))] if path.name and path.with_suffix(".toml").is_file() else []
     near = beside or get_close_matches(wanted, names, 1)

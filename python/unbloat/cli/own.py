@@ -1,4 +1,4 @@
-"""`unbloat check FILE`: check whether a scenario or a congestion control works, before anything is run."""
+"""`unbloat new` and `unbloat check`: files of the user's own, to begin with, and checked before anything is run."""
 
 from __future__ import annotations
 
@@ -6,29 +6,90 @@ import json
 import logging
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from unbloat import _core
 from unbloat._core import Error, InputError, RunError
+from unbloat.cli import WRONG_INPUT
 from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, compile_keys, listed
-from unbloat.cli.status import WRONG_INPUT
 from unbloat.cli.terminal import say, say_json
 from unbloat.scenarios import controls
 from unbloat.scenarios.checks import Backend
+from unbloat.system.files import room_within, write_text
+
+# ---------------------------------------------------------------- unbloat new
+
+TEMPLATES = Path(__file__).parent / "templates"
+SUFFIXES = {"scenario": ".toml", "control": ".bpf.c", "paper": ""}
+NEXT = {
+    "scenario": "run it: unbloat run {path}",
+    "control": "run it: unbloat run home-dsl --cc {path}; check that kernels take it: unbloat check {path}",
+    "paper": "write down what the paper prints in {path}/published.toml, then: unbloat reproduce {path}",
+}
+LONGEST = 15
+"""Characters of a congestion control's name in the kernel."""
+NEW_EXAMPLES = """\
+unbloat new scenario my-line
+unbloat new control mine
+unbloat new paper papers/mine"""
+
+
+def new_command(
+    kind: Annotated[
+        Literal["scenario", "control", "paper"],
+        typer.Argument(metavar="KIND", help="scenario, control (a congestion control) or paper.", show_default=False),
+    ],
+    name: Annotated[
+        Path, typer.Argument(metavar="NAME", help="Its name, with a folder before it if you like.", show_default=False)
+    ],
+) -> None:
+    """Write a template of a scenario, a congestion control or a paper."""
+    suffix = SUFFIXES[kind]
+    path = name if name.name.endswith(suffix) else name.with_name(name.name + suffix)
+    if path.exists():
+        raise InputError(f"new: {path} is there already, and is not overwritten")
+    template = TEMPLATES / f"{kind}{suffix}"
+    if kind == "paper":
+        room_within(path)
+        for file in sorted(template.iterdir()):
+            write_template(file, path / file.name, path)
+    else:
+        write_template(template, path, path)
+    say(f"wrote {path}; {NEXT[kind].format(path=typed(path))}")
+
+
+def typed(path: Path) -> str:
+    """Write a path as commands take it for a file and not for a name."""
+    return shlex.quote(str(path) if path.is_absolute() else f"./{path}")
+
+
+def write_template(template: Path, file: Path, called: Path) -> None:
+    """Write a template with the names filled in."""
+    name = called.name.removesuffix(".bpf.c").removesuffix(".toml")
+    identifier = re.sub(r"\W", "_", name, flags=re.ASCII)
+    identifier = (f"_{identifier}" if identifier[:1].isdigit() else identifier)[:LONGEST]
+    text = template.read_text(encoding="utf-8")
+    for word, value in (("NAME", name), ("IDENTIFIER", identifier), ("FILE", typed(called))):
+        text = re.sub(rf"\b{word}\b", value.replace("\\", r"\\"), text)
+    write_text(file, text)
+
+
+# ---------------------------------------------------------------- unbloat check
 
 RUNS = "runs on "
 BTF = Path("/sys/kernel/btf/vmlinux")
 """The types of the running kernel, without which it takes no control."""
 PLACE = re.compile(r"^<text>:\d+: flows\.0\.cc: ", re.MULTILINE)
 """The place in a sentence about a control: the trial's text, which the user has not seen."""
-EXAMPLES = """\
+CHECK_EXAMPLES = """\
 unbloat check my-line.toml
 unbloat check ./mine.bpf.c
 unbloat check ./mine.bpf.c --kernel 6.1,6.12"""
@@ -44,7 +105,7 @@ class Finding:
     why: str = ""
 
 
-def command(
+def check_command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A scenario file, or a .bpf.c file.", show_default=False)],
     kernel: Annotated[
         list[str] | None,
@@ -77,7 +138,7 @@ def command(
         if not as_json or not Path(file).is_file():
             raise
         findings = [Finding("can be read", "no", str(error))]
-    say_json({"checks": [asdict(each) for each in findings]}) if as_json else say(screen(findings))
+    say_json({"checks": [asdict(each) for each in findings]}) if as_json else say(findings_screen(findings))
     return WRONG_INPUT if is_wrong(findings) else None
 
 
@@ -89,7 +150,7 @@ def is_wrong(findings: list[Finding]) -> bool:
     return runs_nowhere or any(finding.answer == "no" for finding in rest)
 
 
-def screen(findings: list[Finding]) -> str:
+def findings_screen(findings: list[Finding]) -> str:
     """Draw what was found."""
     lines = []
     for finding in findings:
