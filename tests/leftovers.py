@@ -1,7 +1,6 @@
 """What a process holds of the kernel, and whether that is still there when the process is gone."""
 
 import ctypes
-import json
 import os
 import re
 import struct
@@ -127,7 +126,7 @@ def wait_until_gone(held: Holdings) -> None:
 
 def held_controls() -> list[str]:
     """Also those that nobody can choose any more but a socket still uses."""
-    return [control["name"] for control in json.loads(_core.kernel_status())]
+    return [control["name"] for control in _core.kernel_status()]
 
 
 def wait_until(holds: Callable[[], object], every: float = 0.05) -> None:

@@ -16,10 +16,10 @@ import pytest
 import unbloat as ub
 from inline_snapshot import snapshot
 from sentences import plain, refused
+from unbloat import _core
 from unbloat.cli.app import COMMANDS
 from unbloat.guest import guest, qemu
 from unbloat.results.record import Outcome
-from unbloat.scenarios.keys import every_key
 
 
 def test_exceptions_are_called_as_users_name_them() -> None:
@@ -192,7 +192,7 @@ def test_representations_are_one_short_line(sweep: Path) -> None:
 
 
 def test_keys_are_a_table() -> None:
-    assert len(ub.scenario("home-dsl").keys()) == len(every_key())
+    assert len(ub.scenario("home-dsl").keys()) == len(_core.scenario_keys())
     (rate,) = ub.scenario("home-dsl").keys("link.bottleneck.rate").to_dict("records")
     assert (rate["section"], rate["key"]) == ("link.NAME", "rate") and rate["takes"].startswith("rate, ")
     assert set(ub.scenario("home-dsl").keys("codel")["key"]) > {"target", "interval"}

@@ -230,7 +230,7 @@ def test_list_names_everything(cli: Cli) -> None:
 def test_the_queues_are_the_reader_s(cli: Cli) -> None:
     from unbloat import _core
 
-    keys = json.loads(_core.scenario_keys())
+    keys = _core.scenario_keys()
     (kind,) = [key["kind"] for key in keys if key["section"] == "queue" and key["name"] == "kind"]
     found = json.loads(cli("list", "--json").stdout)
     assert [entry["name"] for entry in found["queues"]] == kind["choice"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -34,7 +33,7 @@ def test_every_key_has_a_row_under_its_section() -> None:
     from site_reference import KINDS, scenario_keys
 
     page = scenario_keys()
-    keys = json.loads(_core.scenario_keys())
+    keys = _core.scenario_keys()
     assert len(re.findall(r"^\| `", page, re.MULTILINE)) == len(keys)
     for key in keys:
         assert f"| `{key['name']}` |" in page and key["meaning"].replace("|", "\\|") in page
@@ -56,7 +55,7 @@ def test_every_mechanism_has_its_text_and_every_parameter_a_row(page_of, describ
     import site_reference
 
     page = getattr(site_reference, page_of)()
-    for control in json.loads(described(ALGORITHMS)):
+    for control in described(ALGORITHMS):
         part = page.partition(f"\n## {control['name']}\n")[2].partition("\n## ")[0]
         assert control["prose"].strip() in part
         names = [parameter["name"] for parameter in control.get("parameters", [])]
@@ -70,7 +69,7 @@ def test_descriptions_of_mechanisms_wrap() -> None:
     extensions = ["pymdownx.superfences", "pymdownx.highlight", "attr_list"]
     shown = markdown(controls(), extensions=extensions)
     blocks = re.findall(r'<div class="([^"]*)">\s*<pre', shown)
-    assert len(blocks) == len(json.loads(_core.mechanisms(ALGORITHMS)))
+    assert len(blocks) == len(_core.mechanisms(ALGORITHMS))
     assert all("described" in block.split() for block in blocks)
     rule = re.search(r"\.described pre > code \{([^}]*)\}", (ROOT / "docs/site.css").read_text())
     assert rule and "white-space: pre-wrap" in rule[1]

@@ -30,6 +30,7 @@ from unbloat.report.live import Display, View, sparkline
 from unbloat.runs import worker
 from unbloat.runs.watching import flow_names, pace_of
 from unbloat.scenarios.source import source_of
+from unbloat.system.core_types import Step
 from unbloat.system.legible import short
 from unbloat.system.paths import ALGORITHMS
 
@@ -157,17 +158,21 @@ def test_numbers_and_blocks() -> None:
 # ---------------------------------------------------------------- What it is told
 
 
-def steps_and_series(cell: _core.Cell, on: str) -> tuple[str, list[dict[str, Any]], Any]:
-    told: list[str] = []
+def steps_and_series(cell: _core.Cell, on: str) -> tuple[str, list[Step], Any]:
+    told: list[Step] = []
     record, tables = cell.run(ALGORITHMS, on=on, series_ns=50 * MS, steps=told.append)
-    return record, [json.loads(text) for text in told], tables
+    return record, told, tables
 
 
-def check_steps(steps: Sequence[dict[str, Any]], tables: Any, links: Sequence[str]) -> None:
+def check_steps(steps: Sequence[Step], tables: Any, links: Sequence[str]) -> None:
     """The steps, one after the other, are the series, to the last digit."""
     for table in ("flows", "links"):
         columns = {name: np.frombuffer(data, dtype) for name, (dtype, data) in tables[table].items()}
-        rows = [{"time_s": step["time_s"], **row} for step in steps for row in step[table]]
+        rows: list[dict[str, Any]] = [
+            {"time_s": step["time_s"], **row}
+            for step in steps
+            for row in (step["flows"] if table == "flows" else step["links"])
+        ]
         assert rows[-1]["time_s"] == columns["time_s"][-1]
         for name, values in columns.items():
             told = [row[name] for row in rows]
@@ -237,12 +242,12 @@ def test_a_simulation_keeps_a_pace_that_one_can_follow(monkeypatch: pytest.Monke
     monkeypatch.setattr(worker.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(worker.time, "sleep", slept.append)
     steps = worker.Steps(lambda **answer: told.append(answer), 2.0)
-    steps('{"time_s": 3.0}')
+    steps({"time_s": 3.0, "flows": [], "links": []})
     now[0] = 102.0
-    steps('{"time_s": 3.5}')
+    steps({"time_s": 3.5, "flows": [], "links": []})
     assert slept == [1.5, 0.0]
-    assert told == [{"step": {"time_s": 3.0}}, {"step": {"time_s": 3.5}}]
-    worker.Steps(lambda **_: None, None)('{"time_s": 9.0}')
+    assert [each["step"]["time_s"] for each in told] == [3.0, 3.5]
+    worker.Steps(lambda **_: None, None)({"time_s": 9.0, "flows": [], "links": []})
     assert slept == [1.5, 0.0], "a real run has its own pace"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +11,7 @@ from typer.main import get_command
 from unbloat import _core
 from unbloat.cli.app import app
 from unbloat.results.reference import markdown as results_tables
+from unbloat.system.core_types import Mechanism
 from unbloat.system.legible import markdown_table
 from unbloat.system.paths import ALGORITHMS
 
@@ -82,7 +83,7 @@ APPS = ("messenger", "game", "upload", "web", "video", "voice", "ping", "udp")
 
 def scenario_keys() -> str:
     """Describe every key of a scenario, a table for each section, from the schema of the core."""
-    keys: list[Key] = json.loads(_core.scenario_keys())
+    keys: list[Key] = _core.scenario_keys()
     parts = [
         "# Scenario keys",
         "Every key that a scenario file may hold, made from the schema by which the file is read. "
@@ -139,14 +140,13 @@ def classifiers() -> str:
     return mechanisms("Classifiers", about, _core.classifiers(ALGORITHMS))
 
 
-def mechanisms(title: str, about: str, described: str) -> str:
+def mechanisms(title: str, about: str, described: Sequence[Mechanism]) -> str:
     """Describe mechanisms of one kind, with their parameters."""
     parts = [f"# {title}", about]
-    for control in json.loads(described):
+    for control in described:
         parts += [f"## {control['name']}", f"```{{ .text .described }}\n{control['prose'].strip()}\n```"]
         rows = [
-            (f"`{each['name']}`", f"`{each['default']}`", bounds(each), each["about"])
-            for each in control.get("parameters", [])
+            (f"`{each['name']}`", f"`{each['default']}`", bounds(each), each["about"]) for each in control["parameters"]
         ]
         if rows:
             parts.append(markdown_table(("parameter", "default", "range", "meaning"), rows))

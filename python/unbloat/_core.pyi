@@ -4,6 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, final
 
+from unbloat.system.core_types import (
+    Attachment,
+    Check,
+    ClassifierStatus,
+    ControlStatus,
+    LoadedClassifier,
+    LoadedControl,
+    LoadedWindow,
+    Mechanism,
+    RecordColumn,
+    ScenarioKey,
+    Step,
+    UnloadedAtDevice,
+    UnloadedControl,
+    WindowStatus,
+    WindowTarget,
+)
+
 __all__ = [
     "BASE_UNITS",
     "LEAST_STEP_NS",
@@ -105,8 +123,12 @@ class Cell:
     """The name that the scenario gives each group of flows, where it gives one."""
     groups: list[int]
     """How many flows each group has; they are numbered group by group."""
-    datagram_intervals_ns: list[int | None]
-    """The time between the datagrams of a flow of each group; `None` of groups that send none."""
+    link_names: list[str]
+    """The names of the links, in the scenario's order."""
+    access_delays_ns: list[int]
+    """The one-way delay of each group's access links."""
+    compiler_options: tuple[list[Path], list[str]]
+    """Folders for the compiler's -I, and definitions for its -D."""
     steady_flows: int
     """How many flows there are from beginning to end; those that arrive at random are not counted."""
     sampled_links: int
@@ -130,6 +152,8 @@ class Cell:
         """Serialise the scenario as JSON without names and congestion controls; a sweep hashes it for seeds."""
     def portable(self) -> str:
         """Serialise the scenario with every file it needs, for another process; `resolved` reads it there."""
+    def expected_packets(self) -> tuple[float, float]:
+        """Estimate the data packets of a run with full links, and the datagrams left in queues without a limit."""
     def run(
         self,
         algorithms: str | Path,
@@ -140,7 +164,7 @@ class Cell:
         pcap_links: bool = False,
         pcap_headers_only: bool = False,
         progress: Callable[[float], None] | None = None,
-        steps: Callable[[str], None] | None = None,
+        steps: Callable[[Step], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
         stamp: str | None = None,
     ) -> tuple[str, dict[str, dict[str, tuple[str, bytes]]] | None]:
@@ -150,9 +174,8 @@ class Cell:
         machine without a compiler. `stamp` identifies the state of all files: runs in this process with the same one
         read them once.
 
-        `progress` is told the share that is done about ten times a second, and `steps` the rows of each step of the
-        series when it is taken, as JSON: `time_s`, and in `flows` and `links` what the series' columns have, by name.
-        What they raise ends the run.
+        About ten times a second `progress` gets the share that is done, and `steps` gets each step of the series when
+        it is taken. An exception in either ends the run.
         """
     def shell(
         self,
@@ -163,7 +186,7 @@ class Cell:
         far: Sequence[str] | None = None,
         on: str = "kernel",
         series_ns: int | None = None,
-        steps: Callable[[str], None] | None = None,
+        steps: Callable[[Step], None] | None = None,
         objects: Mapping[str, bytes] | None = None,
     ) -> tuple[int, str | None]:
         """Run a program at one end of the link, `sender` or `receiver`, and maybe one at the far end meanwhile.
@@ -185,8 +208,8 @@ def resolved(json: str) -> Cell:
     The place of every error is `?: KEY`, which the other process can locate.
     """
 
-def clean() -> str:
-    """Remove what killed runs left in the kernel; list it as JSON, in words."""
+def clean() -> list[str]:
+    """Remove what killed runs left in the kernel; list it in words."""
 
 def control_name(name: str) -> str:
     """Return a name that a congestion control may have in the kernel; raises `InputError` for any other."""
@@ -212,26 +235,23 @@ def line_of(text: str, keys: Sequence[str]) -> int:
 def series_columns() -> list[tuple[str, list[tuple[str, str]]]]:
     """Return what each column of the tables of flows and links means, in their order."""
 
-def record_columns() -> str:
-    """Describe every column of a run's records as JSON, by table: name, kind, definition, and what makes it a metric.
+def record_columns() -> dict[str, list[RecordColumn]]:
+    """Describe every column of the tables of a run's records."""
 
-    A metric has a key, a heading, a unit, how flows fold, what it is at most, and the backends that count it.
-    """
+def folds() -> dict[str, str]:
+    """Return the words for each way to fold several flows into one number."""
 
-def folds() -> str:
-    """Return the words for each way in which flows fold, as JSON."""
+def scenario_keys() -> list[ScenarioKey]:
+    """Describe every key of the scenario file."""
 
-def scenario_keys() -> str:
-    """Describe every key of the scenario file as JSON: section, name, kind, what holds without it, range, meaning."""
+def mechanisms(algorithms: str | Path) -> list[Mechanism]:
+    """Describe every congestion control of a library."""
 
-def mechanisms(algorithms: str | Path) -> str:
-    """Describe every congestion control as JSON: name, about, prose, and parameters with kind, default and range."""
+def receivers(algorithms: str | Path) -> list[Mechanism]:
+    """Describe every window controller of a library."""
 
-def receivers(algorithms: str | Path) -> str:
-    """Describe every window controller of receivers likewise."""
-
-def classifiers(algorithms: str | Path) -> str:
-    """Describe every classifier of a host's packets likewise."""
+def classifiers(algorithms: str | Path) -> list[Mechanism]:
+    """Describe every classifier of a library."""
 
 def kernel_load(
     algorithms: str | Path,
@@ -243,11 +263,10 @@ def kernel_load(
     define: Sequence[str] = ...,
     name: str | None = None,
     make_default: bool = False,
-) -> str:
+) -> LoadedControl:
     """Load a congestion control into the running kernel, to stay: a built-in's name or the path of a `.bpf.c` file.
 
-    `include` and `define` are what the compiler gets with -I and -D. Give what was loaded as JSON: name, source,
-    parameters, default_before. An error's `log` is what the verifier said.
+    The compiler gets `include` with -I and `define` with -D. The `log` of an error is the verifier's.
     """
 
 def kernel_load_window(
@@ -255,18 +274,18 @@ def kernel_load_window(
     receiver: str,
     parameters: list[tuple[str, str]],
     device: str,
-    target: str,
+    target: WindowTarget,
     *,
     include: Sequence[str | Path] = ...,
     define: Sequence[str] = ...,
-) -> str:
-    """Load a window controller onto a device, where it stays; return it as JSON. `target` (JSON) says whose ACKs."""
+) -> LoadedWindow:
+    """Load a window controller onto a device, to stay; it rewrites the ACKs that `target` describes."""
 
-def kernel_unload_window(source: str, *, device: str | None = None) -> str:
-    """Take a window controller from a device, or from all that have it; which, as JSON."""
+def kernel_unload_window(source: str, *, device: str | None = None) -> list[UnloadedAtDevice]:
+    """Remove a window controller from a device, or from every device that has it."""
 
-def kernel_window_status() -> str:
-    """List the window controllers of this network namespace's devices, with their connections, as JSON."""
+def kernel_window_status() -> list[WindowStatus]:
+    """List the window controllers of this network namespace's devices, with their connections."""
 
 def kernel_load_classifier(
     algorithms: Path,
@@ -277,32 +296,32 @@ def kernel_load_classifier(
     include: Sequence[str | Path] = ...,
     define: Sequence[str] = ...,
     rate: str | None = None,
-) -> str:
-    """Load a classifier onto a device, where it stays, sending at `rate` (e.g. `20mbit`) at most; return it as JSON."""
+) -> LoadedClassifier:
+    """Load a classifier onto a device, to stay; the device then sends at `rate` (such as `20mbit`) at most."""
 
-def kernel_unload_classifier(source: str, *, device: str | None = None) -> str:
-    """Take a classifier from a device, or from all that have it; which, as JSON."""
+def kernel_unload_classifier(source: str, *, device: str | None = None) -> list[UnloadedAtDevice]:
+    """Remove a classifier from a device, or from every device that has it."""
 
-def kernel_classifier_status() -> str:
-    """List the classifiers of this network namespace's devices, with their connections, as JSON."""
+def kernel_classifier_status() -> list[ClassifierStatus]:
+    """List the classifiers of this network namespace's devices, with their connections."""
 
-def kernel_attach(control: str, cgroup: str | Path | None, *, everyone: bool = False) -> str:
-    """Attach a congestion control to the connections of a control group; return both as JSON.
+def kernel_attach(control: str, cgroup: str | Path | None, *, everyone: bool = False) -> Attachment:
+    """Give a congestion control to the new connections of a control group.
 
-    `everyone` means the root group; without a name it is the group of this process.
+    With `everyone` it is the root group; without a group it is the one of this process.
     """
 
-def kernel_detach(cgroup: str | Path | None, *, everyone: bool = False) -> str:
-    """Take it back; return what that was as JSON."""
+def kernel_detach(cgroup: str | Path | None, *, everyone: bool = False) -> Attachment:
+    """Remove the congestion control of a control group; return what the group had."""
 
-def kernel_unload(name: str, *, drain: bool = False) -> str:
-    """Unload a congestion control from the kernel; return what that did as JSON: name, draining, default_now."""
+def kernel_unload(name: str, *, drain: bool = False) -> UnloadedControl:
+    """Unload a congestion control from the kernel; with `drain`, open sockets keep it until they close."""
 
-def kernel_status(*, measure_ns: int | None = None) -> str:
-    """Describe the BPF congestion controls in the kernel as JSON; count the runs of their callbacks for a while."""
+def kernel_status(*, measure_ns: int | None = None) -> list[ControlStatus]:
+    """Describe the BPF congestion controls in the kernel; count the calls of their functions for `measure_ns`."""
 
-def kernel_doctor() -> str:
-    """List as JSON what this machine has and lacks, and what mends that: what, needed_for, there, found, remedy."""
+def kernel_doctor() -> list[Check]:
+    """Check what this machine has for running and loading, and what is missing."""
 
 def watch_controls(fd: int) -> None:
     """Have this process write an answer to `fd` before a congestion control's fault ends it."""

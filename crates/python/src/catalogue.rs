@@ -1,6 +1,7 @@
 //! What the mechanisms say of themselves.
 
 use crate::errors::input_error;
+use crate::to_python;
 use mechanism::{Description, Library, MechanismKind, Parameter};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -24,31 +25,31 @@ struct ParameterInfo {
     highest: String,
 }
 
-/// Every congestion control of a library, with its parameters, as JSON.
+/// Every congestion control of a library, with its parameters.
 #[pyfunction]
-pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
+pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
     described(py, || Library::open(algorithms).list())
 }
 
 /// Lists every window controller of receivers.
 #[pyfunction]
-pub fn receivers(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
+pub fn receivers(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
     described(py, || Library::open(algorithms).list_of(MechanismKind::WindowController))
 }
 
 /// Lists every classifier of a host's packets.
 #[pyfunction]
-pub fn classifiers(py: Python<'_>, algorithms: PathBuf) -> PyResult<String> {
+pub fn classifiers(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
     described(py, || Library::open(algorithms).list_of(MechanismKind::Classifier))
 }
 
 fn described(
     py: Python<'_>,
     list: impl FnOnce() -> Result<Vec<Description>, mechanism::Error> + Send,
-) -> PyResult<String> {
+) -> PyResult<Py<PyAny>> {
     let found = py.detach(list).map_err(input_error)?;
     let found: Vec<_> = found.into_iter().map(Mechanism::from).collect();
-    Ok(serde_json::to_string(&found).expect("descriptions hold text only"))
+    to_python(py, &found)
 }
 
 impl From<Description> for Mechanism {

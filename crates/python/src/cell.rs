@@ -4,12 +4,13 @@ use crate::backend::{Backend, mechanism_error, testbed_error};
 use crate::columns;
 use crate::errors::input_error;
 use crate::live::Watcher;
+use crate::to_python;
 use mechanism::{Library, Role};
 use model::metric::Fold;
 use model::record;
 use model::records::{self, Options, Outcome, Progress, ProgressUpdate, Run};
 use model::units::Nanos;
-use model::{Compile, FlowGroup, Link, MechanismSource, Portable, Scenario, Settings};
+use model::{Compile, DuplexLink, FlowGroup, Link, MechanismSource, Portable, Queue, Scenario, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::borrow::Cow;
@@ -17,6 +18,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+
+/// Bits of a packet of the usual size.
+const FULL_PACKET_BITS: f64 = 1500.0 * 8.0;
 
 /// One run of an experiment: the scenario itself, or one point of its grid.
 #[pyclass(frozen, module = "unbloat._core")]
@@ -170,11 +174,50 @@ impl Cell {
         serde_json::to_string(&portable).expect("a scenario has no maps but those with text keys")
     }
 
-    /// The time between the datagrams of a flow of each group, ns; none of groups that send none.
+    /// The names of the links, in the scenario's order.
     #[getter]
-    fn datagram_intervals_ns(&self) -> Vec<Option<u64>> {
-        let every = |group: &FlowGroup| group.datagrams().map(|datagrams| datagrams.every.0);
-        self.0.scenario.flows.iter().map(every).collect()
+    fn link_names(&self) -> Vec<&str> {
+        self.0.scenario.links.iter().map(|link| link.forward.name.as_str()).collect()
+    }
+
+    /// The one-way delay of each group's access links, ns.
+    #[getter]
+    fn access_delays_ns(&self) -> Vec<u64> {
+        self.0.scenario.flows.iter().map(|group| group.access.delay.0).collect()
+    }
+
+    /// What the compiler gets with -I, and with -D.
+    #[getter]
+    fn compiler_options(&self) -> (Vec<PathBuf>, Vec<String>) {
+        let Compile { include, define } = &self.0.scenario.compile;
+        (include.clone(), define.clone())
+    }
+
+    /// Estimates the data packets that the run carries if every link is full, and the datagrams that its queues without a
+    /// limit hold in the end. Links of varying rate count as empty.
+    fn expected_packets(&self) -> (f64, f64) {
+        let Scenario { links, flows, duration, .. } = &self.0.scenario;
+        let seconds = duration.as_secs_f64();
+        let rate = |link: &DuplexLink| link.forward.service.constant().map_or(0.0, |rate| rate.0 as f64);
+        let capacity = |link: &DuplexLink| rate(link) / FULL_PACKET_BITS * seconds;
+        let capacities: Vec<f64> = links.iter().map(capacity).collect();
+        let mut carried: Vec<f64> = vec![0.0; links.len()];
+        let mut offered = carried.clone();
+        for group in flows {
+            let slower = |one: &&usize, other: &&usize| capacities[**one].total_cmp(&capacities[**other]);
+            let Some(&slowest) = group.path.iter().min_by(slower) else { continue };
+            match group.datagrams() {
+                Some(datagrams) => {
+                    offered[slowest] += f64::from(group.count) * seconds / datagrams.every.max(Nanos(1)).as_secs_f64();
+                }
+                None => carried[slowest] = capacities[slowest],
+            }
+        }
+        let has_no_limit = |link: &DuplexLink| matches!(link.forward.queue, Queue::Droptail { limit: None, .. });
+        let held = |number: usize| (offered[number] - capacities[number]).max(0.0);
+        let packets = carried.iter().zip(&offered).map(|(carried, offered)| carried.max(*offered)).sum();
+        let waiting = (0..links.len()).filter(|&number| has_no_limit(&links[number])).map(held).sum();
+        (packets, waiting)
     }
 
     /// How many flows there are from beginning to end; those that arrive at random are not counted.
@@ -346,18 +389,18 @@ record! {
     }
 }
 
-/// The tables of records with their columns, as JSON: each column's name, kind, definition and metric.
+/// The tables of records with their columns: each column's name, kind, definition and metric.
 #[pyfunction]
-pub fn record_columns() -> String {
+pub fn record_columns(py: Python<'_>) -> PyResult<Py<PyAny>> {
     let mut tables = BTreeMap::from(records::tables());
     tables.insert("runs", records::columns::<Record>());
-    serde_json::to_string(&tables).expect("columns hold text and numbers")
+    to_python(py, &tables)
 }
 
-/// How several flows make one number, as JSON: the words for each way.
+/// The words for each way to fold several flows into one number.
 #[pyfunction]
-pub fn folds() -> String {
-    serde_json::to_string(&BTreeMap::from(Fold::WORDS)).expect("words are text")
+pub fn folds(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    to_python(py, &BTreeMap::from(Fold::WORDS))
 }
 
 fn record(scenario: &Scenario, outcome: &Outcome) -> String {

@@ -1,11 +1,13 @@
 //! Congestion controls, window controllers and classifiers in the running kernel.
 
 use crate::errors::{input_error, run_error};
+use crate::to_python;
 use ::kernel::{self, Group, Target};
 use mechanism::{ControlName, Library};
 use model::units::Rate;
 use model::{Compile, MapContents, MechanismRef, MechanismSource, ParamValue};
 use pyo3::prelude::*;
+use pythonize::depythonize;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,7 @@ pub fn control_name(name: &str) -> PyResult<String> {
     ControlName::new(name).map(String::from).map_err(input_error)
 }
 
-/// Loads a congestion control to stay; gives what was loaded as JSON. `maps` has the contents of its BPF maps: name, key
+/// Loads a congestion control to stay; returns what was loaded. `maps` has the contents of its BPF maps: name, key
 /// and the numbers of the value.
 #[pyfunction]
 #[pyo3(signature = (
@@ -34,21 +36,21 @@ pub fn kernel_load(
     define: Vec<String>,
     name: Option<&str>,
     make_default: bool,
-) -> PyResult<String> {
+) -> PyResult<Py<PyAny>> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
     let control = MechanismRef { maps: by_map(maps), ..MechanismRef::new(source(control), params) };
     let library = Library::open(algorithms).with_options(&Compile { include, define });
     answer(py, || kernel::load_pinned(&library, &control, name, make_default))
 }
 
-/// Unloads a congestion control; gives what that did as JSON.
+/// Unloads a congestion control, and returns what that did.
 #[pyfunction]
 #[pyo3(signature = (name, *, drain=false))]
-pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<String> {
+pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::unload(name, drain))
 }
 
-/// Gives a device a window controller to stay; gives what was loaded as JSON. `target` says whose acknowledgements.
+/// Gives a device a window controller to stay; returns what was loaded. `target` says whose acknowledgements.
 #[pyfunction]
 #[pyo3(signature = (algorithms, receiver, parameters, device, target, *, include=vec![], define=vec![]))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -58,31 +60,31 @@ pub fn kernel_load_window(
     receiver: &str,
     parameters: Vec<(String, String)>,
     device: &str,
-    target: &str,
+    target: &Bound<'_, PyAny>,
     include: Vec<PathBuf>,
     define: Vec<String>,
-) -> PyResult<String> {
+) -> PyResult<Py<PyAny>> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
     let receiver = MechanismRef::new(source(receiver), params);
-    let target: Target = serde_json::from_str(target).map_err(input_error)?;
+    let target: Target = depythonize(target)?;
     let library = Library::open(algorithms).with_options(&Compile { include, define });
     answer(py, || kernel::load_window(&library, &receiver, device, &target))
 }
 
-/// Takes a window controller from a device, or from all that have it; gives which as JSON.
+/// Takes a window controller from a device, or from all that have it, and returns which.
 #[pyfunction]
 #[pyo3(signature = (source, *, device=None))]
-pub fn kernel_unload_window(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<String> {
+pub fn kernel_unload_window(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::unload_window(source, device))
 }
 
-/// The window controllers of this network namespace's devices, with their connections, as JSON.
+/// The window controllers of this network namespace's devices, with their connections.
 #[pyfunction]
-pub fn kernel_window_status(py: Python<'_>) -> PyResult<String> {
+pub fn kernel_window_status(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, kernel::window_status)
 }
 
-/// Gives a device a classifier to stay, which sends at `rate` at most, such as `20mbit`; gives what was loaded as JSON.
+/// Gives a device a classifier to stay, which sends at `rate` at most, such as `20mbit`; returns what was loaded.
 #[pyfunction]
 #[pyo3(signature = (algorithms, classifier, parameters, device, *, include=vec![], define=vec![], rate=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -95,7 +97,7 @@ pub fn kernel_load_classifier(
     include: Vec<PathBuf>,
     define: Vec<String>,
     rate: Option<&str>,
-) -> PyResult<String> {
+) -> PyResult<Py<PyAny>> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
     let classifier = MechanismRef::new(source(classifier), params);
     let rate = rate.map(str::parse::<Rate>).transpose().map_err(|why| input_error(format!("--rate: {why}")))?;
@@ -107,31 +109,31 @@ pub fn kernel_load_classifier(
     answer(py, || kernel::load_classifier(&library, &classifier, device, rate))
 }
 
-/// Takes a classifier from a device, or from all that have it; gives which as JSON.
+/// Takes a classifier from a device, or from all that have it, and returns which.
 #[pyfunction]
 #[pyo3(signature = (source, *, device=None))]
-pub fn kernel_unload_classifier(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<String> {
+pub fn kernel_unload_classifier(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::unload_classifier(source, device))
 }
 
-/// The classifiers of this network namespace's devices, with their connections, as JSON.
+/// The classifiers of this network namespace's devices, with their connections.
 #[pyfunction]
-pub fn kernel_classifier_status(py: Python<'_>) -> PyResult<String> {
+pub fn kernel_classifier_status(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, kernel::classifier_status)
 }
 
 /// Gives a control to the connections of a control group: the root with `everyone`, and without a name that of this
-/// process. Gives both as JSON.
+/// process. Returns both.
 #[pyfunction]
 #[pyo3(signature = (control, cgroup, *, everyone=false))]
-pub fn kernel_attach(py: Python<'_>, control: &str, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<String> {
+pub fn kernel_attach(py: Python<'_>, control: &str, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::attach(control, group(cgroup.as_deref(), everyone)))
 }
 
-/// Takes it back; gives what that was as JSON.
+/// Takes the control back from a control group, and returns what that was.
 #[pyfunction]
 #[pyo3(signature = (cgroup, *, everyone=false))]
-pub fn kernel_detach(py: Python<'_>, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<String> {
+pub fn kernel_detach(py: Python<'_>, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::detach(group(cgroup.as_deref(), everyone)))
 }
 
@@ -143,31 +145,31 @@ fn group(named: Option<&Path>, everyone: bool) -> Group<'_> {
     }
 }
 
-/// The BPF congestion controls in the kernel as JSON; their runs are counted for `measure_ns`, if that is given.
+/// The BPF congestion controls in the kernel; their runs are counted for `measure_ns`, if that is given.
 #[pyfunction]
 #[pyo3(signature = (*, measure_ns=None))]
-pub fn kernel_status(py: Python<'_>, measure_ns: Option<u64>) -> PyResult<String> {
+pub fn kernel_status(py: Python<'_>, measure_ns: Option<u64>) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::status(measure_ns.map(Duration::from_nanos)))
 }
 
-/// What this machine can do for loading and for tests over emulated links, and what mends what is missing, as JSON.
+/// What this machine can do for loading and for tests over emulated links, and what mends what is missing.
 #[pyfunction]
-pub fn kernel_doctor(py: Python<'_>) -> PyResult<String> {
+pub fn kernel_doctor(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, || Ok(kernel::doctor()))
 }
 
-/// Removes what killed runs left behind; lists it as JSON, in words.
+/// Removes what killed runs left behind, and lists it in words.
 #[pyfunction]
-pub fn clean(py: Python<'_>) -> PyResult<String> {
+pub fn clean(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, kernel::clean)
 }
 
 fn answer<T: Serialize + Send>(
     py: Python<'_>,
     ask: impl FnOnce() -> Result<T, kernel::Error> + Send,
-) -> PyResult<String> {
+) -> PyResult<Py<PyAny>> {
     let found = py.detach(ask).map_err(|error| kernel_error(py, error))?;
-    Ok(serde_json::to_string(&found).expect("an answer has no maps but those with text keys"))
+    to_python(py, &found)
 }
 
 /// The exception, with the verifier's log as its `log`.

@@ -12,6 +12,8 @@ mod process;
 use errors::input_error;
 use model::units::Nanos;
 use pyo3::prelude::*;
+use pythonize::pythonize;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// The compiled core: reads scenarios, knows the mechanisms, simulates.
@@ -88,8 +90,13 @@ fn line_of(text: &str, keys: Vec<String>) -> usize {
     scenario::line_of(text, &keys)
 }
 
-/// Every key of the scenario file with its kind, default, range and meaning, as JSON.
+/// Every key of the scenario file with its kind, default, range and meaning.
 #[pyfunction]
-fn scenario_keys() -> String {
-    serde_json::to_string(&model::schema::all().collect::<Vec<_>>()).expect("keys hold text only")
+fn scenario_keys(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    to_python(py, &model::schema::all().collect::<Vec<_>>())
+}
+
+/// Hands a value to Python as dictionaries, lists, numbers and text, whose types the stub declares.
+fn to_python(py: Python<'_>, value: &impl Serialize) -> PyResult<Py<PyAny>> {
+    Ok(pythonize(py, value)?.unbind())
 }

@@ -5,6 +5,7 @@ use model::series::{FlowRow, LinkRow, Step};
 use model::units::Nanos;
 use model::{Link, Scenario};
 use pyo3::prelude::*;
+use pythonize::pythonize;
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ pub struct Watcher<'a> {
     links: Vec<&'a Link>,
     /// Called with the share that is done.
     progress: Option<Py<PyAny>>,
-    /// Called with each step of the series, as JSON.
+    /// Called with the rows of each step of the series.
     steps: Option<Py<PyAny>>,
     /// The time of the step before.
     before: Nanos,
@@ -44,12 +45,11 @@ impl<'a> Watcher<'a> {
 
     fn tell(&mut self, moment: ProgressUpdate) -> PyResult<()> {
         if let (Some(call), Some(step)) = (&self.steps, moment.step) {
-            let text = self.text(step);
-            self.before = step.at;
             Python::attach(|py| {
                 py.check_signals()?;
-                call.call1(py, (text,)).map(|_| ())
+                call.call1(py, (pythonize(py, &self.rows(step))?,)).map(|_| ())
             })?;
+            self.before = step.at;
         }
         if Instant::now() < self.next {
             return Ok(());
@@ -63,7 +63,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// The rows of a step under the names of the series' columns. Access links are left out.
-    fn text(&self, step: &Step) -> String {
+    fn rows<'s>(&'s self, step: &'s Step) -> Now<'s> {
         let seconds = step.at.since(self.before).as_secs_f64();
         let now = |row: &LinkRow| {
             let link = self.links.get(row.link as usize)?;
@@ -79,8 +79,7 @@ impl<'a> Watcher<'a> {
             })
         };
         let links = step.links.iter().filter_map(now).collect();
-        let now = Now { time_s: step.at.as_secs_f64(), flows: &step.flows, links };
-        serde_json::to_string(&now).expect("rows hold numbers and names only")
+        Now { time_s: step.at.as_secs_f64(), flows: &step.flows, links }
     }
 }
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat import _core
 from unbloat.guest import doctor as of_guests
+from unbloat.system.core_types import Check
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def checks() -> list[dict[str, Any]]:
+def checks() -> list[Check]:
     """Check what each way to run, and to load, needs."""
-    return [*json.loads(_core.kernel_doctor()), *map(dict, of_guests.doctor())]
+    return [*_core.kernel_doctor(), *of_guests.doctor()]
 
 
 def doctor() -> pd.DataFrame:
@@ -33,13 +33,5 @@ def doctor() -> pd.DataFrame:
     """
     import pandas as pd
 
-    types = {
-        "what": "str",
-        "needed_for": "str",
-        "there": "boolean",
-        "optional": "bool",
-        "found": "str",
-        "remedy": "object",
-    }
-    found = checks()
-    return pd.DataFrame({name: pd.Series([each[name] for each in found], dtype=kind) for name, kind in types.items()})
+    types = {"what": "str", "needed_for": "str", "there": "boolean", "optional": "bool", "found": "str"}
+    return pd.DataFrame(checks(), columns=[*types, "remedy"]).astype({**types, "remedy": "object"})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat import _core
 from unbloat._core import InputError
+from unbloat.system.core_types import UnloadedAtDevice, WindowTarget
 from unbloat.system.paths import ALGORITHMS, mechanism_names
 
 if TYPE_CHECKING:
@@ -69,27 +69,27 @@ def load(
     parameters: list[tuple[str, str]],
     device: str | None,
     rate: str | None,
-    target: dict[str, Any],
+    target: WindowTarget,
     given: dict[str, list[str]],
 ) -> dict[str, Any]:
     """Load a mechanism onto a device; `given` is the compiler's. Return what the device then has."""
     if kind == "window":
         if device is None:
             raise InputError(f"{source} lowers the windows of a receiver: say at which device, such as --dev wlan0")
-        answer = _core.kernel_load_window(ALGORITHMS, source, parameters, device, json.dumps(target), **given)
-        return _shown(answer, "device", "source", "target")
+        lowers = _core.kernel_load_window(ALGORITHMS, source, parameters, device, target, **given)
+        return by_name(lowers, "device", "source", "target")
     if device is None:
         raise InputError(f"{source} sorts the packets that leave a device: say which, such as --dev eth0")
     if wrong := next((name for name, value in target.items() if value), None):
         raise InputError(f"--{wrong} is for receivers; {source} sorts all packets that leave {device}")
-    answer = _core.kernel_load_classifier(ALGORITHMS, source, parameters, device, rate=rate, **given)
-    loaded = _shown(answer, "device", "source", "rate_bps", "sorts_nothing", "before")
-    return {**loaded, "before": (loaded["before"] or {}).get("kind")}
+    sorts = _core.kernel_load_classifier(ALGORITHMS, source, parameters, device, rate=rate, **given)
+    shown = by_name(sorts, "device", "source", "rate_bps", "sorts_nothing")
+    return {**shown, "before": sorts["before"] and sorts["before"]["kind"]}
 
 
-def _shown(answer: str, *keys: str) -> dict[str, Any]:
-    loaded = json.loads(answer)
-    return {key: loaded[key] for key in keys} | {"parameters": dict(loaded["parameters"])}
+def by_name(record: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Lay a record of the core out for JSON: its parameters by name, and of the rest all, or these keys."""
+    return {**{key: record[key] for key in keys or record}, "parameters": dict(record["parameters"] or [])}
 
 
 def load_sentence(kind: Kind, loaded: dict[str, Any]) -> str:
@@ -113,11 +113,12 @@ def warning(loaded: dict[str, Any]) -> str | None:
     )
 
 
-def options(parameters: list[tuple[str, str]], rate: str | None, target: dict[str, Any]) -> list[str]:
+def options(parameters: list[tuple[str, str]], rate: str | None, target: WindowTarget) -> list[str]:
     """Write parameters, rate and target as the command has them."""
     words = [word for name, value in parameters for word in ("--param", f"{name}={value}")]
     words += ["--rate", rate] if rate is not None else []
-    words += [word for name in ("port", "dest") if target[name] for word in (f"--{name}", str(target[name]))]
+    words += ["--port", str(target["port"])] if target["port"] else []
+    words += ["--dest", target["dest"]] if target["dest"] else []
     return [*words, *(["--router"] if target["router"] else [])]
 
 
@@ -143,20 +144,20 @@ def at_rate(classifier: Mapping[str, Any]) -> str:
     return f", at {classifier['rate_bps'] / 1e6:g} Mbit/s" if classifier["rate_bps"] is not None else ""
 
 
-def unload(kind: Kind, source: str, device: str | None) -> list[dict[str, Any]] | None:
+def unload(kind: Kind, source: str, device: str | None) -> list[UnloadedAtDevice] | None:
     """Remove a mechanism from a device, or from all; return None if the name means something else."""
     is_meant = kind_of(source) == "classifier" if kind == "classifier" else device is not None
     if not is_meant and all(status["source"] != source for status in statuses(kind)):
         return None
     remove = _core.kernel_unload_classifier if kind == "classifier" else _core.kernel_unload_window
-    unloaded: list[dict[str, Any]] = json.loads(remove(source, device=device))
-    return unloaded
+    return remove(source, device=device)
 
 
 def statuses(kind: Kind) -> list[dict[str, Any]]:
     """List the devices that have a mechanism, with their connections."""
+    found: Sequence[Mapping[str, Any]]
     found = _core.kernel_classifier_status() if kind == "classifier" else _core.kernel_window_status()
-    return [{**status, "parameters": dict(status["parameters"])} for status in json.loads(found)]
+    return [by_name(status) for status in found]
 
 
 def screen(kind: Kind, found: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from unbloat.cli.options import DefineOption, IncludeOption, JsonOption, control
 from unbloat.cli.terminal import say, say_json, tell
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.controls import known_control, refuse_discipline, show_warnings
+from unbloat.system.core_types import Attachment, LoadedControl, UnloadedControl, WindowTarget
 from unbloat.system.files import write_text
 from unbloat.system.paths import ALGORITHMS, mechanism_names
 
@@ -142,7 +142,7 @@ def load_command(
     from unbloat.system import systemd
 
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
-    target = {"port": port, "dest": dest, "cgroup": cgroup, "router": router}
+    target: WindowTarget = {"port": port, "dest": dest, "cgroup": cgroup, "router": router}
     given = {"include": include or [], "define": define or []}
     if persist and any(given.values()):
         raise InputError(
@@ -170,13 +170,14 @@ def load_command(
     known_control(control)
     at_boot = systemd.prepare(control, sources_of(control)) if persist else None
     if at_boot and not parameters and not contents and not default and (there := loaded_already(control, name)):
-        kept = systemd.install(at_boot, there["name"], list(there["parameters"].items()), default=False)
-        say_json({**there, "unit": str(kept.path)}) if as_json else say(f"the kernel has it already\n{kept.sentence}")
+        kept = systemd.install(at_boot, there["name"], there["parameters"], default=False)
+        say_loaded(devices.by_name(there), kept, "the kernel has it already", as_json)
         return
     with verifier_log(log, verbose):
         loaded = loaded_now(control, parameters, contents, name, default, given)
     unit = systemd.install(at_boot, loaded["name"], parameters, default, contents or []) if at_boot else None
-    say_loaded(loaded, unit, "\n".join(load_sentences(control, loaded)), as_json)
+    shown = devices.by_name(loaded)
+    say_loaded(shown, unit, "\n".join(load_sentences(control, shown)), as_json)
 
 
 FOLDERS = {"congestion": "congestion controls", "window": "receivers", "classify": "classifiers"}
@@ -202,7 +203,7 @@ def say_loaded(loaded: dict[str, Any], unit: Unit | None, sentences: str, as_jso
         say("\n".join([sentences, *([unit.sentence] if unit else [])]))
 
 
-def at_every_boot(control: str, device: str | None, target: dict[str, Any]) -> AtBoot:
+def at_every_boot(control: str, device: str | None, target: WindowTarget) -> AtBoot:
     """Check that a mechanism may be loaded whenever its device comes; raises `InputError`."""
     from unbloat.system import systemd
 
@@ -220,21 +221,18 @@ def loaded_now(
     name: str | None,
     default: bool,
     given: dict[str, list[str]],
-) -> dict[str, Any]:
+) -> LoadedControl:
     """Load it, and show what the compiler warns of; return what the kernel has then."""
     with compiler_warnings_shown():
-        loaded: dict[str, Any] = json.loads(
-            _core.kernel_load(
-                ALGORITHMS,
-                control,
-                parameters,
-                maps=map_entries(contents),
-                name=name,
-                make_default=default,
-                **given,
-            )
+        return _core.kernel_load(
+            ALGORITHMS,
+            control,
+            parameters,
+            maps=map_entries(contents),
+            name=name,
+            make_default=default,
+            **given,
         )
-    return {**loaded, "parameters": dict(loaded["parameters"])}
 
 
 ENTRY = re.compile(r"\s*([^\[\]=\s]+)\s*\[([^\[\]]*)\]\s*=(.*)", re.DOTALL)
@@ -296,12 +294,12 @@ def load_sentences(control: str, loaded: dict[str, Any]) -> Iterator[str]:
         yield f"every new connection gets it; so far that was {loaded['default_before']}"
 
 
-def loaded_already(control: str, name: str | None) -> dict[str, Any] | None:
+def loaded_already(control: str, name: str | None) -> LoadedControl | None:
     """Find what an earlier `unbloat load` has loaded from the same source."""
-    for status in json.loads(_core.kernel_status(measure_ns=None)):
+    for status in _core.kernel_status():
         if status["source"] == control and status["held_by"] == "pin" and name in (None, status["name"]):
-            found = {key: status[key] for key in ("name", "source")}
-            return {**found, "parameters": dict(status["parameters"] or []), "default_before": None}
+            parameters = status["parameters"] or []
+            return {"name": status["name"], "source": control, "parameters": parameters, "default_before": None}
     return None
 
 
@@ -327,6 +325,10 @@ def show_log(error: Error, file: Path | None, verbose: bool) -> None:
         error.args = (f"{error} (the whole of it: --verbose, or --log FILE)",)
 
 
+Gone = dict[str, str | None]
+"""A device that lost a mechanism, and the unit that brings it back no more."""
+
+
 def unload_command(
     name: NameArgument,
     drain: Annotated[bool, typer.Option("--drain", help="Let sockets that use it keep it until they close.")] = False,
@@ -350,7 +352,7 @@ def unload_command(
         say_json({"unloaded": from_devices}) if as_json else say("\n".join(sentences))
         return
     try:
-        answer = _core.kernel_unload(name, drain=drain)
+        unloaded = _core.kernel_unload(name, drain=drain)
     except InputError:
         # A control that failed to load at boot still has its unit.
         unit = None if keep_unit else systemd.remove_control(name)
@@ -358,7 +360,6 @@ def unload_command(
             raise
         say_json({"name": name, "unit": str(unit)}) if as_json else say(f"{name} was not loaded; removed {unit}")
         return
-    unloaded = json.loads(answer)
     unit = None if keep_unit else systemd.remove_control(name)
     if as_json:
         say_json({**unloaded, "unit": str(unit) if unit else None})
@@ -366,7 +367,9 @@ def unload_command(
         say("\n".join([*unload_sentences(name, unloaded), *([f"removed {unit}"] if unit else [])]))
 
 
-def unloaded_at_device(kind: Kind, name: str, device: str | None, keep_unit: bool) -> list[dict[str, Any]] | None:
+def unloaded_at_device(
+    kind: Kind, name: str, device: str | None, keep_unit: bool
+) -> list[dict[str, str | None]] | None:
     """Remove a mechanism from its devices, and what loads it again; return None if the name means another kind."""
     from unbloat.system import systemd
 
@@ -381,10 +384,17 @@ def unloaded_at_device(kind: Kind, name: str, device: str | None, keep_unit: boo
         if device is None or (unit := unit_of(device)) is None:
             raise
         return [{"device": device, "unit": unit}]
-    return None if from_devices is None else [{**each, "unit": unit_of(each["device"])} for each in from_devices]
+    return (
+        None
+        if from_devices is None
+        else [
+            {"device": each["device"], "source": each["source"], "unit": unit_of(each["device"])}
+            for each in from_devices
+        ]
+    )
 
 
-def unload_at_device_sentences(name: str, from_devices: list[dict[str, Any]]) -> Iterator[str]:
+def unload_at_device_sentences(name: str, from_devices: list[Gone]) -> Iterator[str]:
     """Describe what devices no longer have, and what no longer brings it back."""
     for each in from_devices:
         yield f"{each['device']} no longer has {name}"
@@ -392,7 +402,7 @@ def unload_at_device_sentences(name: str, from_devices: list[dict[str, Any]]) ->
             yield f"removed {each['unit']}"
 
 
-def unload_sentences(name: str, unloaded: dict[str, Any]) -> Iterator[str]:
+def unload_sentences(name: str, unloaded: UnloadedControl) -> Iterator[str]:
     """Describe what was removed from the kernel."""
     yield f"the kernel no longer offers {name}"
     if unloaded["draining"]:
@@ -427,10 +437,9 @@ def refuse_both(cgroup: str | None, everyone: bool) -> None:
         raise InputError(f"--everyone means the root group, and {cgroup} is another: name one of them")
 
 
-def say_attached(attachment: str, as_json: bool, sentence: str) -> None:
+def say_attached(attachment: Attachment, as_json: bool, sentence: str) -> None:
     """Print it as it is or in a sentence."""
-    data = json.loads(attachment)
-    say_json(data) if as_json else say(sentence.format(**data))
+    say_json(attachment) if as_json else say(sentence.format(**attachment))
 
 
 def status_command(
@@ -441,9 +450,8 @@ def status_command(
     as_json: JsonOption = False,
 ) -> None:
     """Show what is loaded, who uses it, and what it costs."""
-    controls = json.loads(_core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None))
-    for control in controls:
-        control["parameters"] = dict(control["parameters"] or [])
+    found = _core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None)
+    controls = [devices.by_name(control) for control in found]
     receivers, sorts = devices.statuses("window"), devices.statuses("classifier")
     if as_json:
         say_json({"controls": controls, "receivers": receivers, "classifiers": sorts})

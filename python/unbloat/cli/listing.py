@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import JsonOption, catalogue_names
 from unbloat.cli.terminal import say, say_json, tell, wrapped
 from unbloat.scenarios.checks import did_you_mean
-from unbloat.scenarios.keys import absence_of, every_key, keys_of, kind_of
+from unbloat.scenarios.keys import absence_of, keys_of, kind_of
+from unbloat.system.core_types import Mechanism, Parameter, ScenarioKey
 
 if TYPE_CHECKING:
-    from unbloat.scenarios.catalogue import Entry
+    from unbloat.scenarios.catalogue import BesideTable, Entry, OfTable
+
+Thing = dict[str, Any]
+"""An entry of the catalogue with its `kind` and `path`, and what a scenario or a paper has besides."""
 
 TITLES = {
     "scenarios": "scenarios",
@@ -94,7 +99,7 @@ def say_what_compiles() -> None:
         tell("compiles the mechanisms that come along; this takes some seconds, once")
 
 
-def screen(found: Mapping[str, Sequence[Entry]]) -> str:
+def screen(found: Mapping[str, Sequence[Entry | Mechanism]]) -> str:
     """Draw the catalogue as text: a section for each kind that has something, a line for each thing."""
     names = max(len(entry["name"]) for entries in found.values() for entry in entries)
     sections = [
@@ -134,7 +139,7 @@ def show_things(name: str, as_json: bool) -> None:
     say_json({"things": found}) if as_json else say("\n\n".join(map(page, found)))
 
 
-def things(name: str) -> list[Entry]:
+def things(name: str) -> list[Thing]:
     """Describe everything of this name, the congestion control first; raises `InputError` if there is nothing."""
     if Path(name).is_file():
         return [from_file(Path(name))]
@@ -151,7 +156,7 @@ def things(name: str) -> list[Entry]:
     return [described(kind, entry) for kind, entry in named]
 
 
-def from_file(file: Path) -> Entry:
+def from_file(file: Path) -> Thing:
     """Describe a file of the user's: a congestion control, or a scenario."""
     if file.suffix == ".c":
         from unbloat.scenarios.catalogue import control
@@ -160,7 +165,7 @@ def from_file(file: Path) -> Entry:
     return {"kind": "scenarios", "name": file.stem, "path": str(file), **scenario_of(file)}
 
 
-def described(kind: str, entry: Entry) -> Entry:
+def described(kind: str, entry: Entry | Mechanism) -> Thing:
     """Add to an entry of the catalogue what it is, and where."""
     from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
 
@@ -176,7 +181,7 @@ def described(kind: str, entry: Entry) -> Entry:
     return {"kind": kind, "path": str(path.resolve()) if path else None, **entry, **more}
 
 
-def paper_at(folder: Path) -> Entry:
+def paper_at(folder: Path) -> Thing:
     """Describe a paper: what its parts are called, what it mainly says, and what it takes to repeat it."""
     from unbloat.papers.batches import batches_of
     from unbloat.papers.read import load
@@ -196,7 +201,7 @@ def paper_at(folder: Path) -> Entry:
     }
 
 
-def paper_lines(thing: Entry) -> list[str]:
+def paper_lines(thing: Thing) -> list[str]:
     """Draw what a paper's parts are called, and what they take."""
     cost = thing["cost"]
     takes = f"{cost['cells']} cells of {cost['simulated_s']:,.0f} s in all, each {cost['most_repeats']} times at most"
@@ -209,7 +214,7 @@ def paper_lines(thing: Entry) -> list[str]:
     ]
 
 
-def scenario_of(file: Path) -> Entry:
+def scenario_of(file: Path) -> Thing:
     """Describe a scenario: its grid, its links and its groups of flows."""
     from unbloat.scenarios.catalogue import opening_comment
     from unbloat.scenarios.summary import summary
@@ -217,7 +222,7 @@ def scenario_of(file: Path) -> Entry:
     return {"about": opening_comment(file), **summary(file)}
 
 
-def page(thing: Entry) -> str:
+def page(thing: Thing) -> str:
     """Describe one thing completely."""
     kind = TITLES[thing["kind"]].removesuffix("s")
     head = [f"{thing['name']} · {kind}", *([thing["path"]] if thing["path"] else [])]
@@ -240,7 +245,7 @@ def row_lines(row: Mapping[str, Any]) -> list[str]:
     return wrapped(name + ", ".join(f"{key} {value}" for key, value in row.items() if key != "name"), 2, 4)
 
 
-def parameter_lines(parameter: Entry) -> list[str]:
+def parameter_lines(parameter: Parameter | OfTable | BesideTable) -> list[str]:
     """Draw one parameter: its default and range, where it has them, and what it means."""
     setting = ""
     if "default" in parameter:
@@ -256,7 +261,8 @@ def parameter_lines(parameter: Entry) -> list[str]:
 
 def sections(incomplete: str) -> list[str]:
     """List the sections of the scenario file."""
-    return [name for name in dict.fromkeys(key["section"] for key in every_key()) if name.startswith(incomplete)]
+    names = dict.fromkeys(key["section"] for key in _core.scenario_keys())
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def keys_command(
@@ -269,7 +275,7 @@ def keys_command(
     as_json: JsonOption = False,
 ) -> None:
     """List the keys of a scenario file with their values, defaults and meaning."""
-    chosen = keys_of(section) if section else every_key()
+    chosen = keys_of(section) if section else _core.scenario_keys()
     if as_json:
         say_json({"keys": chosen})
         return
@@ -277,9 +283,9 @@ def keys_command(
     say("\n\n".join([keys_screen(chosen, detailed=section is not None), *more]))
 
 
-def keys_screen(chosen: Iterable[Entry], *, detailed: bool) -> str:
+def keys_screen(chosen: Iterable[ScenarioKey], *, detailed: bool) -> str:
     """Draw keys by their sections."""
-    by_section: dict[str, list[Entry]] = {}
+    by_section: dict[str, list[ScenarioKey]] = {}
     for key in chosen:
         by_section.setdefault(key["section"], []).append(key)
     parts = []
@@ -289,7 +295,7 @@ def keys_screen(chosen: Iterable[Entry], *, detailed: bool) -> str:
     return "\n\n".join(parts)
 
 
-def key_lines(key: Entry, detailed: bool) -> list[str]:
+def key_lines(key: ScenarioKey, detailed: bool) -> list[str]:
     """Draw one key."""
     if not detailed:
         return wrapped(f"{key['name']} ({value_of(key)}): {key['meaning']}", 2, 4)
@@ -311,7 +317,7 @@ EXAMPLES_OF_KINDS = {
 """A value of each kind that has a unit."""
 
 
-def value_of(key: Entry) -> str:
+def value_of(key: ScenarioKey) -> str:
     """Show a value that a key may have, and its default or that it is required."""
     absence = key["absence"]
     default = absence.get("default") if isinstance(absence, dict) else None

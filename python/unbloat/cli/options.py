@@ -47,14 +47,12 @@ def receiver_names(incomplete: str) -> list[str]:
 
 def key_names(incomplete: str) -> list[str]:
     """List the scenario's keys as `--set` takes them, for its first group of flows and the shared link."""
-    import json
-
     from unbloat import _core
 
     below = {"": "", "link.NAME": "link.bottleneck.", "link.NAME.reverse": "link.bottleneck.reverse."}
     below |= {"queue": "link.bottleneck.queue.", "flows": "flows.0.", "access": "flows.0.access."}
     below |= {"profile": "profile.", "loss": "link.bottleneck.loss."}
-    keys = [key for key in json.loads(_core.scenario_keys()) if key["section"] in below]
+    keys = [key for key in _core.scenario_keys() if key["section"] in below]
     names = [f"{below[key['section']]}{key['name']}=" for key in keys]
     return [name for name in names if name.startswith(incomplete)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -182,8 +181,8 @@ def of_scenario(file: str) -> Iterator[Finding]:
 
 def options_of(cell: _core.Cell) -> dict[str, object]:
     """Return what a run's compiler is given, as keys of a scenario."""
-    given: dict[str, list[str]] = json.loads(cell.json()).get("compile", {})
-    return compile_keys(given.get("include"), given.get("define"))
+    folders, definitions = cell.compiler_options
+    return compile_keys([str(folder) for folder in folders], definitions)
 
 
 def ask_all(cells: Sequence[_core.Cell], on: str) -> None:

@@ -25,6 +25,7 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import ControlOption, KernelOption, RttOption, ScenarioArgument, SetOption, assigned, listed
 from unbloat.cli.terminal import tell
+from unbloat.system.core_types import Step
 
 SHELL_EXAMPLES = """\
 sudo unbloat shell home-dsl --far 'iperf3 -s -1' -- iperf3 -c receiver
@@ -142,12 +143,13 @@ class Sender:
         self._listener.bind(f"\0{NAME}{os.getpid()}-{secrets.token_hex(8)}")
         self._listener.listen()
 
-    def tell(self, step: str) -> None:
+    def tell(self, step: Step) -> None:
         """Send all watchers a step; one that does not take it in time is dropped."""
         with suppress(BlockingIOError):
             self._admit(self._listener.accept()[0])
+        message = json.dumps(step).encode()
         for watcher in list(self._watchers):
-            self._send(watcher, step.encode())
+            self._send(watcher, message)
 
     def _admit(self, watcher: socket.socket) -> None:
         watcher.setblocking(False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
@@ -13,6 +12,7 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import JsonOption
 from unbloat.cli.terminal import say, say_json, wrapped
+from unbloat.system.core_types import Check
 
 # ---------------------------------------------------------------- unbloat doctor
 
@@ -37,7 +37,7 @@ WISHES = {
 """What a user wants to do, with the purposes of the checks that it takes; the first decides."""
 
 
-def doctor_screen(checks: list[dict[str, Any]]) -> str:
+def doctor_screen(checks: Sequence[Check]) -> str:
     """Say for each wish whether this machine is fit for it, then list its checks."""
     wishes = {wish: [check for check in checks if purposes_of(check) & {*of}] for wish, of in WISHES.items()}
     known = {purpose for of in WISHES.values() for purpose in of}
@@ -55,12 +55,12 @@ def doctor_screen(checks: list[dict[str, Any]]) -> str:
     return "\n\n".join(parts)
 
 
-def purposes_of(check: Mapping[str, Any]) -> set[str]:
+def purposes_of(check: Check) -> set[str]:
     """Return what a check is needed for."""
     return set(check["needed_for"].split(", "))
 
 
-def answer_of(checks: Sequence[Mapping[str, Any]], first: str) -> str:
+def answer_of(checks: Sequence[Check], first: str) -> str:
     """Say whether a wish can be had, and what is missing for it or for a part of it."""
     missing: dict[str, list[str]] = {}
     for check in checks:
@@ -83,7 +83,7 @@ MOST_MISSING = 4
 """More missing things are counted, not named."""
 
 
-def check_lines(check: dict[str, Any]) -> list[str]:
+def check_lines(check: Check) -> list[str]:
     """Draw one check: is it there, what was found, what is to be done."""
     there = {True: "yes", False: "no", None: "?"}[check["there"]]
     found = "" if check["found"] in ("yes", "") else f", {check['found']}"
@@ -176,7 +176,7 @@ def clean_command(as_json: JsonOption = False) -> None:
     from unbloat.system import scratch
 
     removed = [f"temporary folder {folder}" for folder in scratch.sweep()]
-    removed += json.loads(_core.clean())
+    removed += _core.clean()
     if as_json:
         say_json({"removed": removed})
     else:

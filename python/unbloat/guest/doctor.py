@@ -6,27 +6,16 @@ import os
 import platform
 import shutil
 import subprocess
-from typing import TypedDict
 
 from unbloat._core import Error
 from unbloat.guest import kernels
 from unbloat.guest.qemu import PACKAGES, QEMU
+from unbloat.system.core_types import Check
 from unbloat.system.paths import cache_folder
 
 PURPOSE = "--on vm"
 ROOM_MB = 400
 """What a kernel and a booted guest take in the cache, and some."""
-
-
-class Check(TypedDict):
-    """One thing that this machine has or has not, with the fields that the checks of the core have."""
-
-    what: str
-    needed_for: str
-    there: bool
-    optional: bool
-    found: str
-    remedy: str | None
 
 
 def check(what: str, there: bool, found: str, remedy: str, *, optional: bool = False) -> Check:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
+from unbloat.system.core_types import FlowNow, LinkNow, Step
 from unbloat.system.legible import count_of, in_a_line, short
 
 if TYPE_CHECKING:
     from rich.live import Live
-
-Step = Mapping[str, Any]
-"""The rows of one step of a series, as `Cell.run` tells them."""
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 COLUMN_S = 0.5
@@ -80,7 +78,7 @@ class LinkTrack:
     _carried: deque[tuple[float, float]] = field(default_factory=deque)
     """Of the steps of the last second: how long, and how much it could have transmitted, Mbit."""
 
-    def add(self, column: int, step_s: float, row: Step) -> None:
+    def add(self, column: int, step_s: float, row: LinkNow) -> None:
         """Add a step of the series."""
         self._carried.append((step_s, (row["capacity_mbps"] or 0.0) * step_s))
         while sum(step for step, _ in self._carried) - self._carried[0][0] >= SMOOTHED_S:
@@ -110,7 +108,7 @@ class FlowTrack:
     goodput: Track = field(default_factory=Track)
     """Mbit/s."""
 
-    def add(self, column: int, row: Step) -> None:
+    def add(self, column: int, row: FlowNow) -> None:
         """Add a step of the series."""
         self.cwnd, self.rtt_ms = row["cwnd_packets"], row["rtt_ms"]
         self.window.add(column, self.cwnd)
@@ -138,11 +136,11 @@ class View:
         column = self._column
         for row in step["links"]:
             self._links.setdefault(in_a_line(row["link"]), LinkTrack()).add(column, step_s, row)
-        for row in step["flows"]:
-            number = row["flow"]
+        for flow in step["flows"]:
+            number = flow["flow"]
             if number not in self._flows:
                 self._flows[number] = FlowTrack(self._names[number])
-            self._flows[number].add(column, row)
+            self._flows[number].add(column, flow)
         if len(self._flows) > MOST_FLOWS:
             seen = self._flows.items()
             self._flows = {number: flow for number, flow in seen if flow.window.latest > column - KEPT}

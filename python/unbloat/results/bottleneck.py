@@ -84,7 +84,7 @@ def _worst_waits(records: Iterable[Record]) -> dict[str, dict[str, float]]:
         cell = (record.run["on"], record.run.get("kernel"), tuple(record.cell_axes.items()))
         for link in links_listed(record.run):
             own = waits.setdefault((record.run["scenario"], _name(link)), {})
-            own.setdefault(cell, []).append(_busy_wait(link))
+            own.setdefault(cell, []).append(busy_wait(link))
     worst: dict[str, dict[str, float]] = {}
     for (scenario, name), cells in waits.items():
         worst.setdefault(scenario, {})[name] = max(round(fmean(own), 9) for own in cells.values())
@@ -150,7 +150,8 @@ def _name(link: Row) -> str:
     return str(link.get("link", ""))
 
 
-def _busy_wait(link: Row) -> float:
+def busy_wait(link: Row) -> float:
+    """Return how long packets wait in a link's queue in the mean, times how busy the link is."""
     wait, used = number(link, "queue_delay_ms_mean") or 0.0, number(link, "utilisation_percent")
     return wait if used is None else wait * used / 100
 

@@ -5,16 +5,16 @@ Tables on the screen, sweeps, comparisons, the claims of papers and the referenc
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal
+from typing import Literal
 
 from unbloat._core import InputError, folds, record_columns, series_columns
 from unbloat.results.rows import Link, Run
 from unbloat.scenarios.checks import did_you_mean
+from unbloat.system.core_types import RecordColumn
 
 Row = Mapping[str, object]
 """A flow, a link or a run of the records."""
@@ -51,12 +51,14 @@ class _Declared:
     metric: _Measure | None
 
 
-def _declared(column: dict[str, Any]) -> _Declared:
+def _declared(column: RecordColumn) -> _Declared:
     own = column["metric"]
-    return _Declared(**{**column, "metric": own and _Measure(**own)})
+    is_optional, is_rare = column["is_optional"], column["is_rare"]
+    metric = _Measure(**own) if own else None
+    return _Declared(column["name"], column["kind"], is_optional, is_rare, column["definition"], metric)
 
 
-DECLARED = {table: [_declared(column) for column in columns] for table, columns in json.loads(record_columns()).items()}
+DECLARED = {table: [_declared(column) for column in columns] for table, columns in record_columns().items()}
 """The columns of runs, flows, links and nodes."""
 
 
@@ -109,7 +111,7 @@ _WAYS: dict[str, Callable[[Sequence[Row], str], float | None]] = {
     "last": _last,
     "loss": _loss,
 }
-FOLDS = {name: Fold(words, _WAYS[name]) for name, words in json.loads(folds()).items()}
+FOLDS = {name: Fold(words, _WAYS[name]) for name, words in folds().items()}
 MEAN = FOLDS["mean"]
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unbloat._core import Error
 from unbloat.runs.pool import Worker
@@ -19,8 +19,9 @@ from unbloat.scenarios.source import Source
 from unbloat.system import machine
 from unbloat.system.paths import cache_folder
 
-Row = dict[str, Any]
-"""What `batch_worker` answers for a run."""
+if TYPE_CHECKING:
+    from unbloat.runs.batch_worker import Row, Written
+
 MOST_RUNS = 64
 """Runs of a message."""
 MESSAGES = 4
@@ -34,23 +35,20 @@ class BatchWorker(Worker):
     items: list[int]
     """What it does now."""
 
-    def do(self, message: dict[str, Any], items: list[int]) -> None:
+    def do(self, message: dict[str, object], items: list[int]) -> None:
         """Start a batch."""
         self.items = items
         self._tell(message)
 
     def rows(self) -> list[Row] | None:
         """Return the rows if they have come in; raises the error that ended the process."""
-        for answer in self.listen():
-            if isinstance(answer, dict):
-                found: list[Row] = answer["rows"]
-                return found
-        return None
-
-    def _answer(self, line: bytes) -> float | dict[str, Any] | None:
-        if line.startswith(b'{"rows"'):
-            return dict(json.loads(line))
-        return super()._answer(line)
+        found: list[Row] | None = None
+        for line in self._lines():
+            if line.startswith(b'{"rows"'):
+                found = json.loads(line)["rows"]
+            else:
+                self._answer(line)
+        return found
 
 
 _staying: list[BatchWorker] = []
@@ -113,8 +111,8 @@ def run_all(sources: Sequence[Source], processes: int, *, is_kept: bool, progres
     return [row for number in numbers for row in rows[number]]
 
 
-def _item(number: int, source: Source) -> tuple[int, dict[str, Any], Sequence[tuple[str, str]]]:
-    scenario = {"path": source.path, "text": source.text, "is_written": source.is_written}
+def _item(number: int, source: Source) -> tuple[int, Written, Sequence[tuple[str, str]]]:
+    scenario: Written = {"path": source.path, "text": source.text, "is_written": source.is_written}
     return number, scenario, source.overrides
 
 

@@ -9,11 +9,13 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import NotRequired, TypedDict
 
 from unbloat import _core
-from unbloat.results.metrics import LINK_METRICS, folded
+from unbloat.results.bottleneck import busy_wait
+from unbloat.results.metrics import LINK_METRICS, folded, number
+from unbloat.results.rows import Run
 from unbloat.runs.short_store import ShortStore
 from unbloat.runs.store import key_of
 from unbloat.runs.worker import say, take_stdout
@@ -24,8 +26,33 @@ from unbloat.system.paths import ALGORITHMS
 OF_LINKS = tuple(metric.name for metric in LINK_METRICS)
 OF_RUNS = ("duration_s", "data_packets", "jain_index")
 
-Answer = dict[str, Any]
-"""A run: its `item`, `scenario`, `axes` and `seed`, and its `values` or an `error`."""
+
+class Row(TypedDict):
+    """A run: what it was, and its values or why it has none."""
+
+    item: int
+    scenario: NotRequired[str]
+    axes: NotRequired[dict[str, str]]
+    seed: NotRequired[int]
+    values: NotRequired[dict[str, str | float | None]]
+    error: NotRequired[str]
+    wrong_input: NotRequired[bool]
+
+
+class Written(TypedDict):
+    """A scenario as another process hands it over."""
+
+    path: str | None
+    text: str | None
+    is_written: bool
+
+
+class Batch(TypedDict):
+    """Runs to do: the folder that paths are relative to, and each item's number, scenario and keys set anew."""
+
+    folder: str
+    is_kept: bool
+    items: list[tuple[int, Written, list[tuple[str, str]]]]
 
 
 def main() -> None:
@@ -44,13 +71,13 @@ def main() -> None:
         say(answers, rows=rows)
 
 
-def run(batch: Mapping[str, Any], store: ShortStore) -> list[Answer]:
+def run(batch: Batch, store: ShortStore) -> list[Row]:
     """Run what is not kept; return a row for each cell."""
     os.chdir(batch["folder"])
     code = Code.now()
-    rows: list[Answer] = []
-    cells: list[tuple[Answer, _core.Cell, str]] = []
-    for number, source, overrides in batch["items"]:
+    rows: list[Row] = []
+    cells: list[tuple[Row, _core.Cell, str]] = []
+    for item, source, overrides in batch["items"]:
         pairs = tuple((key, value) for key, value in overrides)
         scenario = Source(source["path"], source["text"], pairs, is_written=source["is_written"])
         try:
@@ -58,16 +85,19 @@ def run(batch: Mapping[str, Any], store: ShortStore) -> list[Answer]:
             for cell in found:
                 cell.check("simulator")
         except _core.Error as error:
-            rows.append({"item": number, **wrong(error)})
+            rows.append(wrong({"item": item}, error))
             continue
         for cell in found:
-            row: Answer = {"item": number, "scenario": cell.name, "axes": dict(cell.axes), "seed": cell.seed}
+            row: Row = {"item": item, "scenario": cell.name, "axes": dict(cell.axes), "seed": cell.seed}
             rows.append(row)
             cells.append((row, cell, key_of(cell, code=code.hash)))
     records = simulated({key: cell for _, cell, key in cells}, code, store)
     for row, _, key in cells:
         record = records[key]
-        row.update(wrong(record) if isinstance(record, _core.Error) else {"values": values_of(json.loads(record))})
+        if isinstance(record, _core.Error):
+            wrong(row, record)
+        else:
+            row["values"] = values_of(json.loads(record))
     return rows
 
 
@@ -92,27 +122,21 @@ def simulated(cells: Mapping[str, _core.Cell], code: Code, store: ShortStore) ->
     return {**known, **new}
 
 
-def wrong(error: _core.Error) -> Answer:
-    """Say why a run has no values."""
-    return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
+def wrong(row: Row, error: _core.Error) -> Row:
+    """Add why a run has no values to its row."""
+    row["error"], row["wrong_input"] = str(error), isinstance(error, _core.InputError)
+    return row
 
 
-def values_of(run: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(run: Run) -> dict[str, str | float | None]:
     """Return a run's numbers: those of all flows together, and of the link whose busy queue packets wait longest in."""
-    links: Sequence[Mapping[str, Any]] = run["links"]
-    link = max(links, key=busy_wait)
+    link = max(run["links"], key=busy_wait)
     return {
-        **{name: run.get(name) for name in OF_RUNS},
+        **{name: number(run, name) for name in OF_RUNS},
         **folded(run["flows"]),
         "link": link["link"],
-        **{name: link[name] for name in OF_LINKS if name in link},
+        **{name: number(link, name) for name in OF_LINKS if name in link},
     }
-
-
-def busy_wait(link: Mapping[str, Any]) -> float:
-    """Return how long packets wait in a link's queue in the mean, times how busy the link is."""
-    used = link.get("utilisation_percent")
-    return float((link.get("queue_delay_ms_mean") or 0.0) * (1.0 if used is None else used / 100))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from unbloat import _core
 from unbloat.system import machine
@@ -22,7 +20,6 @@ FLOW_BYTES, PACKET_BYTES, SAMPLE_BYTES = 4500, 200, 100
 """What a flow takes, a packet under way while the table of packets grows, and a sample of a flow or a link."""
 MOST_UNDER_WAY = 1 << 22
 """Packets under way, beyond which the simulator's hosts refuse datagrams."""
-BITS = 8 * 1500
 
 
 @dataclass(frozen=True)
@@ -36,33 +33,11 @@ class Cost:
 
 def of(cell: _core.Cell, series_ns: int | None = None) -> Cost:
     """Estimate a run: links are full, and what datagrams bring beyond that waits if its queue has no limit."""
-    scenario = json.loads(cell.json())
-    duration_s = cell.duration_s
-    rates = [_rate(link["forward"]) for link in scenario["links"]]
-    offered: dict[int, float] = {}
-    full, flows = set(), float(cell.steady_flows)
-    for group, interval_ns in zip(scenario["flows"], cell.datagram_intervals_ns, strict=True):
-        place = min(group["path"], key=lambda link: rates[link], default=0)
-        if interval_ns is not None:
-            offered[place] = offered.get(place, 0) + group["count"] * duration_s * 1e9 / max(1, interval_ns)
-        else:
-            full.add(place)
-    carried = {place: rates[place] / BITS * duration_s for place in full | offered.keys()}
-    packets = sum(max(carried[place] if place in full else 0, offered.get(place, 0)) for place in carried)
-    waiting = sum(
-        max(0, number - carried[place])
-        for place, number in offered.items()
-        if scenario["links"][place]["forward"]["queue"].get("limit", 0) is None
-    )
-    samples = duration_s * 1e9 / series_ns * (flows + cell.sampled_links) if series_ns else 0
+    packets, waiting = cell.expected_packets()
+    flows = cell.steady_flows
+    samples = cell.duration_s * 1e9 / series_ns * (flows + cell.sampled_links) if series_ns else 0
     under_way = min(waiting, MOST_UNDER_WAY)
     return Cost(packets, flows * FLOW_BYTES + under_way * PACKET_BYTES + samples * SAMPLE_BYTES)
-
-
-def _rate(link: Mapping[str, Any]) -> float:
-    """Return a link's rate, bit/s; 0 of one whose rate varies, which is left out."""
-    service = link["service"]
-    return float(service["Rate"]) if isinstance(service, dict) and "Rate" in service else 0.0
 
 
 def tell(costs: Iterable[Cost], processes: int) -> None:

@@ -15,14 +15,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from unbloat import _core
 from unbloat._core import Error, InputError, RunError, sweep_compilations
-from unbloat.runs.task import Failed, Step, Task, Watch
+from unbloat.runs.task import Failed, Task, Watch, WatchSteps
 from unbloat.scenarios.controls import show_warning
 from unbloat.scenarios.portable import located
 from unbloat.system import machine
+from unbloat.system.core_types import Step
 
 
 def run_all(
@@ -32,7 +33,7 @@ def run_all(
     watch: Watch,
     guest: Path | None = None,
     failed: Failed | None = None,
-    step: Step | None = None,
+    step: WatchSteps | None = None,
     spare: Path | None = None,
 ) -> None:
     """Do every task; each result is in the store of `folder`, or of `spare`, as soon as it is finished.
@@ -58,7 +59,7 @@ class Pool:
         tasks: Mapping[Task, _core.Cell],
         watch: Watch,
         failed: Failed | None = None,
-        step: Step | None = None,
+        step: WatchSteps | None = None,
     ) -> None:
         self._cells = tasks
         self._waiting = deque(tasks)
@@ -198,18 +199,22 @@ class Worker:
             self.end()
             self._start()
 
-    def listen(self) -> Iterator[float | dict[str, Any]]:
+    def listen(self) -> Iterator[float | Step]:
         """Yield the shares done and the steps of the series that have come in; raises the error that ended the task."""
-        news = os.read(self.answers.fileno(), 1 << 16)
-        if not news:
-            raise RunError(self._death())
-        *lines, self._rest = (self._rest + news).split(b"\n")
-        for line in lines:
+        for line in self._lines():
             answer = self._answer(line)
             if answer is not None:
                 yield answer
 
-    def _answer(self, line: bytes) -> float | dict[str, Any] | None:
+    def _lines(self) -> list[bytes]:
+        """Return the lines that have come in; raises `RunError` if the process has ended."""
+        news = os.read(self.answers.fileno(), 1 << 16)
+        if not news:
+            raise RunError(self._death())
+        *lines, self._rest = (self._rest + news).split(b"\n")
+        return lines
+
+    def _answer(self, line: bytes) -> float | Step | None:
         """Read an answer: the share of the task that is done, or a step, if it is about that."""
         try:
             answer = json.loads(line)
@@ -220,7 +225,8 @@ class Worker:
                 show_warning(answer["warned"], answer["text"])
                 return None
             if "step" in answer:
-                return dict(answer["step"])
+                step: Step = answer["step"]
+                return step
             return 1.0 if "finished" in answer else min(float(answer["share"]), 0.999)
         except (ValueError, TypeError, KeyError):
             self._is_over = True

@@ -8,6 +8,7 @@ from typing import Any
 
 from unbloat._core import Error
 from unbloat.scenarios.recording import Recording
+from unbloat.system.core_types import Step
 
 NOTHING = Recording()
 
@@ -37,7 +38,7 @@ class Task:
 
 Watch = Callable[[Task, float], None]
 """Told a task and the share of it that is done; 1 when it is finished."""
-Step = Callable[[Task, dict[str, Any]], None]
+WatchSteps = Callable[[Task, Step], None]
 """Told a task and the rows of the step of its series that has just been taken."""
 Failed = Callable[[Task, Error], None]
 """Told a task and why it has no result."""

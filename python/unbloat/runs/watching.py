@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from unbloat import _core
-from unbloat.report.live import Display, Step, View
+from unbloat.report.live import Display, View
 from unbloat.scenarios.controls import own_names
+from unbloat.system.core_types import Step
 
 WATCHED_S = 30.0
 """A simulation that is longer than this is shown faster than in real time: in as long as this."""

@@ -22,6 +22,7 @@ from unbloat.runs.store import Store
 from unbloat.runs.task import Task
 from unbloat.scenarios.identity import code_files, refuse_changed
 from unbloat.scenarios.recording import Columns
+from unbloat.system.core_types import Step
 from unbloat.system.paths import ALGORITHMS
 
 Tell = Callable[..., None]
@@ -74,9 +75,8 @@ class Steps:
         self._pace = pace
         self._start = time.monotonic()
 
-    def __call__(self, text: str) -> None:
-        """Report a step, given as JSON."""
-        step = json.loads(text)
+    def __call__(self, step: Step) -> None:
+        """Report a step."""
         if self._pace:
             time.sleep(max(0.0, self._start + step["time_s"] / self._pace - time.monotonic()))
         self._tell(step=step)

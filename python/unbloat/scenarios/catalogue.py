@@ -5,16 +5,42 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict, final
 
 from unbloat import _core
 from unbloat._core import InputError
+from unbloat.scenarios.keys import Takes
+from unbloat.system.core_types import Mechanism, Parameter, ScenarioKey
 from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
 
-Entry = dict[str, Any]
-"""A thing's `name`, a line `about` it, and where it has them its `parameters`."""
+
+@final
+class OfTable(Takes):
+    """A key of the table of a queue or of a link's impairment."""
+
+    name: str
+    about: str
+
+
+@final
+class BesideTable(TypedDict):
+    """A key that stands beside the table of a link's impairment."""
+
+    name: str
+    about: str
+
+
+class Entry(TypedDict):
+    """A scenario, a mechanism, a discipline, a model of a link or a paper."""
+
+    name: str
+    about: str
+    """A line about it."""
+    prose: NotRequired[str]
+    parameters: NotRequired[Sequence[Parameter | OfTable | BesideTable]]
+
 
 QUEUES = {"droptail": "first in, first out; a packet that finds the queue full is dropped; marks ECN above a threshold"}
 LINKS = {
@@ -30,24 +56,25 @@ IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate")
 """Keys of a link that are models too, as the scenario reader's own schema describes them."""
 
 
-def catalogue() -> dict[str, list[Entry]]:
+def catalogue() -> dict[str, Sequence[Entry | Mechanism]]:
     """List everything that there is by kind, each with its name, a line about it, and its parameters if it has some."""
-    keys = json.loads(_core.scenario_keys())
+    keys = _core.scenario_keys()
     return {
         "scenarios": scenarios(),
-        "controls": json.loads(_core.mechanisms(ALGORITHMS)),
-        "receivers": json.loads(_core.receivers(ALGORITHMS)),
-        "classifiers": json.loads(_core.classifiers(ALGORITHMS)),
+        "controls": _core.mechanisms(ALGORITHMS),
+        "receivers": _core.receivers(ALGORITHMS),
+        "classifiers": _core.classifiers(ALGORITHMS),
         "queues": queues(keys),
         "links": links(keys),
         "papers": papers(),
     }
 
 
-def queues(keys: list[Entry]) -> list[Entry]:
+def queues(keys: Sequence[ScenarioKey]) -> list[Entry]:
     """List the queue disciplines, from the scenario reader's own schema."""
     kinds = {key["section"]: key for key in keys if key["name"] == "kind"}
-    disciplines = kinds["queue"]["kind"]["choice"]
+    of_queues = kinds["queue"]["kind"]
+    disciplines = of_queues["choice"] if isinstance(of_queues, dict) else []
     sections = {name: "queue" if name in QUEUES else name for name in disciplines}
     return [
         {
@@ -59,7 +86,7 @@ def queues(keys: list[Entry]) -> list[Entry]:
     ]
 
 
-def links(keys: list[Entry]) -> list[Entry]:
+def links(keys: Sequence[ScenarioKey]) -> list[Entry]:
     """List the models of links: transmitters, and what may impair either direction."""
     of_links = table_keys(keys, "link.NAME")
     transmitters: list[Entry] = [
@@ -74,17 +101,24 @@ def links(keys: list[Entry]) -> list[Entry]:
     own = {key["name"]: key["meaning"] for key in keys if key["section"] == "link.NAME"}
     impairments: list[Entry] = []
     for name in IMPAIRMENTS:
-        beside = [{"name": key, "about": about} for key, about in own.items() if key.startswith(f"{name}_")]
-        parameters = beside + table_keys(keys, name)
-        impairments.append({"name": name, "about": own[name], "parameters": parameters})
+        beside: list[BesideTable] = [
+            {"name": key, "about": about} for key, about in own.items() if key.startswith(f"{name}_")
+        ]
+        impairments.append({"name": name, "about": own[name], "parameters": [*beside, *table_keys(keys, name)]})
     return transmitters + impairments
 
 
-def table_keys(keys: list[Entry], section: str) -> list[Entry]:
+def table_keys(keys: Sequence[ScenarioKey], section: str) -> list[OfTable]:
     """List what the table of a queue, or of a link's impairment, may hold."""
     own = [key for key in keys if key["section"] == section and key["name"] != "kind"]
     return [
-        {"name": key["name"], "about": key["meaning"], **{what: key[what] for what in ("kind", "range", "absence")}}
+        {
+            "name": key["name"],
+            "about": key["meaning"],
+            "kind": key["kind"],
+            "range": key["range"],
+            "absence": key["absence"],
+        }
         for key in own
     ]
 
@@ -98,7 +132,7 @@ def _stem(file: Path) -> str:
     return file.stem
 
 
-def control(file: Path) -> Entry:
+def control(file: Path) -> Mechanism:
     """Describe a congestion control of the user's, as the core describes those that come along.
 
     The core knows a folder with controls and the contract's headers, so the file gets one of its own; what it includes
@@ -117,10 +151,10 @@ def control(file: Path) -> Entry:
         place = folder / "congestion" / f"{name}.bpf.c"
         place.symlink_to(file.absolute())
         try:
-            found: list[Entry] = json.loads(_core.mechanisms(folder))
+            (found,) = _core.mechanisms(folder)
         except InputError as error:
             raise InputError(str(error).replace(str(place), str(file))) from None
-    return found[0]
+    return found
 
 
 def control_files(control: str) -> list[Path]:
@@ -167,7 +201,7 @@ def opening_comment(file: Path) -> str:
 
 def papers() -> list[Entry]:
     """List the papers that can be repeated."""
-    entries = []
+    entries: list[Entry] = []
     for file in sorted(PAPERS.glob("*/published.toml")):
         paper = _paper_of(file.read_text(encoding="utf-8"))
         about = f"{paper['title']} ({paper['authors']}; {paper['where']})"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from unbloat import _core
 from unbloat._core import InputError
@@ -13,8 +12,15 @@ from unbloat.scenarios.checks import did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-Entry = dict[str, Any]
-"""A key of the schema: `section`, `name`, `kind`, `range`, `absence`, `meaning`."""
+    from unbloat.system.core_types import ScenarioKey
+
+
+class Takes(TypedDict):
+    """The values that a key takes, and what counts without it."""
+
+    kind: str | dict[Literal["choice"], list[str]]
+    range: str
+    absence: str | dict[Literal["default", "means"], str]
 
 
 def table(section: str | None = None) -> pd.DataFrame:
@@ -23,23 +29,17 @@ def table(section: str | None = None) -> pd.DataFrame:
 
     rows = [
         (key["section"], key["name"], kind_of(key), absence_of(key), key["meaning"])
-        for key in (keys_of(section) if section else every_key())
+        for key in (keys_of(section) if section else _core.scenario_keys())
     ]
     return pd.DataFrame(rows, columns=["section", "key", "takes", "without", "meaning"])
 
 
-def every_key() -> list[Entry]:
-    """List all keys of a scenario."""
-    found: list[Entry] = json.loads(_core.scenario_keys())
-    return found
-
-
-def keys_of(name: str) -> list[Entry]:
+def keys_of(name: str) -> list[ScenarioKey]:
     """Pick a section, with those below it, or keys of this name; raises `InputError` if there are none.
 
     A key may be written as `--set` has it, with the user's own names and numbers: `link.bottleneck.rate`.
     """
-    every = every_key()
+    every = _core.scenario_keys()
     inside = [key for key in every if key["section"] == name or key["section"].startswith(f"{name}.")]
     dotted = [key for key in every if name in (f"{key['section']}.{key['name']}", key["name"])]
     if not inside and not dotted and (place := placed(name, every)) and place != name:
@@ -54,7 +54,7 @@ def keys_of(name: str) -> list[Entry]:
     return inside or dotted
 
 
-def placed(name: str, every: Iterable[Entry]) -> str | None:
+def placed(name: str, every: Iterable[ScenarioKey]) -> str | None:
     """Find the section or the key that a dotted key such as `flows.0.access.rate` lies in; None if there is none."""
     keys_of_section: dict[str, set[str]] = {}
     for key in every:
@@ -76,7 +76,7 @@ def placed(name: str, every: Iterable[Entry]) -> str | None:
     return section or None
 
 
-def kind_of(key: Entry) -> str:
+def kind_of(key: Takes) -> str:
     """Say what values a key takes."""
     kind = key["kind"]
     if isinstance(kind, dict) and "choice" in kind:
@@ -86,7 +86,7 @@ def kind_of(key: Entry) -> str:
     return f"{name}, {lowest} to {highest}" if dots else name
 
 
-def absence_of(key: Entry) -> str:
+def absence_of(key: Takes) -> str:
     """Describe what applies where a key is not set."""
     absence = key["absence"]
     if isinstance(absence, str):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from unbloat._core import InputError
 from unbloat.scenarios.checks import time_ns
@@ -29,12 +27,11 @@ def cases(scenario: What, overrides: Mapping[str, object], times: Sequence[str])
 def _shared_link(scenario: What, overrides: Mapping[str, object]) -> tuple[str, int]:
     """Find the one link of the scenario; return its name and the one-way delay of the senders' own links."""
     cell = source_of(scenario, overrides).cells()[0]
-    data: dict[str, Any] = json.loads(cell.json())
-    if len(data["links"]) != 1:
-        names = ", ".join(link["forward"]["name"] for link in data["links"])
+    if len(cell.link_names) != 1:
+        names = ", ".join(cell.link_names)
         raise InputError(f"rtt: {cell.name} has the links {names}: set the delay of each with --set link.NAME.delay")
-    link = data["links"][0]["forward"]["name"]
-    delays = {group["access"]["delay"] for group in data["flows"]}
+    (link,) = cell.link_names
+    delays = {*cell.access_delays_ns}
     if len(delays) > 1:
         raise InputError(
             f"rtt: the flows of {cell.name} have round-trip times of their own, as their access links differ: "

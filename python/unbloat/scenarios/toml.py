@@ -145,7 +145,7 @@ def kind_of(key: str) -> str:
 def _kinds() -> dict[str, dict[str, str]]:
     """Return the type of every key, by its name and then its section."""
     kinds: dict[str, dict[str, str]] = {}
-    for key in json.loads(_core.scenario_keys()):
+    for key in _core.scenario_keys():
         if isinstance(key["kind"], str):
             kinds.setdefault(key["name"], {})[key["section"]] = key["kind"]
     return kinds
