@@ -14,8 +14,8 @@ from made_up_runs import CC, flow, in_turn, run
 from unbloat.api.results import Results
 from unbloat.report import run_table
 from unbloat.report.advice import advice_of
-from unbloat.report.figures.values import points, quantity
-from unbloat.report.parts import Facts, Fold, Heading, Table
+from unbloat.report.figures.cells import points, quantity
+from unbloat.report.report import Facts, Fold, Heading, Table
 from unbloat.report.results_page import page_of
 from unbloat.report.sweep_table import columns_of
 from unbloat.report.verdicts import Verdict, experiments_of

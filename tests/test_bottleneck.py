@@ -9,9 +9,9 @@ from unbloat.api.results import Results
 from unbloat.comparison import tolerance
 from unbloat.report import sweep_table
 from unbloat.report.advice import advice_of
-from unbloat.report.figures.names import path_of
-from unbloat.report.figures.values import points, quantity
-from unbloat.report.parts import Table
+from unbloat.report.figures.cells import points, quantity
+from unbloat.report.names import path_of
+from unbloat.report.report import Table
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record

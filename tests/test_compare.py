@@ -9,8 +9,7 @@ import unbloat as ub
 from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import plain, refused, stderr_of
-from unbloat.comparison import reasons
-from unbloat.comparison.tolerance import CRITERIA, compare
+from unbloat.comparison.tolerance import CRITERIA, compare, read_reasons
 from unbloat.results import files
 
 NAMES = ("left", "right")
@@ -255,7 +254,7 @@ def test_reasons_stand_beside_what_is_outside(cli: Cli, tmp_path: Path) -> None:
 def test_mistakes_in_reasons_are_named(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "why.toml").write_text(text)
     with pytest.raises(ub.InputError, match=r"why\.toml") as caught:
-        reasons.read(tmp_path / "why.toml", [criterion.name for criterion in CRITERIA])
+        read_reasons(tmp_path / "why.toml", [criterion.name for criterion in CRITERIA])
     assert plain(caught.value) == words
 
 

@@ -11,9 +11,8 @@ from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import stderr_of
 from unbloat.lab import compare, trace
-from unbloat.lab.capture import Capture
 from unbloat.lab.compare import FIELDS
-from unbloat.lab.trace import ACK, ECE, SYN
+from unbloat.lab.trace import ACK, ECE, SYN, Capture
 
 MSS = 1000
 SENDER, RECEIVER = b"\x0a\x00\x00\x01", b"\x0a\x80\x00\x01"

@@ -18,9 +18,9 @@ from unbloat import _core
 from unbloat.report.figures.draw import panels_of
 from unbloat.report.figures.kinds import OF_SOCKETS, OVER_TIME, WITHIN_RUNS, Width
 from unbloat.report.figures.lines import Line, band_of, smooth, spaced
-from unbloat.report.figures.names import facts_of
 from unbloat.report.figures.series import delay_ms
 from unbloat.report.figures.style import save
+from unbloat.report.names import facts_of
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
 

@@ -15,7 +15,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from unbloat.report.figures.kinds import OF_SOCKETS, OVER_A_SWEEP, OVER_RUNS, WITHIN_RUNS, Width
-from unbloat.report.figures.names import path_of
+from unbloat.report.names import path_of
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
 

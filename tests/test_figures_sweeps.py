@@ -16,14 +16,11 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from sentences import refused, stderr_of
 from unbloat.comparison.figures import agreement_of
-from unbloat.report.figures.agreement import edges_of
-from unbloat.report.figures.comparison import changes
+from unbloat.report.figures.cells import metrics_named, quantity, reach, short_name
 from unbloat.report.figures.delay_throughput import ellipse
 from unbloat.report.figures.kinds import Width
-from unbloat.report.figures.looks import short_name
-from unbloat.report.figures.style import SIZES
-from unbloat.report.figures.units import unit_for
-from unbloat.report.figures.values import metrics_named, quantity, reach
+from unbloat.report.figures.style import SIZES, unit_for
+from unbloat.report.figures.two_sets import changes, edges_of
 from unbloat.results.bottleneck import NO_LINKS
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.statistics import estimate

@@ -222,7 +222,7 @@ def test_flows_have_the_names_of_pictures(small: Path) -> None:
         "flows": groups,
     }
     results = ub.scenario(text).run()
-    from unbloat.report.figures.names import flow_label
+    from unbloat.report.names import flow_label
 
     cell = source_of(text).cells()[0]
     run = results.records[0].run

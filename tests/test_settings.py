@@ -2,7 +2,7 @@
 
 import pytest
 from inline_snapshot import snapshot
-from unbloat.report.settings import links_of
+from unbloat.report.results_page import links_of
 from unbloat.results.about import About
 
 SCENARIO = """

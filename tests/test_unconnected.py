@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from conftest import Cli
-from unbloat.report.figures.names import plain, size_words
+from unbloat.report.names import plain, size_words
 from unbloat.results.record import never_connected
 
 DEAF = {"link.bottleneck.loss": "100%"}

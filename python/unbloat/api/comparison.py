@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError
-from unbloat.comparison import difference_report, three_way_report, tolerance, tolerance_report
+from unbloat.comparison import tolerance
 from unbloat.comparison.compare import Options, Part, Side, Source, dict_of, metrics_of, parts_of
 from unbloat.comparison.difference import SweepComparison
+from unbloat.comparison.reports import by_intervals, three_sets, within_tolerances
 from unbloat.report.report import Report
 from unbloat.results.axes import columns_of
 from unbloat.results.cells import CellKey
@@ -231,9 +232,9 @@ def report_of(comparison: Comparison) -> Report:
     """Lay a comparison out."""
     match comparison.parts:
         case (tolerance.Comparison() as first, tolerance.Comparison() as second):
-            report = three_way_report.report_of(first, second)
+            parts = three_sets(first, second)
         case (tolerance.Comparison() as only,):
-            report = tolerance_report.report_of(only)
+            parts = within_tolerances(only)
         case (SweepComparison() as only, *_):
-            report = difference_report.report_of(only)
-    return Report(report.parts, comparison.as_dict())
+            parts = by_intervals(only)
+    return Report(parts, comparison.as_dict())

@@ -148,8 +148,7 @@ def given_as(option: str, value: Path | str | None) -> list[str]:
 
 def compare_packets(paths: Sequence[Path], fields: str | None, as_json: bool) -> int:
     """Compare two packet traces; return the exit status."""
-    from unbloat.lab.compare import FIELDS, compare_files, parse_fields
-    from unbloat.lab.report import dict_of, text_of
+    from unbloat.lab.compare import FIELDS, compare_files, dict_of, parse_fields, text_of
 
     if len(paths) != 2:
         raise InputError("compare --packets takes two packet traces, A and B")
@@ -160,7 +159,7 @@ def compare_packets(paths: Sequence[Path], fields: str | None, as_json: bool) ->
 
 def write_page(page: Path, text: str) -> None:
     """Write the table into the marked part of a page, or into a new page."""
-    from unbloat.report.pages import write_parts
+    from unbloat.report.report import write_parts
 
     if not page.exists():
         write_text(page, f"# Compared\n\n<!-- begin {PART} -->\n<!-- end {PART} -->\n")

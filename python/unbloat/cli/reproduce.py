@@ -229,7 +229,7 @@ def on_kernel(request: Request, paper: Paper) -> list[Judged]:
     """Run on a kernel, print its verdicts beside the simulated ones, write the page; return what is not reproduced."""
     from unbloat.papers import kernel_tables
     from unbloat.papers.reproduce import reproduce_on_kernel
-    from unbloat.report.pages import require_part, write_parts
+    from unbloat.report.report import require_part, write_parts
 
     page = paper.folder / PAGES[request.on]
     if request.page:

@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from unbloat._core import InputError
-from unbloat.comparison import difference, reasons, tolerance
+from unbloat.comparison import difference, tolerance
 from unbloat.comparison.difference import MetricDifference, SweepComparison
-from unbloat.comparison.reasons import KnownReason
-from unbloat.comparison.tolerance import Between, Compared, ComparedCell, Criterion, Perturbed, criteria_of
+from unbloat.comparison.tolerance import (
+    Between,
+    Compared,
+    ComparedCell,
+    Criterion,
+    KnownReason,
+    Perturbed,
+    criteria_of,
+    read_reasons,
+)
 from unbloat.results import files
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey
@@ -71,7 +79,7 @@ class Options:
 
     def known_reasons(self) -> list[KnownReason]:
         """Read the reasons."""
-        return reasons.read(self.reasons, [each.name for each in self.criteria]) if self.reasons else []
+        return read_reasons(self.reasons, [each.name for each in self.criteria]) if self.reasons else []
 
 
 def parts_of(sets: Sequence[Side], options: Options) -> tuple[Part, ...]:

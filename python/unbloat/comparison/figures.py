@@ -11,12 +11,11 @@ from unbloat._core import InputError
 from unbloat.comparison import tolerance
 from unbloat.comparison.difference import SweepComparison
 from unbloat.comparison.tolerance import Comparison, Criterion
-from unbloat.report.figures import agreement, comparison
-from unbloat.report.figures.agreement import Pair
-from unbloat.report.figures.comparison import Change
+from unbloat.report.figures import two_sets
+from unbloat.report.figures.cells import metrics_named, quantity
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES, Size, canvas, drawing
-from unbloat.report.figures.values import metrics_named, quantity
+from unbloat.report.figures.two_sets import Change, Pair
 from unbloat.results.metrics import ALL, Metric
 from unbloat.results.nearness import Near
 from unbloat.results.run_set import RunSet
@@ -61,13 +60,13 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
     across = 1 if size.width < 5 else 2
     of_panels = [pairs_of(compared, criterion) for criterion in criteria]
     square = 0.8 * size.width / across / size.panel
-    heights = [square + size.height_of_lines(agreement.lines_below(pairs)) for pairs in of_panels]
+    heights = [square + size.height_of_lines(two_sets.lines_below(pairs)) for pairs in of_panels]
     figure, axes = canvas(size, heights, title, facts, across)
     names = (_place(compared, 0), _place(compared, 1))
     for place, criterion, pairs in zip(axes, criteria, of_panels, strict=True):
         is_near = _without_packets(criterion.near)
         what = quantity(criterion.metric, criterion.bottlenecks)
-        agreement.draw(pairs, what, names, is_near, str(criterion.near), place, size)
+        two_sets.draw_agreement(pairs, what, names, is_near, str(criterion.near), place, size)
     return figure
 
 
@@ -100,7 +99,7 @@ def _changes(compared: SweepComparison, metrics: Sequence[Metric], title: str, s
     panels = [changes_of(compared, metric) for metric in metrics]
     figure, axes = canvas(size, [size.rows_of_text(len(found)) for found in panels], title)
     for place, metric, found in zip(axes, metrics, panels, strict=True):
-        comparison.draw(found, quantity(metric, compared.bottlenecks), ("A", "B"), place, size)
+        two_sets.draw_changes(found, quantity(metric, compared.bottlenecks), ("A", "B"), place, size)
     return figure
 
 

@@ -21,8 +21,7 @@ from unbloat.papers.batches import Batch
 from unbloat.papers.paper import Paper, flowing
 from unbloat.papers.read import Repeats
 from unbloat.papers.tables import five_digits
-from unbloat.report.parts import Fold, Heading, Table
-from unbloat.report.report import Report
+from unbloat.report.report import Fold, Heading, Report, Table
 from unbloat.report.table import Column
 from unbloat.results.statistics import estimate
 

@@ -21,8 +21,7 @@ from unbloat.claims.quantities import quantity_named
 from unbloat.papers import ratios as ratios_of
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.paper import Bar, Figure, Panel
-from unbloat.report.figures.style import COLOURS, DASHES, legible, look
-from unbloat.report.figures.units import suit, suit_together
+from unbloat.report.figures.style import COLOURS, DASHES, legible, look, suit, suit_together
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
 from unbloat.system.files import room_within, whole

@@ -18,8 +18,7 @@ from unbloat.papers.tables import (
     published_cells,
     unit_suffix,
 )
-from unbloat.report.parts import Heading, Listing, Part, Table
-from unbloat.report.report import Report
+from unbloat.report.report import Heading, Listing, Part, Report, Table
 from unbloat.report.table import Column, Marked
 
 SETTINGS = "The settings make the difference: simulated likewise, the verdict is the kernel's, or undecided."

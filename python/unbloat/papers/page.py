@@ -5,7 +5,7 @@ from __future__ import annotations
 from unbloat.papers import extra_tables, tables
 from unbloat.papers.paper import Paper
 from unbloat.papers.reproduction import Reproduction
-from unbloat.report.pages import require_part, write_parts
+from unbloat.report.report import require_part, write_parts
 
 NAME = "README.md"
 

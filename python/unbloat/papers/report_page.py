@@ -15,9 +15,8 @@ from unbloat.papers import extra_tables, figures, ratios, tables
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.paper import flowing
 from unbloat.papers.reproduction import Reproduction
-from unbloat.report.drawing import inline
-from unbloat.report.page import Page, Section
-from unbloat.report.parts import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
+from unbloat.report.page import Page, Section, inline
+from unbloat.report.report import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.scenarios.identity import code_hash
 from unbloat.system.legible import count_of
 

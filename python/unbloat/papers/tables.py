@@ -13,8 +13,7 @@ from unbloat.papers import ratios
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
 from unbloat.papers.paper import Paper, Statements, flowing
 from unbloat.papers.paper import Table as PaperTable
-from unbloat.report.parts import Fold, Heading, Listing, Part, Picture, Table
-from unbloat.report.report import Report
+from unbloat.report.report import Fold, Heading, Listing, Part, Picture, Report, Table
 from unbloat.report.table import Column, Marked
 from unbloat.system.legible import count_of, digits_beside, measured
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from unbloat.report.figures.looks import short_name
-from unbloat.report.measures import FEW
-from unbloat.report.parts import Facts, Fold, Heading, Part, Table
+from unbloat.report.figures.cells import short_name
+from unbloat.report.report import Facts, Fold, Heading, Part, Table
 from unbloat.report.table import Column, show
-from unbloat.report.verdicts import Experiment, Side, Verdict, cost_of, experiments_of
+from unbloat.report.verdicts import FEW, Experiment, Side, Verdict, cost_of, experiments_of
 from unbloat.results.metrics import METRICS, NO_CONTROL
 from unbloat.results.nearness import NEAR
 from unbloat.results.record import where_ran

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
-from unbloat.report import html
-from unbloat.report.parts import Part
+from unbloat.report.figures.style import COLOURS, GREY, GRID, METADATA, PALE, SHADE, legible, look
+from unbloat.report.report import Part, anchor, html_of
 from unbloat.system.files import write_text
 from unbloat.system.legible import plain
 
@@ -28,17 +32,17 @@ class Section:
     @property
     def id(self) -> str:
         """Its place on the page."""
-        return html.anchor(self.title)
+        return anchor(self.title)
 
     @property
     def body(self) -> Markup:
-        """What stands under the heading."""
-        return Markup(html.of(self.parts))
+        """The parts under the heading."""
+        return Markup(html_of(self.parts))
 
 
 @dataclass(frozen=True)
 class Page:
-    """What was asked, what the answer is, and what it rests on."""
+    """A question, its answer, and the sections that the answer rests on."""
 
     kind: str
     """What it is a report of, in a word or two."""
@@ -53,8 +57,7 @@ class Page:
         """Write it."""
         style = Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
         sections = [each for each in self.sections if each.parts]
-        asked = Markup(html.of(self.asked))
-        answer = Markup(html.of(self.answer))
+        asked, answer = Markup(html_of(self.asked)), Markup(html_of(self.answer))
         return plain(_template().render(page=self, style=style, asked=asked, answer=answer, sections=sections))
 
     def write(self, file: Path) -> None:
@@ -68,3 +71,40 @@ def _template() -> Template:
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True).get_template(
         "page.html"
     )
+
+
+# ---------------------------------------------------------------- Figures
+
+
+OF_THE_PAGE = {
+    "#FFFFFF": "var(--paper)",
+    "#000000": "var(--ink)",
+    GRID: "var(--grid)",
+    PALE: "var(--panel)",
+    SHADE: "var(--line)",
+    GREY: "var(--muted)",
+    COLOURS[0]: "var(--blue)",
+}
+"""Colours of a figure that the page sets, since it is dark where the reader wants it so."""
+
+
+def inline(figure: Figure, alt: str, number: int) -> str:
+    """Draw a figure as an SVG element in the page's colours; `number` keeps its ids apart from other figures'."""
+    buffer = io.StringIO()
+    with look():
+        legible(figure).savefig(buffer, format="svg", metadata=METADATA["svg"])
+    svg = buffer.getvalue()
+    body = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    body = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: OF_THE_PAGE.get(found[0].upper(), found[0]), body)
+    view = re.search(r'viewBox="([^"]*)"', body)
+    assert view, "matplotlib writes a viewBox"
+    width = float(view[1].split()[2])
+    head = f'<svg role="img" aria-label="{escape(alt)}" style="--width: {width:.0f}" viewBox="{view[1]}">'
+    return head + _own_ids(body[body.index(">") + 1 :], f"f{number}-")
+
+
+def _own_ids(body: str, before: str) -> str:
+    """Put `before` before every id that something refers to, and leave the others out."""
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', body))
+    body = re.sub(r' id="([^"]+)"', lambda found: f' id="{before}{found[1]}"' if found[1] in used else "", body)
+    return re.sub(r'(url\(|href=")#', rf"\g<1>#{before}", body)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean
 
-from unbloat.report import sweep_table
-from unbloat.report.figures import names
-from unbloat.report.figures.names import path_of
+from unbloat.report import names, sweep_table
+from unbloat.report.names import path_of
 from unbloat.report.table import Column, fits, render
 from unbloat.results.bottleneck import RATES, directions
 from unbloat.results.metrics import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unbloat.report.figures import names
-from unbloat.report.figures.names import path_of
+from unbloat.report import names
+from unbloat.report.names import path_of
 from unbloat.report.table import Column, render, show
 from unbloat.results.bottleneck import RATES, Bottlenecks, directions
 from unbloat.results.metrics import ALL, FLOW_METRICS, MANY, MEAN, METRICS, Metric, metric_named

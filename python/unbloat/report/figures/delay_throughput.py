@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from unbloat._core import InputError
-from unbloat.report.figures import names
-from unbloat.report.figures.looks import Looks
+from unbloat.report import names
+from unbloat.report.figures.cells import Looks, groups_of, quantity, repeated, spans_decades, value_of
 from unbloat.report.figures.style import GREY, HALO, MARKERS, Box, Size, Style, colour, columns_of, name_above, span
-from unbloat.report.figures.values import groups_of, quantity, repeated, spans_decades, value_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record

@@ -12,12 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from unbloat._core import InputError
+from unbloat.report.figures.cells import Looks, Sample, quantity, spans_decades, values_of
 from unbloat.report.figures.labels import row_label
 from unbloat.report.figures.lines import Line
-from unbloat.report.figures.looks import Looks
 from unbloat.report.figures.series import flow_lines, link_lines
 from unbloat.report.figures.style import GREY, Size, Style, colour, dashes, first_digit, foot_of, name_above, span
-from unbloat.report.figures.values import Sample, quantity, spans_decades, values_of
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record

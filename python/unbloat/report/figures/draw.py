@@ -13,7 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unbloat._core import InputError
-from unbloat.report.figures import comparison, delay_throughput, distributions, looks, mesh, names, series, sweeps
+from unbloat.report import names
+from unbloat.report.figures import cells, delay_throughput, distributions, mesh, series, sweeps, two_sets
+from unbloat.report.figures.cells import groups_of, groups_of_all, metrics_named, quantity, repeated, values_of
 from unbloat.report.figures.kinds import (
     DEFAULT,
     DEFAULT_OF_NODES,
@@ -36,9 +38,8 @@ from unbloat.report.figures.style import (
     make_room_for_names,
     one_legend,
     size_named,
+    suit,
 )
-from unbloat.report.figures.units import suit
-from unbloat.report.figures.values import groups_of, groups_of_all, metrics_named, quantity, repeated, values_of
 from unbloat.results.axes import axis_named, base_values
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
@@ -176,7 +177,7 @@ def usual_kinds(results: RunSet) -> Sequence[str]:
         return DEFAULT_OF_NODES
     # To record the series of many runs takes as long as the runs did.
     is_quick = results.has_series or (results.can_have_series and len(results.records) <= MANY)
-    if is_quick or not looks.ordered(results.records):
+    if is_quick or not cells.ordered(results.records):
         return DEFAULT
     return ["lines" if sweeps.has_numbers(results.records) else "bars"]
 
@@ -240,12 +241,12 @@ def _panels(kind: str, results: RunSet, choice: Choice, other: RunSet | None) ->
     if kind in WITHIN_RUNS:
         return [_within_runs(kind, results, size)]
     if kind == "delay_throughput":
-        axes = looks.panel_axes(records, delay_throughput.groups_in(records))
+        axes = cells.panel_axes(records, delay_throughput.groups_in(records))
         height = 1.0 if size.least > 2 * size.panel or axes else 1.6
         return [
             [
                 Panel(kind, partial(_delay_throughput, records, part.records, size), height, title)
-                for title, part in looks.parts(kind, results, axes)
+                for title, part in cells.parts(kind, results, axes)
             ]
         ]
     if kind in OF_NODES:
@@ -261,15 +262,15 @@ def _panels(kind: str, results: RunSet, choice: Choice, other: RunSet | None) ->
 def _over_time(kind: str, results: RunSet, size: Size) -> list[Panel]:
     """Return a panel, or where there are too many lines one for each cell, or each label that is compared."""
     records = results.records
-    axes = looks.ordered(records)
-    cells = {tuple(record.cell_axes.items()) for record in records}
+    axes = cells.ordered(records)
+    number = len({tuple(record.cell_axes.items()) for record in records})
     if sum(len(record.run["flows"]) for record in records) <= MANY:
         axes = []
-    elif len(cells) > MOST_CELLS:
+    elif number > MOST_CELLS:
         axes = axes[:1]
     return [
         Panel(kind, partial(_series, kind, records, part, size), PART if axes else 1.0, title)
-        for title, part in looks.parts(kind, results, axes)
+        for title, part in cells.parts(kind, results, axes)
     ]
 
 
@@ -292,7 +293,7 @@ def _within_runs(kind: str, results: RunSet, size: Size) -> list[Panel]:
     def drawn(part: RunSet, axes: Axes, _: int) -> None:
         distributions.cumulative(of, records, part, axes, size, is_tail=how == "ccdf")
 
-    parts = looks.parts(kind, results, looks.panel_axes(records, list(groups)))
+    parts = cells.parts(kind, results, cells.panel_axes(records, list(groups)))
     return [Panel(kind, partial(drawn, part), title=title) for title, part in parts]
 
 
@@ -317,10 +318,10 @@ def _mesh_panel(kind: str, runs: Sequence[Record], name: str, where: str, size: 
 def _of_metric(kind: str, metric: Metric, results: RunSet, choice: Choice, other: RunSet | None) -> list[Panel]:
     size, records = choice.size, results.records
     if other is not None:
-        found = comparison.changes(records, other.records, metric)
+        found = two_sets.changes(records, other.records, metric)
         what = quantity(metric, Bottlenecks.of([*records, *other.records]))
         height = _height_of_rows([change.cell for change in found], size)
-        return [Panel(kind, lambda axes, _: comparison.draw(found, what, choice.sides, axes, size), height)]
+        return [Panel(kind, lambda axes, _: two_sets.draw_changes(found, what, choice.sides, axes, size), height)]
     if kind == "box":
         height = _height_of_rows([each.label for each in values_of(records, metric) if len(each.values)], size)
         groups = groups_of_all(records, metrics_named(choice.metrics))
@@ -329,8 +330,8 @@ def _of_metric(kind: str, metric: Metric, results: RunSet, choice: Choice, other
         return _heat_maps(metric, results, choice)
     x = sweeps.across(kind, records, choice.x) if kind in ("lines", "bars") else ""
     groups = groups_of_all(records, metrics_named(choice.metrics))
-    axes = looks.panel_axes(records, groups, without=[x])
-    parts = looks.parts(kind, results, axes)
+    axes = cells.panel_axes(records, groups, without=[x])
+    parts = cells.parts(kind, results, axes)
 
     def drawn(part: RunSet, axes: Axes, _: int) -> None:
         if kind in OVER_AN_AXIS:
@@ -348,21 +349,21 @@ def _heat_maps(metric: Metric, results: RunSet, choice: Choice) -> list[Panel]:
     """Return a heat map for the labels on each other axis, and each group of flows that has values."""
     records = results.records
     two = sweeps.two_axes(records, choice.x, choice.y)
-    others = looks.ordered(records, without=[axis.name for axis in two])
+    others = cells.ordered(records, without=[axis.name for axis in two])
     found = [
         (
             ", ".join(filter(None, (title, group))),
             sweeps.fields(metric, records, part.records, choice.x, choice.y, group),
         )
-        for title, part in looks.parts("heatmap", results, others)
+        for title, part in cells.parts("heatmap", results, others)
         for group in groups_of(records, metric)
     ]
     known = [(title, fields) for title, fields in found if np.isfinite(fields.values).any()]
     if not known:
         raise InputError(f"heatmap: no sound run has a value of {metric.title}")
-    if len(known) > looks.MOST_PANELS:
+    if len(known) > cells.MOST_PANELS:
         raise InputError(
-            f"heatmap: {len(known)} panels are too many for a picture, {looks.MOST_PANELS} have room: pick some labels "
+            f"heatmap: {len(known)} panels are too many for a picture, {cells.MOST_PANELS} have room: pick some labels "
             "with --only (Results.only)"
         )
     values = np.concatenate([fields.values.flatten() for _, fields in known])

@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
 from unbloat.report.figures.labels import AT_TOP, at_top, lines_at_top, remark
-from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, columns_of, dashes
-from unbloat.report.figures.units import unit_for
+from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, columns_of, dashes, unit_for
 from unbloat.results.metrics import MANY
 
 SMOOTH = 60

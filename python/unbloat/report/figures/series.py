@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unbloat._core import InputError
-from unbloat.report.figures import names
+from unbloat.report import names
+from unbloat.report.figures.cells import Looks
 from unbloat.report.figures.labels import at_top, remark
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
-from unbloat.report.figures.looks import Looks
 from unbloat.report.figures.style import COLOURS, PALE, SHADE, Size
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, is_bounded

@@ -14,9 +14,20 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from unbloat._core import InputError
-from unbloat.report.figures import names
+from unbloat.report import names
+from unbloat.report.figures.cells import (
+    Looks,
+    axes_of,
+    groups_of,
+    means_of,
+    ordered,
+    points,
+    quantity,
+    reach,
+    short_name,
+    spans_decades,
+)
 from unbloat.report.figures.labels import turn_long_labels
-from unbloat.report.figures.looks import Looks, ordered, short_name
 from unbloat.report.figures.style import (
     COLOURS,
     GREY,
@@ -31,9 +42,8 @@ from unbloat.report.figures.style import (
     plain_logarithms,
     small,
     span,
+    unit_for,
 )
-from unbloat.report.figures.units import unit_for
-from unbloat.report.figures.values import axes_of, groups_of, means_of, points, quantity, reach, spans_decades
 from unbloat.report.table import show
 from unbloat.results.axes import axis_named, base_values
 from unbloat.results.bottleneck import Bottlenecks
