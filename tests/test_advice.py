@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from made_up_runs import CC, flow, in_turn, run
 from unbloat.api.results import Results
-from unbloat.report import run_table
+from unbloat.report import results_tables
 from unbloat.report.advice import advice_of
 from unbloat.report.figures.cells import points, quantity
 from unbloat.report.report import Facts, Fold, Heading, Table
 from unbloat.report.results_page import page_of
-from unbloat.report.sweep_table import columns_of
+from unbloat.report.results_tables import cells_columns
 from unbloat.report.verdicts import Verdict, experiments_of
 from unbloat.results.bottleneck import Bottlenecks, add_up
 from unbloat.results.metrics import BY_KEY
@@ -222,7 +222,7 @@ def test_a_remedy_more_does_not_turn_the_advice() -> None:
 
 def test_the_table_of_a_sweep_shows_both_directions_too() -> None:
     sides = [two_ways("as it is", 291.0, 67.0), two_ways("CAKE", 1.7, 167.0), two_ways("fq_codel", 1.8, 168.0)]
-    table = {column.head: column.cells for column in columns_of(Results(sides))}
+    table = {column.head: column.cells for column in cells_columns(Results(sides))}
     all_flows = [n for n, of in enumerate(table["flow"]) if of == "all"]
     assert [table["queueing delay, modem"][n] for n in all_flows] == ["291", "1.70", "1.80"]
     assert [table["queueing delay, modem.reverse"][n] for n in all_flows] == ["67.0", "167", "168"]
@@ -237,7 +237,7 @@ def test_applications_are_told_by_what_people_wait_for() -> None:
     (row,), (alike, *_) = rows(runs), rows(runs, folded=True)
     assert (row["metric"], row["best queue"], row["worst queue"]) == ("R of call (of 93.2)", "cake: 92.0", "fifo: 31.4")
     assert (alike["metric"], alike["best queue"]) == ("page load mean of web (s)", "all: 1.95 to 2.00")
-    assert {"R", "MOS", "page load mean"} & {column.head for column in columns_of(Results(runs))} >= {"R"}
+    assert {"R", "MOS", "page load mean"} & {column.head for column in cells_columns(Results(runs))} >= {"R"}
 
 
 def test_unlike_applications_are_not_pooled() -> None:
@@ -271,7 +271,7 @@ def test_means_over_survivors_are_marked_and_nobody_is_ahead_by_them() -> None:
     ends = {"cubic": [9.5, None, 9.7], "vegas": [8.5, 8.6, 8.7], "reno": [None, None, None]}
     runs = [in_turn(cc, 7.0, end, seed) for cc, each in ends.items() for seed, end in enumerate(each)]
     results = Results(runs)
-    table = {column.head: column.cells for column in columns_of(results)}
+    table = {column.head: column.cells for column in cells_columns(results)}
     downloads = [cell for cell, of in zip(table["completion"], table["flow"], strict=True) if of == "1 download"]
     assert [str(each).partition("(")[2] for each in downloads] == ["2 of 3)", "", "0 of 3)"]
     found = verdict(runs, "completion of download")
@@ -298,7 +298,7 @@ def test_rates_of_different_times_are_not_added_up() -> None:
     assert labels(found["goodput of backup"].best) == ["cubic"]
     stats = results.stats.set_index(["of", "metric"])["mean"]
     assert stats["all flows", "goodput_mbps"].isna().all() and stats["flow 1", "goodput_mbps"].tolist() == [8.0, 8.0]
-    table = {column.head: column.cells for column in columns_of(results)}
+    table = {column.head: column.cells for column in cells_columns(results)}
     assert table["flow"] == 2 * ["all", "0 backup", "1 download"]
     assert table["goodput"] == ["-", "7.00", "8.00", "-", "6.00", "8.00"]
     goodput = BY_KEY["goodput"]
@@ -412,7 +412,7 @@ def test_the_modem_is_not_called_best_for_its_queue(number: int) -> None:
 
 def test_the_table_of_a_sweep_with_applications_has_a_row_for_each_flow() -> None:
     results = ub.scenario(MODEM, {"sweep.queue": REMEDIES[:2]}).run()
-    table = {column.head: column for column in columns_of(results)}
+    table = {column.head: column for column in cells_columns(results)}
     assert table["flow"].cells[:5] == ["all", "0 backup", "1 backup: responses", "2 call", "3 download"]
     call, download = 3, 4
     assert float(str(table["goodput"].cells[download])) > 0 and table["MOS"].cells[download] == "-"
@@ -432,7 +432,7 @@ def test_a_family_s_evening_is_told_from_its_worst_side() -> None:
 
 def test_what_is_swept_is_not_told_as_one_value() -> None:
     results = ub.scenario(MODEM, {"sweep.duration": ["3s", "4s"], "sweep.link.modem.delay": ["5ms", "50ms"]}).run()
-    head, path = run_table.headline(results).split("\n")
+    head, path = results_tables.headline(results).split("\n")
     assert "4 runs of 3.00 to 4.00 s" in head and path == snapshot("modem: 5 Mbit/s, buffer 256 KB · RTT swept")
     (asked,) = [dict(part.items) for part in page_of(results).asked if isinstance(part, Facts)]
     assert "delay varied (5ms, 50ms)" in asked["The link modem"] and "3.00 to 4.00 s each" in asked["Runs"]

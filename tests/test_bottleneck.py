@@ -7,7 +7,7 @@ import unbloat as ub
 from inline_snapshot import snapshot
 from unbloat.api.results import Results
 from unbloat.comparison import tolerance
-from unbloat.report import sweep_table
+from unbloat.report import results_tables
 from unbloat.report.advice import advice_of
 from unbloat.report.figures.cells import points, quantity
 from unbloat.report.names import path_of
@@ -56,7 +56,7 @@ def test_unsound_runs_have_no_say() -> None:
 
 def test_screen_answer_and_pictures_tell_of_it_by_name() -> None:
     results = Results(RUNS)
-    columns = {column.head: column.cells for column in sweep_table.columns_of(results)}
+    columns = {column.head: column.cells for column in results_tables.cells_columns(results)}
     assert columns["queueing delay, near"] == ["200", "400"]
     table = next(part for part in advice_of(results) if isinstance(part, Table))
     assert table.columns[0].cells == ["queueing delay at near (ms)"]

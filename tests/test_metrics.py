@@ -12,8 +12,7 @@ from made_up_runs import measured_run
 from sentences import refused
 from unbloat.claims.quantities import QUANTITIES
 from unbloat.comparison.tolerance import criteria_of
-from unbloat.report.run_table import text_of
-from unbloat.report.sweep_table import text_of as sweep_text_of
+from unbloat.report.results_tables import text_of_cells, text_of_runs
 from unbloat.results import rows
 from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded
 from unbloat.results.reference import markdown
@@ -102,10 +101,10 @@ def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
     assert "goodput can exceed the link's rate" in METRICS["goodput_mbps"].definition
     results = ub.scenario(small).run()
     (record,) = results
-    assert "A goodput is above" not in text_of(results) + str(ub.compare(results, results))
+    assert "A goodput is above" not in text_of_runs(results) + str(ub.compare(results, results))
     flow = record.run["flows"][0]
     ahead = ub.Results([ub.Record({}, record.run | {"flows": [flow | {"goodput_mbps": 4.02, "throughput_mbps": 4.0}]})])
-    for said in (text_of(ahead), str(ub.compare(results, ahead))):
+    for said in (text_of_runs(ahead), str(ub.compare(results, ahead))):
         assert "A goodput is above its throughput, and may be above the link's rate: data that had" in " ".join(
             said.split()
         )
@@ -134,7 +133,7 @@ def test_flows_fold_as_the_register_says() -> None:
 
 
 def test_the_screen_uses_the_words_of_the_register(small: Path) -> None:
-    text = text_of(ub.scenario(small).run())
+    text = text_of_runs(ub.scenario(small).run())
     for name in ("goodput_mbps", "retransmitted_packets", "utilisation_percent", "queue_delay_ms_mean", "drops"):
         assert METRICS[name].heading in text, name
     assert "cc" in text and not any(word in text for word in ("control", "resent", "waiting", "used"))
@@ -143,18 +142,18 @@ def test_the_screen_uses_the_words_of_the_register(small: Path) -> None:
 def test_a_sweep_s_table_tells_flows_with_several_controls_apart(small: Path) -> None:
     """The question of most studies: ours against CUBIC in the same run."""
     swept = ub.scenario(small.read_text() + TWO, {"link.bottleneck.loss": "1%"}).run(repeat=2)
-    lines = [line.split() for line in sweep_text_of(swept).splitlines()[6:9]]
+    lines = [line.split() for line in text_of_cells(swept).splitlines()[6:9]]
     stats = swept.stats.set_index(["of", "metric"])["mean"]
     assert [line[:2] for line in lines] == [["all", "2"], ["0", "reno"], ["1", "cubic"]]
     assert float(lines[1][2]) == pytest.approx(stats["flow 0", "goodput_mbps"], rel=0.05)
-    alone = sweep_text_of(ub.scenario(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}).run(repeat=2))
+    alone = text_of_cells(ub.scenario(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}).run(repeat=2))
     assert "flow" not in alone
 
 
 def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
     swept = ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(repeat=2)
-    text = sweep_text_of(swept, ["rtt_p95", "queue_bytes_mean"])
-    assert sweep_text_of(swept, ["rtt_mean"]) == sweep_text_of(swept, ["rtt"]), "as the table heads the column"
+    text = text_of_cells(swept, ["rtt_p95", "queue_bytes_mean"])
+    assert text_of_cells(swept, ["rtt_mean"]) == text_of_cells(swept, ["rtt"]), "as the table heads the column"
     assert "p95" in text and "queue" in text and "goodput" not in text
     with refused(
         ub.InputError,
@@ -162,7 +161,7 @@ def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
             "unknown metric colour; the metrics are bitrate, buffer, buffered_windows, buffered_windows_p10, buffered_windows_p25, buffered_windows_p50, buffered_windows_p75, buffered_windows_p90, completion, cpu_idle, cwnd, delay, delay_max, delay_p50, delay_p95, delay_p99, drops, duplicates, goodput, jain, lateness_p99, loss, loss_events, losses, marks, opinion, page_load, page_load_max, page_load_p50, page_load_p95, page_load_p99, queue_bytes, queue_delay, queue_delay_max, queue_delay_p50, queue_delay_p95, queue_delay_p99, rating, rating_in, rating_out, receiver_rtt, response, response_max, response_p50, response_p95, response_p99, retransmissions, retries, rtt, rtt_max, rtt_min, rtt_p50, rtt_p95, rtt_p99, sent, skipped, sndbuf, sndbuf_half_full, sndbuf_half_full_after, sndbuf_p10, sndbuf_p25, sndbuf_p50, sndbuf_p75, sndbuf_p90, stalled, stalls, startup, switches, throughput, timeouts, unfinished, utilisation, wait, wire_losses, wmem_queued"
         ),
     ):
-        sweep_text_of(swept, ["colour"])
+        text_of_cells(swept, ["colour"])
 
 
 def test_rows_have_the_types_of_the_register() -> None:

@@ -6,7 +6,7 @@ from made_up_runs import CC, in_turn, run
 from sentences import refused
 from unbloat.api.results import Results
 from unbloat.report.figures.sweeps import missing_along
-from unbloat.report.run_table import text_of
+from unbloat.report.results_tables import text_of_runs
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
 
@@ -35,7 +35,7 @@ def test_the_metrics_of_a_comparison_can_be_chosen() -> None:
 
 
 def test_the_metrics_of_a_run_can_be_chosen() -> None:
-    text = text_of(Results([in_turn("cubic", 7.0, 9.5)]), ["completion", "queue_delay_p95", "jain"])
+    text = text_of_runs(Results([in_turn("cubic", 7.0, 9.5)]), ["completion", "queue_delay_p95", "jain"])
     heads = [line.split() for line in text.splitlines() if "completion" in line or "p95" in line or "Jain" in line]
     assert heads == [["cc", "flow", "completion"], ["cc", "link", "queueing", "delay", "p95"], ["cc", "Jain", "index"]]
 

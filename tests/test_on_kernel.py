@@ -14,7 +14,7 @@ from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import refused, stderr_of
 from unbloat._core import Cell
-from unbloat.report.run_table import FLOW_COLUMNS
+from unbloat.report.results_tables import FLOW_COLUMNS
 from unbloat.runs import experiment
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.store import Store

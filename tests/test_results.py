@@ -13,7 +13,7 @@ from inline_snapshot import snapshot
 from made_up_runs import in_turn
 from sentences import refused
 from unbloat.api.results import Results
-from unbloat.report.sweep_table import columns_of, text_of
+from unbloat.report.results_tables import cells_columns, text_of_cells
 from unbloat.results.bottleneck import add_up
 from unbloat.runs.experiment import command
 from unbloat.scenarios.source import as_toml, source_of
@@ -359,7 +359,7 @@ def test_systems_that_tell_no_processors_of_a_process_have_some(monkeypatch: pyt
 def test_repeats_that_are_all_the_same_are_warned_of(small: Path) -> None:
     with pytest.warns(ub.IdenticalRepeats, match="the repeats differ by less than 0.01 %"):
         swept = ub.scenario(small).run(repeat=3)
-    assert text_of(swept).count("warning: the repeats differ by less than 0.01 %") == 1
+    assert text_of_cells(swept).count("warning: the repeats differ by less than 0.01 %") == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(repeat=3)
@@ -385,7 +385,7 @@ def test_rates_of_all_flows_are_sums_in_all_cells_or_in_none() -> None:
     assert [add_up(record.run) for record in results] == [False, True]
     goodputs = results.stats.query("of == 'all flows' and metric == 'goodput_mbps'")["mean"]
     assert len(goodputs) == 2 and goodputs.isna().all()
-    table = {column.head: column.cells for column in columns_of(results)}
+    table = {column.head: column.cells for column in cells_columns(results)}
     assert [cell for cell, of in zip(table["goodput"], table["flow"], strict=True) if of == "all"] == ["-", "-"]
     alone = Results([in_turn("vegas", 2.0, 8.5)]).stats.query("of == 'all flows' and metric == 'goodput_mbps'")
     assert alone["mean"].tolist() == [10.0]

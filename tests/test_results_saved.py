@@ -13,7 +13,7 @@ from conftest import Cli
 from inline_snapshot import snapshot
 from pandas.testing import assert_frame_equal
 from sentences import refused
-from unbloat.report.sweep_table import text_of
+from unbloat.report.results_tables import text_of_cells
 from unbloat.results import files
 from unbloat.scenarios.identity import code_hash
 from unbloat.system.paths import ALGORITHMS
@@ -181,7 +181,7 @@ def test_several_experiments_in_a_folder_stay_apart(small: Path, sweep: Path, tm
     assert list(goodput["scenario"]) == ["one", "two", *["three"] * 4] and list(goodput["n"]) == [1] * 6
     assert list(goodput["cc"].isna()) == [True, True, *[False] * 4]
     assert list(results.pooled(by="cc").query("metric == 'goodput_mbps'")["n"]) == [1, 1, 2, 2]
-    rows = [line.split() for line in text_of(results).splitlines()[6:12]]
+    rows = [line.split() for line in text_of_cells(results).splitlines()[6:12]]
     assert [row[:3] for row in rows[1:3]] == [["two", *rows[1][1:3]], ["three", "reno", "15kb"]]
 
 

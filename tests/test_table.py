@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import unbloat as ub
-from unbloat.report.run_table import links_columns
+from unbloat.report.results_tables import links_columns
 from unbloat.report.table import Column, render, show
 from unbloat.runs.experiment import round_step
 from unbloat.system.legible import with_interval

@@ -7,7 +7,7 @@ import guests
 import pytest
 import unbloat as ub
 from conftest import Write
-from unbloat.report.run_table import flow_rows, text_of
+from unbloat.report.results_tables import flow_rows, text_of_runs
 
 BOTH_WAYS = """
 delay = "20ms"
@@ -103,7 +103,7 @@ def test_the_table_folds_many_flows(short_flows: Path) -> None:
     """A row for each flow in the records, and one for them all on the screen."""
     results = ub.scenario(short_flows, {"flows.0.arrivals.rate": "300/s", "flows.0.stop": "2s"}).run()
     assert len(results.flows) > 500
-    assert "mean of" in text_of(results) and len(text_of(results).splitlines()) < 20
+    assert "mean of" in text_of_runs(results) and len(text_of_runs(results).splitlines()) < 20
 
 
 def test_a_mean_of_flows_says_of_which_and_how_many_did_not_end(small: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_mean_of_flows_says_of_which_and_how_many_did_not_end(small: Path) -> 
     results = ub.scenario(small, {"duration": "2s", **{f"flows.0.{key}": value for key, value in web.items()}}).run()
     ended = results.flows["completion_s"].notna().sum()
     assert 0 < ended < 14
-    assert f"pages: mean of 14, {14 - ended} unfinished" in text_of(results)
+    assert f"pages: mean of 14, {14 - ended} unfinished" in text_of_runs(results)
 
 
 def test_flows_that_ended_in_the_warm_up_are_in_no_mean_of_what_was_measured(small: Path) -> None:

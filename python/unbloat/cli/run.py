@@ -227,9 +227,9 @@ sweep_command.__signature__ = _repeating(inspect.signature(run_command, eval_str
 
 def table_of(results: Results, metrics: list[str], *, is_repeated: bool) -> str:
     """Draw runs as the table on the screen."""
-    from unbloat.report import run_table, sweep_table
+    from unbloat.report.results_tables import text_of_cells, text_of_runs
 
-    return sweep_table.text_of(results, metrics or None) if is_repeated else run_table.text_of(results, metrics)
+    return text_of_cells(results, metrics) if is_repeated else text_of_runs(results, metrics)
 
 
 def check_figure(figure: Path | None, panels: list[str]) -> None:

@@ -297,16 +297,16 @@ def as_csv(results: Results, table: TableName) -> str:
 
 def as_latex(results: Results, table: TableName) -> str:
     """Format a table as LaTeX, with the columns that the screen shows."""
-    from unbloat.report import run_table, sweep_table
+    from unbloat.report import results_tables
     from unbloat.report.table import latex
 
     match table:
         case "flows":
-            columns = run_table.flows_columns(results)
+            columns = results_tables.flows_columns(results)
         case "links":
-            columns = run_table.links_columns(results)
+            columns = results_tables.links_columns(results)
         case "stats":
-            columns = sweep_table.columns_of(results)
+            columns = results_tables.cells_columns(results)
         case "runs":
             raise InputError("export --latex: runs have no table on the screen: choose flows, links or stats")
     return f"{latex(columns)}\n"

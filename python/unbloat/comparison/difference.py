@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from unbloat.report.names import flow_words
-from unbloat.report.sweep_table import are_flows_told
+from unbloat.report.names import are_flows_told, flow_words
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.metrics import MANY, Metric

@@ -9,7 +9,7 @@ from dataclasses import replace
 from unbloat.comparison.difference import CellDifference, MetricDifference, SweepComparison
 from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, KnownReason, tolerances
 from unbloat.report.report import Listing, Part, Table
-from unbloat.report.sweep_table import FELT_SHOWN, SHOWN, written
+from unbloat.report.results_tables import CELL_COLUMNS, FELT_COLUMNS, written
 from unbloat.report.table import Column, show
 from unbloat.results.cells import CellKey, ResultSet
 from unbloat.results.metrics import AHEAD, ALL, METRICS
@@ -83,7 +83,7 @@ def _shown(cell: CellDifference, comparison: SweepComparison) -> Iterator[Metric
     metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
     if not (wanted or comparison.bottlenecks.is_shared):
         metrics.pop((ALL, "jain_index"), None)  # It is of goodputs at different times.
-    names = [metric.name for metric in wanted] or list(dict.fromkeys([*FELT_SHOWN, *SHOWN]))
+    names = [metric.name for metric in wanted] or list(dict.fromkeys([*FELT_COLUMNS, *CELL_COLUMNS]))
     links = (cell.link, *comparison.bottlenecks.others)
     places = [(of, name) for name in names for of in (links if METRICS[name].of == "link" else (ALL,))]
     of_flows = [name for name in names if METRICS[name].of == "flow" and (wanted or name in OF_EACH_FLOW)]

@@ -196,3 +196,12 @@ def flow_words(row: Row) -> int | str:
 def joined(where: str, what: str) -> str:
     """Put the name of a run before that of something in it."""
     return f"{where}: {what}" if where and what else where or what
+
+
+def are_flows_told(records: Sequence[Record]) -> bool:
+    """Return whether flows have names, other controls or an end, so that each is of interest."""
+    return any(
+        len({flow["cc"] for flow in record.run["flows"]}) > 1
+        or any(flow.get("name") or flow.get("completion_s") is not None for flow in record.run["flows"])
+        for record in records
+    )

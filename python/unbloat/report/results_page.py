@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError, __version__
-from unbloat.report import run_table, sweep_table
+from unbloat.report import results_tables as tables
 from unbloat.report.advice import OPEN, advice_of, title_of
 from unbloat.report.figures.cells import ordered
 from unbloat.report.figures.draw import Choice, draw
@@ -114,7 +114,7 @@ def _axes(results: RunSet) -> dict[str, list[str]]:
     for axes in [*(each.axes for each in results.records), *(each.axes for each in results.failures)]:
         for axis, label in axes.items():
             labels.setdefault(axis, {})[label] = None
-    return {axis: list(found) for axis, found in labels.items() if axis != SEED or len(found) <= sweep_table.LISTED}
+    return {axis: list(found) for axis, found in labels.items() if axis != SEED or len(found) <= tables.LISTED}
 
 
 def _runs(results: RunSet) -> str:
@@ -125,7 +125,7 @@ def _runs(results: RunSet) -> str:
     if results.records:
         places = dict.fromkeys((record.run["on"], record.run.get("kernel")) for record in results.records)
         where = (" ".join(filter(None, (_where(on), kernel))) for on, kernel in places)
-        parts += [f"{sweep_table.duration(results)} each", " and ".join(where)]
+        parts += [f"{tables.duration(results)} each", " and ".join(where)]
     return ", ".join(parts)
 
 
@@ -165,7 +165,7 @@ def _figures(results: RunSet) -> Iterator[tuple[str, Figure]]:
 
 def _of_cells(results: RunSet) -> Mapping[str, tuple[str, Sequence[str]]]:
     """Return the pictures of cells, each with its caption and what it draws; with applications what people wait for."""
-    felt = [METRICS[name] for name in sweep_table.felt_of(results) if name in FELT_DRAWN][:MOST_FELT]
+    felt = [METRICS[name] for name in tables.felt_of(results) if name in FELT_DRAWN][:MOST_FELT]
     if not felt:
         return OF_CELLS
     of_felt = {
@@ -189,13 +189,16 @@ def _tables(results: RunSet) -> Iterator[Part]:
 
 
 def _numbers(results: RunSet) -> Iterator[Part]:
-    cells = sweep_table.columns_of(results)
+    cells = tables.cells_columns(results)
     is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
     title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
     table = Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
     rows = len(cells[0].cells)
     yield table if rows <= OPEN else Fold(f"{title} ({rows} rows)", [table])
-    details = {"Every flow of every run": run_table.flows_columns, "Every link of every run": run_table.links_columns}
+    details = {
+        "Every flow of every run": tables.flows_columns,
+        "Every link of every run": tables.links_columns,
+    }
     for name, columns_of in details.items():
         columns = columns_of(results, titled=True)
         rows = len(columns[0].cells)
@@ -206,7 +209,12 @@ def _numbers(results: RunSet) -> Iterator[Part]:
 
 
 def _meanings() -> Iterator[tuple[str, str]]:
-    shown = (*run_table.FLOW_COLUMNS, *run_table.LINK_COLUMNS, *sweep_table.SHOWN, *run_table.REAL_COLUMNS)
+    shown = (
+        *tables.FLOW_COLUMNS,
+        *tables.LINK_COLUMNS,
+        *tables.CELL_COLUMNS,
+        *tables.REAL_COLUMNS,
+    )
     for name in dict.fromkeys(shown):
         metric = METRICS[name]
         yield f"{metric.title}{f' ({metric.unit})' if metric.unit else ''}", metric.definition
@@ -225,7 +233,7 @@ def _doubts(results: RunSet) -> list[Part]:
     failed = [f"{place(each.axes)}seed {each.seed}: {each.reason}" for each in results.failures]
     for head, sentences in (("Unsound, and not counted", unsound), ("Failed", failed)):
         if sentences:
-            parts.append(Listing(head, sweep_table.shortened(sentences)))
+            parts.append(Listing(head, tables.shortened(sentences)))
     if remarks := results.remarks():
         parts.append(Listing("To be known", remarks))
     if not parts:
