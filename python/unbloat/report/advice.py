@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from unbloat.report.figures.cells import short_name
 from unbloat.report.report import Facts, Fold, Heading, Part, Table
 from unbloat.report.table import Column, show
-from unbloat.report.verdicts import FEW, Experiment, Side, Verdict, cost_of, experiments_of
-from unbloat.results.metrics import METRICS, NO_CONTROL
+from unbloat.report.verdicts import Experiment, Side, Verdict, cost_of, experiments_of, shares_of
+from unbloat.results.metrics import METRICS
 from unbloat.results.nearness import NEAR
 from unbloat.results.record import where_ran
-from unbloat.results.repeats import Repeats
 from unbloat.results.run_set import RunSet
-from unbloat.results.statistics import Estimate, difference, estimate
+from unbloat.results.statistics import Estimate, difference
 from unbloat.system.legible import count_of, with_interval
 
 OPEN = 30
@@ -156,32 +155,20 @@ def _value(side: Side) -> str:
 def _alone(experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Tell the values of the only cell, and which control has more where several compete."""
     (cell,) = experiment.cells
-    for each in experiment.measures:
+    shares = shares_of(cell, experiment.bottlenecks)
+    for each in [*experiment.measures, *shares.values()]:
         found, total = each.estimate(cell), len(cell.sound)
         known = f" ({found.n} of {total} runs)" if found.n < total else ""
         yield each.title[:1].upper() + each.title[1:], _amount(found, each.unit) + known
-    controls = dict.fromkeys(flow["cc"] for run in cell.runs for flow in run["flows"] if flow["cc"] != NO_CONTROL)
-    if 1 < len(controls) <= FEW and experiment.bottlenecks.adds_up(cell.scenario):
-        yield from _shares({cc: _by_seed(cell, cc) for cc in controls})
-
-
-def _by_seed(cell: Repeats, cc: str) -> dict[int, float | None]:
-    return {run["seed"]: sum(flow["goodput_mbps"] for flow in run["flows"] if flow["cc"] == cc) for run in cell.runs}
-
-
-def _shares(goodputs: Mapping[str, Mapping[int, float | None]]) -> Iterator[tuple[str, str]]:
-    """Tell the goodput of the flows of each control, and how far the first two are apart."""
-    means = {cc: estimate(values.values()) for cc, values in goodputs.items()}
-    for cc, each in means.items():
-        yield f"Goodput of all flows with {cc}", _amount(each, "Mbit/s")
-    first, following, *_ = sorted(means, key=lambda cc: -(means[cc].mean or 0.0))
-    by = difference(goodputs[following], goodputs[first])
-    if by is None:
+    means = {cc: share.estimate(cell).mean or 0.0 for cc, share in shares.items()}
+    if not means:
         return
-    a, b = (means[cc].mean or 0.0 for cc in (first, following))
-    is_open = "undecided: " if by.is_clear is False else ""
-    said = f"{is_open}{with_interval(abs(by.mean), by.half_width)} Mbit/s"
-    yield f"{first} more than {following}", "alike" if NEAR["goodput"].are_alike(a, b, 0.0) else said
+    first, following, *_ = sorted(means, key=lambda cc: -means[cc])
+    if by := difference(shares[following].by_seed(cell), shares[first].by_seed(cell)):
+        is_open = "undecided: " if by.is_clear is False else ""
+        said = f"{is_open}{with_interval(abs(by.mean), by.half_width)} Mbit/s"
+        are_alike = NEAR["goodput"].are_alike(means[first], means[following], 0.0)
+        yield f"{first} more than {following}", "alike" if are_alike else said
 
 
 def _amount(value: Estimate, unit: str) -> str:

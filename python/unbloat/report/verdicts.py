@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from statistics import fmean
 from typing import Literal
 
 from unbloat.report.figures.cells import ordered
 from unbloat.results.bottleneck import Bottlenecks, directions
-from unbloat.results.metrics import MANY, METRICS, Metric, Row, number
+from unbloat.results.metrics import MANY, METRICS, NO_CONTROL, Metric, number
 from unbloat.results.nearness import NEAR
 from unbloat.results.record import flows_by_group
 from unbloat.results.repeats import Repeats
@@ -29,6 +30,7 @@ FELT: Sequence[Sequence[str]] = (
 """What a person waits for or hears, by application: the first of these that its flows have."""
 BEST_RATING = 93.2
 """The rating of a call that nothing impairs (ITU-T G.107)."""
+GOODPUT = METRICS["goodput_mbps"]
 MORE_IS_BETTER = ("rating", "goodput_mbps")
 FEW = 4
 """Groups of flows without an application whose goodputs are told one by one."""
@@ -79,104 +81,120 @@ class Measure:
         return high / low if low > 0 else float("inf")
 
 
-def measures_of(cells: Sequence[Repeats], bottlenecks: Bottlenecks) -> list[Measure]:
-    """List the measures of cells with sound runs, all of one scenario."""
-    runs = [run for cell in cells for run in cell.runs]
-    groups = _groups(runs)
-    felt = [measure for place in groups for measure in _felt(runs, place, groups[place])]
-    told = {measure.title.partition(" of ")[2] for measure in felt}
-    bulk = {place: name for place, name in groups.items() if name not in told}
-    return [*felt, *_rates(runs, bulk, bottlenecks), *_waits(runs, bottlenecks)]
+@dataclass(frozen=True)
+class Group:
+    """Flows of a scenario that are judged together."""
 
+    place: int
+    name: str
+    """Empty for all flows."""
 
-# ---------------------------------------------------------------- Groups of flows
+    def flows(self, run: Run) -> Sequence[Flow]:
+        """Return its flows in a run."""
+        groups = _split(run) if self.name else [run["flows"]]
+        return groups[self.place] if self.place < len(groups) else []
 
-
-def _groups(runs: Sequence[Run]) -> dict[int, str]:
-    """Name the groups of the scenario's flows by their places; one group needs no name, many are taken together."""
-    most = max(runs, key=lambda run: len(_split(run)))
-    names: dict[int, str] = {}
-    for place, flows in enumerate(_split(most)):
-        if flows:
-            name = str(flows[0].get("name") or "").partition(": ")[0] or _numbers(flows)
-            names[place] = name if name not in names.values() else f"{name} ({_numbers(flows)})"
-    return {0: ""} if len(names) == 1 or len(names) > MANY else names
-
-
-def _numbers(flows: Sequence[Row]) -> str:
-    first, last = flows[0]["flow"], flows[-1]["flow"]
-    return f"flow {first}" if first == last else f"flows {first} to {last}"
+    def title(self, what: str) -> str:
+        """Name a quantity of the group."""
+        return f"{what} of {self.name}" if self.name else what
 
 
 def _split(run: Run) -> list[list[Flow]]:
     return flows_by_group(run) if sum(run.get("groups") or []) == len(run["flows"]) else [run["flows"]]
 
 
-def flows_at(run: Run, place: int, is_all: bool) -> Sequence[Flow]:
-    """Return the flows of a group; all flows where groups are taken together."""
-    groups = [run["flows"]] if is_all else _split(run)
-    return groups[place] if place < len(groups) else []
+def _groups(runs: Sequence[Run]) -> list[Group]:
+    """List the groups of the scenario's flows; one group needs no name, many are taken together."""
+    most = max(runs, key=lambda run: len(_split(run)))
+    names: dict[int, str] = {}
+    for place, flows in enumerate(_split(most)):
+        if flows:
+            first, last = flows[0]["flow"], flows[-1]["flow"]
+            numbers = f"flow {first}" if first == last else f"flows {first} to {last}"
+            name = str(flows[0].get("name") or "").partition(": ")[0] or numbers
+            names[place] = name if name not in names.values() else f"{name} ({numbers})"
+    are_apart = 1 < len(names) <= MANY
+    return [Group(*each) for each in names.items()] if are_apart else [EVERY]
+
+
+EVERY = Group(0, "")
+"""All flows."""
 
 
 # ---------------------------------------------------------------- Measures
 
 
-def _felt(runs: Sequence[Run], place: int, name: str) -> Iterator[Measure]:
+def measures_of(cells: Sequence[Repeats], bottlenecks: Bottlenecks) -> list[Measure]:
+    """List the measures of cells with sound runs, all of one scenario."""
+    runs = [run for cell in cells for run in cell.runs]
+    felt = {group: list(_felt(runs, group)) for group in _groups(runs)}
+    bulk = [group for group, measures in felt.items() if not measures]
+    return [*chain(*felt.values()), *_rates(runs, bulk, bottlenecks), *_waits(runs, bottlenecks)]
+
+
+def _felt(runs: Sequence[Run], group: Group) -> Iterator[Measure]:
     """Yield what the application of a group, or the size of its flows, makes a person wait for."""
-    flows = [flow for run in runs for flow in flows_at(run, place, not name)]
+    flows = [flow for run in runs for flow in group.flows(run)]
     found = next((each for each in FELT if any(flow.get(own) is not None for flow in flows for own in each)), ())
     for column in found:
         metric = METRICS[column]
-        yield Measure(_of(metric.title, name), "felt", metric, partial(_mean, metric, place, name))
-    if found:
-        return
+        yield Measure(group.title(metric.title), "felt", metric, partial(_folded, metric, group))
     ended = {
-        number
-        for run in runs
-        for number, flow in enumerate(flows_at(run, place, not name))
-        if flow.get("completion_s") is not None
+        place for run in runs for place, flow in enumerate(group.flows(run)) if flow.get("completion_s") is not None
     }
-    if ended:
+    if ended and not found:
         metric = METRICS["completion_s"]
-        yield Measure(_of(metric.title, name), "felt", metric, partial(_last, ended, place, name))
+        yield Measure(group.title(metric.title), "felt", metric, partial(_last, ended, group))
 
 
-def _mean(metric: Metric, place: int, name: str, run: Run) -> float | None:
-    return metric.fold.of(flows_at(run, place, not name), metric.name) if metric.fold else None
+def _folded(metric: Metric, group: Group, run: Run) -> float | None:
+    return metric.fold.of(group.flows(run), metric.name) if metric.fold else None
 
 
-def _last(ended: set[int], place: int, name: str, run: Run) -> float | None:
+def _last(ended: set[int], group: Group, run: Run) -> float | None:
     """Return when the last of the flows that can end has ended; None if one has not."""
-    flows = flows_at(run, place, not name)
-    times = [flows[number].get("completion_s") if number < len(flows) else None for number in ended]
+    flows = group.flows(run)
+    times = [flows[place].get("completion_s") if place < len(flows) else None for place in ended]
     known = [time for time in times if time is not None]
     return max(known) if len(known) == len(times) else None
 
 
-def _rates(runs: Sequence[Run], groups: Mapping[int, str], bottlenecks: Bottlenecks) -> Iterator[Measure]:
+def _rates(runs: Sequence[Run], groups: Sequence[Group], bottlenecks: Bottlenecks) -> Iterator[Measure]:
     """Yield the goodput of each of a few groups, or of all flows."""
-    metric, adds_up = METRICS["goodput_mbps"], bottlenecks.adds_up(runs[0]["scenario"])
-    several = any(len(flows_at(run, place, not name)) > 1 for run in runs for place, name in groups.items())
+    adds_up = bottlenecks.adds_up(runs[0]["scenario"])
+    several = any(len(group.flows(run)) > 1 for run in runs for group in groups)
     if groups and (len(groups) <= FEW or not adds_up):
-        for place, name in groups.items():
-            title = _of("goodput" if adds_up or not several else "goodput of a flow", name)
-            yield Measure(title, "rate", metric, partial(_rate, adds_up, place, name))
+        what = "goodput" if adds_up or not several else "goodput of a flow"
+        for group in groups:
+            yield Measure(group.title(what), "rate", GOODPUT, partial(_rate, adds_up, group))
     elif groups:
-        yield Measure("goodput of all flows", "rate", metric, partial(_rate, adds_up, 0, ""))
+        yield Measure("goodput of all flows", "rate", GOODPUT, partial(_rate, adds_up, EVERY))
 
 
-def _rate(adds_up: bool, place: int, name: str, run: Run) -> float | None:
+def _rate(adds_up: bool, group: Group, run: Run) -> float | None:
     """Return the sum of goodputs in the direction that has more; their mean where they do not add up."""
-    ways = directions(flows_at(run, place, not name))
-    rates = [[rate for flow in way if (rate := number(flow, "goodput_mbps")) is not None] for way in ways]
+    ways = directions(group.flows(run))
+    rates = [[rate for flow in way if (rate := number(flow, GOODPUT.name)) is not None] for way in ways]
     return max((float((sum if adds_up else fmean)(way)) for way in rates if way), default=None)
+
+
+def shares_of(cell: Repeats, bottlenecks: Bottlenecks) -> dict[str, Measure]:
+    """Return the goodputs of a few controls that compete in a cell; none where goodputs do not add up."""
+    controls = dict.fromkeys(flow["cc"] for run in cell.runs for flow in run["flows"] if flow["cc"] != NO_CONTROL)
+    if not (1 < len(controls) <= FEW and bottlenecks.adds_up(cell.scenario)):
+        return {}
+    return {cc: Measure(f"goodput of all flows with {cc}", "rate", GOODPUT, partial(_share, cc)) for cc in controls}
+
+
+def _share(cc: str, run: Run) -> float:
+    return sum(flow["goodput_mbps"] for flow in run["flows"] if flow["cc"] == cc)
 
 
 def _waits(runs: Sequence[Run], bottlenecks: Bottlenecks) -> Iterator[Measure]:
     """Yield the mean queueing delay of each link that is judged; in a mesh, where nodes have the queues, the RTT."""
     if runs[0].get("nodes"):
         metric = METRICS["rtt_ms_mean"]
-        yield Measure(metric.title, "wait", metric, partial(_mean, metric, 0, ""))
+        yield Measure(metric.title, "wait", metric, partial(_folded, metric, EVERY))
         return
     metric = METRICS["queue_delay_ms_mean"]
     links = bottlenecks.judged.get(runs[0]["scenario"], ())
@@ -190,8 +208,7 @@ def _of_link(name: str, column: str, run: Run) -> float | None:
     return next((number(link, column) for link in run["links"] if link.get("link") == name), None)
 
 
-def _of(title: str, name: str) -> str:
-    return f"{title} of {name}" if name else title
+# ---------------------------------------------------------------- Verdicts
 
 
 @dataclass(frozen=True)
