@@ -15,12 +15,12 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from sentences import refused, stderr_of
-from unbloat.comparison.figures import agreement_of
+from unbloat.comparison.figures import agreement_of, changes, edges_of
 from unbloat.report.figures.cells import metrics_named, quantity, reach, short_name
 from unbloat.report.figures.delay_throughput import ellipse
+from unbloat.report.figures.draw import Choice
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES, unit_for
-from unbloat.report.figures.two_sets import changes, edges_of
 from unbloat.results.bottleneck import NO_LINKS
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.statistics import estimate
@@ -359,7 +359,7 @@ def test_a_tail_of_few_values_has_a_scale(small: Path) -> None:
 def test_agreement_tells_near_from_far(small: Path) -> None:
     a = ub.scenario(small, LIMITS).run()
     b = ub.scenario(small, {**LIMITS, "link.bottleneck.rate": "2mbit"}).run()
-    same, other = (agreement_of(a, each, ("a", "b"), metrics=["goodput"]).axes[0] for each in (a, b))
+    same, other = (agreement_of(a, each, Choice(metrics=["goodput"], sides=("a", "b"))).axes[0] for each in (a, b))
     for panel, words in ((same, ["within: 4"]), (other, ["outside: 4"])):
         legend = panel.get_legend()
         assert legend is not None and [text.get_text() for text in legend.get_texts()] == words

@@ -152,7 +152,11 @@ class Results(RunSet):
 
         with self.naming_several():
             wanted, choice = meant(self, names_in(*kinds), Choice(width, names_in(metrics), x, y, title), over)
-            return draw(self, wanted, choice, other)
+            if other is None:
+                return draw(self, wanted, choice)
+            from unbloat.comparison.figures import draw_sets
+
+            return draw_sets(self, other, wanted, choice)
 
     def to_html(self, file: str | Path | None = None) -> str | None:
         """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.

@@ -138,6 +138,7 @@ def drawn(
 ) -> Figure:
     """Draw one set of results or two; what cannot be drawn is refused before anything is read."""
     from unbloat.api.results import read
+    from unbloat.comparison.figures import agreement_of, draw_sets
     from unbloat.report.figures.draw import check, draw, meant
 
     if over not in (None, "time"):
@@ -151,15 +152,12 @@ def drawn(
         other = None if b is None else chosen(read(b), only)
         found = chosen(read(a), only)
         with found.naming_several():
-            return draw(found, *meant(found, wanted, choice, over), other)
+            kinds_meant, choice = meant(found, wanted, choice, over)
+            return draw(found, kinds_meant, choice) if other is None else draw_sets(found, other, kinds_meant, choice)
     if wanted != [AGREEMENT] or b is None:
         raise InputError("agreement: is drawn alone, of two sets of results: name the other with --against")
     check([], choice, file=output)
-    from unbloat.comparison.figures import agreement_of
-
-    return agreement_of(
-        chosen(read(a), only), chosen(read(b), only), choice.sides, choice.width, choice.metrics, choice.title
-    )
+    return agreement_of(chosen(read(a), only), chosen(read(b), only), choice)
 
 
 # ---------------------------------------------------------------- unbloat report

@@ -1,24 +1,40 @@
-"""Pictures of comparisons: agreement within tolerances, changes with their intervals."""
+"""Pictures of comparisons: B over A with the tolerance around equality, or each cell's change with its interval."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.comparison import tolerance
 from unbloat.comparison.difference import SweepComparison
 from unbloat.comparison.tolerance import Comparison, Criterion
-from unbloat.report.figures import two_sets
-from unbloat.report.figures.cells import metrics_named, quantity
+from unbloat.report import names
+from unbloat.report.figures.cells import metrics_named, quantity, value_of
+from unbloat.report.figures.draw import Choice, check, panels_of
 from unbloat.report.figures.kinds import Width
-from unbloat.report.figures.style import SIZES, Size, canvas, drawing
-from unbloat.report.figures.two_sets import Change, Pair
+from unbloat.report.figures.layout import BARE, broken, canvas, columns_of, finish, height_of_rows, row_label
+from unbloat.report.figures.style import GREY, SHADE, SIZES, Size, Style, colour, drawing, plain_logarithms, suit
+from unbloat.results.bottleneck import Bottlenecks
+from unbloat.results.cells import by_cell, in_both
 from unbloat.results.metrics import ALL, Metric
-from unbloat.results.nearness import Near
+from unbloat.results.record import Record
 from unbloat.results.run_set import RunSet
+from unbloat.results.statistics import difference
+
+NAMED = 6
+"""Cells outside the tolerance that are named, at most."""
+WIDE_NUMBERS, HIGH_NUMBERS = 0.25, 0.1
+"""The shares of a panel's width and height that some numbers beside a point take."""
+POINTS = 200
+"""Points of the edge of a tolerance."""
+MOST_CELLS = 40
+"""More cells than this cannot be told apart in one picture."""
 
 
 def draw(
@@ -31,22 +47,138 @@ def draw(
     size = SIZES[width]
     sides = (str(compared.sides[0]), str(compared.sides[1]))
     head = f"{sides[1]} against {sides[0]}" if title is None else title
-    with drawing(size):
-        if isinstance(compared, Comparison):
-            return _agreement(compared, metrics, head, size)
-        return _changes(compared, metrics_named(metrics), head, size)
+    if isinstance(compared, Comparison):
+        return _agreement(compared, metrics, head, size)
+    panels = {
+        quantity(metric, compared.bottlenecks): _changes_of(compared, metric) for metric in metrics_named(metrics)
+    }
+    return _changes(panels, ("A", "B"), head, "", size)
 
 
-def agreement_of(
-    a: RunSet,
-    b: RunSet,
-    names: tuple[str, str],
-    width: Width = "page",
-    metrics: Sequence[str] = (),
-    title: str | None = None,
-) -> Figure:
+def draw_sets(a: RunSet, b: RunSet, kinds: Sequence[str], choice: Choice) -> Figure:
+    """Draw how far two sets lie apart; raises `InputError` for kinds that draw one set, or without a common cell."""
+    check(kinds, choice, is_two=True)
+    if not a.records:
+        raise InputError("there is nothing to draw: no run has a result")
+    both = [*a.records, *b.records]
+    bottlenecks = Bottlenecks.of(both)
+    panels = {
+        quantity(metric, bottlenecks): changes(a.records, b.records, metric)
+        for _ in panels_of(kinds)
+        for metric in metrics_named(choice.metrics)
+    }
+    title = names.title_of(both) if choice.title is None else choice.title
+    return _changes(panels, choice.sides, title, names.facts_of(both), choice.size)
+
+
+def agreement_of(a: RunSet, b: RunSet, choice: Choice) -> Figure:
     """Draw two sets within the usual tolerances, sweeps too; raises `InputError` if they have no cell in common."""
-    return draw(tolerance.compare(names, a.records, b.records), width, metrics, title)
+    compared = tolerance.compare(choice.sides, a.records, b.records)
+    return draw(compared, choice.width, choice.metrics, choice.title)
+
+
+# ---------------------------------------------------------------- Changes
+
+
+@dataclass(frozen=True)
+class Change:
+    """How far B's mean lies from A's in one cell, in percent of A's."""
+
+    cell: str
+    percent: float
+    half_width: float | None
+    """Of its 95 % interval; none with less than two runs on a side."""
+
+    @property
+    def is_clear(self) -> bool | None:
+        """Return whether the interval leaves zero out."""
+        return None if self.half_width is None else abs(self.percent) > self.half_width
+
+
+def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Change]:
+    """Compare the cells that both sets have; those without a value, or where A's is zero, are left out."""
+    sides = [by_cell([record for record in side if record.is_sound]) for side in (a, b)]
+    bottlenecks = Bottlenecks.of([*a, *b])
+    found = []
+    for place in in_both(("A", "B"), (sides[0], sides[1])):
+        values = [{each.run["seed"]: value_of(each.run, metric, bottlenecks) for each in side[place]} for side in sides]
+        between = difference(values[0], values[1])
+        known = [value for value in values[0].values() if value is not None]
+        base = abs(sum(known) / len(known)) if known else 0.0
+        if between is not None and base:
+            width = None if between.half_width is None else 100 * between.half_width / base
+            found.append(Change(" ".join(place.axes.values()), 100 * between.mean / base, width))
+    return found
+
+
+def _changes_of(compared: SweepComparison, metric: Metric) -> list[Change]:
+    """List the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
+    found = []
+    for cell in compared.cells:
+        for each in cell.metrics:
+            is_meant = each.name == metric.name and each.of in (ALL, cell.link)
+            if is_meant and each.difference is not None and each.a.mean:
+                base = abs(each.a.mean) / 100
+                width = each.difference.half_width
+                name = " ".join(cell.place.axes.values())
+                found.append(Change(name, each.difference.mean / base, None if width is None else width / base))
+    return found
+
+
+def _changes(
+    panels: Mapping[str, Sequence[Change]], sides: tuple[str, str], title: str, facts: str, size: Size
+) -> Figure:
+    """Draw a panel for each quantity, called by its name with its unit."""
+    heights = [height_of_rows([change.cell for change in found], size) for found in panels.values()]
+    with drawing(size):
+        figure, axes = canvas(size, heights, title, facts)
+        for place, (what, found) in zip(axes, panels.items(), strict=True):
+            _draw_changes(found, what, sides, place, size)
+            suit(place)
+        finish(figure, axes, size)
+    return figure
+
+
+def _draw_changes(found: Sequence[Change], what: str, sides: tuple[str, str], axes: Axes, size: Size) -> None:
+    """Draw the change of a metric, called `what` with its unit, from A to B in every cell, a line for its interval."""
+    if len(found) > MOST_CELLS:
+        raise InputError(f"comparison: {len(found)} cells are too many for one picture; there may be {MOST_CELLS}")
+    axes.axvline(0, color=GREY, linewidth=0.8 * size.line)
+    for place, change in enumerate(found):
+        hue = GREY if not change.is_clear else colour(0 if change.percent < 0 else 1)
+        axes.errorbar(
+            [change.percent],
+            [place],
+            xerr=None if change.half_width is None else [change.half_width],
+            color=hue,
+            marker="o" if change.half_width is not None else "D",
+            markersize=3.5 * size.line,
+            markerfacecolor=hue if change.is_clear else "white",
+            capsize=2 * size.line,
+            elinewidth=size.line,
+        )
+    axes.set_yticks(range(len(found)), [row_label(change.cell, size) for change in found])
+    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    low, high = axes.get_xlim()
+    axes.set_xlim(min(low, -1.0), max(high, 1.0))
+    repeats = "" if all(change.half_width is None for change in found) else "\nlines: 95 % interval, hollow: not clear"
+    axes.set_xlabel(f"{what.partition(' (')[0]}: {sides[1]} against {sides[0]} (%){repeats}")
+
+
+# ---------------------------------------------------------------- Agreement
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A metric of one cell in both sets."""
+
+    cell: str
+    a: float
+    b: float
+    is_near: bool
+    is_explained: bool = False
+    """It is known why it is not near."""
 
 
 def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: Size) -> Figure:
@@ -58,21 +190,14 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
     facts = f"{len(compared.cells)} cells{f', {unsound} of them unsound and left out' if unsound else ''}"
     # Both axes have the same scale: a panel is about as high as it is wide.
     across = 1 if size.width < 5 else 2
-    of_panels = [pairs_of(compared, criterion) for criterion in criteria]
+    of_panels = [_pairs_of(compared, criterion) for criterion in criteria]
     square = 0.8 * size.width / across / size.panel
-    heights = [square + size.height_of_lines(two_sets.lines_below(pairs)) for pairs in of_panels]
-    figure, axes = canvas(size, heights, title, facts, across)
-    names = (_place(compared, 0), _place(compared, 1))
-    for place, criterion, pairs in zip(axes, criteria, of_panels, strict=True):
-        is_near = _without_packets(criterion.near)
-        what = quantity(criterion.metric, criterion.bottlenecks)
-        two_sets.draw_agreement(pairs, what, names, is_near, str(criterion.near), place, size)
+    named = [min(NAMED, sum(not pair.is_near for pair in pairs)) for pairs in of_panels]
+    with drawing(size):
+        figure, axes = canvas(size, [square + size.height_of_lines(each) for each in named], title, facts, across)
+        for place, criterion, pairs in zip(axes, criteria, of_panels, strict=True):
+            _draw_agreement(pairs, criterion, (_place(compared, 0), _place(compared, 1)), place, size)
     return figure
-
-
-def _without_packets(near: Near) -> Callable[[float, float], bool]:
-    """Return a tolerance without its allowance for packets' transmission times, which differ from cell to cell."""
-    return lambda a, b: near(a, b, 0.0)
 
 
 def _place(compared: Comparison, side: int) -> str:
@@ -81,7 +206,7 @@ def _place(compared: Comparison, side: int) -> str:
     return mine.on if mine.on and a.on != b.on else mine.name
 
 
-def pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
+def _pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
     """Pair the values of a criterion in each cell that is sound on both sides."""
     found = []
     for cell in compared.cells:
@@ -95,23 +220,78 @@ def pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
     return found
 
 
-def _changes(compared: SweepComparison, metrics: Sequence[Metric], title: str, size: Size) -> Figure:
-    panels = [changes_of(compared, metric) for metric in metrics]
-    figure, axes = canvas(size, [size.rows_of_text(len(found)) for found in panels], title)
-    for place, metric, found in zip(axes, metrics, panels, strict=True):
-        two_sets.draw_changes(found, quantity(metric, compared.bottlenecks), ("A", "B"), place, size)
-    return figure
+def _draw_agreement(
+    pairs: Sequence[Pair], criterion: Criterion, sides: tuple[str, str], axes: Axes, size: Size
+) -> None:
+    """Draw B over A on logarithmic axes; what lies in the shaded band is within the tolerance.
+
+    Values of zero have no place on such an axis: they stand at its foot.
+    """
+
+    def is_near(a: float, b: float) -> bool:  # Packets' transmission times differ from cell to cell.
+        return criterion.near(a, b, 0.0)
+
+    positive = [value for pair in pairs for value in (pair.a, pair.b) if value > 0]
+    low, high = (min(positive) / 1.6, max(positive) * 1.6) if positive else (0.1, 1.0)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    plain_logarithms(axes.xaxis, axes.yaxis)
+    grid = np.geomspace(low, high, POINTS)
+    edges = np.array([edges_of(value, is_near, low, high) for value in grid])
+    axes.fill_between(grid, edges[:, 0], edges[:, 1], color=SHADE, linewidth=0, zorder=1)
+    axes.plot(grid, grid, color=GREY, linewidth=0.6 * size.line, zorder=1.5)
+    kinds = (
+        ("within", "o", colour(0), [pair for pair in pairs if pair.is_near]),
+        ("outside, explained", "^", colour(4), [pair for pair in pairs if not pair.is_near and pair.is_explained]),
+        ("outside", "s", colour(1), [pair for pair in pairs if not pair.is_near and not pair.is_explained]),
+    )
+    for name, marker, hue, members in kinds:
+        if members:
+            x, y = ([max(getattr(pair, side), low) for pair in members] for side in "ab")
+            style: Style = {"color": hue, "markersize": 2.8 * size.line, "alpha": 0.75, "markeredgewidth": 0}
+            zeros = sum(pair.a <= 0 or pair.b <= 0 for pair in members)
+            label = f"{name}: {len(members)}" + (f" ({zeros} with a 0)" if zeros else "")
+            # Zeros stand on the frame, which would cut them off.
+            axes.plot(x, y, marker, linestyle="none", label=label, clip_on=False, zorder=3, **style)
+    axes.legend(loc="upper left", handletextpad=0.2, borderaxespad=0.2)
+    axes.set_xlabel(f"{quantity(criterion.metric, criterion.bottlenecks)}, {sides[0]}")
+    _name_the_farthest(axes, [pair for pair in pairs if not pair.is_near], low, size)
+    axes.set_ylabel(sides[1])
+    shaded = broken(f"shaded: {criterion.near}", BARE * size.width / columns_of(axes), size)
+    axes.set_title(shaded, loc="left", fontsize=size.small, color=GREY)
 
 
-def changes_of(compared: SweepComparison, metric: Metric) -> list[Change]:
-    """List the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
-    found = []
-    for cell in compared.cells:
-        for each in cell.metrics:
-            is_meant = each.name == metric.name and each.of in (ALL, cell.link)
-            if is_meant and each.difference is not None and each.a.mean:
-                base = abs(each.a.mean) / 100
-                width = each.difference.half_width
-                name = " ".join(cell.place.axes.values())
-                found.append(Change(name, each.difference.mean / base, None if width is None else width / base))
-    return found
+def edges_of(a: float, is_near: Callable[[float, float], bool], low: float, high: float) -> tuple[float, float]:
+    """Find the least and the greatest value that is near `a`, by halving, between `low` and `high`."""
+    return _edge(a, low, is_near), _edge(a, high, is_near)
+
+
+def _edge(a: float, end: float, is_near: Callable[[float, float], bool]) -> float:
+    near, far = a, end
+    if is_near(a, far):
+        return far
+    for _ in range(40):
+        middle = (near * far) ** 0.5
+        near, far = (middle, far) if is_near(a, middle) else (near, middle)
+    return near
+
+
+def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Size) -> None:
+    """Mark the cells whose values lie farthest apart with numbers, and name them below the axis."""
+    apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))[:NAMED]
+    small: Style = {"fontsize": 0.85 * size.small}
+    places: dict[tuple[float, float], list[str]] = {}
+    for number, pair in enumerate(apart, 1):
+        at = (max(pair.a, low), max(pair.b, low))
+        place = next((other for other in places if _is_beside(axes, at, other)), at)
+        places.setdefault(place, []).append(str(number))
+    for at, numbers in places.items():
+        axes.annotate(", ".join(numbers), at, xytext=(3, 3), textcoords="offset points", **small)
+    words = "\n".join(f"{number}  {pair.cell}" for number, pair in enumerate(apart, 1))
+    below: Style = {"xycoords": ("axes fraction", axes.xaxis.label), "textcoords": "offset points"}
+    axes.annotate(words, (0, 0), (0, -4), va="top", color=GREY, annotation_clip=False, **below, **small)
+
+
+def _is_beside(axes: Axes, one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Return whether two points are so near that their numbers would lie on each other."""
+    ends = [axes.transAxes.inverted().transform(axes.transData.transform(place)) for place in (one, other)]
+    return bool((abs(ends[0] - ends[1]) < (WIDE_NUMBERS, HIGH_NUMBERS)).all())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,22 +13,21 @@ import numpy as np
 from unbloat._core import InputError
 from unbloat.report import names
 from unbloat.results.bottleneck import RATES, Bottlenecks
-from unbloat.results.metrics import MEAN, METRICS, Metric, metric_named, number
+from unbloat.results.metrics import MEAN, Metric, metric_named, number
 from unbloat.results.record import Record
 from unbloat.results.rows import Run
 from unbloat.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from unbloat.report.figures.style import Size
     from unbloat.results.run_set import RunSet
 
 MOST_GROUPS = 4
 """More groups of flows than this are folded into one."""
 USUAL = ("goodput", "queue_delay")
 """What is drawn where nobody says what."""
-MOST = {**{metric.name: 100.0 for metric in METRICS.values() if metric.unit == "%"}, "jain_index": 1.0}
-"""What no value of a metric exceeds, by its column; none is less than 0."""
-
-
 SPAN = 100.0
 """Values whose largest is more than so many times the least stand on a logarithmic axis."""
 
@@ -165,7 +165,7 @@ def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
 
 def reach(estimates: Sequence[Estimate], metric: Metric) -> np.ndarray:
     """Return how far intervals reach down and up, cut to values that the metric can have; 0 without interval."""
-    high = MOST.get(metric.name, np.inf)
+    high = np.inf if metric.most is None else metric.most
     ends = [
         (min(each.half_width, each.mean), min(each.half_width, high - each.mean))
         if each.half_width and each.mean is not None
@@ -252,6 +252,43 @@ class Looks:
 
 def _joined(axes: Mapping[str, str], names: Sequence[str], group: str) -> str:
     return " ".join(filter(None, [*(axes.get(name, "") for name in names), group]))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The runs that a panel shows, and those of the whole picture, whose looks and bottleneck its panels share."""
+
+    whole: Sequence[Record]
+    results: RunSet
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The runs of the panel."""
+        return self.results.records
+
+    @property
+    def is_part(self) -> bool:
+        """Return whether other panels show other runs."""
+        return len(self.whole) > len(self.records)
+
+    @cached_property
+    def bottlenecks(self) -> Bottlenecks:
+        """The links that metrics of links are taken of."""
+        return Bottlenecks.of(self.whole)
+
+    def looks(self, groups: Sequence[str] = ("",), without: Sequence[str] = ()) -> Looks:
+        """Return the looks of its cells and of groups of flows."""
+        return Looks.of(self.whole, self.records, groups, without)
+
+
+@dataclass(frozen=True)
+class View(Shown):
+    """A panel: the runs that it shows, and where they are drawn."""
+
+    axes: Axes
+    size: Size
+    rows: int
+    """Rows of panels in the picture."""
 
 
 # ---------------------------------------------------------------- Small multiples

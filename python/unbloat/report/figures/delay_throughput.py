@@ -11,8 +11,9 @@ from matplotlib.lines import Line2D
 
 from unbloat._core import InputError
 from unbloat.report import names
-from unbloat.report.figures.cells import Looks, groups_of, quantity, repeated, spans_decades, value_of
-from unbloat.report.figures.style import GREY, HALO, MARKERS, Box, Size, Style, colour, columns_of, name_above, span
+from unbloat.report.figures.cells import Looks, View, groups_of, quantity, repeated, spans_decades, value_of
+from unbloat.report.figures.layout import columns_of, name_above
+from unbloat.report.figures.style import GREY, HALO, MARKERS, Box, Size, Style, colour, span
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
@@ -21,71 +22,66 @@ MOST_NAMES = 8
 """More names than this beside points stand on one another."""
 MOST_CLOUDS = 12
 """More than this are hard to tell apart: groups of flows are drawn together then."""
+DELAY, GOODPUT = BY_KEY["queue_delay"], BY_KEY["goodput"]
 FEWEST = 3
 """Fewer runs than this have no ellipse."""
 MIDDLE = 0.5
 """Of the panel's width."""
 
 
-def draw(whole: Sequence[Record], records: Sequence[Record], axes: Axes, size: Size, rows: int) -> None:
+def draw(view: View) -> None:
     """Draw goodput over mean queueing delay, which falls to the right, so that better is up and to the right.
 
     An ellipse is one standard deviation of the runs of a cell, as a normal distribution of both would have it.
     """
-    delay, goodput = BY_KEY["queue_delay"], BY_KEY["goodput"]
-    groups = groups_in(whole)
-    bottlenecks = Bottlenecks.of(whole)
-    looks = Looks.of(whole, records, groups)
+    axes, groups = view.axes, groups_in(view.whole)
+    looks = view.looks(groups)
     clouds = []
-    for where, runs in repeated(records):
+    for where, runs in repeated(view.records):
         for group in groups:
-            pairs = [
-                tuple(value_of(record.run, metric, bottlenecks, group) for metric in (delay, goodput))
-                for record in runs
-            ]
-            known = np.array([pair for pair in pairs if None not in pair], dtype=float)
+            known = np.array(
+                [pair for pair in _pairs(runs, [group], view.bottlenecks) if None not in pair], dtype=float
+            )
             if len(known):
                 clouds.append(Cloud(names.joined(where, group), *looks.look(runs[0].cell_axes, group), known))
     if not clouds:
         raise InputError("delay_throughput: no sound run has both a goodput and a queueing delay")
     axes.margins(x=0.12, y=0.15)
-    middles = _middles(whole, groups, bottlenecks)
-    for axis, values in zip((axes.xaxis, axes.yaxis), middles, strict=True):
-        if spans_decades(values):
+    every = [[value or 0.0 for value in pair] for pair in _pairs(view.whole, groups, view.bottlenecks)]
+    for axis, values in zip((axes.xaxis, axes.yaxis), zip(*every, strict=True), strict=True):
+        if spans_decades(values):  # Panels have one scale.
             span(axis, values)
     for cloud in clouds:
-        _draw(axes, cloud, size)
+        _draw(axes, cloud, view.size)
     low, high = axes.get_ylim()
     if axes.get_yscale() == "linear":
         # Where every link is full, goodputs differ by little: an axis from 0 would hide that.
         axes.set_ylim(0 if low < high / 2 else low, high)
     left, right = axes.get_xlim()
     axes.set_xlim(right, left if axes.get_xscale() == "log" else max(left, 0.0))
-    is_part = len(whole) > len(records)
-    is_narrow = is_part and columns_of(axes) > 1
-    delays = quantity(delay, bottlenecks)
-    axes.set_xlabel(f"{delays}{'' if is_narrow else ', lower to the right'}, better ↗")
-    axes.set_ylabel(quantity(goodput, bottlenecks))
-    if is_part or len(clouds) > MOST_NAMES:
-        _name_above(axes, looks, size)
+    is_narrow = view.is_part and columns_of(axes) > 1
+    axes.set_xlabel(f"{quantity(DELAY, view.bottlenecks)}{'' if is_narrow else ', lower to the right'}, better ↗")
+    axes.set_ylabel(quantity(GOODPUT, view.bottlenecks))
+    if view.is_part or len(clouds) > MOST_NAMES:
+        _name_above(view, looks)
     elif len(clouds) > 1:
-        _name(axes, clouds, size, rows)
+        _name(view, clouds)
 
 
-def _middles(
+def _pairs(
     records: Sequence[Record], groups: Sequence[str], bottlenecks: Bottlenecks
-) -> tuple[list[float], list[float]]:
-    """Return the values of all runs of the whole picture, whose panels have one scale."""
-    delays, goodputs = (
-        [value_of(each.run, BY_KEY[key], bottlenecks, group) or 0.0 for each in records for group in groups]
-        for key in ("queue_delay", "goodput")
-    )
-    return delays, goodputs
+) -> list[tuple[float | None, float | None]]:
+    """Return delay and goodput of groups of flows in runs."""
+    return [
+        (value_of(each.run, DELAY, bottlenecks, group), value_of(each.run, GOODPUT, bottlenecks, group))
+        for each in records
+        for group in groups
+    ]
 
 
 def groups_in(records: Sequence[Record]) -> list[str]:
     """List the groups of flows that are drawn apart: none of them where there would be too many points."""
-    groups = groups_of(records, BY_KEY["goodput"])
+    groups = groups_of(records, GOODPUT)
     cells = {tuple(record.cell_axes.items()) for record in records}
     return groups if len(groups) * len(cells) <= MOST_CLOUDS else [""]
 
@@ -135,7 +131,7 @@ def _outline(axes: Axes, points: np.ndarray) -> np.ndarray | None:
     return np.array([scale.inverted().transform(each) for scale, each in zip(scales, turned, strict=True)])
 
 
-def _name_above(axes: Axes, looks: Looks, size: Size) -> None:
+def _name_above(view: View, looks: Looks) -> None:
     """Name what colours and markers stand for, where the points are too many for names beside them."""
     shown: list[tuple[str, Style]] = [
         *((label, {"color": colour(hue), "marker": MARKERS[0]}) for hue, label in enumerate(looks.hues)),
@@ -145,18 +141,20 @@ def _name_above(axes: Axes, looks: Looks, size: Size) -> None:
             if looks.are_two
         ),
     ]
-    handles = [Line2D([], [], linestyle="none", markersize=5 * size.line, **style) for _, style in shown]
-    name_above(axes, [label for label, _ in shown], size, handles)
+    markers: Style = {"linestyle": "none", "markersize": 5 * view.size.line}
+    handles = [Line2D([], [], **markers, **style) for _, style in shown]
+    name_above(view.axes, [label for label, _ in shown], view.size, handles)
 
 
-def _name(axes: Axes, clouds: Sequence[Cloud], size: Size, rows: int) -> None:
+def _name(view: View, clouds: Sequence[Cloud]) -> None:
     """Write the clouds' names beside their middles, towards the middle of the panel, none on another."""
+    axes, size = view.axes, view.size
     taken: list[Box] = []
     for cloud in sorted(clouds, key=lambda cloud: cloud.middle[1]):
         foot = (min(axes.get_xlim()), min(axes.get_ylim()))
         middle = [max(each, least) for each, least in zip(cloud.middle, foot, strict=True)]
         x, y = axes.transAxes.inverted().transform(axes.transData.transform(middle))
-        box, gap = size.box(cloud.label, (x, y), rows, columns_of(axes)), 3 * size.line + 2
+        box, gap = size.box(cloud.label, (x, y), view.rows, columns_of(axes)), 3 * size.line + 2
         is_at_right = x > MIDDLE
         if is_at_right:
             box, gap = replace(box, left=x - box.width), -gap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,17 +12,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from unbloat._core import InputError
-from unbloat.report.figures.cells import Looks, Sample, quantity, spans_decades, values_of
-from unbloat.report.figures.labels import row_label
+from unbloat.report.figures.cells import Looks, Sample, Shown, View, quantity, spans_decades, values_of
+from unbloat.report.figures.layout import name_above, row_label
 from unbloat.report.figures.lines import Line
 from unbloat.report.figures.series import flow_lines, link_lines
-from unbloat.report.figures.style import GREY, Size, Style, colour, dashes, first_digit, foot_of, name_above, span
-from unbloat.results.bottleneck import Bottlenecks
+from unbloat.report.figures.style import GREY, Style, colour, dashes, first_digit, foot_of, span
 from unbloat.results.metrics import MANY, Metric
-from unbloat.results.record import Record
 
 if TYPE_CHECKING:
-    from unbloat.results.run_set import RunSet
+    pass
 
 FEW_CURVES = 6
 """As many curves are named one by one; more of them by what their colours and dashes mean."""
@@ -57,62 +55,55 @@ class Histogram:
         return [float(self.upper[min(place, len(self.upper) - 1)]) for place in places]
 
 
-def cumulative(kind: str, whole: Sequence[Record], results: RunSet, axes: Axes, size: Size, is_tail: bool) -> None:
+def cumulative(kind: str, view: View, *, is_tail: bool) -> None:
     """Draw the distributions within runs: the share of values up to each, or above it on a logarithmic axis."""
-    histograms, label, counted = within_runs(kind, results, whole)
-    _curves(axes, histograms, is_tail)
-    axes.set_xlabel(label)
-    axes.set_ylabel(f"share of {counted}{' above' if is_tail else ''}")
-    name_above(axes, [histogram.label for histogram in histograms], size)
+    histograms, label, counted = within_runs(kind, view)
+    _curves(view.axes, histograms, is_tail)
+    view.axes.set_xlabel(label)
+    view.axes.set_ylabel(f"share of {counted}{' above' if is_tail else ''}")
+    name_above(view.axes, [histogram.label for histogram in histograms], view.size)
 
 
-def boxes(kind: str, results: RunSet, axes: Axes, size: Size) -> None:
+def boxes(kind: str, view: View) -> None:
     """Draw a box for each distribution within runs."""
-    histograms, label, _ = within_runs(kind, results)
-    _boxes(
-        axes, {each.label: each.percentiles(WHISKERS) for each in histograms}, [each.hue for each in histograms], size
-    )
-    axes.set_xlabel(f"{label}\n{BOXES}", **BELOW_BOXES)
+    histograms, label, _ = within_runs(kind, view)
+    percentiles = {each.label: each.percentiles(WHISKERS) for each in histograms}
+    _boxes(view, percentiles, [each.hue for each in histograms])
+    view.axes.set_xlabel(f"{label}\n{BOXES}", **BELOW_BOXES)
 
 
-def of_metric(
-    metric: Metric,
-    whole: Sequence[Record],
-    records: Sequence[Record],
-    axes: Axes,
-    size: Size,
-    groups: Sequence[str],
-    is_tail: bool,
-) -> None:
+def of_metric(metric: Metric, groups: Sequence[str], view: View, *, is_tail: bool) -> None:
     """Draw the distribution of a metric over flows and runs; `groups` are those of flows in the whole picture."""
-    looks = Looks.of(whole, records, groups)
-    samples = _known(metric, records, whole)
-    is_part = len(whole) > len(records)
+    looks = view.looks(groups)
     histograms = [
-        Histogram(f"{each.label} ({len(each.values)})", *looks.look(each.axes, each.group), np.sort(each.values),
-                  np.ones(len(each.values)))
-        for each in samples
-    ]  # fmt: skip
-    _curves(axes, histograms, is_tail)
-    values = [value for sample in values_of(whole, metric) for value in sample.values]
+        Histogram(
+            f"{each.label} ({len(each.values)})",
+            *looks.look(each.axes, each.group),
+            np.sort(each.values),
+            np.ones(len(each.values)),
+        )
+        for each in _known(metric, view)
+    ]
+    _curves(view.axes, histograms, is_tail)
+    values = [value for sample in values_of(view.whole, metric) for value in sample.values]
     if spans_decades(values):
-        span(axes.xaxis, values)
-    axes.set_xlabel(quantity(metric, Bottlenecks.of(whole)))
-    axes.set_ylabel(f"share of {metric.of}s{' above' if is_tail else ''}")
-    _name(axes, looks, histograms, size, is_part)
+        span(view.axes.xaxis, values)
+    view.axes.set_xlabel(quantity(metric, view.bottlenecks))
+    view.axes.set_ylabel(f"share of {metric.of}s{' above' if is_tail else ''}")
+    _name(view, looks, histograms)
 
 
-def boxes_of_metric(metric: Metric, records: Sequence[Record], axes: Axes, size: Size, groups: Sequence[str]) -> None:
+def boxes_of_metric(metric: Metric, groups: Sequence[str], view: View) -> None:
     """Draw a box of a metric for each cell and group of flows; where there is one value only, its number is told."""
-    samples = _known(metric, records)
-    looks = Looks.of(records, groups=groups)
+    axes, size = view.axes, view.size
+    samples, looks = _known(metric, view), view.looks(groups)
     hues = [looks.look(each.axes, each.group)[0] for each in samples]
     numbers = {len(each.values) for each in samples}
     labels = [each.label if len(numbers) == 1 else f"{each.label} ({len(each.values)})" for each in samples]
     values = [float(value) for each in samples for value in each.values]
     foot = foot_of(values) if spans_decades(values) else 0.0
     percentiles = [np.percentile(np.maximum(each.values, foot), WHISKERS).tolist() for each in samples]
-    _boxes(axes, dict(zip(labels, percentiles, strict=True)), hues, size)
+    _boxes(view, dict(zip(labels, percentiles, strict=True)), hues)
     for place, (each, hue) in enumerate(zip(samples, hues, strict=True)):
         if len(each.values) <= MANY:
             at = np.full(len(each.values), place)
@@ -121,7 +112,7 @@ def boxes_of_metric(metric: Metric, records: Sequence[Record], axes: Axes, size:
     if foot:
         span(axes.xaxis, values)
     told = f"one {metric.of} each" if numbers == {1} else f"{BOXES} of {_counted(metric, numbers)}"
-    axes.set_xlabel(f"{quantity(metric, Bottlenecks.of(records))}\n{told}", **BELOW_BOXES)
+    axes.set_xlabel(f"{quantity(metric, view.bottlenecks)}\n{told}", **BELOW_BOXES)
 
 
 def _counted(metric: Metric, numbers: set[int]) -> str:
@@ -129,33 +120,33 @@ def _counted(metric: Metric, numbers: set[int]) -> str:
     return f"{numbers.copy().pop()} {metric.of}s each" if len(numbers) == 1 else f"(n) {metric.of}s"
 
 
-def _known(metric: Metric, records: Sequence[Record], whole: Sequence[Record] | None = None) -> list[Sample]:
+def _known(metric: Metric, view: View) -> list[Sample]:
     """Return the samples that have values; raises `InputError` if none has."""
-    if known := [each for each in values_of(records, metric, whole) if len(each.values)]:
+    if known := [each for each in values_of(view.records, metric, view.whole) if len(each.values)]:
         return known
     raise InputError(f"there is nothing to draw: no sound run has a value of {metric.title}")
 
 
-def _name(axes: Axes, looks: Looks, drawn: Sequence[Histogram], size: Size, is_part: bool) -> None:
+def _name(view: View, looks: Looks, drawn: Sequence[Histogram]) -> None:
     """Name the curves above the panel; many of them by their colours and their dashes apart."""
-    if not is_part and (not looks.are_two or len(drawn) <= FEW_CURVES):
-        name_above(axes, [each.label for each in drawn], size)
+    if not view.is_part and (not looks.are_two or len(drawn) <= FEW_CURVES):
+        name_above(view.axes, [each.label for each in drawn], view.size)
         return
     hues = [(label, {"color": colour(hue)}) for hue, label in enumerate(looks.hues)]
     kinds = [(label, {"color": GREY, "linestyle": dashes(0, dash)}) for dash, label in enumerate(looks.dashes)]
     shown: list[tuple[str, Style]] = [*hues, *(kinds if looks.are_two else [])]
-    name_above(axes, [label for label, _ in shown], size, [Line2D([], [], **style) for _, style in shown])
+    name_above(view.axes, [label for label, _ in shown], view.size, [Line2D([], [], **style) for _, style in shown])
 
 
 # ---------------------------------------------------------------- Parts
 
 
-def within_runs(kind: str, results: RunSet, whole: Sequence[Record] | None = None) -> tuple[list[Histogram], str, str]:
+def within_runs(kind: str, shown: Shown) -> tuple[list[Histogram], str, str]:
     """Return the histograms of a kind, what they are of, and what was counted."""
     if kind == "rtt":
-        lines = list(flow_lines(results, results.series("rtt"), "count", x="upper_ms", whole=whole))
+        lines = list(flow_lines(shown, shown.results.series("rtt"), "count", x="upper_ms"))
         return pooled(lines), "RTT (ms)", "RTT samples"
-    lines = list(link_lines(results, results.series("queue_delay"), "count", x="upper_ms", whole=whole))
+    lines = list(link_lines(shown, shown.results.series("queue_delay"), "count", x="upper_ms"))
     return pooled(lines), "queueing delay (ms)", "packets"
 
 
@@ -169,16 +160,13 @@ def pooled(lines: Sequence[Line]) -> list[Histogram]:
             parts.setdefault(line.label if level < 0 else line.groups[level], []).append(line)
         if len(parts) <= MANY:
             break
-    return [_pooled(label, members, members[0].hue, members[0].dash) for label, members in parts.items()]
+    return [_pooled(label, members) for label, members in parts.items()]
 
 
-def _pooled(label: str, lines: Iterable[Line], hue: int, dash: int) -> Histogram:
-    counts: dict[float, float] = {}
-    for line in lines:
-        for upper, count in zip(line.x, line.y, strict=True):
-            counts[upper] = counts.get(upper, 0.0) + count
-    edges = sorted(counts)
-    return Histogram(label, hue, dash, np.array(edges), np.array([counts[edge] for edge in edges]))
+def _pooled(label: str, lines: Sequence[Line]) -> Histogram:
+    edges, places = np.unique(np.concatenate([line.x for line in lines]), return_inverse=True)
+    counts = np.bincount(places, np.concatenate([line.y for line in lines]))
+    return Histogram(label, lines[0].hue, lines[0].dash, edges, counts)
 
 
 def _curves(axes: Axes, histograms: Sequence[Histogram], is_tail: bool) -> None:
@@ -218,18 +206,12 @@ def percent_of_few(share: float, place: float) -> str:
     return percent(share, place) if first_digit(share) in "25" else ""
 
 
-def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], hues: Sequence[int], size: Size) -> None:
+def _boxes(view: View, percentiles: Mapping[str, Sequence[float]], hues: Sequence[int]) -> None:
     """Draw boxes one below another, so that their names can be read."""
+    axes, size = view.axes, view.size
+    parts = ("whislo", "q1", "med", "q3", "whishi")
     stats = [
-        {
-            "label": row_label(label, size),
-            "whislo": ends[0],
-            "q1": ends[1],
-            "med": ends[2],
-            "q3": ends[3],
-            "whishi": ends[4],
-        }
-        for label, ends in percentiles.items()
+        {"label": row_label(label, size), **dict(zip(parts, ends, strict=True))} for label, ends in percentiles.items()
     ]
     width = 0.8 * size.line
     lines: Style = {f"{part}props": {"linewidth": width} for part in ("box", "whisker", "cap")}
@@ -247,9 +229,5 @@ def _boxes(axes: Axes, percentiles: Mapping[str, Sequence[float]], hues: Sequenc
         box.set(facecolor=colour(hue), alpha=0.55)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
-    axes.set_xlim(left=0 if _is_near_zero(percentiles) else None)
-
-
-def _is_near_zero(percentiles: Mapping[str, Sequence[float]]) -> bool:
     ends = [end for each in percentiles.values() for end in each]
-    return bool(ends) and min(ends) < 0.5 * max(ends)
+    axes.set_xlim(left=0 if ends and min(ends) < 0.5 * max(ends) else None)

@@ -6,16 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.report import names
-from unbloat.report.figures import cells, delay_throughput, distributions, mesh, series, sweeps, two_sets
-from unbloat.report.figures.cells import groups_of, groups_of_all, metrics_named, quantity, repeated, values_of
+from unbloat.report.figures import delay_throughput, distributions, mesh, series, sweeps
+from unbloat.report.figures.cells import (
+    Shown,
+    View,
+    groups_of_all,
+    metrics_named,
+    ordered,
+    panel_axes,
+    parts,
+    repeated,
+    values_of,
+)
 from unbloat.report.figures.kinds import (
     DEFAULT,
     DEFAULT_OF_NODES,
@@ -27,32 +35,18 @@ from unbloat.report.figures.kinds import (
     WITHIN_RUNS,
     Width,
 )
-from unbloat.report.figures.labels import BARE, break_labels, broken, fit_ticks, row_label, write_remarks
-from unbloat.report.figures.style import (
-    SIZES,
-    Size,
-    canvas,
-    drawing,
-    format_of,
-    legible,
-    make_room_for_names,
-    one_legend,
-    size_named,
-    suit,
-)
+from unbloat.report.figures.layout import BARE, broken, canvas, finish, height_of_rows
+from unbloat.report.figures.style import SIZES, Size, drawing, format_of, size_named, suit
 from unbloat.results.axes import axis_named, base_values
-from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
+from unbloat.results.run_set import RunSet
 from unbloat.scenarios.checks import one_of
-
-if TYPE_CHECKING:
-    from unbloat.results.run_set import RunSet
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a picture shows, and how.
+    """The contents of a picture, and how it looks.
 
     Attributes
     ----------
@@ -94,11 +88,11 @@ SHARED = ("lines", "bars", "delay_throughput")
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: its kind, and what draws it."""
+    """One panel: its kind, the runs that it shows, and what draws them."""
 
     kind: str
-    draw: Callable[[Axes, int], None]
-    """Told the panel and how many rows of panels the picture has."""
+    part: RunSet
+    draw: Callable[[View], None]
     height: float = 1.0
     """In panels of the usual height."""
     title: str = ""
@@ -106,14 +100,14 @@ class Panel:
     """The panels of one number show the same of several parts, on the same scale."""
 
 
-def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY, other: RunSet | None = None) -> Figure:
+def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY) -> Figure:
     """Draw a panel for each kind, and each metric where a kind draws these; raises `InputError` if that cannot be."""
-    check(kinds, choice, is_two=other is not None)
+    check(kinds, choice)
     if not results.records:
         raise InputError("there is nothing to draw: no run has a result")
-    size = choice.size
+    size, whole = choice.size, results.records
     kinds = kinds or usual_kinds(results)
-    quantities = [panels for kind in panels_of(kinds) for panels in _panels(kind, results, choice, other)]
+    quantities = [panels for kind in panels_of(kinds) for panels in _panels(kind, results, choice)]
     quantities = [[replace(panel, of=number) for panel in panels] for number, panels in enumerate(quantities)]
     most = max(map(len, quantities))
     count = sum(map(len, quantities))
@@ -121,22 +115,21 @@ def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY, o
     across = size.columns(count) if most == 1 else min(most, size.multiples - is_over_time or 1)
     # The parts of a quantity stand beside each other, and those of the next one below them.
     panels = [panel for each in quantities for panel in [*each, *([None] * (-len(each) % across if most > 1 else 0))]]
-    both = [*results.records, *(other.records if other else [])]
-    title = names.title_of(both) if choice.title is None else choice.title
+    rows = -(-len(panels) // across)
+    title = names.title_of(whole) if choice.title is None else choice.title
     with drawing(size):
         heights = [panel.height if panel else 0.0 for panel in panels]
-        figure, places = canvas(size, heights, title, names.facts_of(both), across)
+        figure, places = canvas(size, heights, title, names.facts_of(whole), across)
         drawn = [(place, panel) for place, panel in zip(places, panels, strict=True) if panel]
         for place in {*places} - {place for place, _ in drawn}:
             place.remove()
-        rows = -(-len(panels) // across)
         for place, panel in drawn:
             if most > 1 and panel.kind in OVER_TIME:
-                place.set_ylim(0, _top(quantities[panel.of], rows, across))
+                place.set_ylim(0, _top(quantities[panel.of], whole, size, rows, across))
             if panel.title:
                 title = broken(panel.title, BARE * size.width / across, size)
                 place.set_title(title, loc="left" if panel.kind in OVER_TIME else "right", fontsize=size.font)
-            panel.draw(place, rows)
+            panel.draw(View(whole, panel.part, place, size, rows))
         axes = [place for place, _ in drawn]
         if most > 1:
             _share_scales(drawn)
@@ -144,14 +137,8 @@ def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY, o
             suit(place)
         if most > 1:
             _say_once(axes)
-        _share_time(axes, [panel for _, panel in drawn], across)
-        one_legend(figure, axes, size)
-        legible(figure)
-        make_room_for_names(figure, axes, size)
-        write_remarks(figure, axes, size)
-        break_labels(figure, axes, size)
-        for place in axes:
-            fit_ticks(place, size)
+        _share_time(drawn, across)
+        finish(figure, axes, size)
     return figure
 
 
@@ -177,17 +164,112 @@ def usual_kinds(results: RunSet) -> Sequence[str]:
         return DEFAULT_OF_NODES
     # To record the series of many runs takes as long as the runs did.
     is_quick = results.has_series or (results.can_have_series and len(results.records) <= MANY)
-    if is_quick or not cells.ordered(results.records):
+    if is_quick or not ordered(results.records):
         return DEFAULT
     return ["lines" if sweeps.has_numbers(results.records) else "bars"]
 
 
-def _top(parts: Sequence[Panel], rows: int, across: int) -> float:
+def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None = None, is_two: bool = False) -> None:
+    """Raise `InputError` for what cannot be drawn or written, whatever the results are."""
+    wanted = panels_of(kinds)
+    size_named(choice.width)
+    metrics_named(choice.metrics)
+    if file is not None:
+        format_of(file)
+    of_two = [kind for kind in wanted if kind in OF_TWO]
+    if of_two and not is_two:
+        raise InputError(f"{of_two[0]}: draws two sets of results, and there is one only")
+    if is_two and len(of_two) < len(wanted):
+        others = ", ".join(kind for kind in wanted if kind not in OF_TWO)
+        raise InputError(f"{others}: draws one set of results, and there are two; {' and '.join(OF_TWO)} draws two")
+
+
+def panels_of(kinds: Sequence[str]) -> list[str]:
+    """List the panels that these kinds stand for; the default panels if there are no kinds."""
+    wanted = [kind for name in kinds or DEFAULT for kind in SHORT.get(name, [name])]
+    return [one_of("plot", kind, [*KINDS, *SHORT]) for kind in wanted]
+
+
+# ---------------------------------------------------------------- Panels
+
+
+def _panels(kind: str, results: RunSet, choice: Choice) -> list[list[Panel]]:
+    """Return the panels of a kind: those of each quantity that it shows, a panel for each part."""
+    size, records = choice.size, results.records
+    if kind in OVER_TIME:
+        return [_over_time(kind, results)]
+    if kind in WITHIN_RUNS:
+        return [_within_runs(kind, results, size)]
+    if kind == "delay_throughput":
+        axes = panel_axes(records, delay_throughput.groups_in(records))
+        height = 1.0 if size.least > 2 * size.panel or axes else 1.6
+        return [[Panel(kind, part, delay_throughput.draw, height, title) for title, part in parts(kind, results, axes)]]
+    if kind in OF_NODES:
+        mesh.check(records)
+        return [
+            [Panel(kind, RunSet(runs), partial(mesh.draw, name, where), mesh.height(runs[0], name, size))]
+            for where, runs in repeated(records)
+            for name in mesh.names_of(runs[0])
+        ]
+    return [_of_metric(kind, metric, results, choice) for metric in metrics_named(choice.metrics)]
+
+
+def _over_time(kind: str, results: RunSet) -> list[Panel]:
+    """Return a panel, or where there are too many lines one for each cell, or each label that is compared."""
+    records = results.records
+    axes = ordered(records)
+    if sum(len(record.run["flows"]) for record in records) <= MANY:
+        axes = []
+    elif len({tuple(record.cell_axes.items()) for record in records}) > MOST_CELLS:
+        axes = axes[:1]
+    height = PART if axes else 1.0
+    return [Panel(kind, part, partial(series.draw, kind), height, title) for title, part in parts(kind, results, axes)]
+
+
+def _within_runs(kind: str, results: RunSet, size: Size) -> list[Panel]:
+    of, _, how = kind.rpartition("_")
+    if how == "box":
+        labels = [each.label for each in distributions.within_runs(of, Shown(results.records, results))[0]]
+        return [Panel(kind, results, partial(distributions.boxes, of), height_of_rows(labels, size))]
+    flows = [flow for record in results.records for flow in record.run["flows"]] if of == "rtt" else []
+    groups = list({names.flow_group(flow) for flow in flows} or {""})
+    drawn = partial(distributions.cumulative, of, is_tail=how == "ccdf")
+    axes = panel_axes(results.records, groups)
+    return [Panel(kind, part, drawn, title=title) for title, part in parts(kind, results, axes)]
+
+
+def _of_metric(kind: str, metric: Metric, results: RunSet, choice: Choice) -> list[Panel]:
+    size, records = choice.size, results.records
+    if kind == "heatmap":
+        return [
+            Panel(kind, part, drawn, title=title)
+            for title, part, drawn in sweeps.heat_maps(metric, results, choice.x, choice.y)
+        ]
+    groups = groups_of_all(records, metrics_named(choice.metrics))
+    if kind == "box":
+        height = height_of_rows([each.label for each in values_of(records, metric) if len(each.values)], size)
+        return [Panel(kind, results, partial(distributions.boxes_of_metric, metric, groups), height)]
+    x = sweeps.across(kind, records, choice.x) if kind in OVER_AN_AXIS else ""
+    if kind in OVER_AN_AXIS:
+        drawn = partial(OVER_AN_AXIS[kind], metric, groups, x)
+    else:
+        drawn = partial(distributions.of_metric, metric, groups, is_tail=kind == "eccdf")
+    axes = panel_axes(records, groups, without=[x])
+    return [Panel(kind, part, drawn, title=title) for title, part in parts(kind, results, axes)]
+
+
+OVER_AN_AXIS = {"bars": sweeps.bars, "lines": sweeps.lines}
+
+
+# ---------------------------------------------------------------- Panels that share something
+
+
+def _top(panels: Sequence[Panel], whole: Sequence[Record], size: Size, rows: int, across: int) -> float:
     """Return the upper end of a scale that is enough for all parts of a quantity, which are drawn for it."""
     tops = []
-    for panel in parts:
+    for panel in panels:
         scratch = Figure().subplots(1, across, squeeze=False)[0][0]
-        panel.draw(scratch, rows)
+        panel.draw(View(whole, panel.part, scratch, size, rows))
         tops.append(float(scratch.get_ylim()[1]))
     return max(tops)
 
@@ -212,178 +294,9 @@ def _share_scales(drawn: Sequence[tuple[Axes, Panel]]) -> None:
                 getattr(place, f"set_{axis}lim")((high, low) if is_falling else (low, high))
 
 
-def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None = None, is_two: bool = False) -> None:
-    """Raise `InputError` for what cannot be drawn or written, whatever the results are."""
-    wanted = panels_of(kinds)
-    size_named(choice.width)
-    metrics_named(choice.metrics)
-    if file is not None:
-        format_of(file)
-    of_two = [kind for kind in wanted if kind in OF_TWO]
-    if of_two and not is_two:
-        raise InputError(f"{of_two[0]}: draws two sets of results, and there is one only")
-    if is_two and len(of_two) < len(wanted):
-        others = ", ".join(kind for kind in wanted if kind not in OF_TWO)
-        raise InputError(f"{others}: draws one set of results, and there are two; {' and '.join(OF_TWO)} draws two")
-
-
-def panels_of(kinds: Sequence[str]) -> list[str]:
-    """List the panels that these kinds stand for; the default panels if there are no kinds."""
-    wanted = [kind for name in kinds or DEFAULT for kind in SHORT.get(name, [name])]
-    return [one_of("plot", kind, [*KINDS, *SHORT]) for kind in wanted]
-
-
-def _panels(kind: str, results: RunSet, choice: Choice, other: RunSet | None) -> list[list[Panel]]:
-    """Return the panels of a kind: those of each quantity that it shows, a panel for each part."""
-    size, records = choice.size, results.records
-    if kind in OVER_TIME:
-        return [_over_time(kind, results, size)]
-    if kind in WITHIN_RUNS:
-        return [_within_runs(kind, results, size)]
-    if kind == "delay_throughput":
-        axes = cells.panel_axes(records, delay_throughput.groups_in(records))
-        height = 1.0 if size.least > 2 * size.panel or axes else 1.6
-        return [
-            [
-                Panel(kind, partial(_delay_throughput, records, part.records, size), height, title)
-                for title, part in cells.parts(kind, results, axes)
-            ]
-        ]
-    if kind in OF_NODES:
-        mesh.check(records)
-        return [
-            [_mesh_panel(kind, runs, name, where, size)]
-            for where, runs in repeated(records)
-            for name in mesh.names_of(runs[0])
-        ]
-    return [_of_metric(kind, metric, results, choice, other) for metric in metrics_named(choice.metrics)]
-
-
-def _over_time(kind: str, results: RunSet, size: Size) -> list[Panel]:
-    """Return a panel, or where there are too many lines one for each cell, or each label that is compared."""
-    records = results.records
-    axes = cells.ordered(records)
-    number = len({tuple(record.cell_axes.items()) for record in records})
-    if sum(len(record.run["flows"]) for record in records) <= MANY:
-        axes = []
-    elif number > MOST_CELLS:
-        axes = axes[:1]
-    return [
-        Panel(kind, partial(_series, kind, records, part, size), PART if axes else 1.0, title)
-        for title, part in cells.parts(kind, results, axes)
-    ]
-
-
-def _series(kind: str, whole: Sequence[Record], part: RunSet, size: Size, axes: Axes, rows: int) -> None:
-    series.draw(kind, whole, part, axes, size, rows)
-
-
-def _delay_throughput(whole: Sequence[Record], part: Sequence[Record], size: Size, axes: Axes, rows: int) -> None:
-    delay_throughput.draw(whole, part, axes, size, rows)
-
-
-def _within_runs(kind: str, results: RunSet, size: Size) -> list[Panel]:
-    of, _, how = kind.rpartition("_")
-    records = results.records
-    if how == "box":
-        height = _height_of_rows([each.label for each in distributions.within_runs(of, results)[0]], size)
-        return [Panel(kind, lambda axes, _: distributions.boxes(of, results, axes, size), height)]
-    groups = {names.flow_group(flow) for record in records for flow in record.run["flows"]} if of == "rtt" else {""}
-
-    def drawn(part: RunSet, axes: Axes, _: int) -> None:
-        distributions.cumulative(of, records, part, axes, size, is_tail=how == "ccdf")
-
-    parts = cells.parts(kind, results, cells.panel_axes(records, list(groups)))
-    return [Panel(kind, partial(drawn, part), title=title) for title, part in parts]
-
-
-def _height_of_rows(labels: Sequence[str], size: Size) -> float:
-    """Return the height of a panel whose rows have labels, in panels of the usual height."""
-    highest = max((1 + row_label(label, size).count("\n") for label in labels), default=1)
-    return size.rows_of_text(highest * len(labels))
-
-
-def _mesh_panel(kind: str, runs: Sequence[Record], name: str, where: str, size: Size) -> Panel:
-    """Make the panel of a mesh, which is named where there are several."""
-    title = where if len(mesh.names_of(runs[0])) == 1 else ": ".join(filter(None, (where, name)))
-
-    def drawn(axes: Axes, _: int) -> None:
-        mesh.draw(runs, name, axes, size)
-        axes.set_title(title, loc="left", fontsize=size.font)
-
-    leaves = 1 + max(mesh.rows_of(mesh.nodes_of(runs[0], name)).values())
-    return Panel(kind, drawn, size.rows_of_text(int(2.5 * leaves)))
-
-
-def _of_metric(kind: str, metric: Metric, results: RunSet, choice: Choice, other: RunSet | None) -> list[Panel]:
-    size, records = choice.size, results.records
-    if other is not None:
-        found = two_sets.changes(records, other.records, metric)
-        what = quantity(metric, Bottlenecks.of([*records, *other.records]))
-        height = _height_of_rows([change.cell for change in found], size)
-        return [Panel(kind, lambda axes, _: two_sets.draw_changes(found, what, choice.sides, axes, size), height)]
-    if kind == "box":
-        height = _height_of_rows([each.label for each in values_of(records, metric) if len(each.values)], size)
-        groups = groups_of_all(records, metrics_named(choice.metrics))
-        return [Panel(kind, lambda axes, _: distributions.boxes_of_metric(metric, records, axes, size, groups), height)]
-    if kind == "heatmap":
-        return _heat_maps(metric, results, choice)
-    x = sweeps.across(kind, records, choice.x) if kind in ("lines", "bars") else ""
-    groups = groups_of_all(records, metrics_named(choice.metrics))
-    axes = cells.panel_axes(records, groups, without=[x])
-    parts = cells.parts(kind, results, axes)
-
-    def drawn(part: RunSet, axes: Axes, _: int) -> None:
-        if kind in OVER_AN_AXIS:
-            OVER_AN_AXIS[kind](metric, records, part.records, axes, size, x, groups)
-        else:
-            distributions.of_metric(metric, records, part.records, axes, size, groups, is_tail=kind == "eccdf")
-
-    return [Panel(kind, partial(drawn, part), title=title) for title, part in parts]
-
-
-OVER_AN_AXIS = {"bars": sweeps.bars, "lines": sweeps.lines}
-
-
-def _heat_maps(metric: Metric, results: RunSet, choice: Choice) -> list[Panel]:
-    """Return a heat map for the labels on each other axis, and each group of flows that has values."""
-    records = results.records
-    two = sweeps.two_axes(records, choice.x, choice.y)
-    others = cells.ordered(records, without=[axis.name for axis in two])
-    found = [
-        (
-            ", ".join(filter(None, (title, group))),
-            sweeps.fields(metric, records, part.records, choice.x, choice.y, group),
-        )
-        for title, part in cells.parts("heatmap", results, others)
-        for group in groups_of(records, metric)
-    ]
-    known = [(title, fields) for title, fields in found if np.isfinite(fields.values).any()]
-    if not known:
-        raise InputError(f"heatmap: no sound run has a value of {metric.title}")
-    if len(known) > cells.MOST_PANELS:
-        raise InputError(
-            f"heatmap: {len(known)} panels are too many for a picture, {cells.MOST_PANELS} have room: pick some labels "
-            "with --only (Results.only)"
-        )
-    values = np.concatenate([fields.values.flatten() for _, fields in known])
-    ends = (float(np.nanmin(values)), float(np.nanmax(values)))
-    return [
-        Panel("heatmap", partial(_heat_map, metric, fields, ends, choice.size, fields is known[-1][1]), title=title)
-        for title, fields in known
-    ]
-
-
-def _heat_map(
-    metric: Metric, fields: sweeps.Fields, ends: tuple[float, float], size: Size, is_last: bool, axes: Axes, _: int
-) -> None:
-    sweeps.heat_map(metric, fields, ends, axes, size, is_last=is_last)
-
-
-def _share_time(axes: Sequence[Axes], panels: Sequence[Panel], across: int) -> None:
+def _share_time(drawn: Sequence[tuple[Axes, Panel]], across: int) -> None:
     """Name the time axis once where panels over time stand one below another."""
-    for place, (upper, panel) in enumerate(zip(axes, panels, strict=True)):
-        below = panels[place + across] if place + across < len(panels) else None
-        if panel.kind in OVER_TIME and below is not None and below.kind in OVER_TIME:
+    for (upper, panel), (_, below) in zip(drawn, drawn[across:], strict=False):
+        if panel.kind in OVER_TIME and below.kind in OVER_TIME:
             upper.set_xlabel("")
             upper.tick_params(labelbottom=False)

@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import offset_copy
 
-from unbloat.report.figures.labels import AT_TOP, at_top, lines_at_top, remark
-from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, columns_of, dashes, unit_for
+from unbloat.report.figures.layout import AT_TOP, at_top, columns_of, lines_at_top, remark
+from unbloat.report.figures.style import GREY, HALO, Box, Size, Style, colour, dashes, unit_for
 from unbloat.results.metrics import MANY
 
 SMOOTH = 60

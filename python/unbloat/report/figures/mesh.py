@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
 
 from matplotlib.axes import Axes
 
 from unbloat._core import InputError
-from unbloat.report.figures.style import COLOURS, GREY, HALO, Size, Style, columns_of, small
+from unbloat.report.figures.cells import View
+from unbloat.report.figures.layout import columns_of
+from unbloat.report.figures.style import COLOURS, GREY, HALO, Size, Style, small
 from unbloat.results.record import Record
+from unbloat.results.rows import Flow, Node
 
-Node = Mapping[str, Any]
 LARGEST = 26
 """Diameter of the largest circle, in widths of a line."""
 WIDEST = 14
 """Letters of a node's name and goodput with a blank on either side; in less room one stands below the other."""
 
 
-def draw(records: Sequence[Record], name: str, axes: Axes, size: Size) -> None:
+def draw(name: str, where: str, view: View) -> None:
     """Draw a mesh of a cell's runs: hops to the right, circles as large as goodputs, in the mean over the runs."""
+    records, axes, size = view.records, view.axes, view.size
     nodes = nodes_of(records[0], name)
     goodputs = {node["node"]: _goodput(records, node) for node in nodes}
     overflows = {node["node"]: _overflows(records, node) for node in nodes}
@@ -42,6 +44,14 @@ def draw(records: Sequence[Record], name: str, axes: Axes, size: Size) -> None:
     axes.grid(visible=False)
     dropped = ", and packets that the node's queue dropped" if any(drops >= 1 for drops in overflows.values()) else ""
     axes.set_xlabel(f"hops from the border router; goodput in kbit/s{dropped}")
+    title = where if len(names_of(records[0])) == 1 else ": ".join(filter(None, (where, name)))
+    axes.set_title(title, loc="left", fontsize=size.font)
+
+
+def height(record: Record, name: str, size: Size) -> float:
+    """Return the height of a mesh's panel, in panels of the usual height."""
+    leaves = 1 + max(rows_of(nodes_of(record, name)).values())
+    return size.rows_of_text(int(2.5 * leaves))
 
 
 def check(records: Sequence[Record]) -> None:
@@ -84,7 +94,7 @@ def rows_of(nodes: Sequence[Node]) -> dict[str, float]:
     return rows
 
 
-def _is_of(row: Mapping[str, Any], node: Node) -> bool:
+def _is_of(row: Flow | Node, node: Node) -> bool:
     return (row.get("mesh"), row.get("node")) == (node["mesh"], node["node"])
 
 
@@ -95,7 +105,7 @@ def _goodput(records: Sequence[Record], node: Node) -> float | None:
 
 
 def _overflows(records: Sequence[Record], node: Node) -> float:
-    return fmean(row["overflows"] for record in records for row in record.run["nodes"] if _is_of(row, node))
+    return fmean(row["overflows"] for record in records for row in record.run.get("nodes", []) if _is_of(row, node))
 
 
 def _node(

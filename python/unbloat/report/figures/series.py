@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.report import names
-from unbloat.report.figures.cells import Looks
-from unbloat.report.figures.labels import at_top, remark
+from unbloat.report.figures.cells import Looks, Shown, View
+from unbloat.report.figures.layout import at_top, remark
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
-from unbloat.report.figures.style import COLOURS, PALE, SHADE, Size
+from unbloat.report.figures.style import COLOURS, PALE, SHADE
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import MANY, is_bounded
 from unbloat.results.record import Record
 
 if TYPE_CHECKING:
-    from unbloat.results.run_set import RunSet
+    pass
 
 OF_A_LINK = ("buffer", "full buffer", "link rate")
 """Marks that are the bottleneck's, where others are drawn beside it."""
@@ -35,159 +34,125 @@ OF_LINKS = 6
 """The first colour of links in a picture whose other colours are flows', so that none of them means both."""
 
 
-def draw(kind: str, whole: Sequence[Record], results: RunSet, axes: Axes, size: Size, rows: int) -> None:
+def draw(kind: str, view: View) -> None:
     """Draw one kind of series of some runs into a panel, with the looks of the whole picture."""
-    axes.set_xlim(0, max(record.run["duration_s"] for record in results.records))
-    shade_warmup(results.records, axes)
-    DRAWN_BY[kind](Panel(whole, results, axes, size, rows))
-    axes.set_xlabel("time (s)")
+    view.axes.set_xlim(0, max(record.run["duration_s"] for record in view.records))
+    shade_warmup(view)
+    DRAWN_BY[kind](view)
+    view.axes.set_xlabel("time (s)")
 
 
-@dataclass(frozen=True)
-class Panel:
-    """A panel of series: whose, and where."""
-
-    whole: Sequence[Record]
-    results: RunSet
-    axes: Axes
-    size: Size
-    rows: int
-
-    def flows(self, column: str) -> list[Line]:
-        """Return a line for each flow."""
-        return list(flow_lines(self.results, active(self.results.series("flows")), column, whole=self.whole))
-
-    def draw(self, lines: Iterable[Line], marks: Sequence[Mark], unit: str, what: str = "flows", **how: Any) -> None:
-        """Draw lines and marks in a unit; a line is named where the whole picture has several."""
-        looks = _looks_of_links(self.whole, self.results.records) if what != "flows" else self.looks
-        over_time(self.axes, lines, self.size, self.rows, marks, what, unit, is_named=looks.are_several, **how)
-
-    @property
-    def looks(self) -> Looks:
-        """The looks of flows."""
-        return _looks_of_flows(self.whole, self.results.records)
-
-    def marks(self, label: str, height: Callable[[names.Path], float | None], *, both: bool = False) -> list[Mark]:
-        """Return the mark that all runs have in common, with `both` of either direction that has a queue."""
-        return _marks(self.whole, self.results.records, label, height, both=both)
+def _draw(view: View, lines: Sequence[Line], marks: Sequence[Mark], unit: str, what: str = "flows", **how: Any) -> None:
+    """Draw lines and marks in a unit; a line is named where the whole picture has several."""
+    looks = _looks_of_flows(view) if what == "flows" else _looks_of_links(view)
+    over_time(view.axes, lines, view.size, view.rows, marks, what, unit, is_named=looks.are_several, **how)
 
 
-def _cwnd(panel: Panel) -> None:
-    panel.axes.set_ylabel("cwnd (packets)")
-    marks = panel.marks("bandwidth-delay product", _product_packets)
-    panel.draw(panel.flows("cwnd_packets"), marks, "packets", drawstyle="steps-post")
+def _of_flows(view: View, column: str) -> list[Line]:
+    return list(flow_lines(view, active(view.results.series("flows")), column))
 
 
-def _rtt(panel: Panel) -> None:
-    panel.axes.set_ylabel("RTT (ms)")
-    marks = panel.marks("empty path", lambda path: path.rtts_ms[0] if len(path.rtts_ms) == 1 else None)
-    panel.draw(panel.flows("rtt_ms"), marks, "ms")
+def _cwnd(view: View) -> None:
+    view.axes.set_ylabel("cwnd (packets)")
+    marks = _marks(view, "bandwidth-delay product", _product_packets)
+    _draw(view, _of_flows(view, "cwnd_packets"), marks, "packets", drawstyle="steps-post")
 
 
-def _goodput(panel: Panel) -> None:
-    panel.axes.set_ylabel("goodput (Mbit/s)")
-    marks = panel.marks("link rate", lambda path: path.rate_mbps, both=True)
-    if not marks:
-        capacity(panel.results, panel.axes)
-    lines = smooth(panel.flows("goodput_mbps"))
-    panel.draw(lines, marks, "Mbit/s")
+def _rtt(view: View) -> None:
+    view.axes.set_ylabel("RTT (ms)")
+    marks = _marks(view, "empty path", lambda path: path.rtts_ms[0] if len(path.rtts_ms) == 1 else None)
+    _draw(view, _of_flows(view, "rtt_ms"), marks, "ms")
+
+
+def _goodput(view: View) -> None:
+    view.axes.set_ylabel("goodput (Mbit/s)")
+    marks = _rates(view)
+    lines = smooth(_of_flows(view, "goodput_mbps"))
+    _draw(view, lines, marks, "Mbit/s")
     rate = max((mark.height for mark in marks), default=np.inf)
     if len(lines) <= MANY and any(np.nanmax(line.y, initial=0) > ABOVE * rate for line in lines):
-        remark(panel.axes, IN_BURSTS)
+        remark(view.axes, IN_BURSTS)
 
 
-def _throughput(panel: Panel) -> None:
-    panel.axes.set_ylabel("throughput (Mbit/s)")
-    table = panel.results.series("links")
-    lines = smooth(list(link_lines(panel.results, table, "throughput_mbps", whole=panel.whole)))
-    marks = panel.marks("link rate", lambda path: path.rate_mbps, both=True)
-    if not marks:
-        capacity(panel.results, panel.axes)
-    panel.draw(lines, marks, "Mbit/s", "links")
+def _throughput(view: View) -> None:
+    view.axes.set_ylabel("throughput (Mbit/s)")
+    lines = smooth(list(link_lines(view, view.results.series("links"), "throughput_mbps")))
+    _draw(view, lines, _rates(view), "Mbit/s", "links")
 
 
-def _send_queue(panel: Panel) -> None:
-    _of_sockets(panel, "wmem_queued_bytes", "send queue")
-
-
-def _send_buffer(panel: Panel) -> None:
-    _of_sockets(panel, "sndbuf_bytes", "send buffer")
-
-
-def _of_sockets(panel: Panel, column: str, name: str) -> None:
+def _of_sockets(column: str, name: str, view: View) -> None:
     """Draw what a socket holds, or may hold, for its program: data that wait or are on their way."""
-    table = panel.results.series("flows")
+    table = view.results.series("flows")
     if column not in table or not (table[column] > 0).any():
         why = "flows of a host ([host.NAME]) have one in the simulator, and those of a kernel"
         raise InputError(f"there is nothing to draw: no flow has a {name}; {why}")
-    panel.axes.set_ylabel(f"{name} (KB)")
+    view.axes.set_ylabel(f"{name} (KB)")
     table = active(table.assign(kilobytes=table[column] / 1e3))
-    panel.draw(flow_lines(panel.results, table, "kilobytes", whole=panel.whole), [], "KB", drawstyle="steps-post")
+    _draw(view, list(flow_lines(view, table, "kilobytes")), [], "KB", drawstyle="steps-post")
 
 
-def _queue(panel: Panel) -> None:
-    panel.axes.set_ylabel("queue (KB)")
-    table = panel.results.series("links")
-    table = table.assign(queue_kb=table["queue_bytes"] / 1e3)
-    lines = link_lines(panel.results, table, "queue_kb", whole=panel.whole)
-    marks = panel.marks("buffer", lambda path: path.limit_bytes and path.limit_bytes / 1e3)
-    panel.draw(lines, marks, "KB", "queues")
+def _queue(view: View) -> None:
+    view.axes.set_ylabel("queue (KB)")
+    table = view.results.series("links")
+    lines = list(link_lines(view, table.assign(queue_kb=table["queue_bytes"] / 1e3), "queue_kb"))
+    marks = _marks(view, "buffer", lambda path: path.limit_bytes and path.limit_bytes / 1e3)
+    _draw(view, lines, marks, "KB", "queues")
 
 
-def _queue_delay(panel: Panel) -> None:
-    panel.axes.set_ylabel("queueing delay (ms)")
-    table = panel.results.series("links")
+def _queue_delay(view: View) -> None:
+    view.axes.set_ylabel("queueing delay (ms)")
+    table = view.results.series("links")
     delays = [pd.Series(delay_ms(part), part.index) for _, part in table.groupby(["run", "link"])]
-    table = table.assign(queue_delay_ms=pd.concat(delays))
-    lines = link_lines(panel.results, table, "queue_delay_ms", whole=panel.whole)
-    panel.draw(lines, panel.marks("full buffer", lambda path: path.limit_ms), "ms", "queues")
+    lines = list(link_lines(view, table.assign(queue_delay_ms=pd.concat(delays)), "queue_delay_ms"))
+    _draw(view, lines, _marks(view, "full buffer", lambda path: path.limit_ms), "ms", "queues")
 
 
-DRAWN_BY: dict[str, Callable[[Panel], None]] = {
+DRAWN_BY: dict[str, Callable[[View], None]] = {
     "cwnd": _cwnd,
     "rtt": _rtt,
     "queue": _queue,
     "queue_delay": _queue_delay,
     "goodput": _goodput,
     "throughput": _throughput,
-    "send_queue": _send_queue,
-    "send_buffer": _send_buffer,
+    "send_queue": partial(_of_sockets, "wmem_queued_bytes", "send queue"),
+    "send_buffer": partial(_of_sockets, "sndbuf_bytes", "send buffer"),
 }
 
 
 # ---------------------------------------------------------------- What is no measurement
 
 
-def shade_warmup(records: Sequence[Record], axes: Axes) -> None:
+def shade_warmup(view: View) -> None:
     """Shade what the numbers leave out."""
-    ends = {float(record.run.get("warmup_s") or 0.0) for record in records}
+    ends = {float(record.run.get("warmup_s") or 0.0) for record in view.records}
     if len(ends) == 1 and (end := ends.pop()):
-        axes.axvspan(0, end, color=PALE, zorder=0, linewidth=0)
-        if axes is cast("Figure", axes.figure).axes[0]:
-            at_top(axes, "warm-up", is_left=True)
+        view.axes.axvspan(0, end, color=PALE, zorder=0, linewidth=0)
+        if view.axes is cast("Figure", view.axes.figure).axes[0]:
+            at_top(view.axes, "warm-up", is_left=True)
 
 
-def _marks(
-    whole: Sequence[Record],
-    records: Sequence[Record],
-    label: str,
-    height: Callable[[names.Path], float | None],
-    *,
-    both: bool = False,
-) -> list[Mark]:
+def _marks(view: View, label: str, height: Callable[[names.Path], float | None], *, both: bool = False) -> list[Mark]:
     """Return the mark that all runs have in common, of the bottleneck, or with `both` of its other direction too."""
-    bottlenecks = Bottlenecks.of(records)
-    links = busy_links(whole)
+    records, bottlenecks = view.records, Bottlenecks.of(view.records)
+    links = busy_links(view.whole)
     marked = _directions(records, bottlenecks, links) if both else [bottlenecks.link(records[0].run)["link"]]
     # A bound has one name in all panels of a picture, whichever links are busy there.
-    is_said = label in OF_A_LINK and (len(links) > 1 or Bottlenecks.of(whole).is_one_of_several)
-    bounded = [link["link"] for record in whole for link in record.run["links"] if is_bounded(link)]
+    is_said = label in OF_A_LINK and (len(links) > 1 or view.bottlenecks.is_one_of_several)
+    bounded = [link["link"] for record in view.whole for link in record.run["links"] if is_bounded(link)]
     marks = []
     for name in marked:
         heights = {height(names.Path.of(record.run, bottlenecks, name)) for record in records}
         common = heights.pop() if len(heights) == 1 else None
         of = f" ({direction(name, [name, *bounded])})" if is_said else ""
         marks += [Mark(f"{label}{of}", float(common))] if common else []
+    return marks
+
+
+def _rates(view: View) -> list[Mark]:
+    """Return the rate of the bottleneck, in either direction that has a queue; where it varies, shade it."""
+    marks = _marks(view, "link rate", lambda path: path.rate_mbps, both=True)
+    if not marks:
+        capacity(view)
     return marks
 
 
@@ -204,23 +169,23 @@ def _product_packets(path: names.Path) -> float | None:
     return path.rtts_ms[0] / path.packet_ms
 
 
-def capacity(results: RunSet, axes: Axes) -> None:
+def capacity(view: View) -> None:
     """Shade what a link whose rate varies could have carried, where all runs had the same one.
 
     Neighbours in a mesh share their radio, so what one of its links could carry says nothing.
     """
-    table = results.series("links")
-    if "capacity_mbps" not in table or any(record.run.get("nodes") for record in results.records):
+    table = view.results.series("links")
+    if "capacity_mbps" not in table or any(record.run.get("nodes") for record in view.records):
         return
-    bottleneck = Bottlenecks.of(results.records).link(results.records[0].run)["link"]
+    bottleneck = Bottlenecks.of(view.records).link(view.records[0].run)["link"]
     runs = [part for _, part in table[table["link"] == bottleneck].groupby("run", sort=True)]
     values = [part["capacity_mbps"].to_numpy() for part in runs]
     if any(len(each) != len(values[0]) or not np.allclose(each, values[0], equal_nan=True) for each in values[1:]):
         return
     x, y = (runs[0][name].to_numpy() for name in ("time_s", "capacity_mbps"))
     (line,) = smooth([Line("", (), 0, 0, x, np.nan_to_num(y))])
-    axes.fill_between(line.x, line.y, color=SHADE, linewidth=0, zorder=1)
-    at_top(axes, "shaded: what the link could carry")
+    view.axes.fill_between(line.x, line.y, color=SHADE, linewidth=0, zorder=1)
+    at_top(view.axes, "shaded: what the link could carry")
 
 
 # ---------------------------------------------------------------- Lines
@@ -245,26 +210,25 @@ def active(series: pd.DataFrame) -> pd.DataFrame:
     return series[series["time_s"].between(times.transform("min"), times.transform("max"))]
 
 
-def flow_lines(
-    results: RunSet, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
-) -> Iterator[Line]:
+def flow_lines(shown: Shown, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
     """Yield a line for each flow of each run, named by what tells it from the others.
 
     Colours tell the labels of the compared axis apart, and dashes the other axes and flows; colours those of a lone
     run, and where there are many flows, their groups. Looks are those of the whole picture's records.
     """
-    wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
-    looks = _looks_of_flows(whole or results.records, results.records)
+    by_number = shown.results.by_number
+    wheres = {number: names.run_label(record) for number, record in by_number.items()}
+    looks = _looks_of_flows(shown)
     for key, rows in table.groupby(["run", "flow"], sort=True):
         number, flow = cast("tuple[int, int]", key)
-        record, where = results.by_number[number], wheres[number]
-        hue, dash = looks.look(record.cell_axes, _place(record, flow))
+        record, where = by_number[number], wheres[number]
+        look = looks.look(record.cell_axes, _place(record, flow))
         group = names.flow_group(record.run["flows"][flow])
         # A run that is called by its control's name need not have it twice.
         is_said = group in where.split() and not record.run["flows"][flow].get("name")
         members = (where if is_said else names.joined(where, group), where or "all flows")
         label = names.flow_label(record.run, where, flow)
-        yield Line(label, members, hue, dash, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))
+        yield Line(label, members, *look, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))
 
 
 def _place(record: Record, flow: int) -> str:
@@ -273,35 +237,33 @@ def _place(record: Record, flow: int) -> str:
     return f"#{flow}" if len(flows) <= len(COLOURS) else names.flow_group(flows[flow])
 
 
-def _looks_of_flows(whole: Sequence[Record], part: Sequence[Record]) -> Looks:
-    places = dict.fromkeys(_place(record, flow) for record in whole for flow in range(len(record.run["flows"])))
-    return Looks.of(whole, part, list(places))
+def _looks_of_flows(shown: Shown) -> Looks:
+    places = (_place(record, flow) for record in shown.whole for flow in range(len(record.run["flows"])))
+    return shown.looks(list(dict.fromkeys(places)))
 
 
-def link_lines(
-    results: RunSet, table: pd.DataFrame, y: str, x: str = "time_s", whole: Sequence[Record] | None = None
-) -> Iterator[Line]:
+def link_lines(shown: Shown, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
     """Yield a line for each run and each link, except links whose queues are almost empty beside the others.
 
     Looks are those of the whole picture's records, and so are the links.
     """
-    wheres = {number: names.run_label(record) for number, record in results.by_number.items()}
-    links = busy_links(whole or results.records)
-    looks = _looks_of_links(whole or results.records, results.records)
+    by_number = shown.results.by_number
+    wheres = {number: names.run_label(record) for number, record in by_number.items()}
+    links, looks = busy_links(shown.whole), _looks_of_links(shown)
     for name in links:
         for key, rows in table[table["link"] == name].groupby("run", sort=True):
             number = cast("int", key)
             where = wheres[number]
             own = direction(name, links) if len(links) > 1 else ""
             label = names.joined(where, own) or name
-            hue, dash = looks.look(results.by_number[number].cell_axes, name)
+            hue, dash = looks.look(by_number[number].cell_axes, name)
             hue += OF_LINKS if looks.axis is None else 0
             members = (label, where or "all links")
             yield Line(label, members, hue, dash, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))
 
 
-def _looks_of_links(whole: Sequence[Record], part: Sequence[Record]) -> Looks:
-    return Looks.of(whole, part, busy_links(whole))
+def _looks_of_links(shown: Shown) -> Looks:
+    return shown.looks(busy_links(shown.whole))
 
 
 def busy_links(records: Sequence[Record]) -> list[str]:

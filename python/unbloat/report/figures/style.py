@@ -17,11 +17,8 @@ import matplotlib.patheffects as effects
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpecBase
-from matplotlib.legend import Legend
-from matplotlib.text import Annotation, Text
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
-from matplotlib.transforms import offset_copy
 
 from unbloat.report.figures.kinds import Width
 from unbloat.scenarios.checks import one_of
@@ -42,8 +39,6 @@ PALE = "#EFEFEF"
 """What the numbers leave out."""
 HALO = [effects.withStroke(linewidth=2.5, foreground="white")]
 """Around names that stand on lines."""
-LEGEND_ROW = 5
-"""A legend has at most so many names in a line."""
 BETWEEN_POWERS = ((5, "2357"), (30, "25"))
 """A logarithmic axis that spans less than the factor has labels at these multiples of powers of ten too."""
 METADATA: dict[str, dict[str, Any]] = {
@@ -209,36 +204,6 @@ class _Legible:
         return plain(self.write(value, position))
 
 
-def canvas(
-    size: Size, heights: Sequence[float], title: str = "", facts: str = "", across: int | None = None
-) -> tuple[Figure, list[Axes]]:
-    """Make a figure with a panel for each of the heights, its title in bold, and a line of facts below the title.
-
-    Heights are in panels of the usual height; of panels beside each other the highest counts. `across` is how many
-    stand beside each other, where that does not go by the size.
-    """
-    panels = len(heights)
-    columns = size.columns(panels) if across is None else across
-    rows = [max(heights[first : first + columns]) for first in range(0, panels, columns)]
-    figure = Figure(figsize=(size.width, size.height(sum(rows))), layout="constrained")
-    axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows).flatten().tolist()
-    for spare in axes[panels:]:
-        spare.remove()
-    _head(figure, size.fits(title, 0.75 * size.font), size.fits(facts, 0.56 * size.small), size)
-    return figure, axes[:panels]
-
-
-def _head(figure: Figure, title: str, facts: str, size: Size) -> None:
-    """Write title and facts above the panels, in a room that the layout leaves for both."""
-    if not title and not facts:
-        return
-    room = "\n" * (facts.count("\n") + 1) + " " if facts else ""
-    bold: Style = {"fontsize": size.font * 1.12, "fontweight": "bold"}
-    above = figure.suptitle(f"{title}{room if title else room[1:]}", x=0.01, ha="left", **bold)
-    plain: Style = {"fontsize": size.small, "color": GREY, "ha": "left", "va": "bottom"}
-    figure.add_artist(Annotation(facts, (0, 0), xycoords=above, annotation_clip=False, **plain))
-
-
 def colour(hue: int) -> str:
     """Return a colour by its number."""
     return COLOURS[hue % len(COLOURS)]
@@ -284,74 +249,6 @@ def first_digit(value: float) -> str:
 def small(axes: Axes) -> float:
     """Return the size of small type in a panel, points."""
     return float(axes.xaxis.label.get_fontsize()) * 0.88
-
-
-def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[Any] = ()) -> None:
-    """Name what is drawn above the panel: within it the names would lie on some of it. One alone needs no name."""
-    if len(labels) < 2:
-        return
-    columns = min(LEGEND_ROW, _columns_for(labels, 0.8 * size.width / columns_of(axes), size))
-    style: dict[str, Any] = {"ncols": columns, "handlelength": 2.2, "columnspacing": 1.2, "borderaxespad": 0.2}
-    drawn = handles or axes.lines
-    title = axes.get_title("right") or axes.get_title("left")
-    lines = 1.5 + title.count("\n") if title else 0.0
-    assert axes.figure is not None
-    above = offset_copy(axes.transAxes, axes.figure, y=1.3 * lines * size.font, units="points")  # type: ignore[arg-type]
-    axes.legend(drawn[: len(labels)], labels, loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above, **style)
-
-
-def columns_of(axes: Axes) -> int:
-    """Return how many panels stand beside each other."""
-    return _grid(axes).ncols
-
-
-def one_legend(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
-    """Leave one legend where several panels have the same: below them all, or above the first of them."""
-    legends = [legend for axes in panels if (legend := axes.get_legend()) is not None]
-    whole = max(legends, key=lambda legend: len(words_of(legend)), default=None)
-    if whole is None or len(legends) < 2:
-        return
-    is_beside = columns_of(panels[0]) > 1
-    said: list[list[str]] = []
-    for legend in legends:
-        words = words_of(legend)
-        if words in said or (is_beside and set(words) <= set(words_of(whole))):
-            legend.remove()
-        said.append(words)
-    if is_beside:
-        columns = _columns_for(words_of(whole), 0.9 * size.width, size)
-        handles = [handle for handle in whole.legend_handles if handle is not None]
-        figure.legend(handles, words_of(whole), loc="outside lower left", ncols=columns)
-        lines = -(-len(words_of(whole)) // columns)
-        figure.set_figheight(figure.get_figheight() + size.panel * size.height_of_lines(lines + 1))
-
-
-def _columns_for(labels: Sequence[str], width: float, size: Size) -> int:
-    """Return how many names of a legend have room beside each other, inches wide."""
-    return int(max(1, width * 72 / (0.55 * size.small) // (max(map(len, labels)) + 8)))
-
-
-def words_of(legend: Legend) -> list[str]:
-    """Return what a legend says."""
-    return [text.get_text() for text in legend.get_texts()]
-
-
-def make_room_for_names(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
-    """Make a picture higher where its legends would take too much of the panels' height."""
-    lines: dict[int, int] = {}
-    for axes in panels:
-        place = axes.get_subplotspec()
-        if place is not None and (legend := axes.get_legend()) is not None:
-            row = place.rowspan.start
-            lines[row] = max(lines.get(row, 0), -(-len(legend.get_texts()) // legend._ncols))  # type: ignore[attr-defined]
-    more = sum(max(0, number - size.legend) for number in lines.values())
-    figure.set_figheight(figure.get_figheight() + size.panel * size.height_of_lines(more))
-
-
-def _grid(axes: Axes) -> GridSpecBase:
-    place = axes.get_subplotspec()
-    assert place is not None
-    return place.get_gridspec()
 
 
 # ---------------------------------------------------------------- Files

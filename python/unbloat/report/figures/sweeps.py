@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,18 +17,21 @@ from matplotlib.ticker import NullLocator
 from unbloat._core import InputError
 from unbloat.report import names
 from unbloat.report.figures.cells import (
+    MOST_PANELS,
     Looks,
+    View,
     axes_of,
     groups_of,
     means_of,
     ordered,
+    parts,
     points,
     quantity,
     reach,
     short_name,
     spans_decades,
 )
-from unbloat.report.figures.labels import turn_long_labels
+from unbloat.report.figures.layout import name_above, turn_long_labels
 from unbloat.report.figures.style import (
     COLOURS,
     GREY,
@@ -38,7 +42,6 @@ from unbloat.report.figures.style import (
     colour,
     dashes,
     foot_of,
-    name_above,
     plain_logarithms,
     small,
     span,
@@ -46,9 +49,9 @@ from unbloat.report.figures.style import (
 )
 from unbloat.report.table import show
 from unbloat.results.axes import axis_named, base_values
-from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record
+from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Estimate, estimate
 
 WIDE = 15
@@ -128,13 +131,13 @@ def across(kind: str, records: Sequence[Record], wanted: str | None) -> str:
     return along(records, None, is_number=False, without=[compared] if others else []).name
 
 
-def curves(whole: Sequence[Record], records: Sequence[Record], metric: Metric, axis: str, looks: Looks) -> list[Curve]:
+def curves(view: View, metric: Metric, axis: str, looks: Looks) -> list[Curve]:
     """Estimate a metric along an axis: a curve for each cell of the other axes and each group of flows."""
-    groups = groups_of(records, metric)
+    groups = groups_of(view.records, metric)
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     cells: dict[str, dict[str, str]] = {}
     for group in groups:
-        for point in points(records, metric, group, whole):
+        for point in points(view.records, metric, group, view.whole):
             cell = {other: label for other, label in point.axes.items() if other != axis}
             others = " ".join(cell.values())
             cells[others] = cell
@@ -156,46 +159,34 @@ def curves(whole: Sequence[Record], records: Sequence[Record], metric: Metric, a
 # ---------------------------------------------------------------- Lines and bars
 
 
-def lines(
-    metric: Metric,
-    whole: Sequence[Record],
-    records: Sequence[Record],
-    axes: Axes,
-    size: Size,
-    x: str,
-    groups: Sequence[str],
-) -> None:
+def lines(metric: Metric, groups: Sequence[str], x: str, view: View) -> None:
     """Draw a metric over an axis, a line for each cell of the others, with intervals.
 
     What lies between labels that are no numbers is nothing: they have points alone. `groups` are those of flows in the
     whole picture, whose looks are the same in each of its panels.
     """
-    axis = along(records, x, is_number=True)
-    looks = Looks.of(whole, records, groups, without=[axis.name])
-    drawn = curves(whole, records, metric, axis.name, looks)
-    places = _places(axes, axis)
-    means = means_of(whole, metric)
+    axes, size = view.axes, view.size
+    axis = along(view.records, x, is_number=True)
+    looks = view.looks(groups, without=[axis.name])
+    drawn = curves(view, metric, axis.name, looks)
+    places = dict(zip(axis.labels, _places(axes, axis), strict=True))
+    means = means_of(view.whole, metric)
     foot = foot_of(means) if spans_decades(means) else 0.0
-    look = partial(_look, size=size, is_joined=axis.values is not None, are_two=looks.are_two)
-    for number, curve in enumerate(drawn):
-        there = [
-            (place, curve.at[label]) for place, label in zip(places, axis.labels, strict=True) if label in curve.at
-        ]
+    styles = [_look(curve, size, axis.values is not None, looks.are_two) for curve in drawn]
+    for number, (curve, style) in enumerate(zip(drawn, styles, strict=True)):
         beside = BESIDE * (number - (len(drawn) - 1) / 2) if axis.values is None else 0.0
-        estimates = [each for _, each in there]
+        there = [label for label in axis.labels if label in curve.at]
+        estimates = [curve.at[label] for label in there]
         axes.errorbar(
-            [place + beside for place, _ in there],
+            [places[label] + beside for label in there],
             [np.nan if each.mean is None else max(each.mean, foot) for each in estimates],
             reach(estimates, metric),
-            **look(curve),
+            **style,
             clip_on=False,  # What is 0 stands on the frame, which would cut it.
             capsize=2 * size.line,
             elinewidth=0.8 * size.line,
         )
-    _finish(axes, axis, metric, whole, size)
-    shown = [(curve.label, look(curve)) for curve in drawn]
-    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
-    _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
+    _finish(view, axis, metric, looks, drawn, styles)
 
 
 def _look(curve: Curve, size: Size, is_joined: bool, are_two: bool) -> Style:
@@ -205,22 +196,15 @@ def _look(curve: Curve, size: Size, is_joined: bool, are_two: bool) -> Style:
     return {"color": colour(curve.hue), "marker": marker, "markersize": 3.2 * size.line, **joined}
 
 
-def bars(
-    metric: Metric,
-    whole: Sequence[Record],
-    records: Sequence[Record],
-    axes: Axes,
-    size: Size,
-    x: str,
-    groups: Sequence[str],
-) -> None:
+def bars(metric: Metric, groups: Sequence[str], x: str, view: View) -> None:
     """Draw a metric over an axis, a bar for each cell of the others, with intervals; `groups` as for `lines`."""
-    axis = along(records, x, is_number=False)
-    looks = Looks.of(whole, records, groups, without=[axis.name])
-    drawn = curves(whole, records, metric, axis.name, looks)
+    axes, size = view.axes, view.size
+    axis = along(view.records, x, is_number=False)
+    looks = view.looks(groups, without=[axis.name])
+    drawn = curves(view, metric, axis.name, looks)
     width = WIDTH_OF_BARS / len(drawn)
     # The labels of what is compared have colours in every picture; groups of flows have hatches then.
-    own = Looks.of(whole)
+    own = Looks.of(view.whole)
     is_compared = looks.axis is None and axis.name == own.axis
     if is_compared:
         drawn = [replace(curve, kind=curve.hue) for curve in drawn]
@@ -233,47 +217,55 @@ def bars(
         axes.bar(places, means, 0.92 * width, color=shades, hatch=_hatch(curve), edgecolor="white", linewidth=0)
         reaches = reach(estimates, metric)
         if reaches.any():
-            axes.errorbar(places, means, reaches, fmt="none", ecolor="black", elinewidth=0.8 * size.line,
-                          capsize=1.8 * size.line)  # fmt: skip
+            thin: Style = {"ecolor": "black", "elinewidth": 0.8 * size.line, "capsize": 1.8 * size.line}
+            axes.errorbar(places, means, reaches, fmt="none", **thin)
     axes.grid(visible=False, axis="x")
     axes.set_xticks(range(len(axis.labels)), axis.labels)
-    _finish(axes, axis, metric, whole, size)
-    hues = [GREY if is_compared else colour(curve.hue) for curve in drawn]
-    shown: list[tuple[str, Style]] = [
-        (curve.label, {"facecolor": hue, "hatch": _hatch(curve), "edgecolor": "white"})
-        for curve, hue in zip(drawn, hues, strict=True)
+    styles: list[Style] = [
+        {"facecolor": GREY if is_compared else colour(curve.hue), "hatch": _hatch(curve), "edgecolor": "white"}
+        for curve in drawn
     ]
-    _name(axes, looks, drawn, shown, size, is_part=len(whole) > len(records))
-    _mark_missing(axes, axis, missing_along(records, metric, axis.name), size)
+    _finish(view, axis, metric, looks, drawn, styles)
 
 
 def _hatch(curve: Curve) -> str:
     return HATCHES[(curve.kind + curve.hue // len(COLOURS)) % len(HATCHES)]
 
 
-def _name(
-    axes: Axes,
-    looks: Looks,
-    drawn: Sequence[Curve],
-    shown: Sequence[tuple[str, Style]],
-    size: Size,
-    *,
-    is_part: bool,
+def _finish(
+    view: View, axis: Along, metric: Metric, looks: Looks, drawn: Sequence[Curve], styles: Sequence[Style]
 ) -> None:
+    """Name both axes and the curves, and mark what is missing.
+
+    The upper axis begins at 0, or is logarithmic if the means of the whole picture span decades.
+    """
+    axes = view.axes
+    axes.set_xlabel(axis.short)
+    what, means = quantity(metric, view.bottlenecks), means_of(view.whole, metric)
+    if spans_decades(means):
+        span(axes.yaxis, means)
+        what += ", logarithmic"
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_ylabel(what)
+    turn_long_labels(axes, axis.labels, view.size)
+    _name(view, looks, drawn, styles)
+    _mark_missing(axes, axis, missing_along(view.records, metric, axis.name), view.size)
+
+
+def _name(view: View, looks: Looks, drawn: Sequence[Curve], styles: Sequence[Style]) -> None:
     """Name the curves above the panel; many of them by their colours and their dashes, markers or hatches apart."""
-    is_bar = "facecolor" in shown[0][1]
-    if looks.are_two and (is_part or len(drawn) > FEW):
+    is_bar = "facecolor" in styles[0]
+    shown = [(curve.label, style) for curve, style in zip(drawn, styles, strict=True)]
+    if looks.are_two and (view.is_part or len(drawn) > FEW):
+        hue_key = "facecolor" if is_bar else "color"
         kinds = {curve.kind: style for curve, (_, style) in zip(drawn, shown, strict=True) if curve.hue == drawn[0].hue}
         shown = [
-            *((label, {("facecolor" if is_bar else "color"): colour(hue)}) for hue, label in enumerate(looks.hues)),
-            *(
-                (label, {**kinds[kind], ("facecolor" if is_bar else "color"): GREY})
-                for kind, label in enumerate(looks.dashes)
-                if kind in kinds
-            ),
+            *((label, {hue_key: colour(hue)}) for hue, label in enumerate(looks.hues)),
+            *((label, {**kinds[kind], hue_key: GREY}) for kind, label in enumerate(looks.dashes) if kind in kinds),
         ]
     handles = [Patch(**style) if is_bar else Line2D([], [], **style) for _, style in shown]
-    name_above(axes, [label for label, _ in shown], size, handles)
+    name_above(view.axes, [label for label, _ in shown], view.size, handles)
 
 
 def missing_along(records: Sequence[Record], metric: Metric, axis: str) -> dict[str, tuple[int, int]]:
@@ -315,21 +307,31 @@ def _places(axes: Axes, axis: Along) -> list[float]:
     return axis.values
 
 
-def _finish(axes: Axes, axis: Along, metric: Metric, whole: Sequence[Record], size: Size) -> None:
-    """Name both axes; the upper one begins at 0, or is logarithmic if the means of the whole picture span decades."""
-    axes.set_xlabel(axis.short)
-    what = quantity(metric, Bottlenecks.of(whole))
-    means = [point.estimate.mean or 0.0 for group in groups_of(whole, metric) for point in points(whole, metric, group)]
-    if spans_decades(means):
-        span(axes.yaxis, means)
-        what += ", logarithmic"
-    else:
-        axes.set_ylim(bottom=0)
-    axes.set_ylabel(what)
-    turn_long_labels(axes, axis.labels, size)
-
-
 # ---------------------------------------------------------------- Heat maps
+
+
+def heat_maps(
+    metric: Metric, results: RunSet, x: str | None, y: str | None
+) -> list[tuple[str, RunSet, Callable[[View], None]]]:
+    """Return what draws a heat map for the labels on each other axis and each group of flows that has values."""
+    records = results.records
+    others = ordered(records, without=[axis.name for axis in two_axes(records, x, y)])
+    found = [
+        (", ".join(filter(None, (title, group))), part, fields(metric, records, part.records, x, y, group))
+        for title, part in parts("heatmap", results, others)
+        for group in groups_of(records, metric)
+    ]
+    known = [each for each in found if np.isfinite(each[2].values).any()]
+    if not known:
+        raise InputError(f"heatmap: no sound run has a value of {metric.title}")
+    if len(known) > MOST_PANELS:
+        raise InputError(
+            f"heatmap: {len(known)} panels are too many for a picture, {MOST_PANELS} have room: pick some labels "
+            "with --only (Results.only)"
+        )
+    values = np.concatenate([each.values.flatten() for *_, each in known])
+    ends = (float(np.nanmin(values)), float(np.nanmax(values)))
+    return [(title, part, partial(_heat_map, metric, each, ends, each is known[-1][2])) for title, part, each in known]
 
 
 @dataclass(frozen=True)
@@ -340,11 +342,10 @@ class Fields:
     up: Along
     values: np.ndarray
     """A row for each label that runs up; NaN where nothing is known."""
-    bottlenecks: Bottlenecks
 
 
 def fields(
-    metric: Metric, whole: Sequence[Record], records: Sequence[Record], x: str | None, y: str | None, group: str = ""
+    metric: Metric, whole: Sequence[Record], records: Sequence[Record], x: str | None, y: str | None, group: str
 ) -> Fields:
     """Estimate a metric of a group of flows in the fields of two axes."""
     across, up = two_axes(records, x, y)
@@ -352,8 +353,7 @@ def fields(
         (point.axes.get(across.name, ""), point.axes.get(up.name, "")): point.estimate.mean
         for point in points(records, metric, group, whole)
     }
-    values = np.array([[means.get((a, b)) for a in across.labels] for b in up.labels], dtype=float)
-    return Fields(across, up, values, Bottlenecks.of(whole))
+    return Fields(across, up, np.array([[means.get((a, b)) for a in across.labels] for b in up.labels], dtype=float))
 
 
 def two_axes(records: Sequence[Record], x: str | None, y: str | None) -> tuple[Along, Along]:
@@ -362,33 +362,25 @@ def two_axes(records: Sequence[Record], x: str | None, y: str | None) -> tuple[A
     return across, along(records, y, is_number=False, without=[across.name])
 
 
-def heat_map(
-    metric: Metric, found: Fields, ends: tuple[float, float], axes: Axes, size: Size, *, is_last: bool
-) -> None:
+def _heat_map(metric: Metric, found: Fields, ends: tuple[float, float], is_last: bool, view: View) -> None:
     """Draw a metric over two axes, the number in each field; colours reach from one end to the other."""
+    axes = view.axes
     factor, unit = unit_for(metric.unit, ends[1])
     grid, (low, high) = found.values * factor, (end * factor for end in ends)
     norm = (LogNorm if low > 0 and spans_decades([low, high]) else Normalize)(low, high)
-    image = axes.imshow(
-        grid, cmap="cividis", aspect="auto", origin="upper" if found.up.values is None else "lower", norm=norm
-    )
+    origin: Literal["upper", "lower"] = "upper" if found.up.values is None else "lower"
+    image = axes.imshow(grid, cmap="cividis", aspect="auto", origin=origin, norm=norm)
+    words: Style = {"fontsize": small(axes), "ha": "center", "va": "center"}
     for (row, column), value in np.ndenumerate(grid):
         if np.isfinite(value):
-            is_dark = norm(value) < 0.55
-            style: Style = {
-                "color": "white" if is_dark else "black",
-                "fontsize": small(axes),
-                "ha": "center",
-                "va": "center",
-            }
-            axes.text(column, row, show(float(value)), **style)
+            axes.text(column, row, show(float(value)), color="white" if norm(value) < 0.55 else "black", **words)
     axes.set_xticks(range(len(found.across.labels)), found.across.labels)
     axes.set_yticks(range(len(found.up.labels)), found.up.labels)
-    turn_long_labels(axes, found.across.labels, size, 0.6)
+    turn_long_labels(axes, found.across.labels, view.size, 0.6)
     axes.set_xlabel(found.across.short)
     axes.set_ylabel(found.up.short)
     axes.grid(visible=False)
     assert axes.figure is not None
-    beside = axes.figure.colorbar(image, ax=axes, label=quantity(metric, found.bottlenecks, unit) if is_last else "")
+    beside = axes.figure.colorbar(image, ax=axes, label=quantity(metric, view.bottlenecks, unit) if is_last else "")
     if isinstance(norm, LogNorm):
         plain_logarithms(beside.ax.yaxis)
