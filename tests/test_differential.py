@@ -7,9 +7,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import differential_families as families
 import guests
 import pytest
+from unbloat.lab import families
 
 TOOL = Path(__file__).parents[1] / "tools/differential"
 SCENARIOS, TUNED = 50, 15

@@ -1,4 +1,4 @@
-"""Random scenarios for `tools/differential`: each follows from the seed and its number, whatever others there are."""
+"""Random scenarios for `tools/differential`: each follows from the seed and its number alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Scenario:
     family: str = "plain"
 
     def controls(self, names: tuple[str, ...]) -> Overrides:
-        """Give the overrides that set the congestion controls."""
+        """Return the overrides that set the congestion controls."""
         return {f"flows.{flow}.cc": name for flow, name in enumerate(names)}
 
     @property
@@ -92,7 +92,7 @@ def scenario(seed: int, number: int, *, tunes: bool = False, holds: bool = False
 
 
 def duration_of(rate_bps: float, rtt_s: float, sizes: Sequence[int | None]) -> float:
-    """Give the length of a run with flows of such sizes, in seconds; a size of None is without end."""
+    """Return the length of a run with flows of such sizes, in seconds; a size of None is without end."""
     packets = LONG_PACKETS if None in sizes else 0
     enough_s = max(packets * PACKET_BYTES * 8 / rate_bps, ROUNDS * rtt_s)
     needed_s = sum(size or 0 for size in sizes) * 8 / rate_bps
@@ -166,10 +166,9 @@ def receiver(draw: random.Random, rate_bps: float) -> tuple[str, ...]:
 
 def queue(draw: random.Random, packets: int, ecn: bool) -> str:
     """Draw the queue's limit, and where it marks."""
-    in_bytes = draw.random() < 0.5
-    amount = (lambda n: f'"{n * PACKET_BYTES}b"') if in_bytes else (lambda n: f'"{n}p"')
-    marks = f", ecn_threshold = {amount(max(2, packets // 2))}" if ecn else ""
-    return f"limit = {amount(packets)}{marks}"
+    factor, unit = (PACKET_BYTES, "b") if draw.random() < 0.5 else (1, "p")
+    marks = f', ecn_threshold = "{max(2, packets // 2) * factor}{unit}"' if ecn else ""
+    return f'limit = "{packets * factor}{unit}"{marks}'
 
 
 def loss(draw: random.Random) -> list[str]:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from differential_scenarios import PACKET_BYTES, Group, Scenario, between, duration_of
+from unbloat.lab.random_scenarios import PACKET_BYTES, Group, Scenario, between, duration_of
 
 COMMON = ("reno", "cubic", "vegas", "bbr")
 """Half of all flows have one of these."""
@@ -66,7 +66,7 @@ class Experiment:
     """When the last flow may start."""
 
     def duration_s(self) -> float:
-        """Give the length of the run."""
+        """Return the length of the run."""
         return self.last_start_s + duration_of(self.rate_bps, self.rtt_s, [each.size for each in self.groups])
 
     def moment_s(self, least: float = 0.05, most: float = 0.7) -> float:
@@ -114,7 +114,7 @@ def family_scenario(seed: int, number: int) -> Scenario:
 
 
 def queue_packets(rate_bps: float, rtt_s: float, bdps: float) -> int:
-    """Give the packets of a queue that holds so many bandwidth-delay products, four at least."""
+    """Return the packets of a queue that holds so many bandwidth-delay products, four at least."""
     return max(4, round(rate_bps * rtt_s / 8 / PACKET_BYTES * bdps))
 
 
