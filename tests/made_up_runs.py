@@ -1,11 +1,12 @@
 """Records that no run has made, for what is said of runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from unbloat.claims import rates, windows
+from unbloat.claims import series
+from unbloat.claims.measurements import Measurements
 from unbloat.results.record import Record
 
 CC = "flows.0.cc"
@@ -48,10 +49,19 @@ def measured_run(
     windows_of: Mapping[int, np.ndarray] | None = None,
     rates_of: Mapping[int, np.ndarray] | None = None,
 ) -> Record:
-    """A run with the samples of its flows, by their numbers: rows as `windows` and `rates` have them."""
+    """A run with the samples of its flows, by their numbers: rows as `WINDOW` and `RATE` have them."""
     samples: dict[int, dict[str, np.ndarray]] = {}
-    for of, columns in ((windows_of, windows.COLUMNS), (rates_of, rates.COLUMNS)):
+    for of, columns in ((windows_of, series.WINDOW), (rates_of, series.RATE)):
         for number, rows in (of or {}).items():
             samples.setdefault(number, {}).update(zip(columns, rows, strict=True))
     frames = [pd.DataFrame({"flow": number, **columns}) for number, columns in samples.items()]
-    return Record(dict(axes), {"sound": True, "seed": seed, **run}, pd.concat(frames) if frames else None)
+    flows = [{"flow": number} for number in samples]
+    own = {"scenario": "made up", "on": "simulator", "sound": True, "seed": seed, "flows": flows, **run}
+    return Record(dict(axes), own, pd.concat(frames) if frames else None)
+
+
+def mean(
+    runs: Measurements, name: str, labels: Sequence[str], selectors: Mapping[str, Any] | None = None, unit: str = ""
+) -> float:
+    """The mean of a quantity over the seeds of a cell."""
+    return float(runs.means(name, labels, selectors, unit)[0])

@@ -3,7 +3,7 @@
 import pytest
 from made_up_runs import measured_run
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.uncertainty import SURE
+from unbloat.claims.verdicts import SURE
 from unbloat.papers import read
 from unbloat.papers.decide import measure_until_sure
 from unbloat.papers.judge import judge

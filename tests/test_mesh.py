@@ -13,7 +13,7 @@ from made_up_runs import measured_run
 from pandas.testing import assert_frame_equal
 from sentences import refused, stderr_of
 from unbloat.claims.expressions import ClaimError
-from unbloat.claims.quantities import quantity_named
+from unbloat.claims.quantities import quantity_named, taken
 from unbloat.results.metrics import COLUMNS, NODE_METRICS
 
 SHORT = {"duration": "60s", "warmup": "10s"}
@@ -111,19 +111,20 @@ def test_two_meshes_may_have_nodes_of_one_name(tmp_path: Path) -> None:
     kbps = [float(axes.texts[1].get_text().split()[1].strip(",")) for axes in panels]
     assert kbps == pytest.approx([1e3 * results.flows["goodput_mbps"][place] for place in (0, 2)], abs=0.006)
     run = measured_run({}, 1, dict(results.records[0].run))
-    near = quantity_named("goodput_mean").take(run, {"mesh": "attic", "node": "near"})
+    near = taken(quantity_named("goodput_mean"), run, {"mesh": "attic", "node": "near"})
     assert near == results.flows["goodput_mbps"][2]
-    assert quantity_named("overflows").take(run, {"mesh": "cellar", "hops": 2}) == 0
+    assert taken(quantity_named("overflows"), run, {"mesh": "cellar", "hops": 2}) == 0
     with refused(ClaimError, snapshot("no node of a mesh has mesh=attic, node=far")):
-        quantity_named("overflows").take(run, {"mesh": "attic", "node": "far"})
+        taken(quantity_named("overflows"), run, {"mesh": "attic", "node": "far"})
 
 
 def test_the_energy_of_a_byte_is_that_of_the_sensors(results: ub.Results) -> None:
     run = dict(results.records[0].run)
     sensors = [node["energy_mj"] for node in run["nodes"] if node["node"] != "gateway"]
     delivered = sum(flow["goodput_mbps"] for flow in run["flows"]) * 1e6 / 8 * 50
-    taken = quantity_named("energy_per_byte").take(measured_run({}, 1, run), {})
-    assert taken == pytest.approx(1e3 * sum(sensors) / delivered)
+    assert taken(quantity_named("energy_per_byte"), measured_run({}, 1, run), {}) == pytest.approx(
+        1e3 * sum(sensors) / delivered
+    )
 
 
 def test_the_usual_picture_of_a_mesh_begins_with_its_tree(results: ub.Results) -> None:

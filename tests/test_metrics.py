@@ -10,7 +10,7 @@ import unbloat as ub
 from inline_snapshot import snapshot
 from made_up_runs import measured_run
 from sentences import refused
-from unbloat.claims.quantities import QUANTITIES
+from unbloat.claims.quantities import QUANTITIES, taken
 from unbloat.comparison.tolerance import criteria_of
 from unbloat.report.results_tables import text_of_cells, text_of_runs
 from unbloat.results import rows
@@ -113,12 +113,12 @@ def test_goodput_above_the_link_rate_is_explained(small: Path) -> None:
 def test_papers_and_comparisons_measure_what_the_register_says(small: Path) -> None:
     run = ub.scenario(small.read_text() + TWO).run()[0].run
     measured = measured_run({}, 1, run)
-    taken = {key: QUANTITIES[key].take(measured, {}) for key in BY_KEY}
-    known = {key for key, value in taken.items() if math.isfinite(value)}
+    values = {key: taken(QUANTITIES[key], measured, {}) for key in BY_KEY}
+    known = {key for key, value in values.items() if math.isfinite(value)}
     assert {"goodput", "throughput", "loss", "retransmissions", "rtt", "queue_delay", "jain"} <= known
     for key in known:
         (criterion,) = (each for each in criteria_of({key: "1%"}) if each.name == key)
-        assert criterion.take(run) == pytest.approx(taken[key]), key
+        assert criterion.take(run) == pytest.approx(values[key]), key
 
 
 def test_flows_fold_as_the_register_says() -> None:

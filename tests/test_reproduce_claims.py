@@ -3,12 +3,24 @@
 import math
 from statistics import fmean
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unbloat.claims.expressions import ClaimError, Repeated, alike, calls, decide, describe, evaluate, work_out, written
-from unbloat.claims.uncertainty import Uncertain, every, jackknife, some
-from unbloat.claims.verdicts import Bounds, Printed, judge_number, judge_reduction, judge_statement
+from unbloat.claims.expressions import ClaimError, calls, decide, describe, evaluate
+from unbloat.claims.verdicts import (
+    Bounds,
+    Printed,
+    Uncertain,
+    alike,
+    every,
+    jackknife,
+    judge_number,
+    judge_reduction,
+    judge_statement,
+    some,
+    written,
+)
 from unbloat.results.statistics import estimate
 from unbloat.system.legible import digits_beside
 
@@ -18,7 +30,7 @@ VALUES = {"cubic": 1.61, "cubic_plus": 0.03, "vegas": 0.0064}
 
 def measure(name, labels, selectors):
     assert name == "queue_delay"
-    return VALUES[labels[-1]] * selectors.get("flow", 1)
+    return np.array([VALUES[labels[-1]] * selectors.get("flow", 1)])
 
 
 @pytest.mark.parametrize(
@@ -78,9 +90,8 @@ def test_the_measurements_of_an_expression_are_listed():
 
 
 def test_a_comparison_is_described_by_its_sides():
-    once = Repeated(lambda _: measure, [1])
-    assert describe("queue_delay(vegas) < queue_delay(cubic)", once) == "0.0064 < 1.61"
-    assert describe("queue_delay(cubic) < 1 and 1 / 0 > 2", once) == "1.61 < 1 (false); unfinished > 2"
+    assert describe("queue_delay(vegas) < queue_delay(cubic)", measure) == "0.0064 < 1.61"
+    assert describe("queue_delay(cubic) < 1 and 1 / 0 > 2", measure) == "1.61 < 1 (false); unfinished > 2"
 
 
 @pytest.mark.parametrize(
@@ -182,12 +193,15 @@ SEEDS = {"a": {1: 10.0, 2: 14.0, 3: 12.0}, "b": {1: 11.0, 2: 15.1, 3: 12.9}, "c"
 
 
 def over_seeds(values=SEEDS):
-    def without(seed):
-        return lambda name, labels, _: fmean(
-            [value for each, value in values[labels[0]].items() if each != seed] or values[labels[0]].values()
-        )
+    def means(name, labels, _):
+        own = values[labels[0]]
+        return np.array([fmean(value for each, value in own.items() if each != seed) for seed in (None, 1, 2, 3)])
 
-    return Repeated(without, [1, 2, 3])
+    return means
+
+
+def work_out(text, means):
+    return jackknife(evaluate(text, means))
 
 
 def test_the_interval_of_a_mean_is_student_s():
@@ -299,9 +313,8 @@ def test_what_is_measured_has_one_digit_more_than_what_is_printed(value, half_wi
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8))
 def test_the_jackknife_of_a_mean_is_its_interval(values):
-    found = jackknife(
-        lambda seed: fmean(value for each, value in enumerate(values) if each != seed), range(len(values))
-    )
+    without = [fmean(value for each, value in enumerate(values) if each != seed) for seed in range(len(values))]
+    found = jackknife(np.array([fmean(values), *without]))
     assert found.half_width == pytest.approx(estimate(values).half_width, rel=1e-6, abs=1e-6)
 
 

@@ -7,10 +7,10 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
-from made_up_runs import measured_run
+from made_up_runs import mean, measured_run
 from msgspec.structs import replace
 from sentences import refused
-from unbloat.claims import windows
+from unbloat.claims import series
 from unbloat.claims.claim import Claim, judge_claim
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
@@ -111,26 +111,26 @@ OVERSHOOT = window([10, 40, 80, 60, 20, 21, 30, 25], lost_at=[4])
 
 
 def test_slow_start_ends_when_the_first_loss_is_repaired():
-    assert windows.after_slow_start(OVERSHOOT)[1].tolist() == [20, 21, 30, 25]
-    assert windows.after_slow_start(window([1, 2, 4]))[1].tolist() == [1, 2, 4]
+    assert series.after_slow_start(OVERSHOOT)[1].tolist() == [20, 21, 30, 25]
+    assert series.after_slow_start(window([1, 2, 4]))[1].tolist() == [1, 2, 4]
     runs = Measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
-    assert runs.take("window_peak", ["x"], {}) == 30
-    assert runs.take("window_reaches", ["x"], {"packets": 21}) == 5
-    assert runs.take("window_reaches", ["x"], {"packets": 31}) == math.inf
+    assert mean(runs, "window_peak", ["x"], {}) == 30
+    assert mean(runs, "window_reaches", ["x"], {"packets": 21}) == 5
+    assert mean(runs, "window_reaches", ["x"], {"packets": 31}) == math.inf
 
 
 def test_flows_begin_to_meet_when_the_largest_window_gives_way():
     late = window([0, 0, 10, 20, 20, 38, 40, 41])
     early = window([90, 80, 70, 69, 68, 42, 40, 41])
-    assert windows.turning([early, late]) == 1
-    assert windows.turning([early, late[:, 2:]]) == 5, "not before the last flow is there"
-    assert windows.turning([early[:, :4], late[:, 2:]]) == math.inf
+    assert series.turning([early, late]) == 1
+    assert series.turning([early, late[:, 2:]]) == 5, "not before the last flow is there"
+    assert series.turning([early[:, :4], late[:, 2:]]) == math.inf
     runs = Measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: early, 1: late[:, 2:]})])
-    assert runs.take("window_turning", ["x"], {}) == 5
+    assert mean(runs, "window_turning", ["x"], {}) == 5
 
 
 def test_the_mean_window_is_that_of_the_flows_that_are_there():
-    times, sizes = windows.mean([window([4, 6, 8]), window([0, 2, 4, 6])[:, 1:]])
+    times, sizes = series.mean_window([window([4, 6, 8]), window([0, 2, 4, 6])[:, 1:]])
     assert times.tolist() == [0, 1, 2, 3]
     assert sizes.tolist() == [4, 4, 6, 6]
 
@@ -139,8 +139,8 @@ def test_the_systems_throughput_is_all_data_over_the_time_of_all():
     """One flow takes 4 s for 40 Mb, the other is cut off after 10 s with 30 Mb."""
     flows = [{"flow": 0, "goodput_mbps": 10, "completion_s": 4}, {"flow": 1, "goodput_mbps": 3, "completion_s": None}]
     runs = Measurements("w", [measured_run({"cc": "x"}, 1, {"flows": flows, "duration_s": 10})])
-    assert runs.take("system_throughput", ["x"], {}) == 7
-    assert runs.take("system_throughput", ["x"], {"flow": 1}) == 10
+    assert mean(runs, "system_throughput", ["x"], {}) == 7
+    assert mean(runs, "system_throughput", ["x"], {"flow": 1}) == 10
 
 
 def test_code_lines_leave_out_comments_and_empty_lines(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
-from made_up_runs import measured_run
+from made_up_runs import mean, measured_run
 from sentences import refused
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
@@ -84,16 +84,16 @@ def steady():
 
 def test_labels_pick_a_cell_and_seeds_are_averaged():
     runs = grid()
-    assert runs.take("queue_delay", ["50kb", "cubic"], {}) == 200
-    assert runs.take("queue_delay", ["50kb", "cubic"], {}, "s") == pytest.approx(0.2)
-    assert runs.take("throughput", ["50kb", "cubic"], {}) == pytest.approx(1.9)
-    assert runs.take("throughput", ["50kb", "cubic"], {"flow": 2}) == pytest.approx(0.9)
-    assert runs.take("throughput", ["50kb", "cubic"], {"cc": "reno"}) == pytest.approx(0.9)
-    assert runs.take("loss", ["50kb", "cubic"], {}) == pytest.approx(1.0)
-    assert runs.take("queue_delay", ["50kb", "vegas", "500kb"], {}) == 7, "a later label takes an earlier one's place"
-    assert runs.take("completion", ["50kb", "cubic"], {"flow": 2}) == 35
-    assert runs.take("completion", ["50kb", "cubic"], {"flow": 1}) == float("inf"), "one seed did not end"
-    assert runs.take_flows("throughput", ["50kb", "cubic"]) == pytest.approx([1.1, 0.8])
+    assert mean(runs, "queue_delay", ["50kb", "cubic"], {}) == 200
+    assert mean(runs, "queue_delay", ["50kb", "cubic"], {}, "s") == pytest.approx(0.2)
+    assert mean(runs, "throughput", ["50kb", "cubic"], {}) == pytest.approx(1.9)
+    assert mean(runs, "throughput", ["50kb", "cubic"], {"flow": 2}) == pytest.approx(0.9)
+    assert mean(runs, "throughput", ["50kb", "cubic"], {"cc": "reno"}) == pytest.approx(0.9)
+    assert mean(runs, "loss", ["50kb", "cubic"], {}) == pytest.approx(1.0)
+    assert mean(runs, "queue_delay", ["50kb", "vegas", "500kb"], {}) == 7, "a later label takes an earlier one's place"
+    assert mean(runs, "completion", ["50kb", "cubic"], {"flow": 2}) == 35
+    assert mean(runs, "completion", ["50kb", "cubic"], {"flow": 1}) == float("inf"), "one seed did not end"
+    assert [each[0] for each in runs.means_of_flows("throughput", ["50kb", "cubic"])] == pytest.approx([1.1, 0.8])
 
 
 @pytest.mark.parametrize(
@@ -113,19 +113,19 @@ def test_labels_pick_a_cell_and_seeds_are_averaged():
 )
 def test_what_does_not_exist_is_named(labels, selectors, unit, says):
     with refused(ClaimError, says):
-        grid().take("throughput", labels, selectors, unit)
+        mean(grid(), "throughput", labels, selectors, unit)
 
 
 def test_a_window_over_time_shows_its_falls_and_its_rests():
     times = np.arange(0, 1.0, 0.1)
     sizes = np.array([10, 20, 30, 27, 27, 27, 28, 40, 28, 29], dtype=float)
     runs = Measurements("w", [run({"p": "x"}, [("x", 1, 0, None)], windows={0: np.array([times, sizes, 0 * sizes])})])
-    assert runs.take("window_steps", ["x"], {"low": 0.88, "high": 0.92}) == 1
-    assert runs.take("window_steps", ["x"], {"low": 0.6, "high": 0.8}) == 1
-    assert runs.take("window_regrowths", ["x"], {"low": 0.6, "high": 0.8}) == 1
-    assert runs.take("window_held", ["x"], {"seconds": 0.15}) == pytest.approx(100 * 0.2 / 0.9)
-    assert runs.take("window_resumptions", ["x"], {"seconds": 0.15}) == 1
-    assert runs.take("window_resumptions", ["x"], {"seconds": 0.25}) == 0
+    assert mean(runs, "window_steps", ["x"], {"low": 0.88, "high": 0.92}) == 1
+    assert mean(runs, "window_steps", ["x"], {"low": 0.6, "high": 0.8}) == 1
+    assert mean(runs, "window_regrowths", ["x"], {"low": 0.6, "high": 0.8}) == 1
+    assert mean(runs, "window_held", ["x"], {"seconds": 0.15}) == pytest.approx(100 * 0.2 / 0.9)
+    assert mean(runs, "window_resumptions", ["x"], {"seconds": 0.15}) == 1
+    assert mean(runs, "window_resumptions", ["x"], {"seconds": 0.25}) == 0
 
 
 FILE = """
@@ -222,7 +222,7 @@ def test_an_unsound_repeat_is_left_out_where_there_are_others():
     scattered = grid().runs
     scattered[0].run["sound"] = False
     runs = Measurements("pair", scattered)
-    assert runs.take("queue_delay", ["50kb", "cubic"], {}) == 300
+    assert mean(runs, "queue_delay", ["50kb", "cubic"], {}) == 300
     assert runs.why_unsound(["50kb", "cubic"]) == ""
 
 

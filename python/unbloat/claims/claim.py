@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
+import numpy as np
 from msgspec import Struct
 
-from unbloat.claims.expressions import Measure, Repeated, Selector, calls, decide, describe, evaluate
+from unbloat.claims.expressions import Selectors, calls, decide, describe, evaluate
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.uncertainty import SURE, Answer, Seed, Uncertain, every, jackknife
 from unbloat.claims.verdicts import (
+    SURE,
+    Answer,
     Bounds,
     Printed,
+    Uncertain,
+    Values,
     Verdict,
+    every,
     is_near,
+    jackknife,
     judge_reduction,
     judge_statement,
 )
@@ -64,19 +71,35 @@ class Outcome:
     """Which of the runs behind it is unsound."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """A place of a claim's grid: its setting, and the repeats that all cells of that have."""
+
+    setting: Sequence[str]
+    runs: Measurements
+
+    def measure(self, name: str, labels: tuple[str, ...], selectors: Selectors) -> Values:
+        """Measure in one of its cells."""
+        return self.runs.means(name, [*self.setting, *labels], selectors)
+
+    def decide(self, text: str) -> Answer:
+        """Return whether a statement holds here."""
+        return decide(text, self.measure, self.runs.confidence)
+
+
 def judge_claim(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> Outcome:
     """Judge a claim in the setting `at`; raises `ClaimError` where a label or a quantity does not exist."""
-    places = places_of(claim, at, runs)
     if claim.holds is None:
-        settings = [each for labels in contenders(claim, at, runs) for each in settings_at(claim, at, labels)]
-        shared = runs.shared(settings)
-        outcome = _number(claim, [_repeated(shared, [*at, *labels]) for labels in contenders(claim, at, runs)], bounds)
+        labels = contenders(claim, at, runs)
+        shared = runs.shared([each for place in labels for each in settings_at(claim, at, place)])
+        outcome = _number(claim, [Place([*at, *place], shared) for place in labels], bounds)
     elif claim.over:
-        outcome = _statement_of_a_grid(claim, places, _cells(claim, at, runs))
+        outcome = _statement_of_a_grid(claim, places_of(claim, at, runs), _places(claim, at, runs))
     else:
-        outcome = _statement(claim, _cells(claim, at, runs)[0])
-    why = (runs.why_unsound(labels) for labels in settings_of(claim, at, runs))
-    doubt = next(filter(None, why), "")
+        (place,) = _places(claim, at, runs)
+        verdict = judge_statement(place.decide(claim.holds), _direction(claim, [place]))
+        outcome = Outcome(describe(claim.holds, place.measure, runs.confidence), verdict)
+    doubt = next(filter(None, map(runs.why_unsound, settings_of(claim, at, runs))), "")
     return Outcome(outcome.measured, "unsound", doubt) if doubt else outcome
 
 
@@ -104,16 +127,8 @@ def contenders(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tupl
     places = places_of(claim, at, runs)
     if claim.take == "mean" or len(places) == 1:
         return places
-    text = claim.quantity if claim.quantity is not None else str(claim.reduction)
     sign = -1 if claim.take == "smallest" else 1
-    found = [
-        jackknife(
-            lambda seed, cell=cell: sign * float(evaluate(text, cell.without(seed))),  # type: ignore[misc]
-            cell.seeds,
-            SURE,
-        )
-        for cell in _cells(claim, at, runs)
-    ]
+    found = [jackknife(sign * _value(claim, place), SURE) for place in _places(claim, at, runs)]
     least = max(found, key=lambda each: each.value).low
     return [labels for labels, each in zip(places, found, strict=True) if not each.high < least]
 
@@ -125,26 +140,15 @@ def open_settings(claim: Claim, at: Sequence[str], runs: Measurements, bounds: B
     if claim.holds is None:
         places = contenders(claim, at, runs)
     else:
-        pairs = zip(places_of(claim, at, runs), _cells(claim, at, runs), strict=True)
-        places = [labels for labels, cell in pairs if not claim.over or decide(claim.holds, cell) is None]
+        pairs = zip(places_of(claim, at, runs), _places(claim, at, runs), strict=True)
+        places = [labels for labels, place in pairs if not claim.over or place.decide(claim.holds) is None]
     return [each for labels in places for each in settings_at(claim, at, labels)]
 
 
-def _cells(claim: Claim, at: Sequence[str], runs: Measurements) -> list[Repeated]:
-    """Give the measurements in each place of a claim's grid, with the repeats that all cells of that place have."""
-    return [
-        _repeated(runs.shared(settings_at(claim, at, labels)), [*at, *labels]) for labels in places_of(claim, at, runs)
-    ]
-
-
-def _repeated(runs: Measurements, setting: Sequence[str]) -> Repeated:
-    def without(seed: Seed) -> Measure:
-        def measure(name: str, labels: tuple[str, ...], selectors: dict[str, Selector]) -> float:
-            return runs.take(name, [*setting, *labels], selectors, without=seed)
-
-        return measure
-
-    return Repeated(without, runs.seeds, runs.confidence)
+def _places(claim: Claim, at: Sequence[str], runs: Measurements) -> list[Place]:
+    """List the places of a claim's grid, each with the repeats that all of its cells have."""
+    labels = places_of(claim, at, runs)
+    return [Place([*at, *each], runs.shared(settings_at(claim, at, each))) for each in labels]
 
 
 # ---------------------------------------------------------------- Numbers
@@ -153,41 +157,35 @@ FOLDS: dict[str, Callable[[Sequence[float]], float]] = {"largest": max, "smalles
 """Functions that fold a claim's numbers of several cells into one."""
 
 
-def _number(claim: Claim, cells: Sequence[Repeated], bounds: Bounds) -> Outcome:
-    text = claim.quantity if claim.quantity is not None else str(claim.reduction)
+def _value(claim: Claim, place: Place) -> Values:
+    return evaluate(claim.quantity if claim.quantity is not None else str(claim.reduction), place.measure)
 
-    def values(seed: Seed) -> list[float]:
-        return [float(evaluate(text, cell.without(seed))) for cell in cells]
 
-    value = cells[0].interval(lambda seed: FOLDS[claim.take](values(seed)))
-    printed = Printed.parse(claim.published)
+def _number(claim: Claim, places: Sequence[Place], bounds: Bounds) -> Outcome:
+    found = np.broadcast_arrays(*(_value(claim, place) for place in places))
+    folded = np.array([FOLDS[claim.take](each) for each in np.transpose(found).tolist()])
+    interval = partial(jackknife, confidence=places[0].runs.confidence)
+    value, printed = interval(folded), Printed.parse(claim.published)
     if claim.reduction is not None:
-        saved = cells[0].interval(lambda seed: 100 * (1 - FOLDS[claim.take](values(seed))))
-        return Outcome(saved, judge_reduction(value, printed, bounds))
-    chosen = cells if claim.take == "mean" else [cells[values(None).index(value.value)]]
+        return Outcome(interval(100 * (1 - folded)), judge_reduction(value, printed, bounds))
+    chosen = places if claim.take == "mean" else [places[[each[0] for each in found].index(value.value)]]
     return Outcome(value, judge_statement(is_near(value, printed, claim.unit, bounds), _direction(claim, chosen)))
 
 
-def _direction(claim: Claim, cells: Sequence[Repeated]) -> Answer:
-    """Return whether the weaker form holds, in every one of these cells."""
-    return claim.direction is not None and every([decide(claim.direction, cell) for cell in cells])
+def _direction(claim: Claim, places: Sequence[Place]) -> Answer:
+    """Return whether the weaker form holds, in every one of these places."""
+    return claim.direction is not None and every([place.decide(claim.direction) for place in places])
 
 
 # ---------------------------------------------------------------- Statements
 
 
-def _statement(claim: Claim, cell: Repeated) -> Outcome:
-    text = str(claim.holds)
-    verdict = judge_statement(decide(text, cell), _direction(claim, [cell]))
-    return Outcome(describe(text, cell), verdict)
-
-
-def _statement_of_a_grid(claim: Claim, labels: Sequence[Sequence[str]], cells: Sequence[Repeated]) -> Outcome:
+def _statement_of_a_grid(claim: Claim, labels: Sequence[Sequence[str]], places: Sequence[Place]) -> Outcome:
     """Count the cells in which it holds; a statement about every cell that holds in most of them has its direction.
 
     It is undecided where the open cells would make a difference.
     """
-    answers = [decide(str(claim.holds), cell) for cell in cells]
+    answers = [place.decide(str(claim.holds)) for place in places]
     surely, at_most = answers.count(True), len(answers) - answers.count(False)
     verdicts = {_verdict_of_count(claim, holding, len(answers)) for holding in (surely, at_most)}
     verdict: Verdict = verdicts.pop() if len(verdicts) == 1 else "undecided"

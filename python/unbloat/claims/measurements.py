@@ -1,13 +1,20 @@
-"""Quantities of finished runs, picked by the labels of a sweep's axes and averaged over the seeds."""
+"""Quantities of finished runs: cells picked by the labels of a sweep's axes, values folded over their seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from statistics import fmean
 
-from unbloat.claims.expressions import ClaimError, Selector
-from unbloat.claims.quantities import Quantity, quantity_named
-from unbloat.claims.uncertainty import Seed
+import numpy as np
+
+from unbloat._core import quantity
+from unbloat.claims.expressions import ClaimError, Selectors
+from unbloat.claims.quantities import quantity_named, taken
+from unbloat.claims.verdicts import Values
+from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
+from unbloat.results.metrics import Metric
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import CONFIDENCE
 
@@ -26,6 +33,11 @@ class Measurements:
         self._picked: dict[tuple[str, ...], list[Record]] = {}
         self._values: dict[object, float] = {}
         self._draws: dict[tuple[str, ...], bool] = {}
+
+    @cached_property
+    def bottlenecks(self) -> Bottlenecks:
+        """The link of which metrics of links are, as in tables of results."""
+        return Bottlenecks.of(self.runs)
 
     def judged_with(self, confidence: float) -> Measurements:
         """Return the same runs, of which the intervals have this confidence."""
@@ -84,34 +96,55 @@ class Measurements:
             )
         return axes[0]
 
-    def take(
-        self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "", without: Seed = None
-    ) -> float:
-        """Measure in one cell, as the mean over its seeds, in `unit` (the quantity's own if empty)."""
-        return _mean(self.repeats(name, labels, selectors, unit, without))
-
-    def repeats(
-        self, name: str, labels: Sequence[str], selectors: dict[str, Selector], unit: str = "", without: Seed = None
+    def values(
+        self, name: str, labels: Sequence[str], selectors: Selectors | None = None, unit: str = ""
     ) -> list[float]:
-        """Measure in one cell, for each of its seeds.
+        """Measure in one cell, for each of its seeds, in `unit` (the quantity's own if empty)."""
+        measure = self._measure(name, unit)
+        return [measure(run, selectors or {}) for run in self.pick(labels)]
 
-        Without one of them, where there are others: a cell that draws nothing is run with two seeds only, and comes to
-        the same with any.
-        """
-        quantity = quantity_named(name)
-        factor = _factor(quantity.unit, unit or quantity.unit)
-        return [self._value(run, name, quantity, selectors) * factor for run in self._left(labels, without)]
+    def means(self, name: str, labels: Sequence[str], selectors: Selectors | None = None, unit: str = "") -> Values:
+        """Measure in one cell: the mean over its seeds, then the mean without each seed in turn."""
+        return self._means(labels, self.values(name, labels, selectors, unit))
 
-    def _left(self, labels: Sequence[str], without: Seed) -> list[Record]:
-        runs = self.pick(labels)
-        return [run for run in runs if run.seed != without] or runs
+    def means_of_flows(self, name: str, labels: Sequence[str], unit: str = "") -> list[Values]:
+        """Measure each flow of a cell: the means over the seeds of the largest value, the second largest and so on."""
+        measure = self._measure(name, unit)
+        ordered = (
+            sorted((measure(run, {"flow": flow["flow"] + 1}) for flow in run.run["flows"]), reverse=True)
+            for run in self.pick(labels)
+        )
+        return [self._means(labels, values) for values in zip(*ordered, strict=True)]
 
-    def _value(self, run: Record, name: str, quantity: Quantity, selectors: dict[str, Selector]) -> float:
-        """Take it once only: some quantities look through a whole series."""
-        key = (id(run), name, tuple(selectors.items()))
-        if key not in self._values:
-            self._values[key] = quantity.take(run, selectors)
-        return self._values[key]
+    def each_flow(self, name: str, labels: Sequence[str], groups: Sequence[str], unit: str = "") -> list[float]:
+        """Measure each flow of a cell in each of its repeats: those of some groups, or all without groups."""
+        measure = self._measure(name, unit)
+        return [
+            measure(run, {"flow": flow["flow"] + 1})
+            for run in self.pick(labels)
+            for flow in run.run["flows"]
+            if not groups or flow.get("name") in groups
+        ]
+
+    def _measure(self, name: str, unit: str) -> Callable[[Record, Selectors], float]:
+        """Return what measures a run, each only once: some quantities look through a whole series."""
+        measured = quantity_named(name)
+        factor = _factor(measured.unit, unit or measured.unit)
+        bottlenecks = self.bottlenecks if isinstance(measured, Metric) and measured.of == "link" else NO_LINKS
+
+        def measure(run: Record, selectors: Selectors) -> float:
+            key = (id(run), name, tuple(selectors.items()))
+            if key not in self._values:
+                self._values[key] = taken(measured, run, selectors, bottlenecks)
+            return self._values[key] * factor
+
+        return measure
+
+    def _means(self, labels: Sequence[str], values: Sequence[float]) -> Values:
+        """Average over all seeds, then without each; a cell that draws nothing comes to the same without any."""
+        pairs = list(zip(self.pick(labels), values, strict=True))
+        without = ([value for run, value in pairs if run.seed != seed] or values for seed in self.seeds)
+        return np.array([_mean(values), *map(_mean, without)])
 
     def labels(self, axes: Sequence[str], at: Sequence[str]) -> list[tuple[str, ...]]:
         """List the cells that axes span in a setting, each by its labels on them; no axes span one cell."""
@@ -123,47 +156,25 @@ class Measurements:
         runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in setting.items())]
         return list(dict.fromkeys(tuple(run.axes[axis] for axis in axes) for run in runs))
 
-    def take_flows(self, name: str, labels: Sequence[str], unit: str = "", without: Seed = None) -> list[float]:
-        """Measure each flow of a cell: the means over the seeds of the largest value, the second largest and so on."""
-        quantity = quantity_named(name)
-        factor = _factor(quantity.unit, unit or quantity.unit)
-        ordered = [
-            sorted(
-                (self._value(run, name, quantity, {"flow": flow + 1}) for flow in range(len(run.run["flows"]))),
-                reverse=True,
-            )
-            for run in self._left(labels, without)
-        ]
-        return [_mean(values) * factor for values in zip(*ordered, strict=True)]
-
-    def each_flow(self, name: str, labels: Sequence[str], groups: Sequence[str], unit: str = "") -> list[float]:
-        """Measure each flow of a cell in each of its repeats: those of some groups, or all without groups."""
-        quantity = quantity_named(name)
-        factor = _factor(quantity.unit, unit or quantity.unit)
-        return [
-            self._value(run, name, quantity, {"flow": number}) * factor
-            for run in self.pick(labels)
-            for number, flow in enumerate(run.run["flows"], 1)
-            if not groups or flow.get("name") in groups
-        ]
-
 
 def _mean(values: Sequence[float]) -> float:
     """Average; equal values to themselves, so that a cell that draws nothing has the same mean without a seed."""
     return values[0] if len(set(values)) == 1 else fmean(values)
 
 
-_FACTORS = {("ms", "s"): 1e-3, ("s", "ms"): 1e3, ("B", "KB"): 1e-3, ("Mbit/s", "kb/s"): 1e3}
-_AS_PRINTED = {"Mb/s": "Mbit/s", "R": "of 93.2", "index": "", "windows": ""}
-"""Units as papers write them."""
-
-
 def _factor(own: str, wanted: str) -> float:
-    if own in (wanted, _AS_PRINTED.get(wanted)):
+    """Return the factor between units; papers call a number without a unit, or a score, what they like."""
+    one, other = (quantity(_as_in_scenarios(unit)) for unit in (own, wanted))
+    if own == wanted or (other is None and (not own or own.startswith("of "))):
         return 1.0
-    if (own, wanted) not in _FACTORS:
+    if one is None or other is None or one[0] != other[0]:
         raise ClaimError(f"a quantity in {own or 'no unit'} cannot be given in {wanted}")
-    return _FACTORS[own, wanted]
+    return one[1] / other[1]
+
+
+def _as_in_scenarios(unit: str) -> str:
+    """Write one of a unit as scenarios do, where Mbit/s, or Mb/s, is mbit."""
+    return "1" + re.sub(r"([kMG]?)b(it)?/s", lambda found: f"{found[1].lower()}bit", unit)
 
 
 def do_differ(runs: Sequence[Record]) -> bool:

@@ -1,4 +1,10 @@
-"""The rules of the verdicts: how near a measured number must come to a printed one."""
+"""Verdicts: how near a measured number must come to a printed one, its confidence interval included.
+
+A value may be any function of means over the seeds, such as a ratio or the largest over a grid, and one seed is the
+same draw in every cell. So its interval is that of Tukey's jackknife: what the value is with each of the seeds left out
+makes a sample, of which Student's t gives the interval. For a mean, or the difference of two, that is the usual
+(paired) one.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +15,112 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Literal
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Meta, Struct
 
-from unbloat.claims.uncertainty import Answer, Uncertain, every
+from unbloat.results.statistics import CONFIDENCE, estimate
+from unbloat.system.legible import FIVE, measured_within
+
+# ---------------------------------------------------------------- Values and their intervals
+
+Values = npt.NDArray[np.float64]
+"""A value over all seeds, then the value with each seed left out in turn; one that no seed changes stands alone."""
+
+SURE = 0.999
+"""Confidence of the intervals by which repeats end early.
+
+To look after every stage and to stop at the first interval of 95 % that leaves the bound out would stop on luck: each
+look is one more chance for that. Haybittle and Peto's rule for trials that are looked at while they run asks for
+99.9 % at each look before the last; the last may then keep its 95 %.
+"""
+
+
+@dataclass(frozen=True)
+class Uncertain:
+    """A value and its confidence interval, of 95 % unless another was asked for."""
+
+    value: float
+    half_width: float | None = None
+    """The interval reaches so far to either side; None with a single seed, and where the value is not finite."""
+    left_out: tuple[float, ...] = ()
+    """The value with each seed left out in turn (jackknife)."""
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.value - (self.half_width or 0.0)
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.value + (self.half_width or 0.0)
+
+    def side_of(self, least: float, most: float) -> Literal["below", "within", "above"] | None:
+        """Return where it lies in relation to a range; None where its interval crosses an end of that.
+
+        Without an interval, where a time never comes with some of the seeds, the place must be the same whichever seed
+        is left out.
+        """
+        values = [self.value, *self.left_out] if self.half_width is None else [self.low, self.high]
+        places = {_place(value, least, most) for value in values}
+        return places.pop() if len(places) == 1 else None
+
+
+def _place(value: float, least: float, most: float) -> Literal["below", "within", "above"]:
+    """Place a value; a value that is no number is near nothing, and counts as above, like a time that never comes."""
+    if value < least:
+        return "below"
+    return "within" if value <= most else "above"
+
+
+def jackknife(values: Values, confidence: float = CONFIDENCE) -> Uncertain:
+    """Give a value its interval."""
+    whole, *parts = values.tolist()
+    if len(parts) < 2:
+        return Uncertain(whole)
+    if not all(map(math.isfinite, (whole, *parts))):
+        return Uncertain(whole, None, tuple(parts))
+    count = len(parts)
+    sample = (count * whole - (count - 1) * part for part in parts)
+    return Uncertain(whole, estimate(sample, confidence).half_width, tuple(parts))
+
+
+def written(answer: Uncertain, digits: int = FIVE) -> str:
+    """Write what was measured with so many digits, and its interval where these show it."""
+    return measured_within(answer.value, answer.half_width, digits)
+
+
+def alike(one: Uncertain, other: Uncertain, digits: int = FIVE, others_digits: int = FIVE) -> bool:
+    """Return whether two values that are not equal are printed the same, apart from their intervals."""
+    if one.value == other.value or not (math.isfinite(one.value) and math.isfinite(other.value)):
+        return False
+    printed, others = written(one, digits), written(other, others_digits)
+    return printed.partition(" ")[0] == others.partition(" ")[0]
+
+
+# ---------------------------------------------------------------- Answers of which some are open
+
+Answer = bool | None
+"""Yes, no, or open."""
+
+
+def every(answers: Sequence[Answer]) -> Answer:
+    """Return whether all are yes; one no decides, an open one leaves it open."""
+    return False if False in answers else None if None in answers else True
+
+
+def some(answers: Sequence[Answer]) -> Answer:
+    """Return whether one is yes."""
+    return opposite(every([opposite(answer) for answer in answers]))
+
+
+def opposite(answer: Answer) -> Answer:
+    """Negate an answer; open stays open."""
+    return None if answer is None else not answer
+
+
+# ---------------------------------------------------------------- Printed numbers and the rules
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "undecided", "unsound"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "not reproduced", "undecided")

@@ -19,7 +19,7 @@ from unbloat._core import InputError
 from unbloat.results.axes import axis_named
 from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
-from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named, number
+from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
 from unbloat.results.nearness import NEAR, Near, Tolerance
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.rows import Run
@@ -63,9 +63,7 @@ class Criterion:
 
     def take(self, run: Run) -> float | None:
         """Take the metric of a run: of all its flows together, or of its bottleneck."""
-        if self.metric.fold:
-            return self.metric.fold.of(run["flows"], self.metric.name)
-        return number(run if self.metric.of == "run" else self.bottlenecks.link(run), self.metric.name)
+        return self.bottlenecks.take(run, self.metric, run["flows"])
 
 
 CRITERIA = tuple(Criterion(BY_KEY[key], NEAR[key]) for key in ("goodput", "queue_delay", "losses", "retransmissions"))

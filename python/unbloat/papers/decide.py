@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.uncertainty import SURE
+from unbloat.claims.verdicts import SURE
 from unbloat.papers.batches import Axes, Batch, Place, Simulate, batches_of, measure, place_of
 from unbloat.papers.judge import open_cells
 from unbloat.papers.paper import Paper

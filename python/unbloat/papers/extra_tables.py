@@ -13,9 +13,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from unbloat.claims.expressions import Selector, written
+from unbloat.claims.expressions import Selector
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.uncertainty import Uncertain
+from unbloat.claims.verdicts import Uncertain, written
 from unbloat.papers import toml_file
 from unbloat.papers.batches import Batch
 from unbloat.papers.paper import Paper, flowing
@@ -155,7 +155,7 @@ def _take(runs: Measurements, setting: Setting, column: Measurement, row: Varian
     """Measure one cell with each of its seeds."""
     flow: dict[str, Selector] = {} if column.flow is None else {"flow": column.flow}
     selectors = {**flow, **column.select, **setting.select}
-    return runs.repeats(column.quantity, [*setting.at, *row.at], selectors, column.unit)
+    return runs.values(column.quantity, [*setting.at, *row.at], selectors, column.unit)
 
 
 def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
-from unbloat.claims import rates, windows
+from unbloat.claims import series
 from unbloat.claims.expressions import Selector
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import quantity_named
@@ -25,9 +25,6 @@ from unbloat.report.figures.style import COLOURS, DASHES, legible, look, suit, s
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
 from unbloat.system.files import room_within, whole
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Hues = Mapping[str, str]
 """The colours of a figure by what they stand for."""
@@ -156,7 +153,7 @@ def _over_groups(
     figure: Figure, quantity: str, unit: str, at: Sequence[str], runs: Measurements
 ) -> tuple[list[float], np.ndarray]:
     """Return a quantity's mean in each of the groups, NaN where there is none, and how far the intervals reach."""
-    repeats = [runs.repeats(quantity, [*at, group], {}, unit) for group in figure.groups]
+    repeats = [runs.values(quantity, [*at, group], unit=unit) for group in figure.groups]
     estimates = [estimate(values) for values in repeats]
     means = [math.nan if each.mean is None else each.mean for each in estimates]
     return means, reaches(estimates, quantity)
@@ -221,7 +218,7 @@ def _percentiles(axes: Axes, figure: Figure, at: Sequence[str], runs: Measuremen
 
 def reaches(estimates: Sequence[Estimate], quantity: str) -> np.ndarray:
     """Return how far the intervals reach down and up, cut where the quantity cannot have such values."""
-    most = quantity_named(quantity).most
+    most = quantity_named(quantity).most or math.inf
     reach = [
         (min(each.half_width, each.mean), min(each.half_width, most - each.mean))
         if each.half_width and each.mean is not None
@@ -244,7 +241,7 @@ def _mean_windows(figure: Figure, measurements: Mapping[str, Measurements], hues
     for axes, panel in zip(panels, figure.panels, strict=True):
         for line in figure.groups:
             run = measurements[panel.scenario].pick([*panel.at, line])[0]
-            times, sizes = windows.mean([window for _, window in _first(figure, run, windows.of)])
+            times, sizes = series.mean_window([window for _, window in _first(figure, run, series.WINDOW)])
             axes.plot(times, sizes, linewidth=1, color=hues[line], label=line)
         axes.set_title(panel.name, fontsize=9)
         axes.set_xlabel("time (s)")
@@ -325,13 +322,13 @@ def _in_group(figure: Figure, at: list[str], bar: Bar, group: str, runs: Measure
     if figure.by:
         selectors[figure.by] = int(group) if group.isdecimal() else group
     labels = at if figure.by else [*at, group]
-    return runs.repeats(bar.quantity or figure.quantity, labels, selectors, figure.unit)
+    return runs.values(bar.quantity or figure.quantity, labels, selectors, figure.unit)
 
 
 def _windows(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas, panels = _one_under_another(figure, measurements)
     for axes, group, run in panels:
-        for flow, window in _first(figure, run, windows.of):
+        for flow, window in _first(figure, run, series.WINDOW):
             axes.step(window[0], window[1], where="post", linewidth=0.8, **_look(run, flow, hues))
             lost = window[0, 1:][(window[2, 1:] > window[2, :-1])]
             axes.plot(lost, [0] * len(lost), "|", color="black", markersize=6)
@@ -347,7 +344,7 @@ def _windows(figure: Figure, measurements: Mapping[str, Measurements], hues: Hue
 def _rates(figure: Figure, measurements: Mapping[str, Measurements], hues: Hues) -> Canvas:
     canvas, panels = _one_under_another(figure, measurements)
     for axes, group, run in panels:
-        for flow, rate in _first(figure, run, rates.of):
+        for flow, rate in _first(figure, run, series.RATE):
             axes.plot(rate[0], rate[1], linewidth=0.8, **_look(run, flow, hues))
         _name_controls(axes, hues)
         axes.set_ylabel(f"{group}: goodput (Mb/s)", fontsize=8)
@@ -391,11 +388,11 @@ def _name_controls(axes: Axes, hues: Hues) -> None:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _first(
-    figure: Figure, record: Record, of: Callable[[pd.DataFrame], Mapping[int, np.ndarray]]
-) -> list[tuple[int, np.ndarray]]:
-    """Return the flows that the figure shows, by what `of` takes of their samples."""
-    return sorted(of(record.series).items())[: figure.flows] if record.series is not None else []
+def _first(figure: Figure, record: Record, columns: Sequence[str]) -> list[tuple[int, series.Track]]:
+    """Return these columns of the series of the flows that the figure shows."""
+    if record.series is None:
+        return []
+    return sorted(series.tracks(record.series, columns).items())[: figure.flows]
 
 
 DRAWN_BY: dict[str, Callable[[Figure, Mapping[str, Measurements], Hues], Canvas]] = {

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from unbloat.claims.claim import Claim, judge_claim, open_settings
-from unbloat.claims.expressions import Selector, alike
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.uncertainty import Seed, Uncertain, jackknife
-from unbloat.claims.verdicts import VERDICTS, Printed, Verdict, judge_number
+from unbloat.claims.verdicts import VERDICTS, Printed, Uncertain, Values, Verdict, alike, jackknife, judge_number
 from unbloat.papers.paper import Group, Paper, PrintedCell, Row, Statements, Table, cells_of
 from unbloat.system import legible
 
@@ -132,11 +132,8 @@ def _judge_row(
     printed = row.printed()
     runs = measurements[group.scenario].shared(table.labels(group, row))
     cells = [
-        [
-            MeasuredCell(_measure(runs, group, row, table.columns[column], printed[column], flow), runs, doubt)
-            for flow in range(len(printed[column]))
-        ]
-        for column, doubt in enumerate(map(runs.why_unsound, table.labels(group, row)))
+        [MeasuredCell(values, runs.confidence, runs.why_unsound(labels)) for values in _measure(runs, row, labels, own)]
+        for labels, own in zip(table.labels(group, row), printed, strict=True)
     ]
     judged = [[_judge_cell(paper, cell, cells, printed) for cell in column] for column in cells_of(table, group, row)]
     return JudgedRow(group, row, [[cell.value for cell in column] for column in cells], judged)
@@ -146,35 +143,31 @@ def _judge_row(
 class MeasuredCell:
     """What was measured for one published number."""
 
-    take: Callable[[Seed], float]
-    runs: Measurements
+    means: Values
+    confidence: float
     doubt: str
 
     @cached_property
     def value(self) -> Uncertain:
         """The mean with its interval."""
-        return self._interval(self.take)
+        return jackknife(self.means, self.confidence)
 
     def above(self, other: MeasuredCell) -> Uncertain | None:
         """Return how far this cell lies above another; None where either has unsound runs."""
         if self.doubt or other.doubt:
             return None
-        return self._interval(lambda seed: self.take(seed) - other.take(seed))
-
-    def _interval(self, take: Callable[[Seed], float]) -> Uncertain:
-        return jackknife(take, self.runs.seeds, self.runs.confidence)
+        with np.errstate(invalid="ignore"):
+            return jackknife(self.means - other.means, self.confidence)
 
 
-def _measure(
-    runs: Measurements, group: Group, row: Row, column: str, printed: list[Printed | None], flow: int
-) -> Callable[[Seed], float]:
-    labels = [*group.at, *row.at, column]
+def _measure(runs: Measurements, row: Row, labels: Sequence[str], printed: list[Printed | None]) -> list[Values]:
+    """Measure a column of a row: once, or for each of its equal flows."""
     if len(printed) == 1:
-        selectors: dict[str, Selector] = {} if row.flow is None else {"flow": row.flow}
-        return lambda seed: runs.take(row.quantity, labels, selectors, row.unit, seed)
+        return [runs.means(row.quantity, labels, {} if row.flow is None else {"flow": row.flow}, row.unit)]
     # Equal flows are paired by size (rule 7); an illegible one is taken for the largest.
-    size = sorted(range(len(printed)), key=lambda i: -_value(printed[i])).index(flow)
-    return lambda seed: runs.take_flows(row.quantity, labels, row.unit, seed)[size]
+    by_size = sorted(range(len(printed)), key=lambda i: -_value(printed[i]))
+    measured = runs.means_of_flows(row.quantity, labels, row.unit)
+    return [measured[by_size.index(flow)] for flow in range(len(printed))]
 
 
 def _value(printed: Printed | None) -> float:

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from unbloat.claims.claim import Claim
-from unbloat.claims.expressions import written
-from unbloat.claims.uncertainty import Uncertain
-from unbloat.claims.verdicts import Verdict
+from unbloat.claims.verdicts import Uncertain, Verdict, written
 from unbloat.papers import ratios
 from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
 from unbloat.papers.paper import Paper, Statements, flowing

@@ -61,6 +61,12 @@ class Bottlenecks:
         name = self.names.get(run["scenario"])
         return next((link for link in links if _name(link) == name), links[0])
 
+    def take(self, run: Run, metric: Metric, flows: Sequence[Row]) -> float | None:
+        """Take a metric of a run: of some of its flows together, of the bottleneck, or of the run itself."""
+        if metric.fold:
+            return metric.fold.of(flows, metric.name)
+        return number(run if metric.of == "run" else self.link(run), metric.name)
+
     @property
     def name(self) -> str:
         """Its name, where there are several links and it is the same in all scenarios; otherwise empty."""

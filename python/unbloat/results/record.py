@@ -75,7 +75,7 @@ Outcome = Record | Failure
 
 def rows_of(run: Run, part: Part) -> Sequence[Flow | Link | Node]:
     """Return the rows of a part of a run; a run without a mesh has no nodes."""
-    return run.get("nodes", []) if part == "nodes" else run[part]
+    return run.get(part, [])
 
 
 def scalars(record: Record) -> dict[str, object]:

@@ -74,7 +74,7 @@ def value_of(run: Run, metric: Metric, bottlenecks: Bottlenecks, group: str = ""
         flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
         fold = MEAN if metric.name in RATES and not bottlenecks.is_shared else metric.fold
         return fold.of(flows, metric.name) if flows else None
-    return number(run if metric.of == "run" else bottlenecks.link(run), metric.name)
+    return bottlenecks.take(run, metric, [])
 
 
 @dataclass(frozen=True)
