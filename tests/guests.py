@@ -8,7 +8,7 @@ from typing import Any
 
 from kept import lend
 from unbloat.guest import guest, kernels
-from unbloat.scenarios.recording import Recording
+from unbloat.scenarios.portable import Recording
 from unbloat.scenarios.source import source_of
 
 ONE_AT_A_TIME = ("--jobs", "1")

@@ -13,7 +13,7 @@ import unbloat as ub
 from inline_snapshot import snapshot
 from sentences import refused
 from unbloat.runs import batch
-from unbloat.runs.short_store import FOLDER, NAME
+from unbloat.runs.store import FOLDER, NAME
 
 DELAYS = [{"link.bottleneck.delay": f"{delay}ms"} for delay in range(5, 25)]
 

@@ -28,7 +28,7 @@ from sentences import stderr_of
 from unbloat import _core
 from unbloat.report.live import Display, View, sparkline
 from unbloat.runs import worker
-from unbloat.runs.watching import flow_names, pace_of
+from unbloat.runs.progress import flow_names, pace_of
 from unbloat.scenarios.source import source_of
 from unbloat.system.core_types import Step
 from unbloat.system.legible import short

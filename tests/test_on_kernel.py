@@ -19,7 +19,7 @@ from unbloat.runs import experiment
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.store import Store
 from unbloat.runs.task import Task, Watch
-from unbloat.scenarios.recording import Columns
+from unbloat.scenarios.portable import Columns
 from unbloat.scenarios.source import source_of
 
 FLOW = {"flow": 0, "cc": "reno", "goodput_mbps": 1.0, "rtt_ms_mean": 20.0, "rtt_ms_p95": 21.0, "rtt_ms_max": 30.0}

@@ -22,7 +22,7 @@ from leftovers import PATIENCE_S, descendants, is_alive, wait_until
 from test_sweep import UNBLOAT, crashing, records
 from unbloat.runs import dask_cluster
 from unbloat.runs.store import Store
-from unbloat.scenarios.recording import Columns
+from unbloat.scenarios.portable import Columns
 from unbloat.system.paths import ALGORITHMS
 
 LOSSY = {"link.bottleneck.loss": "1%"}

@@ -20,7 +20,7 @@ from inline_snapshot import snapshot
 from leftovers import PATIENCE_S
 from sentences import refused
 from unbloat import RunError, _core
-from unbloat.guest import cached, guest, initramfs, qemu
+from unbloat.guest import guest, initramfs, kernels, qemu
 from unbloat.guest.guest import Guest
 from unbloat.guest.inside import shared
 from unbloat.guest.kernels import Kernel, kernel_of
@@ -305,7 +305,7 @@ def test_a_kill_leaves_nothing_that_is_taken_for_a_guest(
         process.join(timeout=PATIENCE_S)
     assert process.exitcode == -signal.SIGKILL
     (left,) = (cache / "guests").iterdir()
-    assert left.name.startswith(cached.ASIDE)
+    assert left.name.startswith(kernels.ASIDE)
     here = prepare()
     assert here.state.read_bytes() == b"boot 1"
     assert left.exists(), "another process might be at work there"

@@ -16,7 +16,7 @@ import guests
 import pytest
 import unbloat as ub
 from leftovers import PATIENCE_S
-from unbloat.guest import initramfs, kernels, modules, qemu, vmlinux
+from unbloat.guest import initramfs, kernels, modules, qemu
 
 INIT = Path(__file__).parent / "in_guest/ring.py"
 SINCE = (6, 11)
@@ -121,7 +121,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]
         kernel = kernels.find_kernel(series)
         files = initial_files(kernel, folder)
     image = folder / "vmlinux"
-    image.write_bytes(vmlinux.bootable(kernel.image.read_bytes()))
+    image.write_bytes(initramfs.bootable(kernel.image.read_bytes()))
     adapter = f"virtio-net-pci,{WITHOUT_OFFLOADS}"
     command = [qemu.QEMU, *qemu.MACHINE, "-icount", qemu.CLOCK, "-kernel", image, "-initrd", files]
     command += ["-append", f"{qemu.KERNEL_ARGUMENTS} PATH=/usr/bin", "-serial", "stdio"]

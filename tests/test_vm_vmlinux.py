@@ -11,7 +11,7 @@ from pathlib import Path
 import guests
 import made_up_kernels
 import pytest
-from unbloat.guest import kernels, vmlinux
+from unbloat.guest import initramfs, kernels
 
 NOTE = struct.pack("<III", 4, 8, 18) + b"Xen\0" + struct.pack("<Q", 0x1000370)
 KERNEL = b"\x7fELF" + bytes(100) + NOTE + os.urandom(100)
@@ -34,20 +34,20 @@ def with_size(pack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize("pack", [with_size(lzma.compress), gzip.compress], ids=["xz", "gzip"])
 @pytest.mark.parametrize("setup_sectors", [0, 3, 27])
 def test_a_packed_kernel_comes_unpacked(pack: Callable[[bytes], bytes], setup_sectors: int) -> None:
-    assert vmlinux.bootable(bz_image(pack(KERNEL), setup_sectors)) == KERNEL
+    assert initramfs.bootable(bz_image(pack(KERNEL), setup_sectors)) == KERNEL
 
 
 def test_zstd_gets_what_it_can_unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would refuse the size that follows; where it is not installed, the kernel unpacks itself."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    image = bz_image(with_size(lambda data: vmlinux.ZSTD + data)(KERNEL))
-    assert vmlinux.bootable(image) == image
+    image = bz_image(with_size(lambda data: initramfs.ZSTD + data)(KERNEL))
+    assert initramfs.bootable(image) == image
     program = tmp_path / "zstd"
     program.write_text(f"#!/bin/sh\n[ $1 = -dc ] && {shutil.which('tail', path=os.defpath)} -c +5\n")
     program.chmod(0o755)
-    assert vmlinux.bootable(image) == KERNEL
+    assert initramfs.bootable(image) == KERNEL
     program.write_text("#!/bin/sh\nexit 1\n")
-    assert vmlinux.bootable(image) == image
+    assert initramfs.bootable(image) == image
 
 
 OTHERS = {
@@ -66,10 +66,10 @@ OTHERS = {
 
 @pytest.mark.parametrize("image", OTHERS.values(), ids=OTHERS.keys())
 def test_other_images_are_left_as_they_are(image: bytes) -> None:
-    assert vmlinux.bootable(image) == image
+    assert initramfs.bootable(image) == image
 
 
 def test_the_distribution_s_kernel_is_unpacked(cache: Path) -> None:
     image = kernels.find_kernel(guests.booted(cache)).image.read_bytes()
-    kernel = vmlinux.bootable(image)
+    kernel = initramfs.bootable(image)
     assert kernel.startswith(b"\x7fELF") and len(kernel) > 2 * len(image)

@@ -216,8 +216,7 @@ def paper_lines(thing: Thing) -> list[str]:
 
 def scenario_of(file: Path) -> Thing:
     """Describe a scenario: its grid, its links and its groups of flows."""
-    from unbloat.scenarios.catalogue import opening_comment
-    from unbloat.scenarios.summary import summary
+    from unbloat.scenarios.catalogue import opening_comment, summary
 
     return {"about": opening_comment(file), **summary(file)}
 

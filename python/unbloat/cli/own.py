@@ -299,7 +299,7 @@ def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
     """Run it there."""
     from unbloat.guest import guest
     from unbloat.runs.progress import prepared
-    from unbloat.scenarios.recording import Recording
+    from unbloat.scenarios.portable import Recording
 
     there = prepared(kernel)
     try:

@@ -12,18 +12,16 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unbloat import _core
 from unbloat._core import InputError, RunError
-from unbloat.guest import initramfs, modules, qemu, vmlinux
-from unbloat.guest.cached import ASIDE, last_use, made
+from unbloat.guest import initramfs, modules, qemu
 from unbloat.guest.inside import shared
-from unbloat.guest.kernels import Kernel, find_kernel
+from unbloat.guest.inside.messages import Refusal, RunAnswer, Series
+from unbloat.guest.kernels import ASIDE, Kernel, find_kernel, last_use, made
 from unbloat.guest.payload import payload
 from unbloat.scenarios.identity import code_hash, hash_files
-from unbloat.scenarios.portable import located
-from unbloat.scenarios.recording import Columns, Recording
+from unbloat.scenarios.portable import Columns, Recording, located
 from unbloat.system.paths import cache_folder
 from unbloat.system.scratch import remove_from
 
@@ -109,7 +107,7 @@ def make(kernel: Kernel, guest: Guest, going_on: Callable[[], None]) -> None:
     going_on()
     with made(guest.folder) as folder:
         image, archive = folder.parent / "vmlinux", folder.parent / "initramfs"
-        image.write_bytes(vmlinux.bootable(kernel.image.read_bytes()))
+        image.write_bytes(initramfs.bootable(kernel.image.read_bytes()))
         archive.write_bytes(initramfs.build(kernel))
         with qemu.boot(image, archive) as machine:
             while machine.memory.state != shared.READY or not machine.has_countable_past():
@@ -159,20 +157,20 @@ def run_all(
             machine.pause()
             progress(machine.memory.share)
 
-        answers = json.loads(machine.memory.take_answer(wait))
+        answers: list[RunAnswer | Refusal] = json.loads(machine.memory.take_answer(wait))
     return [outcome(cell, recording, answer) for (cell, recording), answer in zip(runs, answers, strict=True)]
 
 
-def outcome(cell: _core.Cell, recording: Recording, answer: dict[str, Any]) -> Outcome:
+def outcome(cell: _core.Cell, recording: Recording, answer: RunAnswer | Refusal) -> Outcome:
     """Read what the agent says of a run, and write its packets to their file."""
     if "error" in answer:
         raise (InputError if answer["wrong_input"] else RunError)(located(answer["error"], cell))
-    if recording.pcap:
+    if recording.pcap and answer["pcap"]:
         Path(recording.pcap).write_bytes(base64.b64decode(answer["pcap"]))
-    return answer["record"], answer["columns"] and columns_of(answer["columns"])
+    return answer["record"], columns_of(answer["columns"]) if answer["columns"] else None
 
 
-def columns_of(tables: dict[str, dict[str, tuple[str, str]]]) -> Columns:
+def columns_of(tables: Series) -> Columns:
     """Read the columns that the agent has written as text."""
     return {
         table: {name: (dtype, base64.b64decode(data)) for name, (dtype, data) in rows.items()}

@@ -9,20 +9,20 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from unbloat import _core
-from unbloat.scenarios.portable import encoded_objects, scenario_of
-from unbloat.scenarios.recording import Recording
+from unbloat.guest.inside.messages import Runs, RunTask
+from unbloat.scenarios.portable import Recording, encoded_objects, scenario_of
 from unbloat.system.paths import ALGORITHMS
 
 
 def payload(runs: Sequence[tuple[_core.Cell, Recording]]) -> bytes:
     """Write it."""
-    return json.dumps({"runs": [run(cell, recording) for cell, recording in runs]}, sort_keys=True).encode()
+    task: Runs = {"runs": [run(cell, recording) for cell, recording in runs]}
+    return json.dumps(task, sort_keys=True).encode()
 
 
-def run(cell: _core.Cell, recording: Recording) -> dict[str, Any]:
+def run(cell: _core.Cell, recording: Recording) -> RunTask:
     """Describe one run."""
     files = {str(file): base64.b64encode(file.read_bytes()).decode() for file in cell.sources(ALGORITHMS)}
     return {

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unbloat import _core
 from unbloat._core import InputError, RunError
 from unbloat.guest import qemu
 from unbloat.guest.guest import Guest
+from unbloat.guest.inside.messages import LinkTask, ProgramTask
 from unbloat.guest.inside.shared import SharedMemory
 from unbloat.scenarios.portable import encoded_objects, located, scenario_of
 from unbloat.system.paths import ALGORITHMS
@@ -33,13 +33,13 @@ class Link:
     at: str
     far: Sequence[str] | None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> LinkTask:
         """Describe it to the agent; its congestion controls go along, compiled."""
         return {
             "cell": scenario_of(self.cell),
             "algorithms": str(ALGORITHMS),
             "at": self.at,
-            "far": self.far,
+            "far": None if self.far is None else list(self.far),
             "objects": encoded_objects(self.cell),
         }
 
@@ -78,14 +78,14 @@ def run(
 
 def task(
     command: Sequence[str], environment: Mapping[str, str] | None, link: Link | None, with_terminal: bool
-) -> dict[str, Any]:
+) -> ProgramTask:
     """Describe the program to the agent."""
     return {
         "command": list(command),
         "folder": str(Path.cwd()),
         "environment": dict(os.environ if environment is None else environment),
         "terminal": with_terminal,
-        "link": link and link.as_dict(),
+        "link": link.as_dict() if link else None,
     }
 
 

@@ -17,7 +17,7 @@ from unbloat.runs.pool import run_all
 from unbloat.runs.progress import Progress
 from unbloat.runs.task import Task
 from unbloat.scenarios.identity import Code
-from unbloat.scenarios.recording import Recording
+from unbloat.scenarios.portable import Recording
 from unbloat.scenarios.source import source_of
 
 SIMULATOR, GUEST = PLACES = ("simulator", "guest")

@@ -16,8 +16,7 @@ from unbloat import _core
 from unbloat.results.bottleneck import busy_wait
 from unbloat.results.metrics import LINK_METRICS, folded, number
 from unbloat.results.rows import Run
-from unbloat.runs.short_store import ShortStore
-from unbloat.runs.store import key_of
+from unbloat.runs.store import ShortStore, key_of
 from unbloat.runs.worker import say, take_stdout
 from unbloat.scenarios.identity import Code, refuse_changed
 from unbloat.scenarios.source import Source

@@ -25,11 +25,10 @@ from unbloat.results.run_set import RunSet, Series, of_runs
 from unbloat.runs import costs
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.pool import run_all
-from unbloat.runs.progress import Progress, Stage, StagedProgress
+from unbloat.runs.progress import Progress, Stage, StagedProgress, Watching, pace_of
 from unbloat.runs.seeds import repeats_of
 from unbloat.runs.store import Store, key_of
 from unbloat.runs.task import Task
-from unbloat.runs.watching import Watching, pace_of
 from unbloat.scenarios import identity
 from unbloat.scenarios.checks import (
     BACKENDS,
@@ -39,7 +38,7 @@ from unbloat.scenarios.checks import (
 )
 from unbloat.scenarios.controls import axes_of, own_names, show_warnings
 from unbloat.scenarios.identity import Code
-from unbloat.scenarios.recording import Recording
+from unbloat.scenarios.portable import Recording
 from unbloat.scenarios.source import Source
 from unbloat.system import machine
 from unbloat.system.files import Drafts, room_for, writing

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unbloat._core import Error
-from unbloat.scenarios.recording import Recording
+from unbloat.scenarios.portable import Recording
 from unbloat.system.core_types import Step
 
 NOTHING = Recording()

@@ -21,7 +21,7 @@ from unbloat import _core
 from unbloat.runs.store import Store
 from unbloat.runs.task import Task
 from unbloat.scenarios.identity import code_files, refuse_changed
-from unbloat.scenarios.recording import Columns
+from unbloat.scenarios.portable import Columns
 from unbloat.system.core_types import Step
 from unbloat.system.paths import ALGORITHMS
 

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +60,21 @@ def absolute(path: Path) -> Path:
 def below(folder: Path, path: Path) -> Path:
     """Return an absolute path moved below `folder`, as if that were the root."""
     return folder / path.relative_to(path.anchor)
+
+
+Columns = dict[str, dict[str, tuple[str, bytes]]]
+"""A run's series as the core gives them: by table and column a NumPy type and bytes."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Time series and packets, as `Cell.run` takes them; nothing by default."""
+
+    series_ns: int | None = None
+    """The step of the time series."""
+    pcap: str | None = None
+    """The file for the packets at the senders."""
+    pcap_links: bool = False
+    """Packets at links too."""
+    pcap_headers_only: bool = False
+    """Whether the packet trace goes without the payloads, which are zeros."""

@@ -20,13 +20,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from unbloat import _core
 from unbloat.guest.inside import program
 from unbloat.guest.inside.shared import READY, TASK, SharedMemory
 from unbloat.guest.inside.system import end_machine, load_module, mount
 from unbloat.guest.inside.translations import Touched
+
+if TYPE_CHECKING:
+    from unbloat.guest.inside.messages import Refusal, RunAnswer, RunTask, Series
 
 ALGORITHMS = Path("/guest/algorithms")
 MODULES = Path("/guest/modules")
@@ -149,16 +152,16 @@ def sleep_until_multiple_of(step_s: float) -> None:
     time.sleep((step_ns - time.monotonic_ns() % step_ns) / 1e9)
 
 
-def do_all(runs: list[dict[str, Any]], booted_s: float, progress: Callable[[float], None]) -> list[dict[str, Any]]:
+def do_all(runs: list[RunTask], booted_s: float, progress: Callable[[float], None]) -> list[RunAnswer | Refusal]:
     """Do one run after the other; the host looks at nothing before all are done, so that it cannot disturb them."""
 
-    def do_one(number: int, run: dict[str, Any]) -> dict[str, Any]:
+    def do_one(number: int, run: RunTask) -> RunAnswer | Refusal:
         return do(run, booted_s, lambda share: progress((number + share) / len(runs)))
 
     return [do_one(number, run) for number, run in enumerate(runs)]
 
 
-def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None]) -> dict[str, Any]:
+def do(task: RunTask, booted_s: float, progress: Callable[[float], None]) -> RunAnswer | Refusal:
     """Do a task; return records and series, or the sentence that says why there are none."""
     for path, data in task["files"].items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -181,12 +184,12 @@ def do(task: dict[str, Any], booted_s: float, progress: Callable[[float], None])
         return {"error": str(error), "wrong_input": isinstance(error, _core.InputError)}
     return {
         "record": json.dumps({**json.loads(record), "boot_s": booted_s}),
-        "columns": columns and portable(columns),
-        "pcap": pcap and base64.b64encode(pcap.read_bytes()).decode(),
+        "columns": None if columns is None else portable(columns),
+        "pcap": base64.b64encode(pcap.read_bytes()).decode() if pcap else None,
     }
 
 
-def portable(columns: dict[str, dict[str, tuple[str, bytes]]]) -> dict[str, dict[str, tuple[str, str]]]:
+def portable(columns: dict[str, dict[str, tuple[str, bytes]]]) -> Series:
     """Write the columns' bytes as text."""
     return {
         table: {name: (dtype, base64.b64encode(data).decode()) for name, (dtype, data) in rows.items()}

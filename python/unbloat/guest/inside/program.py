@@ -13,11 +13,14 @@ import struct
 import termios
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from unbloat import _core
 from unbloat.guest.inside.shared import SharedMemory
 from unbloat.guest.inside.system import mount, move_mount
+
+if TYPE_CHECKING:
+    from unbloat.guest.inside.messages import Ended, LinkTask, ProgramTask, Refusal
 
 TAG = "host"
 """What the machine calls the file system it exports."""
@@ -34,7 +37,7 @@ LOOK_S = 0.05
 """How often the guest looks whether its program has ended, or its terminal has changed."""
 
 
-def run(task: dict[str, Any], memory: SharedMemory) -> dict[str, Any]:
+def run(task: ProgramTask, memory: SharedMemory) -> Ended | Refusal:
     """Run `command` in `folder` with `environment`; return its status as a shell does, or the error.
 
     With `terminal` the program has one, which follows the size that the memory tells; without, it has no input, and its
@@ -74,7 +77,7 @@ def mount_root() -> None:
         mount(kind, kind, ROOT / name)
 
 
-def become(task: dict[str, Any], failure: int) -> None:
+def become(task: ProgramTask, failure: int) -> None:
     """Replace this process by the program, or by what runs it behind a link; does not return."""
     try:
         os.setsid()
@@ -85,7 +88,7 @@ def become(task: dict[str, Any], failure: int) -> None:
         os.chdir(task["folder"])
         if task["link"] is None:
             os.execvpe(task["command"][0], task["command"], task["environment"])
-        os._exit(behind_link(task))
+        os._exit(behind_link(task, task["link"]))
     except OSError as error:
         tell(failure, f"{task['command'][0]}: {error.strerror}", wrong_input=False)
     except _core.Error as error:
@@ -99,11 +102,10 @@ def tell(failure: int, sentence: str, *, wrong_input: bool) -> None:
     os.write(failure, json.dumps({"error": sentence, "wrong_input": wrong_input}).encode())
 
 
-def behind_link(task: dict[str, Any]) -> int:
+def behind_link(task: ProgramTask, link: LinkTask) -> int:
     """Run the program at one end of a link; return its status."""
     os.environ.clear()
     os.environ.update(task["environment"])
-    link = task["link"]
     cell = _core.resolved(link["cell"])
     # The program gets a process namespace of its own, in which a shell expects to control the terminal.
     program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
