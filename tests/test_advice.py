@@ -21,8 +21,8 @@ from unbloat.report.results_tables import cells_columns
 from unbloat.report.verdicts import Verdict, experiments_of
 from unbloat.results.bottleneck import Bottlenecks, add_up
 from unbloat.results.metrics import BY_KEY
-from unbloat.results.nearness import NEAR
 from unbloat.results.record import Failure, Outcome, Record
+from unbloat.results.statistics import NEAR
 
 LIMIT = "link.bottleneck.queue.limit"
 QUEUE = "queue"

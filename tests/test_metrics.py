@@ -14,8 +14,7 @@ from unbloat.claims.quantities import QUANTITIES, taken
 from unbloat.comparison.tolerance import criteria_of
 from unbloat.report.results_tables import text_of_cells, text_of_runs
 from unbloat.results import rows
-from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded
-from unbloat.results.reference import markdown
+from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded, markdown
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
 

@@ -3,7 +3,7 @@
 import pytest
 from inline_snapshot import snapshot
 from unbloat.report.results_page import links_of
-from unbloat.results.about import About
+from unbloat.results.files import About
 
 SCENARIO = """
 [link.path]

@@ -10,7 +10,7 @@ import click
 from typer.main import get_command
 from unbloat import _core
 from unbloat.cli.app import app
-from unbloat.results.reference import markdown as results_tables
+from unbloat.results.metrics import markdown as results_tables
 from unbloat.system.core_types import Mechanism
 from unbloat.system.legible import markdown_table
 from unbloat.system.paths import ALGORITHMS

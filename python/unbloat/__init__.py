@@ -31,7 +31,7 @@ _WHERE = {
     **dict.fromkeys(("Scenario", "scenario"), "api.scenario"),
     **dict.fromkeys(("Comparison", "compare"), "api.comparison"),
     **dict.fromkeys(("Failure", "IdenticalRepeats", "Record", "UnsoundRun"), "results.record"),
-    "About": "results.about",
+    "About": "results.files",
     "KernelResults": "papers.kernel",
     "Report": "report.report",
     "catalogue": "api.catalogue",

@@ -9,7 +9,7 @@ from unbloat.api.results import Results, read
 from unbloat.api.scenario import Scenario, scenario
 from unbloat.papers.kernel import KernelResults
 from unbloat.report.report import Report
-from unbloat.results.about import About
+from unbloat.results.files import About
 from unbloat.results.record import Failure, IdenticalRepeats, Record, UnsoundRun
 
 __all__ = [

@@ -15,7 +15,7 @@ from unbloat.comparison.reports import by_intervals, three_sets, within_toleranc
 from unbloat.report.report import Report
 from unbloat.results.axes import columns_of
 from unbloat.results.cells import CellKey
-from unbloat.results.nearness import Tolerance
+from unbloat.results.statistics import Tolerance
 from unbloat.scenarios.checks import names_in
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unbloat._core import InputError, RunError
 from unbloat.api.scenario import Scenario
 from unbloat.results.axes import columns_of
-from unbloat.results.dtypes import of_frame
-from unbloat.results.metrics import FELT, FLOW_METRICS, LINK_METRICS
+from unbloat.results.metrics import FELT, FLOW_METRICS, LINK_METRICS, of_frame
 from unbloat.runs import batch
 from unbloat.scenarios.checks import check_jobs
 from unbloat.scenarios.chosen import refuse_lists

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbloat.results import files
-from unbloat.results.nearness import Tolerance
 from unbloat.results.run_set import RunSet
+from unbloat.results.statistics import Tolerance
 from unbloat.scenarios.checks import names_in
 
 if TYPE_CHECKING:

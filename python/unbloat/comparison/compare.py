@@ -24,10 +24,9 @@ from unbloat.results import files
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey
 from unbloat.results.metrics import ALL, METRICS, Metric, metric_named
-from unbloat.results.nearness import Tolerance
 from unbloat.results.record import Record
 from unbloat.results.run_set import RunSet
-from unbloat.results.statistics import Estimate
+from unbloat.results.statistics import Estimate, Tolerance
 
 Source = RunSet | str | Path
 """Results, or a file or folder of them."""

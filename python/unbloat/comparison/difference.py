@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from unbloat.report.names import are_flows_told, flow_words
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
+from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one, values_by_seed
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
-from unbloat.results.repeats import values_by_seed
 from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
 from unbloat.system.legible import ALIKE
 

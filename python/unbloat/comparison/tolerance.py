@@ -20,10 +20,9 @@ from unbloat.results.axes import axis_named
 from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
-from unbloat.results.nearness import NEAR, Near, Tolerance
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.rows import Run
-from unbloat.results.statistics import Difference, Estimate, difference, estimate
+from unbloat.results.statistics import NEAR, Difference, Estimate, Near, Tolerance, difference, estimate
 
 Verdict = Literal["within", "outside", "unsound"]
 VERDICTS: tuple[Verdict, ...] = ("within", "outside", "unsound")

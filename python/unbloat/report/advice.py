@@ -9,10 +9,9 @@ from unbloat.report.report import Facts, Fold, Heading, Part, Table
 from unbloat.report.table import Column, show
 from unbloat.report.verdicts import Experiment, Side, Verdict, cost_of, experiments_of, shares_of
 from unbloat.results.metrics import METRICS
-from unbloat.results.nearness import NEAR
 from unbloat.results.record import where_ran
 from unbloat.results.run_set import RunSet
-from unbloat.results.statistics import Estimate, difference
+from unbloat.results.statistics import NEAR, Estimate, difference
 from unbloat.system.legible import count_of, with_interval
 
 OPEN = 30

@@ -19,8 +19,8 @@ from unbloat.report.figures.style import SIZES
 from unbloat.report.page import Page, Section, inline
 from unbloat.report.report import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.verdicts import experiments_of
-from unbloat.results.about import About
 from unbloat.results.axes import base_values
+from unbloat.results.files import About
 from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, place, why_unsound
 from unbloat.results.run_set import RunSet

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unbloat.report import names
 from unbloat.report.table import Column, fits, render, show
 from unbloat.results.bottleneck import RATES, Bottlenecks, directions
+from unbloat.results.cells import MetricOf, Repeats, estimates
 from unbloat.results.metrics import (
     AHEAD,
     ALL,
@@ -24,7 +25,6 @@ from unbloat.results.metrics import (
     number,
 )
 from unbloat.results.record import SEED, Record, flows_by_group, place, where_ran, why_unsound
-from unbloat.results.repeats import MetricOf, Repeats, estimates
 from unbloat.results.rows import Flow, Link, Run
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Difference, Estimate, estimate

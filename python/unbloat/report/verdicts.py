@@ -12,13 +12,12 @@ from typing import Literal
 
 from unbloat.report.figures.cells import ordered
 from unbloat.results.bottleneck import Bottlenecks, directions
+from unbloat.results.cells import Repeats
 from unbloat.results.metrics import MANY, METRICS, NO_CONTROL, Metric, number
-from unbloat.results.nearness import NEAR
 from unbloat.results.record import flows_by_group
-from unbloat.results.repeats import Repeats
 from unbloat.results.rows import Flow, Run
 from unbloat.results.run_set import RunSet
-from unbloat.results.statistics import Difference, Estimate, difference, estimate
+from unbloat.results.statistics import NEAR, Difference, Estimate, difference, estimate
 
 Kind = Literal["felt", "wait", "rate"]
 FELT: Sequence[Sequence[str]] = (

@@ -6,15 +6,20 @@ Tables on the screen, sweeps, comparisons, the claims of papers and the referenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unbloat._core import InputError, folds, record_columns, series_columns
 from unbloat.results.rows import Link, Run
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.system.core_types import RecordColumn
+from unbloat.system.legible import markdown_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 Row = Mapping[str, object]
 """A flow, a link or a run of the records."""
@@ -325,3 +330,63 @@ def folded(flows: Sequence[Row]) -> Metrics:
         for metric in FLOW_METRICS
         if metric.fold and (metric.name not in FELT or is_there(flows, metric))
     }
+
+
+def of_frame(column: str) -> Any:
+    """Return the type of a data frame's column; None for one that is not known, whose values say it."""
+    import pandas as pd
+
+    kind = KINDS.get(column)
+    if kind == "text":
+        return pd.Series(["text"]).dtype  # Of pandas 3 its own, of pandas 2 that of objects.
+    return {"flag": "boolean", "integer": "Int64", "number": "float64"}.get(kind or "")
+
+
+def of_file(column: str) -> pa.DataType | None:
+    """Return the type of a Parquet file's column likewise."""
+    import pyarrow
+
+    types = {"text": pyarrow.string(), "flag": pyarrow.bool_(), "integer": pyarrow.int64(), "number": pyarrow.float64()}
+    return types.get(KINDS.get(column, ""))
+
+
+ABOUT = {
+    "every table": "Columns of every table",
+    "runs": "`runs`: one row per run",
+    "flows": "`flows`: one row per flow of every run",
+    "nodes": "`nodes`: one row per node of every mesh; absent without a mesh",
+    "links": "`links`: one row per direction of every link",
+    "stats": "`stats`, `stats.parquet`: one row per cell and metric",
+    "flow_series": '`series("flows")`, `flow_series.parquet`: one row per flow and step',
+    "link_series": '`series("links")`, `link_series.parquet`: one row per link and step',
+    "rtt_distribution": '`series("rtt")`, `rtt_distribution.parquet`: one row per flow and bin',
+    "queue_delay_distribution": '`series("queue_delay")`, `queue_delay_distribution.parquet`: one row per link and bin',
+}
+
+
+def markdown() -> str:
+    """Write every table of results with its columns, units and definitions, as a part of a Markdown page.
+
+    Returns
+    -------
+    str
+        Sections with one table each, without a title.
+
+    """
+    return "\n\n".join("\n\n".join(_section(table)) for table in COLUMNS)
+
+
+def _section(table: str) -> Iterable[str]:
+    yield f"## {ABOUT[table]}"
+    yield markdown_table(["column", "definition"], [[f"`{each.name}`", each.definition] for each in COLUMNS[table]])
+    if metrics := METRICS_OF.get(table):
+        heads = ["column", "short name", "on the screen", "unit", "definition"]
+        folds = table == "flows"
+        yield markdown_table(
+            [*heads, *(["over several flows"] if folds else [])], [_row(metric, folds) for metric in metrics]
+        )
+
+
+def _row(metric: Metric, folds: bool) -> list[str]:
+    cells = [f"`{metric.name}`", f"`{metric.key}`", metric.heading, metric.unit, metric.definition]
+    return [*cells, metric.fold.words if metric.fold else ""] if folds else cells

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from unbloat._core import InputError
 from unbloat.results import files
-from unbloat.results.about import About
 from unbloat.results.axes import Only, axis_named, columns_of, names_of, picked
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.dtypes import of_frame
-from unbloat.results.metrics import NAMES
+from unbloat.results.cells import Repeats, cells_of, stats_of, where
+from unbloat.results.files import About
+from unbloat.results.metrics import NAMES, of_frame
 from unbloat.results.record import (
     PARTS,
     SEED,
@@ -33,7 +33,6 @@ from unbloat.results.record import (
     scalars,
     why_unsound,
 )
-from unbloat.results.repeats import Repeats, cells_of, stats_of, where
 from unbloat.scenarios.checks import one_of
 from unbloat.system.legible import count_of
 

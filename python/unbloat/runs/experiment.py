@@ -17,8 +17,8 @@ from pathlib import Path
 
 from unbloat import _core
 from unbloat._core import Error, InputError
-from unbloat.results.about import About
 from unbloat.results.axes import Only, picked
+from unbloat.results.files import About
 from unbloat.results.record import Outcome, Record, flows_by_group
 from unbloat.results.rows import Run
 from unbloat.results.run_set import RunSet, Series, of_runs
