@@ -22,6 +22,7 @@ from unbloat.system.paths import ALGORITHMS
 
 ROOT = Path(__file__).parents[1]
 LESSON = ROOT / "docs/tutorials/bufferbloat.ipynb"
+NOTEBOOKS = sorted((ROOT / "docs").glob("*/*.ipynb"))
 
 
 @pytest.fixture(autouse=True)
@@ -94,13 +95,23 @@ def test_links_of_the_checkout_become_those_of_the_site() -> None:
     assert on_site("[a](https://example.net/)", "how-to/paper.md") == "[a](https://example.net/)"
 
 
-def test_the_lesson_runs_and_draws() -> None:
-    notebook = nbformat.read(LESSON, as_version=4)
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_notebook_runs_and_draws(file: Path, tmp_path: Path) -> None:
+    notebook = nbformat.read(file, as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are made, not kept"
-    NotebookClient(notebook, timeout=PATIENCE_S, config=Config({"KernelManager": {"transport": "ipc"}})).execute()
+    sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{tmp_path}/kernel"}})
+    resources = {"metadata": {"path": tmp_path}}
+    NotebookClient(notebook, timeout=PATIENCE_S, resources=resources, config=sockets).execute()
     for cell in notebook.cells:
         if ".plot(" in cell.source:
-            assert any("image/svg+xml" in output.get("data", {}) for output in cell.outputs), cell.source
+            kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
+            assert kinds & {"image/svg+xml", "image/png"}, cell.source
+
+
+def test_there_are_twenty_recipes() -> None:
+    notebook = nbformat.read(ROOT / "docs/how-to/recipes.ipynb", as_version=4)
+    numbers = re.findall(r"^\*\*(\d+)\. ", "\n".join(cell.source for cell in notebook.cells), re.MULTILINE)
+    assert [int(number) for number in numbers] == list(range(1, 21))
 
 
 def test_the_lesson_has_a_slider_where_there_are_widgets(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 """Pages of the documentation that are not files of docs/: a hook of MkDocs.
 
-Some are made from the code: the keys of a scenario, the metrics, the command line, the mechanisms. One is the
-notebook of docs/tutorials, run. Others stand beside what they describe, such as papers/README.md. Links in
-all of them are those of the checkout, so that they work there too; on the site they are turned to its pages.
+Some are made from the code: the keys of a scenario, the metrics, the command line, the mechanisms. Notebooks are
+executed. Other pages are files beside what they describe, such as papers/README.md. Links of all pages work in the
+checkout; the hook turns them into links of the site.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -37,7 +38,7 @@ GENERATED = {
 }
 BESIDE = ["CHANGELOG.md", "CONTRIBUTING.md", "*/README.md", "papers/*/*.md", "papers/*/figures/*.svg"]
 """Files outside of docs/ that belong to the site."""
-LESSON = "tutorials/bufferbloat"
+NOTEBOOKS = sorted(file.relative_to(ROOT / "docs") for file in (ROOT / "docs").glob("*/*.ipynb"))
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 CODE = re.compile(r"^(```.*?^```|~~~.*?^~~~)$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
@@ -67,8 +68,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages that are made, and those from elsewhere."""
     for place, page in GENERATED.items():
         files.append(File.generated(config, place, content=page()))
-    for place, content in lesson():
-        files.append(File.generated(config, place, content=content))
+    for notebook in NOTEBOOKS:
+        for place, content in executed(notebook):
+            files.append(File.generated(config, place, content=content))
     for name in beside():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     for file in files:
@@ -77,14 +79,17 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     return files
 
 
-def lesson() -> Iterator[tuple[str, str | bytes]]:
-    """Run the notebook; give its page and its pictures."""
-    notebook = nbformat.read(ROOT / f"docs/{LESSON}.ipynb", as_version=4)
-    NotebookClient(notebook, config=Config({"KernelManager": {"transport": "ipc"}})).execute()
-    page, resources = MarkdownExporter().from_notebook_node(notebook)
-    yield f"{LESSON}.md", page
-    for name, picture in resources["outputs"].items():
-        yield posixpath.join(posixpath.dirname(LESSON), name), picture
+def executed(file: Path) -> Iterator[tuple[str, str | bytes]]:
+    """Execute a notebook in an empty folder; yield its page and its pictures."""
+    notebook = nbformat.read(ROOT / "docs" / file, as_version=4)
+    with TemporaryDirectory() as folder:
+        sockets = Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
+        NotebookClient(notebook, resources={"metadata": {"path": folder}}, config=sockets).execute()
+    # Pictures of notebooks in one folder need names of their own.
+    page, made = MarkdownExporter().from_notebook_node(notebook, resources={"unique_key": file.stem})
+    yield file.with_suffix(".md").as_posix(), page
+    for name, picture in made["outputs"].items():
+        yield (file.parent / name).as_posix(), picture
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -112,8 +117,7 @@ def turned(link: re.Match[str], here: str, known: set[str]) -> str:
     if ":" in target or target.startswith("/"):
         return link[0]
     in_checkout = posixpath.normpath(posixpath.join(posixpath.dirname(repository_path(here)), target))
-    on_site = in_checkout.removeprefix("docs/").removesuffix(".ipynb")
-    on_site = f"{on_site}.md" if on_site == LESSON else on_site
+    on_site = re.sub(r"\.ipynb$", ".md", in_checkout.removeprefix("docs/"))
     for place in (on_site, f"{on_site}/README.md"):
         if place in known:
             relative = posixpath.relpath(place, posixpath.dirname(here) or ".")
