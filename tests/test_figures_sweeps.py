@@ -318,11 +318,13 @@ def test_a_comparison_is_the_change_with_its_interval(small: Path) -> None:
         for rate in ("4mbit", "2mbit")
     )
     found = changes(a.records, b.records, BY_KEY["goodput"])
-    assert len(found) == 4 and all(-80 < change.percent < -20 and change.is_clear for change in found)
+    percents = [change.change_percent or 0.0 for _, change in found]
+    assert len(found) == 4 and all(-80 < percent < -20 for percent in percents)
+    assert all(change.exceeds for _, change in found)
     (panel,) = a.plot("comparison", other=b, metrics=["goodput"]).axes
     points = [each.lines[0].get_xdata()[0] for each in panel.containers]
-    assert points == pytest.approx([change.percent for change in found])
-    assert [label.get_text() for label in panel.get_yticklabels()] == [change.cell for change in found]
+    assert points == pytest.approx(percents)
+    assert [label.get_text() for label in panel.get_yticklabels()] == [cell for cell, _ in found]
     again = a.compare(b).plot(metrics=["goodput"]).axes[0]
     assert [each.lines[0].get_xdata()[0] for each in again.containers] == pytest.approx(points)
 

@@ -50,6 +50,13 @@ class MetricDifference:
             return None
         return 100 * self.difference.mean / abs(self.a.mean)
 
+    @property
+    def half_width_percent(self) -> float | None:
+        """Return half of the difference's interval in per cent of A; None with less than two runs on a side."""
+        if self.difference is None or self.difference.half_width is None or not self.a.mean:
+            return None
+        return 100 * self.difference.half_width / abs(self.a.mean)
+
 
 def _are_alike(side: Estimate) -> bool:
     return side.deviation is not None and side.mean is not None and side.deviation <= ALIKE * abs(side.mean)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.comparison import tolerance
-from unbloat.comparison.difference import SweepComparison
+from unbloat.comparison.difference import MetricDifference, SweepComparison
 from unbloat.comparison.tolerance import Comparison, Criterion
 from unbloat.report import names
 from unbloat.report.figures.cells import metrics_named, quantity, value_of
@@ -25,7 +25,7 @@ from unbloat.results.cells import by_cell, in_both
 from unbloat.results.metrics import ALL, Metric
 from unbloat.results.record import Record
 from unbloat.results.run_set import RunSet
-from unbloat.results.statistics import difference
+from unbloat.results.statistics import difference, estimate
 
 NAMED = 6
 """Cells outside the tolerance that are named, at most."""
@@ -80,19 +80,8 @@ def agreement_of(a: RunSet, b: RunSet, choice: Choice) -> Figure:
 # ---------------------------------------------------------------- Changes
 
 
-@dataclass(frozen=True)
-class Change:
-    """How far B's mean lies from A's in one cell, in percent of A's."""
-
-    cell: str
-    percent: float
-    half_width: float | None
-    """Of its 95 % interval; none with less than two runs on a side."""
-
-    @property
-    def is_clear(self) -> bool | None:
-        """Return whether the interval leaves zero out."""
-        return None if self.half_width is None else abs(self.percent) > self.half_width
+Change = tuple[str, MetricDifference]
+"""A cell with a metric of it that has a difference in percent of A."""
 
 
 def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Change]:
@@ -101,35 +90,28 @@ def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Ch
     bottlenecks = Bottlenecks.of([*a, *b])
     found = []
     for place in in_both(("A", "B"), (sides[0], sides[1])):
-        values = [{each.run["seed"]: value_of(each.run, metric, bottlenecks) for each in side[place]} for side in sides]
-        between = difference(values[0], values[1])
-        known = [value for value in values[0].values() if value is not None]
-        base = abs(sum(known) / len(known)) if known else 0.0
-        if between is not None and base:
-            width = None if between.half_width is None else 100 * between.half_width / base
-            found.append(Change(" ".join(place.axes.values()), 100 * between.mean / base, width))
-    return found
+        values = [{each.seed: value_of(each.run, metric, bottlenecks) for each in side[place]} for side in sides]
+        first, second = (estimate(side.values()) for side in values)
+        each = MetricDifference(ALL, metric.name, first, second, difference(*values))
+        found.append((" ".join(place.axes.values()), each))
+    return [(cell, each) for cell, each in found if each.change_percent is not None]
 
 
 def _changes_of(compared: SweepComparison, metric: Metric) -> list[Change]:
     """List the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
-    found = []
-    for cell in compared.cells:
-        for each in cell.metrics:
-            is_meant = each.name == metric.name and each.of in (ALL, cell.link)
-            if is_meant and each.difference is not None and each.a.mean:
-                base = abs(each.a.mean) / 100
-                width = each.difference.half_width
-                name = " ".join(cell.place.axes.values())
-                found.append(Change(name, each.difference.mean / base, None if width is None else width / base))
-    return found
+    return [
+        (" ".join(cell.place.axes.values()), each)
+        for cell in compared.cells
+        for each in cell.metrics
+        if each.name == metric.name and each.of in (ALL, cell.link) and each.change_percent is not None
+    ]
 
 
 def _changes(
     panels: Mapping[str, Sequence[Change]], sides: tuple[str, str], title: str, facts: str, size: Size
 ) -> Figure:
     """Draw a panel for each quantity, called by its name with its unit."""
-    heights = [height_of_rows([change.cell for change in found], size) for found in panels.values()]
+    heights = [height_of_rows([cell for cell, _ in found], size) for found in panels.values()]
     with drawing(size):
         figure, axes = canvas(size, heights, title, facts)
         for place, (what, found) in zip(axes, panels.items(), strict=True):
@@ -144,25 +126,28 @@ def _draw_changes(found: Sequence[Change], what: str, sides: tuple[str, str], ax
     if len(found) > MOST_CELLS:
         raise InputError(f"comparison: {len(found)} cells are too many for one picture; there may be {MOST_CELLS}")
     axes.axvline(0, color=GREY, linewidth=0.8 * size.line)
-    for place, change in enumerate(found):
-        hue = GREY if not change.is_clear else colour(0 if change.percent < 0 else 1)
+    for place, (_, change) in enumerate(found):
+        percent, half_width = change.change_percent or 0.0, change.half_width_percent
+        is_clear = change.difference and change.difference.is_clear
+        hue = GREY if not is_clear else colour(0 if percent < 0 else 1)
         axes.errorbar(
-            [change.percent],
+            [percent],
             [place],
-            xerr=None if change.half_width is None else [change.half_width],
+            xerr=None if half_width is None else [half_width],
             color=hue,
-            marker="o" if change.half_width is not None else "D",
+            marker="o" if half_width is not None else "D",
             markersize=3.5 * size.line,
-            markerfacecolor=hue if change.is_clear else "white",
+            markerfacecolor=hue if is_clear else "white",
             capsize=2 * size.line,
             elinewidth=size.line,
         )
-    axes.set_yticks(range(len(found)), [row_label(change.cell, size) for change in found])
+    axes.set_yticks(range(len(found)), [row_label(cell, size) for cell, _ in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     low, high = axes.get_xlim()
     axes.set_xlim(min(low, -1.0), max(high, 1.0))
-    repeats = "" if all(change.half_width is None for change in found) else "\nlines: 95 % interval, hollow: not clear"
+    are_single = all(change.half_width_percent is None for _, change in found)
+    repeats = "" if are_single else "\nlines: 95 % interval, hollow: not clear"
     axes.set_xlabel(f"{what.partition(' (')[0]}: {sides[1]} against {sides[0]} (%){repeats}")
 
 

@@ -67,7 +67,7 @@ class Verdict:
 
 def _agreed_packets(of: FlowComparison) -> int:
     """Count the data packets in the guest before the first that differs."""
-    agreed = of.b.packets[: of.difference.split.at_b if of.difference else None]
+    agreed = of.difference.split.b.before if of.difference else of.b.packets
     return sum(packet.forward and packet.payload > 0 for packet in agreed)
 
 

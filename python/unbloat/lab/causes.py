@@ -22,38 +22,17 @@ class Cause:
 
 
 @dataclass(frozen=True)
-class Split:
-    """Two traces of a flow, and the places in them at which they part."""
-
-    a: Sequence[Packet]
-    b: Sequence[Packet]
-    at_a: int
-    at_b: int
-    fields: tuple[str, ...]
-    """Names of the fields that differ, as in `Difference`."""
-
-    @property
-    def side_a(self) -> SplitTrace:
-        """The trace A."""
-        return SplitTrace("A", self.a, self.at_a)
-
-    @property
-    def side_b(self) -> SplitTrace:
-        """The trace B."""
-        return SplitTrace("B", self.b, self.at_b)
-
-    def sides(self) -> tuple[tuple[SplitTrace, SplitTrace], tuple[SplitTrace, SplitTrace]]:
-        """Return both traces in either order: a test of a cause looks at one against the other."""
-        return (self.side_a, self.side_b), (self.side_b, self.side_a)
-
-
-@dataclass(frozen=True)
-class SplitTrace:
-    """One of the two traces, seen from where they part."""
+class Side:
+    """One of two traces of a flow, seen from where they part."""
 
     name: str
     packets: Sequence[Packet]
     at: int
+
+    @property
+    def before(self) -> Sequence[Packet]:
+        """The packets before that place."""
+        return self.packets[: self.at]
 
     @property
     def next(self) -> Packet | None:
@@ -73,12 +52,12 @@ class SplitTrace:
     @property
     def highest(self) -> int:
         """The end of all data sent before."""
-        return max((packet.end for packet in self.packets[: self.at] if packet.forward), default=0)
+        return max((packet.end for packet in self.before if packet.forward), default=0)
 
     @property
     def acknowledged(self) -> int:
         """The highest acknowledgement that has come before."""
-        return max((packet.ack for packet in self.packets[: self.at] if not packet.forward), default=0)
+        return max((packet.ack for packet in self.before if not packet.forward), default=0)
 
     def was_sent_before(self, packet: Packet) -> bool:
         """Return whether a data packet was sent before."""
@@ -99,8 +78,27 @@ class SplitTrace:
 
     def since_last_sent_ms(self) -> float:
         """Return the time from the last data sent to the next packet, ms."""
-        sent = [packet.at_ms for packet in self.packets[: self.at] if packet.forward]
+        sent = [packet.at_ms for packet in self.before if packet.forward]
         return self.packets[self.at].at_ms - sent[-1] if sent else 0.0
+
+
+@dataclass(frozen=True)
+class Split:
+    """The place at which two traces part."""
+
+    a: Side
+    b: Side
+    fields: tuple[str, ...]
+    """Names of the fields that differ, as in `Difference`."""
+
+    @property
+    def packets(self) -> tuple[Packet, Packet]:
+        """The packets that are not the same, where neither trace has ended."""
+        return self.a.packets[self.a.at], self.b.packets[self.b.at]
+
+    def sides(self) -> tuple[tuple[Side, Side], tuple[Side, Side]]:
+        """Return both traces in either order: a test of a cause looks at one against the other."""
+        return (self.a, self.b), (self.b, self.a)
 
 
 def cause_of(split: Split, shift_ms: float | None) -> Cause:
@@ -140,7 +138,7 @@ def window(split: Split) -> Cause | None:
     """Recognise packets of which only the offered windows differ."""
     if split.fields != ("window",):
         return None
-    a, b = split.a[split.at_a], split.b[split.at_b]
+    a, b = split.packets
     return Cause("window only", f"only the window differs: {a.window} against {b.window} bytes")
 
 
@@ -148,7 +146,7 @@ def congestion_mark(split: Split) -> Cause | None:
     """Recognise an ECN mark on one side only, its echo, or the answer to it."""
     if split.fields != ("flags",):
         return None
-    a, b = split.a[split.at_a], split.b[split.at_b]
+    a, b = split.packets
     if (a.flags ^ b.flags) & (ECE | CWR):
         return Cause("ECN", f'only the flags differ: "{a.marks}" against "{b.marks}"')
     return Cause("flags", f'only flags or the ECN field differ: "{a.marks}" against "{b.marks}"')
@@ -179,10 +177,10 @@ def timer(split: Split) -> Cause | None:
 
 def timers_differ(split: Split) -> Cause | None:
     """Recognise packets that timers sent on both sides, but different ones."""
-    if not (split.side_a.by_timer() and split.side_b.by_timer()):
+    if not (split.a.by_timer() and split.b.by_timer()):
         return None
     words = []
-    for side in (split.side_a, split.side_b):
+    for side in (split.a, split.b):
         packet = side.packets[side.at]
         what = "again" if side.was_sent_before(packet) else "new"
         words.append(f"{side.name} sends {packet.seq} ({what}) after {side.since_last_sent_ms():.1f} ms")
@@ -191,7 +189,7 @@ def timers_differ(split: Split) -> Cause | None:
 
 def acknowledgement(split: Split) -> Cause | None:
     """Recognise acknowledgements that differ."""
-    a, b = split.side_a, split.side_b
+    a, b = split.a, split.b
     ack_a, ack_b = a.next, b.next
     if ack_a is None or ack_b is None or ack_a.forward or ack_b.forward:
         return None
@@ -212,7 +210,7 @@ def acknowledgement(split: Split) -> Cause | None:
     return Cause("SACK blocks", "A and B report other blocks below the same highest one")
 
 
-def delayed(a: SplitTrace, b: SplitTrace, ack_a: Packet, ack_b: Packet) -> Cause:
+def delayed(a: Side, b: Side, ack_a: Packet, ack_b: Packet) -> Cause:
     """Recognise acknowledgements that were delayed differently, both sides having received the same."""
     taken = [ack.ack - side.acknowledged for side, ack in ((a, ack_a), (b, ack_b))]
     words = f"the receiver acknowledges {taken[0]} bytes at once in A, {taken[1]} in B"
@@ -233,13 +231,13 @@ def answer(split: Split) -> Cause | None:
 
 def retransmission(split: Split) -> Cause | None:
     """Recognise a retransmission of another segment, or one where the other side sends new data."""
-    a, b = split.a[split.at_a], split.b[split.at_b]
+    a, b = split.packets
     if not (a.forward and b.forward) or a.seq == b.seq:
         return None
-    again = [side.was_sent_before(packet) for side, packet in ((split.side_a, a), (split.side_b, b))]
+    again = [side.was_sent_before(packet) for side, packet in ((split.a, a), (split.b, b))]
     if all(again):
         return Cause("retransmission of another segment", f"A sends {a.seq} again, B {b.seq}")
-    for one, packet, other in ((split.side_a, a, b), (split.side_b, b, a)):
+    for one, packet, other in ((split.a, a, b), (split.b, b, a)):
         if one.was_sent_before(packet):
             return Cause(
                 "retransmission in one only", f"{one.name} sends {packet.seq} again, the other new {other.seq}"
@@ -249,7 +247,7 @@ def retransmission(split: Split) -> Cause | None:
 
 def length(split: Split) -> Cause | None:
     """Recognise segments at the same place in the stream with different lengths."""
-    a, b = split.a[split.at_a], split.b[split.at_b]
+    a, b = split.packets
     if a.forward and b.forward and a.seq == b.seq and a.payload != b.payload:
         return Cause("length of a segment", f"{a.payload} against {b.payload} bytes at {a.seq}")
     return None

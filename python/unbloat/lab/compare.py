@@ -7,11 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 from unbloat._core import InputError
 from unbloat.lab import trace
-from unbloat.lab.causes import Cause, Split, cause_of
+from unbloat.lab.causes import Cause, Side, Split, cause_of
 from unbloat.lab.trace import Flow, Packet, Trace
 
 FIELDS = ("seq", "ack", "sack", "window", "flags")
@@ -51,7 +50,7 @@ class Difference:
     @property
     def at_ms(self) -> float:
         """When it is, by the clock of the flow; where both have a packet, the earlier one."""
-        packets = (side.next for side in (self.split.side_a, self.split.side_b))
+        packets = (side.next for side in (self.split.a, self.split.b))
         return min(packet.at_ms for packet in packets if packet)
 
 
@@ -186,7 +185,7 @@ def difference(
     a: Flow, b: Flow, place: int, fields: tuple[str, ...], at: tuple[int, int], shift: Shift | None
 ) -> Difference:
     """Describe a difference."""
-    split = Split(a.packets, b.packets, at[0], at[1], fields)
+    split = Split(Side("A", a.packets, at[0]), Side("B", b.packets, at[1]), fields)
     return Difference(place, fields, split, cause_of(split, shift.ms if shift else None))
 
 
@@ -245,19 +244,20 @@ def shift_text(shift: Shift) -> str:
 
 def table(found: Difference) -> list[str]:
     """Lay the packets before the difference and the different ones side by side."""
-    split = found.split
-    of_a, of_b = split.a[: split.at_a][-BEFORE:], split.b[: split.at_b][-BEFORE:]
-    lines = [side_by_side(["A: ms from the SYN"], ["B: ms from the SYN"])]
-    lines += [side_by_side(cell(a), cell(b)) for a, b in zip_longest(padded(of_a), padded(of_b))]
-    lines.append("-" * WIDTH)
-    following = [list(side[at : at + 1]) for side, at in ((split.a, split.at_a), (split.b, split.at_b))]
-    lines.append(side_by_side(*(cell(packets[0]) if packets else ["(no more packets)"] for packets in following)))
-    return lines
+    a, b = found.split.a, found.split.b
+    ends = [cell(side.next) if side.next else ["(no more packets)"] for side in (a, b)]
+    return [
+        side_by_side(["A: ms from the SYN"], ["B: ms from the SYN"]),
+        *map(side_by_side, cells(a), cells(b)),
+        "-" * WIDTH,
+        side_by_side(*ends),
+    ]
 
 
-def padded(packets: Sequence[Packet]) -> list[Packet | None]:
-    """Have both sides end in the same line."""
-    return [*[None] * (BEFORE - len(packets)), *packets][-BEFORE:]
+def cells(side: Side) -> list[list[str]]:
+    """Write the last packets before the difference, so many that both sides end in the same line."""
+    packets = side.before[-BEFORE:]
+    return [*[[""]] * (BEFORE - len(packets)), *map(cell, packets)]
 
 
 def side_by_side(a: Sequence[str], b: Sequence[str]) -> str:
@@ -266,10 +266,8 @@ def side_by_side(a: Sequence[str], b: Sequence[str]) -> str:
     return "\n".join(f"{left:<{COLUMN}}{BETWEEN}{right}".rstrip() for left, right in rows)
 
 
-def cell(packet: Packet | None) -> list[str]:
+def cell(packet: Packet) -> list[str]:
     """Write a packet in lines that fit a column."""
-    if packet is None:
-        return [""]
     words = f"{packet.at_ms:>10.3f} {described(packet)}"
     return textwrap.wrap(words, COLUMN, subsequent_indent=INDENT, drop_whitespace=True) or [words]
 
@@ -286,7 +284,7 @@ def described(packet: Packet) -> str:
     return " ".join(filter(None, [*words, packet.marks]))
 
 
-def dict_of(comparison: Comparison) -> dict[str, Any]:
+def dict_of(comparison: Comparison) -> dict[str, object]:
     """Convert a comparison for JSON."""
     return {
         "a": comparison.names[0],
@@ -301,46 +299,36 @@ def dict_of(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def flow_dict(number: int, flow: FlowComparison) -> dict[str, Any]:
-    """Convert the comparison of one flow for JSON."""
+def flow_dict(number: int, flow: FlowComparison) -> dict[str, object]:
+    """Convert the comparison of one flow for JSON, with the packets before the difference and the different ones."""
     found, shift = flow.difference, flow.shift
+    difference = found and {
+        "packet": found.place,
+        "fields": list(found.fields),
+        "kind": found.reason.kind,
+        "reason": found.reason.text,
+        **{
+            side.name.lower(): [packet_dict(each) for each in [*side.before[-BEFORE:], side.next] if each]
+            for side in (found.split.a, found.split.b)
+        },
+    }
     return {
         "flow": number,
         "a": flow.a.name,
         "b": flow.b.name,
         "same": found is None,
         "same_packets": flow.compared,
-        "difference": found and difference_dict(found),
+        "difference": difference,
         "time_shift": shift and {"packet": shift.place, "a_ms": shift.a.at_ms, "b_ms": shift.b.at_ms},
     }
 
 
-def difference_dict(found: Difference) -> dict[str, Any]:
-    """Convert a difference, with the packets before it, for JSON; the last of each list is the different one."""
-    split = found.split
-    sides = {"a": (split.a, split.at_a), "b": (split.b, split.at_b)}
-    return {
-        "packet": found.place,
-        "fields": list(found.fields),
-        "kind": found.reason.kind,
-        "reason": found.reason.text,
-        **{
-            name: [packet_dict(packet) for packet in side[max(0, at - BEFORE) : at + 1]]
-            for name, (side, at) in sides.items()
-        },
-    }
-
-
-def packet_dict(packet: Packet) -> dict[str, Any]:
+def packet_dict(packet: Packet) -> dict[str, object]:
     """Convert a packet for JSON."""
     return {
         "ms": packet.at_ms,
         "direction": "forward" if packet.forward else "back",
-        "seq": packet.seq,
-        "payload": packet.payload,
-        "ack": packet.ack,
-        "sack": [list(block) for block in packet.sack],
-        "window": packet.window,
+        **{name: getattr(packet, name) for name in ("seq", "payload", "ack", "sack", "window")},
         "flags": packet.marks,
         "tsval": packet.tsval,
         "tsecr": packet.tsecr,

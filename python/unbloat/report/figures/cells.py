@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from unbloat.results.statistics import Estimate, estimate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from unbloat.report.figures.style import Size
+    from unbloat.report.figures.style import Size, Style
     from unbloat.results.run_set import RunSet
 
 MOST_GROUPS = 4
@@ -92,25 +91,21 @@ def values_of(records: Sequence[Record], metric: Metric, whole: Sequence[Record]
 
     The bottleneck is that of the whole picture.
     """
-    values: dict[tuple[str, str], list[float]] = {}
-    cells: dict[str, Mapping[str, str]] = {}
     several = groups_of(records, metric) != [""]
     bottlenecks = Bottlenecks.of(whole or records)
-    for record in records:
-        if not record.is_sound:
-            continue
-        where, run = names.run_label(record), record.run
-        cells[where] = record.cell_axes
-        for row in run["flows"] if metric.fold else [bottlenecks.link(run) if metric.of == "link" else run]:
-            group = names.flow_group(row) if metric.fold and several else ""
-            value = number(row, metric.name)
-            found = values.setdefault((where, group), [])
-            if value is not None:
-                found.append(float(value))
-    return [
-        Sample(names.joined(where, group) or "all", cells[where], group, np.array(found))
-        for (where, group), found in values.items()
-    ]
+    found = []
+    for where, repeats in repeated(records):
+        values: dict[str, list[float]] = {}
+        for run in (record.run for record in repeats):
+            for row in run["flows"] if metric.fold else [bottlenecks.link(run) if metric.of == "link" else run]:
+                known = values.setdefault(names.flow_group(row) if metric.fold and several else "", [])
+                if (value := number(row, metric.name)) is not None:
+                    known.append(float(value))
+        axes = repeats[0].cell_axes
+        found += [
+            Sample(names.joined(where, group) or "all", axes, group, np.array(known)) for group, known in values.items()
+        ]
+    return found
 
 
 # ---------------------------------------------------------------- Cells
@@ -135,16 +130,16 @@ def points(
     records: Sequence[Record], metric: Metric, group: str = "", whole: Sequence[Record] | None = None
 ) -> list[Point]:
     """Return a point for each cell of the grid in its order; unsound runs do not count."""
-    cells: dict[tuple[tuple[str, str], ...], list[float]] = {}
-    missing: Counter[tuple[tuple[str, str], ...]] = Counter()
+    cells: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
     bottlenecks = Bottlenecks.of(whole or records)
     for record in records:
         values = cells.setdefault(tuple(record.cell_axes.items()), [])
-        value = value_of(record.run, metric, bottlenecks, group) if record.is_sound else None
-        if value is not None:
-            values.append(float(value))
-        missing[tuple(record.cell_axes.items())] += record.is_sound and value is None
-    return [Point(dict(axes), tuple(values), missing[axes]) for axes, values in cells.items()]
+        if record.is_sound:
+            values.append(value_of(record.run, metric, bottlenecks, group))
+    return [
+        Point(dict(axes), tuple(float(value) for value in values if value is not None), values.count(None))
+        for axes, values in cells.items()
+    ]
 
 
 def means_of(records: Sequence[Record], metric: Metric) -> list[float]:
@@ -183,6 +178,9 @@ def repeated(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
         if record.is_sound:
             cells.setdefault(names.run_label(record), []).append(record)
     yield from cells.items()
+
+
+# ---------------------------------------------------------------- Looks
 
 
 COMPARED = ("cc", "receiver", "classifier")
@@ -248,6 +246,12 @@ class Looks:
     def are_two(self) -> bool:
         """Return whether colours and dashes both tell something apart."""
         return len(self.hues) > 1 and len(self.dashes) > 1
+
+    def legend(self, of_hue: Callable[[int], Style], of_dash: Callable[[int], Style | None]) -> list[tuple[str, Style]]:
+        """Return the meanings of colours, and of dashes where these tell something apart too, each with its style."""
+        hues = [(label, of_hue(hue)) for hue, label in enumerate(self.hues)]
+        dashes = [(label, style) for dash, label in enumerate(self.dashes) if (style := of_dash(dash)) is not None]
+        return [*hues, *(dashes if self.are_two else [])]
 
 
 def _joined(axes: Mapping[str, str], names: Sequence[str], group: str) -> str:

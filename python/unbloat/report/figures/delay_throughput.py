@@ -133,14 +133,10 @@ def _outline(axes: Axes, points: np.ndarray) -> np.ndarray | None:
 
 def _name_above(view: View, looks: Looks) -> None:
     """Name what colours and markers stand for, where the points are too many for names beside them."""
-    shown: list[tuple[str, Style]] = [
-        *((label, {"color": colour(hue), "marker": MARKERS[0]}) for hue, label in enumerate(looks.hues)),
-        *(
-            (label, {"color": GREY, "marker": MARKERS[mark % len(MARKERS)]})
-            for mark, label in enumerate(looks.dashes)
-            if looks.are_two
-        ),
-    ]
+    shown = looks.legend(
+        lambda hue: {"color": colour(hue), "marker": MARKERS[0]},
+        lambda mark: {"color": GREY, "marker": MARKERS[mark % len(MARKERS)]},
+    )
     markers: Style = {"linestyle": "none", "markersize": 5 * view.size.line}
     handles = [Line2D([], [], **markers, **style) for _, style in shown]
     name_above(view.axes, [label for label, _ in shown], view.size, handles)

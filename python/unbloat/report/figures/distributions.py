@@ -132,9 +132,7 @@ def _name(view: View, looks: Looks, drawn: Sequence[Histogram]) -> None:
     if not view.is_part and (not looks.are_two or len(drawn) <= FEW_CURVES):
         name_above(view.axes, [each.label for each in drawn], view.size)
         return
-    hues = [(label, {"color": colour(hue)}) for hue, label in enumerate(looks.hues)]
-    kinds = [(label, {"color": GREY, "linestyle": dashes(0, dash)}) for dash, label in enumerate(looks.dashes)]
-    shown: list[tuple[str, Style]] = [*hues, *(kinds if looks.are_two else [])]
+    shown = looks.legend(lambda hue: {"color": colour(hue)}, lambda dash: {"color": GREY, "linestyle": dashes(0, dash)})
     name_above(view.axes, [label for label, _ in shown], view.size, [Line2D([], [], **style) for _, style in shown])
 
 

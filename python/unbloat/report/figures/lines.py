@@ -160,18 +160,30 @@ def of_repeats(lines: Sequence[Line]) -> list[Line]:
 def _mean(lines: Sequence[Line]) -> Line:
     """Return the mean of lines at the times of the longest, as far as half of them reach."""
     x = max((line.x for line in lines), key=len)
-    values = np.full((len(lines), len(x)), np.nan)
+    values, counted = _on_grid(lines, x)
+    mean, deviation = np.full(len(x), np.nan), np.full(len(x), np.nan)
+    mean[counted] = np.nanmean(values[:, counted], axis=0)
+    several = counted & (np.isfinite(values).sum(axis=0) > 1)
+    deviation[several] = np.nanstd(values[:, several], axis=0, ddof=1)
+    return replace(lines[0], x=x, y=mean, deviation=deviation, runs=len(lines))
+
+
+def _on_grid(lines: Sequence[Line], grid: np.ndarray, step: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of lines at each point of a grid, and whether at least half as many count there as do at most.
+
+    A line counts from where it begins to where it ends, one shorter than a step of the grid in the step where it lies.
+    """
+    values = np.full((len(lines), len(grid)), np.nan)
     for row, line in zip(values, lines, strict=True):
         known = np.isfinite(line.y)
         if known.any():
-            row[:] = np.interp(x, line.x[known], line.y[known], left=np.nan, right=np.nan)
+            x, y = line.x[known], line.y[known]
+            row[:] = np.interp(grid, x, y, left=np.nan, right=np.nan)
+            if step:
+                row[np.searchsorted(grid, x[0] - step / 2) % len(grid)] = y[0]
     number = np.isfinite(values).sum(axis=0)
-    counted = (number > 0) & (number >= LEAST_SHARE * number.max())
-    mean, deviation = np.full(len(x), np.nan), np.full(len(x), np.nan)
-    mean[counted] = np.nanmean(values[:, counted], axis=0)
-    several = counted & (number > 1)
-    deviation[several] = np.nanstd(values[:, several], axis=0, ddof=1)
-    return replace(lines[0], x=x, y=mean, deviation=deviation, runs=len(lines))
+    counted: np.ndarray = (number > 0) & (number >= LEAST_SHARE * number.max())
+    return values, counted
 
 
 def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
@@ -203,23 +215,12 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
 def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return a grid of time with the lower end, the median and the upper end of the lines at each point.
 
-    A line counts from where it begins to where it ends. Where fewer than half as many lines count as do at some time
-    there is no band: the few that last longest would be taken for all.
+    Where fewer than half as many lines count as do at some time there is no band: the few that last longest would be
+    taken for all.
     """
     first, last = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
     grid = np.linspace(first, last, GRID)
-    step = grid[1] - grid[0]
-    values = np.full((len(lines), GRID), np.nan)
-    for row, line in zip(values, lines, strict=True):
-        known = np.isfinite(line.y)
-        if not known.any():
-            continue
-        x, y = line.x[known], line.y[known]
-        row[:] = np.interp(grid, x, y, left=np.nan, right=np.nan)
-        # A line shorter than a step of the grid is put into the step in which it lies.
-        row[np.searchsorted(grid, x[0] - step / 2) % GRID] = y[0]
-    present = np.isfinite(values).sum(axis=0)
-    counted = (present > 0) & (present >= LEAST_SHARE * present.max())
+    values, counted = _on_grid(lines, grid, step=grid[1] - grid[0])
     result = np.full((3, GRID), np.nan)
     result[:, counted] = np.nanpercentile(values[:, counted], [BAND[0], 50, BAND[1]], axis=0)
     return grid, result[0], result[1], result[2]

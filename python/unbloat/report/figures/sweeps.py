@@ -258,12 +258,11 @@ def _name(view: View, looks: Looks, drawn: Sequence[Curve], styles: Sequence[Sty
     is_bar = "facecolor" in styles[0]
     shown = [(curve.label, style) for curve, style in zip(drawn, styles, strict=True)]
     if looks.are_two and (view.is_part or len(drawn) > FEW):
-        hue_key = "facecolor" if is_bar else "color"
-        kinds = {curve.kind: style for curve, (_, style) in zip(drawn, shown, strict=True) if curve.hue == drawn[0].hue}
-        shown = [
-            *((label, {hue_key: colour(hue)}) for hue, label in enumerate(looks.hues)),
-            *((label, {**kinds[kind], hue_key: GREY}) for kind, label in enumerate(looks.dashes) if kind in kinds),
-        ]
+        key = "facecolor" if is_bar else "color"
+        kinds = {curve.kind: style for curve, style in zip(drawn, styles, strict=True) if curve.hue == drawn[0].hue}
+        shown = looks.legend(
+            lambda hue: {key: colour(hue)}, lambda kind: {**kinds[kind], key: GREY} if kind in kinds else None
+        )
     handles = [Patch(**style) if is_bar else Line2D([], [], **style) for _, style in shown]
     name_above(view.axes, [label for label, _ in shown], view.size, handles)
 
