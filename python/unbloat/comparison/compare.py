@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from unbloat._core import InputError
 from unbloat.comparison import difference, tolerance
 from unbloat.comparison.difference import MetricDifference, SweepComparison
 from unbloat.comparison.tolerance import (
-    Between,
     Compared,
     ComparedCell,
     Criterion,
@@ -21,12 +20,13 @@ from unbloat.comparison.tolerance import (
     read_reasons,
 )
 from unbloat.results import files
+from unbloat.results.axes import axis_named
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import CellKey
 from unbloat.results.metrics import ALL, METRICS, Metric, metric_named
 from unbloat.results.record import Record
 from unbloat.results.run_set import RunSet
-from unbloat.results.statistics import Estimate, Tolerance
+from unbloat.results.statistics import Tolerance
 
 Source = RunSet | str | Path
 """Results, or a file or folder of them."""
@@ -107,12 +107,40 @@ def _sides(sets: Sequence[Side], between: str | None) -> tuple[Side, Side]:
     a, b = sets[0], sets[-1]
     if not between:
         return a, b
-    chosen = Between.parse(between, [*a.records, *b.records])
+    axis, labels = _between(between, [*a.records, *b.records])
     first, second = (
-        Side(f"{side.name} with {chosen.axis} = {label}", chosen.pick(side.records, number))
-        for number, (side, label) in enumerate(zip((a, b), chosen.labels, strict=True))
+        Side(f"{side.name} with {axis} = {label}", _with_label(axis, label, side.records))
+        for side, label in zip((a, b), labels, strict=True)
     )
     return first, second
+
+
+def _between(text: str, records: Sequence[Record]) -> tuple[str, tuple[str, str]]:
+    """Read `cc=kernel:cubic,cubic`, or the name of an axis with two labels; raises `InputError`."""
+    axis, equals, labels = text.partition("=")
+    if axis and not equals:
+        name = axis_named(axis, dict.fromkeys(axis for record in records for axis in record.axes))
+        known = list(dict.fromkeys(record.axes[name] for record in records if name in record.axes))
+        if len(known) != 2:
+            raise InputError(f"between: {axis} has {len(known)} labels: name two, as {axis}={','.join(known[:2])}")
+        return axis, (known[0], known[1])
+    a, comma, b = labels.partition(",")
+    if not (axis and a and comma and b) or "," in b:
+        raise InputError(f"between: {text} is not AXIS=LABEL_A,LABEL_B, such as cc=kernel:cubic,cubic")
+    return axis, (a, b)
+
+
+def _with_label(name: str, label: str, records: Sequence[Record]) -> list[Record]:
+    """Return the runs with a label, without that axis; raises `InputError` if there are none."""
+    axis = axis_named(name, dict.fromkeys(axis for record in records for axis in record.axes))
+    labels = {record.axes[axis] for record in records if axis in record.axes}
+    if label not in labels:
+        raise InputError(f"between: {name} is never {label}, only {', '.join(sorted(labels))}")
+    return [
+        Record({other: each for other, each in record.axes.items() if other != axis}, record.run)
+        for record in records
+        if record.axes.get(axis) == label
+    ]
 
 
 def is_sweep(records: Sequence[Record]) -> bool:
@@ -149,7 +177,22 @@ def _perturbed(
 # ---------------------------------------------------------------- JSON
 
 
-def dict_of(part: Part) -> dict[str, Any]:
+class MetricRow(TypedDict):
+    """One metric of one cell, however it was compared."""
+
+    of: str
+    metric: str
+    unit: str
+    a: dict[str, float | None]
+    b: dict[str, float | None]
+    difference: dict[str, float | None] | None
+    ratio: float | None
+    differs: bool | None
+    spread: dict[str, object] | None
+    reason: str | None
+
+
+def dict_of(part: Part) -> dict[str, object]:
     """Return a comparison as JSON has it."""
     return {
         "cells": [
@@ -167,55 +210,36 @@ def dict_of(part: Part) -> dict[str, Any]:
     }
 
 
-def _of_key(place: CellKey) -> dict[str, Any]:
+def _of_key(place: CellKey) -> dict[str, object]:
     return {"scenario": place.scenario, "axes": place.axes}
 
 
-def metrics_of(cell: ComparedCell | difference.CellDifference) -> Iterator[dict[str, Any]]:
-    """Yield each metric of a cell, in the same shape however it was compared."""
-    if isinstance(cell, ComparedCell):
-        for each in cell.compared:
-            yield _of_tolerance(each, cell)
-    else:
-        for metric in cell.metrics:
-            yield _of_intervals(metric)
+def metrics_of(cell: ComparedCell | difference.CellDifference) -> Iterator[MetricRow]:
+    """Yield each metric of a cell."""
+    if not isinstance(cell, ComparedCell):
+        yield from (_row(each, each.of, METRICS[each.name], each.exceeds) for each in cell.metrics)
+        return
+    for each in cell.compared:
+        metric = each.criterion.metric
+        of = ALL if metric.of == "flow" else cell.link if metric.of == "link" else "run"
+        row = _row(each, of, metric, not each.is_near)
+        row["spread"] = vars(each.spread) if each.spread else None
+        row["reason"] = each.reason.text if each.reason else None
+        yield row
 
 
-def _of_tolerance(compared: Compared, cell: ComparedCell) -> dict[str, Any]:
-    metric = compared.criterion.metric
+def _row(each: Compared | MetricDifference, of: str, metric: Metric, differs: bool | None) -> MetricRow:
+    a, b = each.a.mean, each.b.mean
+    ratio = None if a is None or b is None else 1.0 if a == b else b / a if a else None
     return {
-        "of": ALL if metric.of == "flow" else cell.link if metric.of == "link" else "run",
+        "of": of,
         "metric": metric.name,
         "unit": metric.unit,
-        "a": vars(compared.a),
-        "b": vars(compared.b),
-        "difference": vars(compared.difference) if compared.difference else None,
-        "ratio": _ratio(compared.a, compared.b),
-        "differs": not compared.is_near,
-        "spread": compared.spread and vars(compared.spread),
-        "reason": compared.reason.text if compared.reason else None,
-    }
-
-
-def _of_intervals(metric: MetricDifference) -> dict[str, Any]:
-    return {
-        "of": metric.of,
-        "metric": metric.name,
-        "unit": METRICS[metric.name].unit if metric.name in METRICS else "",
-        "a": vars(metric.a),
-        "b": vars(metric.b),
-        "difference": vars(metric.difference) if metric.difference else None,
-        "ratio": _ratio(metric.a, metric.b),
-        "differs": metric.exceeds,
+        "a": vars(each.a),
+        "b": vars(each.b),
+        "difference": vars(each.difference) if each.difference else None,
+        "ratio": ratio,
+        "differs": differs,
         "spread": None,
         "reason": None,
     }
-
-
-def _ratio(a: Estimate, b: Estimate) -> float | None:
-    """Return B over A; None where there is no such ratio."""
-    if a.mean is None or b.mean is None:
-        return None
-    if a.mean == b.mean:
-        return 1.0
-    return b.mean / a.mean if a.mean else None

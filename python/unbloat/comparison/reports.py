@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -206,13 +205,15 @@ def _marked(compared: Compared) -> str:
 
 
 def _change(compared: Compared) -> str:
-    change = compared.change
+    """Write B over A, as a ratio or in per cent."""
+    a, b = compared.a.mean, compared.b.mean
     mark = " " if compared.is_near else FAR
-    if change is None:
+    if a is None or b is None:
         return f"- {mark}"
-    if math.isinf(change):
+    if not a and b:
         return f"∞ {mark}"
-    return f"{change:.2f} {mark}" if compared.criterion.is_count else f"{100 * (change - 1):+.1f} {mark}"
+    ratio = b / a if a != b else 1.0
+    return f"{ratio:.2f} {mark}" if compared.criterion.is_count else f"{100 * (ratio - 1):+.1f} {mark}"
 
 
 def _numbered(cells: Sequence[ComparedCell]) -> dict[KnownReason, int]:

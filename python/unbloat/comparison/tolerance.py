@@ -7,16 +7,14 @@ differ in the seed only are repeats of one cell, and their means are compared.
 from __future__ import annotations
 
 import fnmatch
-import math
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from unbloat._core import InputError
-from unbloat.results.axes import axis_named
 from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
 from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
 from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
@@ -132,7 +130,7 @@ def read_reasons(file: Path, figures: Sequence[str]) -> list[KnownReason]:
     return [_reason(entry, f"{file}: reason {number}", figures) for number, entry in enumerate(entries, 1)]
 
 
-def _reason(entry: Any, where: str, figures: Sequence[str]) -> KnownReason:
+def _reason(entry: Mapping[str, object], where: str, figures: Sequence[str]) -> KnownReason:
     known = ("text", "at", "figures", "scenario")
     if unknown := [key for key in entry if key not in known]:
         raise InputError(f"{where}: no key `{unknown[0]}`; there are {', '.join(known)}")
@@ -149,7 +147,7 @@ def _reason(entry: Any, where: str, figures: Sequence[str]) -> KnownReason:
     return KnownReason(" ".join(text.split()), places, tuple(chosen), str(entry.get("scenario", "*")))
 
 
-def _labels(labels: Any, where: str) -> tuple[str, ...]:
+def _labels(labels: object, where: str) -> tuple[str, ...]:
     labels = [labels] if isinstance(labels, str) else labels
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise InputError(f"{where}: must be a label or a list of labels, as strings")
@@ -196,16 +194,6 @@ class Compared:
     def is_explained(self) -> bool:
         """Return whether it is known why it is not near."""
         return self.spread is not None or self.reason is not None
-
-    @property
-    def change(self) -> float | None:
-        """Return B over A; None where there is no such ratio."""
-        a, b = self.a.mean, self.b.mean
-        if a is None or b is None:
-            return None
-        if a == b:
-            return 1.0
-        return b / a if a else math.inf
 
 
 @dataclass(frozen=True)
@@ -278,45 +266,6 @@ class Comparison:
 
 
 # ---------------------------------------------------------------- Comparing
-
-
-@dataclass(frozen=True)
-class Between:
-    """Compare one label of an axis in A with another in B."""
-
-    axis: str
-    labels: tuple[str, str]
-
-    @classmethod
-    def parse(cls, text: str, records: Sequence[Record]) -> Between:
-        """Read `cc=kernel:cubic,cubic`, or the name of an axis with two labels; raises `InputError`."""
-        axis, equals, labels = text.partition("=")
-        if axis and not equals:
-            name = axis_named(axis, dict.fromkeys(axis for record in records for axis in record.axes))
-            known = list(dict.fromkeys(record.axes[name] for record in records if name in record.axes))
-            if len(known) != 2:
-                raise InputError(f"between: {axis} has {len(known)} labels: name two, as {axis}={','.join(known[:2])}")
-            return cls(axis, (known[0], known[1]))
-        a, comma, b = labels.partition(",")
-        if not (axis and a and comma and b) or "," in b:
-            raise InputError(f"between: {text} is not AXIS=LABEL_A,LABEL_B, such as cc=kernel:cubic,cubic")
-        return cls(axis, (a, b))
-
-    def pick(self, records: Iterable[Record], side: int) -> list[Record]:
-        """Return the runs with this side's label, without that axis; raises `InputError` if there are none."""
-        picked, seen = [], set()
-        every = list(records)
-        axis = axis_named(self.axis, dict.fromkeys(axis for record in every for axis in record.axes))
-        for record in every:
-            if axis not in record.axes:
-                continue  # It is of another sweep.
-            seen.add(record.axes[axis])
-            if record.axes[axis] == self.labels[side]:
-                rest = {name: label for name, label in record.axes.items() if name != axis}
-                picked.append(Record(rest, record.run))
-        if not picked:
-            raise InputError(f"between: {self.axis} is never {self.labels[side]}, only {', '.join(sorted(seen))}")
-        return picked
 
 
 def compare(
