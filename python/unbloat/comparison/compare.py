@@ -54,7 +54,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Options:
-    """How sets are compared, as `compare` has it."""
+    """Ways of comparing sets, as `compare` has them."""
 
     spread: Source | None
     reasons: Path | None

@@ -71,7 +71,7 @@ class CellDifference:
     """The name of its bottleneck."""
     metrics: tuple[MetricDifference, ...]
     flows: Mapping[str, str]
-    """What those of its flows are called that are laid out one by one."""
+    """Names of flows that are laid out one by one."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class SweepComparison:
     """Runs that were left out, because they are not to be believed."""
     bottlenecks: Bottlenecks
     shown: tuple[Metric, ...] = ()
-    """What is laid out; empty for the usual metrics."""
+    """Metrics that are laid out; empty for the usual ones."""
 
     def counts(self) -> dict[str, int]:
         """Count the differences by whether they exceed their intervals."""

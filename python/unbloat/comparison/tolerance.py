@@ -45,7 +45,7 @@ class Criterion:
 
     @property
     def head(self) -> str:
-        """What tables call it."""
+        """The metric's heading in tables."""
         return self.bottlenecks.heading(self.metric)
 
     @property
@@ -168,7 +168,7 @@ class Perturbed:
 
 @dataclass(frozen=True)
 class PerturbedRange:
-    """What a side ranges over with the runs around it."""
+    """The range of a side together with the runs around it."""
 
     least: float
     greatest: float
@@ -186,7 +186,7 @@ class Compared:
     """None where a side has no value."""
     is_near: bool
     spread: PerturbedRange | None = None
-    """What one side ranges over, where that is within the tolerance of the other and its own value is not."""
+    """The range of one side, where that is within the tolerance of the other and its own value is not."""
     reason: KnownReason | None = None
     """Why it is not near, where that is known otherwise."""
 
@@ -206,7 +206,7 @@ class ComparedCell:
     repeats: tuple[int, int]
     compared: tuple[Compared, ...]
     is_ahead: bool
-    """Whether a flow has more goodput than throughput, which needs an explanation."""
+    """True if a flow has more goodput than throughput, which needs an explanation."""
     unsound: tuple[str, ...]
     """Why runs of it are not to be believed, each with the set that it is of."""
 

@@ -1,4 +1,4 @@
-"""How far the simulator's packets agree with a stock kernel's: a verdict for each scenario, and pages of many."""
+"""Agreement of the simulator's packets with a stock kernel's: a verdict for each scenario, and pages of many."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Verdict:
     data_packets: int
     """In the guest."""
     agrees: bool
-    """Whether every data packet's sequence number and length is the same to the end, in every flow."""
+    """True if every data packet's sequence number and length is the same to the end, in every flow."""
     agreed_packets: int
     """Data packets before the first that is not."""
     kind: str | None

@@ -32,7 +32,7 @@ class Shift:
 
     @property
     def ms(self) -> float:
-        """How much later B's packet is, ms."""
+        """Delay of B's packet behind A's, ms."""
         return self.b.at_ms - self.a.at_ms
 
 

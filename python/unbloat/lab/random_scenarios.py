@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 PACKET_BYTES = 1500
 LONG_PACKETS = 1000
-"""What a flow without end sends about, so that no run takes long."""
+"""Packets that a flow without end sends, about, so that no run takes long."""
 ROUNDS = 20
 """A flow without end has at least so many round trips."""
 LONGEST_S = 12.0
 SHARE_OF_TWO_FLOWS = 0.2
 SHARE_WITHOUT_TIMESTAMPS = 0.3
 SHARE_HELD = 0.6
-"""Of flows."""
+"""The share of flows whose window is held."""
 SHARE_IMPAIRED = 0.35
 """Scenarios whose link does more than lose packets."""
 
@@ -42,7 +42,7 @@ class Scenario:
 
     @property
     def packet_ms(self) -> float:
-        """What the bottleneck takes for a full packet."""
+        """The time that the bottleneck takes for a full packet."""
         return PACKET_BYTES * 8e3 / self.rate_bps
 
 

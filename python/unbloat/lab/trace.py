@@ -149,7 +149,7 @@ class Packet:
     """Relative to the initial sequence number, which is the SYN's: the first byte of data has 1."""
     payload: int
     ack: int
-    """Likewise, relative to the other direction's; 0 without the ACK flag."""
+    """Relative to the other direction's initial sequence number; 0 without the ACK flag."""
     sack: tuple[tuple[int, int], ...]
     window: int
     """Bytes, with the scale that the SYN announced."""
@@ -186,7 +186,7 @@ class Flow:
     until_ms: float = 0
     """From its first packet to the last one of the trace, of whichever flow."""
     number: int | None = None
-    """Its number in the scenario, which the traces of `--pcap` have as a comment of the SYN."""
+    """The flow's number in the scenario, which the traces of `--pcap` have as a comment of the SYN."""
 
 
 @dataclass(frozen=True)

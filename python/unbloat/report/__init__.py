@@ -1,1 +1,1 @@
-"""What people look at: tables, figures, pages."""
+"""Tables, figures and pages of results."""

@@ -1,4 +1,4 @@
-"""What results answer: for each setting and metric the best, by how much, the worst, and what the best costs."""
+"""The answer of results: for each setting and metric the best, by how much, the worst, and what the best costs."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 COLUMN_S = 0.5
-"""What a column of a picture spans, in time of whoever looks on."""
+"""The time that a column of a picture spans, for whoever looks on."""
 LINE_S = 1.0
 """From one line to the next, where lines are printed."""
 BETWEEN_S = 0.1
@@ -69,14 +69,14 @@ class LinkTrack:
     """A direction of a link."""
 
     delay: Track = field(default_factory=Track)
-    """Of the queue, ms."""
+    """Queueing delay, ms."""
     rate: Track = field(default_factory=Track)
-    """What it transmits, Mbit/s."""
+    """Rate that it transmits, Mbit/s."""
     drops: int = 0
     longest: int = 0
     """The most bytes that have waited."""
     _carried: deque[tuple[float, float]] = field(default_factory=deque)
-    """Of the steps of the last second: how long, and how much it could have transmitted, Mbit."""
+    """Steps of the last second: their lengths, and how much the link could have transmitted, Mbit."""
 
     def add(self, column: int, step_s: float, row: LinkNow) -> None:
         """Add a step of the series."""
@@ -116,7 +116,7 @@ class FlowTrack:
 
 
 class View:
-    """What is known of a run so far, and how it looks."""
+    """A run so far, as text."""
 
     def __init__(self, title: str, names: Sequence[str], duration_s: float | None = None, pace: float = 1.0) -> None:
         """Start empty; `names` are the flows', and `pace` is how many seconds of the run pass in one of real time."""

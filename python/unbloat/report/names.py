@@ -1,4 +1,4 @@
-"""What pictures call scenarios, runs, flows and links, and what they say about the path."""
+"""Names of scenarios, runs, flows, links and paths in tables and pictures."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Path:
 
     @property
     def limit_ms(self) -> float | None:
-        """How long a full buffer takes to send; none where the rate varies."""
+        """The time that a full buffer takes to send; none where the rate varies."""
         if not self.rate_mbps:
             return None
         if self.limit_bytes is not None:

@@ -31,7 +31,7 @@ class Section:
 
     @property
     def id(self) -> str:
-        """Its place on the page."""
+        """The section's id on the page."""
         return anchor(self.title)
 
     @property
@@ -45,13 +45,13 @@ class Page:
     """A question, its answer, and the sections that the answer rests on."""
 
     kind: str
-    """What it is a report of, in a word or two."""
+    """The subject of the report, in a word or two."""
     title: str
     asked: Sequence[Part]
     answer: Sequence[Part]
     sections: Sequence[Section]
     made: str
-    """What made the page."""
+    """The program that made the page, and when."""
 
     def html(self) -> str:
         """Write it."""

@@ -67,7 +67,7 @@ class Table:
     is_part: bool = False
     """Stands under the heading of a larger one."""
     is_stacked: bool = False
-    """Its cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
+    """The cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Report:
 
     parts: Sequence[Part]
     data: dict[str, Any] = field(default_factory=dict)
-    """What a script reads."""
+    """The values that a script reads."""
 
     def text(self) -> str:
         """Lay it out for a terminal."""

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat._core import InputError, __version__
 from unbloat.report import results_tables as tables
@@ -287,14 +287,19 @@ def links_of(about: About, labels: Mapping[str, Sequence[str]]) -> Iterator[tupl
         else:
             _set(scenario, key.split("."), value)
     swept = [_changed(scenario, axis, sweep.get(axis), known) for axis, known in labels.items()]
-    for name, link in scenario.get("link", {}).items():
+    for name, link in _links(scenario).items():
         base = dict(_flat(link))
-        grids = [[dict(_flat(each.get("link", {}).get(name, {}))) for each in settings] for settings in swept]
+        grids = [[dict(_flat(_links(each).get(name))) for each in settings] for settings in swept]
         keys = dict.fromkeys([*base, *(key for grid in grids for each in grid for key in each)])
         yield name, ", ".join(filter(None, (_said(key, base, grids) for key in keys)))
 
 
-def _sweep_axes(sweep: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+def _links(scenario: Mapping[str, object]) -> Mapping[str, object]:
+    links = scenario.get("link")
+    return links if isinstance(links, Mapping) else {}
+
+
+def _sweep_axes(sweep: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
     """Yield the axes, whose names may be written as tables in tables."""
     for key, value in sweep.items():
         if isinstance(value, Mapping) and "from" not in value:
@@ -303,14 +308,16 @@ def _sweep_axes(sweep: Mapping[str, Any], before: str = "") -> Iterator[tuple[st
             yield f"{before}{key}", value
 
 
-def _changed(scenario: Mapping[str, Any], axis: str, values: object, labels: Sequence[str]) -> list[dict[str, Any]]:
+def _changed(
+    scenario: Mapping[str, object], axis: str, values: object, labels: Sequence[str]
+) -> list[dict[str, object]]:
     """Return the scenario with each label of an axis: a case by its name, or the value itself."""
     cases = (
         {each.get("label"): each for each in values if isinstance(each, Mapping)} if isinstance(values, list) else {}
     )
     found = []
     for label in labels:
-        changed: dict[str, Any] = copy.deepcopy(dict(scenario))
+        changed: dict[str, object] = copy.deepcopy(dict(scenario))
         for key, value in cases[label].items() if label in cases else [(axis, label)]:
             if isinstance(value, Mapping) and "." not in key:
                 for below, each in _flat(value):  # A table behind a bare key adds to what is there.
@@ -321,7 +328,7 @@ def _changed(scenario: Mapping[str, Any], axis: str, values: object, labels: Seq
     return found
 
 
-def _set(scenario: dict[str, Any], way: Sequence[str], value: object) -> None:
+def _set(scenario: dict[str, object], way: Sequence[str], value: object) -> None:
     """Set a key in place, as `--set` does; `*` is every key of a table, and what is no table has none."""
     first, *rest = way
     for key in list(scenario) if first == "*" else [first]:

@@ -46,7 +46,7 @@ LINK_COLUMNS = (
     *("drops", "wire_losses"),
 )
 REAL_COLUMNS = ("lateness_us_p99", "cpu_idle_percent")
-"""How well the machine kept up with a run in real time."""
+"""Columns that say how well the machine kept up with a run in real time."""
 RARE = ("wire_losses", "unfinished", "skipped", "retransmitted_packets")
 """Columns that are left out where all of them are 0."""
 HELD_UP_MS = 1.0
@@ -324,9 +324,9 @@ class CellRow:
     link: str
     """The cell's bottleneck."""
     has_end: bool
-    """Whether its flows have an end, which may lie behind that of the run."""
+    """True if its flows have an end, which may lie behind that of the run."""
     is_alike: bool
-    """Whether its runs are as good as the same, so that they give no interval."""
+    """True if its runs are as good as the same, so that they give no interval."""
 
     def value(self, metric: Metric, link: str = "") -> str:
         """Write a metric, of another link if need be; where only some runs have a value, how many do."""

@@ -1,4 +1,4 @@
-"""What cells are judged by; who is best, alike or behind in each setting, and what the runs leave undecided."""
+"""Measures that cells are judged by, and verdicts: who is best, alike or behind, and what runs leave undecided."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FELT: Sequence[Sequence[str]] = (
     ("startup_s", "stalled_percent"),
     ("response_ms_mean",),
 )
-"""What a person waits for or hears, by application: the first of these that its flows have."""
+"""Metrics that a person feels, by application: the first of these that its flows have."""
 BEST_RATING = 93.2
 """The rating of a call that nothing impairs (ITU-T G.107)."""
 GOODPUT = METRICS["goodput_mbps"]
@@ -219,7 +219,7 @@ class Side:
     value: Estimate
     mean: float
     behind: Difference | None
-    """How far it lies from the best."""
+    """The difference from the best."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class Verdict:
     best: Sequence[Side]
     """The best, and those that differ from it by less than the tolerance; nobody where no side has a value."""
     undecided: Sequence[Side]
-    """Those whose difference from the best has an interval that holds 0."""
+    """Sides whose difference from the best has an interval that holds 0."""
     behind: Sequence[Side]
     """The others, the nearest first: no lead is without a difference above the tolerance that is decided."""
     without: Sequence[str]
@@ -252,7 +252,7 @@ class Verdict:
 
     @property
     def gap(self) -> float:
-        """How many times worse the worst is than the best; 1 where nothing is decided."""
+        """The ratio of the worst to the best; 1 where nothing is decided."""
         if not self.is_decided:
             return 1.0
         if self.without:
@@ -279,7 +279,7 @@ class Experiment:
 
     @cached_property
     def measures(self) -> list[Measure]:
-        """What its cells are judged by."""
+        """The measures that its cells are judged by."""
         return measures_of(self.cells, self.bottlenecks)
 
     @cached_property

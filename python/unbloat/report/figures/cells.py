@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_GROUPS = 4
 """More groups of flows than this are folded into one."""
 USUAL = ("goodput", "queue_delay")
-"""What is drawn where nobody says what."""
+"""Metrics that are drawn where nobody says which."""
 SPAN = 100.0
 """Values whose largest is more than so many times the least stand on a logarithmic axis."""
 
@@ -206,11 +206,11 @@ class Looks:
     """The colours and dashes of a picture's cells and groups of flows, the same in each of its panels."""
 
     axis: str | None
-    """That of the colours; None where they are those of groups."""
+    """The axis of the colours; None where colours tell groups apart."""
     others: tuple[str, ...]
     """The axes of the dashes."""
     hues: list[str]
-    """What has a colour of its own, in their order."""
+    """Labels or groups that have a colour each."""
     dashes: list[str]
 
     @classmethod

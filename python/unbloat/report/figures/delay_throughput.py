@@ -26,7 +26,7 @@ DELAY, GOODPUT = BY_KEY["queue_delay"], BY_KEY["goodput"]
 FEWEST = 3
 """Fewer runs than this have no ellipse."""
 MIDDLE = 0.5
-"""Of the panel's width."""
+"""The middle of a panel, as a share of its width."""
 
 
 def draw(view: View) -> None:

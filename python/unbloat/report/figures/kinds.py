@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 OF_SOCKETS = ("send_queue", "send_buffer")
-"""What flows of hosts, and of kernels, alone have."""
+"""Kinds that draw flows of hosts and of kernels alone."""
 OVER_TIME = ("cwnd", "rtt", "queue", "queue_delay", "goodput", "throughput", *OF_SOCKETS)
 WITHIN_RUNS = ("rtt_cdf", "rtt_ccdf", "rtt_box", "queue_delay_cdf", "queue_delay_ccdf", "queue_delay_box")
 OVER_A_SWEEP = ("lines", "bars", "heatmap", "delay_throughput")
@@ -29,4 +29,4 @@ ABOUT = (
     f"{', '.join(OVER_A_SWEEP)}. Over flows and runs: {', '.join(OVER_RUNS)}. Of nodes: {', '.join(OF_NODES)}. "
     f"Default: {', '.join(DEFAULT)}; with a mesh {', '.join(DEFAULT_OF_NODES)}."
 )
-"""What can be drawn of one set of results, in words."""
+"""Kinds for one set of results, in words."""

@@ -27,7 +27,7 @@ AIR = 1.4
 """The room of a note at the upper edge, in lines of labels; panels of parts are less high than others."""
 MOST_BANDS = 8
 LEAST_SHARE = 0.5
-"""Of a band's lines at most times."""
+"""The share of the lines that a band needs at each time."""
 PALE_BAND = 0.22
 CLEAR = 4
 """More bands than this are drawn fainter."""
@@ -41,7 +41,7 @@ class Line:
 
     label: str
     groups: tuple[str, ...]
-    """What it is counted to where there are too many lines to name each, ever larger groups."""
+    """Ever larger groups that it is counted to where there are too many lines to name each."""
     hue: int
     dash: int
     x: np.ndarray
@@ -52,7 +52,7 @@ class Line:
 
     @property
     def look(self) -> Style:
-        """Its colour and dashes."""
+        """The line's colour and dashes."""
         return {"color": colour(self.hue), "linestyle": dashes(self.hue, self.dash)}
 
 
@@ -74,7 +74,7 @@ class Name:
 
     @property
     def rows(self) -> int:
-        """How many lines of text it takes."""
+        """The number of lines of text that it takes."""
         return 1 + self.text.count("\n")
 
 

@@ -31,12 +31,12 @@ DASHES = ["-", "--", ":", "-."]
 """Dashes tell the flows of one run apart, where colours tell runs apart."""
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 GREY = "#6E6E6E"
-"""What is no measurement: limits, capacities, notes."""
+"""The colour of limits, capacities and notes, which are no measurements."""
 GRID = "#E6E6E6"
 SHADE = "#D9D9D9"
 """A band: of a tolerance, of what a link could have carried."""
 PALE = "#EFEFEF"
-"""What the numbers leave out."""
+"""The colour of a time that the numbers leave out."""
 HALO = [effects.withStroke(linewidth=2.5, foreground="white")]
 """Around names that stand on lines."""
 BETWEEN_POWERS = ((5, "2357"), (30, "25"))
@@ -46,7 +46,7 @@ METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""Of each format of files: without what would differ from one writing to the next."""
+"""Metadata of files by their format, without what would differ from one writing to the next."""
 
 LOOK: dict[Any, Any] = {
     "font.size": 9,
@@ -67,7 +67,7 @@ LOOK: dict[Any, Any] = {
 
 
 Style = dict[str, Any]
-"""How something is drawn, in Matplotlib's words."""
+"""Properties of something drawn, in Matplotlib's words."""
 WIDTHS: tuple[Width, ...] = get_args(Width)
 
 

@@ -57,7 +57,7 @@ from unbloat.results.statistics import Estimate, estimate
 WIDE = 15
 """Numbers that span more than this factor stand on a logarithmic axis."""
 BESIDE = 0.06
-"""How far lines over labels stand beside each other; labels are 1 apart."""
+"""The distance of lines over labels beside each other; labels are 1 apart."""
 WIDTH_OF_BARS = 0.8
 FEW = 6
 """As many curves are named one by one; more of them by what their colours and dashes mean."""
