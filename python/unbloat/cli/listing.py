@@ -218,7 +218,7 @@ def scenario_of(file: Path) -> Thing:
     """Describe a scenario: its grid, its links and its groups of flows."""
     from unbloat.scenarios.catalogue import opening_comment, summary
 
-    return {"about": opening_comment(file), **summary(file)}
+    return {"about": opening_comment(file.read_text()), **summary(file)}
 
 
 def page(thing: Thing) -> str:

@@ -24,6 +24,7 @@ from unbloat.results.files import About
 from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, place, why_unsound
 from unbloat.results.run_set import RunSet
+from unbloat.scenarios.catalogue import opening_comment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +87,7 @@ def _asked(results: RunSet) -> list[Part]:
         compared = [(title_of(each, parts), _compared(each.results)) for each in parts if each.cells]
         return [Facts([*((title, said) for title, said in compared if said), ("Runs", _runs(results))])]
     about = results.about
-    facts = [("What runs", sentence)] if (sentence := _first_words(about.scenario)) else []
+    facts = [("What runs", sentence)] if (sentence := opening_comment(about.scenario).partition("  ")[0]) else []
     facts += [(f"The link {name}", said) for name, said in links_of(about, _axes(results))]
     changed = {key: value for key, value in about.overrides.items() if not key.startswith("sweep.")}
     facts += [("Changed", ", ".join(f"`{key}` {value}" for key, value in changed.items()))] if changed else []
@@ -96,16 +97,6 @@ def _asked(results: RunSet) -> list[Part]:
 
 def _compared(results: RunSet) -> str:
     return "; ".join(f"`{axis}`: {', '.join(labels)}" for axis, labels in _axes(results).items())
-
-
-def _first_words(scenario: str) -> str:
-    """Return the comment at the head of a scenario's file."""
-    words = []
-    for line in scenario.splitlines():
-        if not line.startswith("#"):
-            break
-        words.append(line.lstrip("# ").rstrip())
-    return " ".join(words).partition("  ")[0]
 
 
 def _axes(results: RunSet) -> dict[str, list[str]]:

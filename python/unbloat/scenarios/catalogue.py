@@ -126,7 +126,10 @@ def table_keys(keys: Sequence[ScenarioKey], section: str) -> list[OfTable]:
 
 def scenarios() -> list[Entry]:
     """List the scenarios that come along, each described by the comment that opens its file."""
-    return [{"name": file.stem, "about": opening_comment(file)} for file in sorted(SCENARIOS.glob("*.toml"), key=_stem)]
+    return [
+        {"name": file.stem, "about": opening_comment(file.read_text())}
+        for file in sorted(SCENARIOS.glob("*.toml"), key=_stem)
+    ]
 
 
 def _stem(file: Path) -> str:
@@ -190,10 +193,10 @@ count = 2
 """
 
 
-def opening_comment(file: Path) -> str:
-    """Join the comment lines at the top of a file."""
+def opening_comment(text: str) -> str:
+    """Join the comment lines at the top of a file; two blanks stand between its paragraphs."""
     words = []
-    for line in file.read_text().splitlines():
+    for line in text.splitlines():
         if not line.startswith("#"):
             break
         words.append(line.lstrip("# "))

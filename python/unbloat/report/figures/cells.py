@@ -69,11 +69,10 @@ def groups_of_all(records: Sequence[Record], metrics: Sequence[Metric]) -> list[
 
 def value_of(run: Run, metric: Metric, bottlenecks: Bottlenecks, group: str = "") -> float | None:
     """Take a metric of a run: of a group of flows or all of them, of the bottleneck, of the run."""
-    if metric.fold:
-        flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
-        fold = MEAN if metric.name in RATES and not bottlenecks.is_shared else metric.fold
-        return fold.of(flows, metric.name) if flows else None
-    return bottlenecks.take(run, metric, [])
+    flows = [flow for flow in run["flows"] if not group or names.flow_group(flow) == group]
+    if metric.name in RATES and not bottlenecks.is_shared:
+        return MEAN.of(flows, metric.name)
+    return bottlenecks.take(run, metric, flows)
 
 
 @dataclass(frozen=True)
