@@ -9,7 +9,7 @@ from made_up_runs import measured_run
 from sentences import refused
 from unbloat.claims.measurements import Measurements
 from unbloat.papers import extra_tables
-from unbloat.papers.toml_file import PaperError
+from unbloat.papers.paper import PaperError
 
 FILE = """
 [[tables]]

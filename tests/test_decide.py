@@ -5,7 +5,7 @@ from made_up_runs import measured_run
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.verdicts import SURE
 from unbloat.papers import read
-from unbloat.papers.decide import measure_until_sure
+from unbloat.papers.batches import measure_until_sure
 from unbloat.papers.judge import judge
 from unbloat.papers.paper import RepeatRule
 from unbloat.results.statistics import estimate

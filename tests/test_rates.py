@@ -10,9 +10,8 @@ from sentences import refused
 from unbloat.claims import series
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
-from unbloat.papers.batches import Batch, measure
+from unbloat.papers.batches import Batch, measure, simulator
 from unbloat.papers.paper import RepeatRule
-from unbloat.papers.simulate import simulator
 
 
 def rate(goodputs, sending=None):

@@ -14,8 +14,8 @@ from sentences import refused
 from unbloat.claims.quantities import quantity_named
 from unbloat.cli.app import main
 from unbloat.papers import batches, extra_tables, page, read, reproduce
+from unbloat.papers.batches import simulator
 from unbloat.papers.paper import RepeatRule
-from unbloat.papers.simulate import simulator
 from unbloat.scenarios.source import source_of
 from unbloat.system.paths import PAPERS
 

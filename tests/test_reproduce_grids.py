@@ -17,12 +17,10 @@ from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import lines_of
 from unbloat.claims.verdicts import Bounds
 from unbloat.papers import figures as paper_figures
-from unbloat.papers.batches import batches_of
+from unbloat.papers.batches import batches_of, simulator
 from unbloat.papers.forecast import sampled
 from unbloat.papers.judge import JudgedPaper
-from unbloat.papers.paper import Bar, Figure, Panel, Paper
-from unbloat.papers.simulate import simulator
-from unbloat.papers.toml_file import PaperError
+from unbloat.papers.paper import Bar, Figure, Panel, Paper, PaperError
 from unbloat.report.figures.style import COLOURS, LOOK
 from unbloat.results.statistics import estimate
 

@@ -16,8 +16,7 @@ from unbloat.claims.expressions import ClaimError
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import markdown, quantity_named
 from unbloat.papers import judge, read, tables
-from unbloat.papers.paper import cells_of
-from unbloat.papers.toml_file import PaperError
+from unbloat.papers.paper import PaperError, cells_of
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 

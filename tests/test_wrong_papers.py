@@ -16,7 +16,7 @@ from unbloat.claims.expressions import ClaimError, calls, evaluate
 from unbloat.claims.verdicts import Printed
 from unbloat.papers import extra_tables, kernel, read
 from unbloat.papers.batches import batches_of
-from unbloat.papers.toml_file import PaperError
+from unbloat.papers.paper import PaperError
 from unbloat.system.paths import PAPERS
 
 PAPER = PAPERS / "clpc"

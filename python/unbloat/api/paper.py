@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unbloat.papers import paper as papers
-from unbloat.papers import reproduction
+from unbloat.papers import reproduce as reproduction
 from unbloat.papers.kernel import KernelResults
 from unbloat.papers.reproduce import paper_of, reproduce, reproduce_on_kernel
 from unbloat.scenarios.checks import On, backend_named, check_jobs, check_kernel
@@ -43,7 +43,7 @@ class Reproduction(reproduction.Reproduction):
             The page; None where it is written to a file.
 
         """
-        from unbloat.papers.report_page import page_of  # It draws the figures, which take a while to load.
+        from unbloat.papers.page import page_of  # It draws the figures, which take a while to load.
 
         page = page_of(self)
         if file is None:

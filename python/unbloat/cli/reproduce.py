@@ -195,7 +195,7 @@ def refuse_contradictions(
 
 def simulated(request: Request, paper: Paper) -> list[Judged]:
     """Simulate, print the verdicts, draw the figures, write the page; return what is not reproduced."""
-    from unbloat.papers import page, report_page
+    from unbloat.papers import page
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
@@ -211,7 +211,7 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
         say(f"-o DIR draws {', '.join(figure.id for figure in paper.figures)}.")
     if request.page:
         page.write(found)
-        report_page.page_of(found).write(file := Path("results") / paper.name / "report.html")
+        page.page_of(found).write(file := Path("results") / paper.name / "report.html")
         tell(f"wrote {file}")
     return found.failing()
 
@@ -227,7 +227,7 @@ def extra(request: Request, paper: Paper) -> None:
 
 def on_kernel(request: Request, paper: Paper) -> list[Judged]:
     """Run on a kernel, print its verdicts beside the simulated ones, write the page; return what is not reproduced."""
-    from unbloat.papers import kernel_tables
+    from unbloat.papers import kernel
     from unbloat.papers.reproduce import reproduce_on_kernel
     from unbloat.report.report import require_part, write_parts
 
@@ -241,9 +241,9 @@ def on_kernel(request: Request, paper: Paper) -> list[Judged]:
         cache=request.cache,
         jobs=request.jobs,
     )
-    show(kernel_tables.report_of(found), request)
+    show(kernel.report_of(found), request)
     if request.page:
-        write_parts(page, {request.on: f"{kernel_tables.page_of(found).markdown()}\n"})
+        write_parts(page, {request.on: f"{kernel.page_of(found).markdown()}\n"})
     return found.failing()
 
 

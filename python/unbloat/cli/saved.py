@@ -200,13 +200,13 @@ def report_command(
     if is_paper(path):
         if only:
             raise InputError("report: --only picks cells of results; a paper is shown as a whole")
-        from unbloat.papers import report_page
+        from unbloat.papers.page import page_of
         from unbloat.papers.reproduce import paper_of, reproduce
 
         paper = paper_of(what)
         file = page_file(output or Path("results") / paper.name / NAME)
         with keeping_runs(cache):
-            page = report_page.page_of(reproduce(paper, cache=cache, jobs=jobs))
+            page = page_of(reproduce(paper, cache=cache, jobs=jobs))
     else:
         from unbloat.api.results import read
         from unbloat.report import results_page

@@ -1,18 +1,25 @@
-"""The runs behind a paper's numbers: every cell of its scenarios, as often as its draws need."""
+"""The runs behind a paper's numbers: every cell of its scenarios, as often as its draws and its verdicts need."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import cast
 
 from unbloat._core import Cell
 from unbloat.claims.claim import settings_of
 from unbloat.claims.measurements import Measurements, do_differ
+from unbloat.claims.verdicts import SURE
+from unbloat.papers.judge import open_cells
 from unbloat.papers.paper import Paper, RepeatRule
 from unbloat.results.record import Record
 from unbloat.results.rows import Run
+from unbloat.runs.checkpoint import Checkpoint
+from unbloat.runs.experiment import Manner, execute
+from unbloat.runs.progress import StagedProgress
 from unbloat.scenarios.source import source_of
 
 REPEAT = "repeat"
@@ -132,3 +139,90 @@ def _runs(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[Record]
         if len(settled) == len(cells):
             break
     return [run for runs in cells.values() for run in runs]
+
+
+log = logging.getLogger(__name__)
+
+
+def measure_until_sure(paper: Paper, simulate: Simulate) -> dict[str, Measurements]:
+    """Run each cell a few times, and on where that may decide what an interval of `SURE` leaves open."""
+    batches = batches_of(paper)
+    found = measure(batches, paper.repeats, simulate)
+    for repeats in paper.repeats.looks():
+        wanted = _places(paper, found)
+        runs = sum(repeats - len(cell) for name, places in wanted.items() for cell in _cells(found[name], places))
+        if not runs:
+            break
+        log.info(f"{paper.name}: verdicts hang on more repeats of {sum(map(len, wanted.values()))} cells: {runs} runs")
+        for batch in batches:
+            if wanted.get(batch.name):
+                found[batch.name] = _extended(batch, found[batch.name], wanted[batch.name], repeats, simulate)
+    return found
+
+
+def _places(paper: Paper, found: Mapping[str, Measurements]) -> dict[str, set[Place]]:
+    """Name the cells whose further repeats may decide something, by scenario."""
+    places: dict[str, set[Place]] = {}
+    for scenario, labels in open_cells(paper, {name: each.judged_with(SURE) for name, each in found.items()}):
+        runs = found[scenario].pick(labels)
+        if found[scenario].draws(runs):
+            places.setdefault(scenario, set()).add(place_of(runs[0].axes))
+    return places
+
+
+def _cells(measurements: Measurements, places: set[Place]) -> list[list[Record]]:
+    """List the runs of each of these cells."""
+    runs = sorted(
+        (run for run in measurements.runs if place_of(run.axes) in places), key=lambda run: place_of(run.axes)
+    )
+    return [list(cell) for _, cell in groupby(runs, lambda run: place_of(run.axes))]
+
+
+def _extended(
+    batch: Batch, measurements: Measurements, places: set[Place], repeats: int, simulate: Simulate
+) -> Measurements:
+    """Run cells on until each has so many repeats: some may have paused for a stage."""
+    made = {place_of(cell[0].axes): len(cell) for cell in _cells(measurements, places)}
+    runs: list[Record] = list(measurements.runs)
+    for count in sorted(set(made.values())):
+        runs += _those_with(batch, made, count, range(count + 1, repeats + 1), simulate)
+    return Measurements(batch.name, runs)
+
+
+def _those_with(
+    batch: Batch, made: Mapping[Place, int], count: int, seeds: range, simulate: Simulate
+) -> Sequence[Record]:
+    def has(axes: Axes) -> bool:
+        return made.get(place_of(axes)) == count
+
+    return simulate(batch, seeds, has) if seeds else []
+
+
+def simulator(
+    *,
+    on: str = "simulator",
+    kernel: str | None = None,
+    cache: bool | None,
+    jobs: int | None,
+    checkpoint: Checkpoint | None = None,
+    stages: StagedProgress | None = None,
+) -> Simulate:
+    """Return the function that runs the cells of a batch; the arguments are those of `Scenario.run`.
+
+    With `stages` one line shows how far all batches are, in place of one for each.
+    """
+
+    def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Record]:
+        results = execute(
+            source_of(batch.file, batch.repeated(seeds)),
+            Manner(on, kernel, cache, None, jobs, checkpoint, stages=stages),
+            lambda axes: only(without_repeat(axes)),
+            batch.series or False,
+        )
+        series = dict(list(results.series().groupby("run"))) if batch.series else {}
+        return [
+            replace(record, axes=without_repeat(record.axes), series=series.get(number))
+            for number, record in results.by_number.items()
+        ]
+
+    return simulate

@@ -16,10 +16,9 @@ from msgspec import Struct
 from unbloat.claims.expressions import Selector
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.verdicts import Uncertain, written
-from unbloat.papers import toml_file
 from unbloat.papers.batches import Batch
 from unbloat.papers.paper import Paper, flowing
-from unbloat.papers.read import Repeats
+from unbloat.papers.read import Repeats, toml_file
 from unbloat.papers.tables import five_digits
 from unbloat.report.report import Fold, Heading, Report, Table
 from unbloat.report.table import Column
@@ -88,7 +87,7 @@ def load(folder: Path) -> list[ExtraTable]:
     path = folder / "choices.toml"
     if not path.exists():
         return []
-    return toml_file.read(path, "it holds tables beyond the paper").convert(ChoicesFile).tables
+    return toml_file(path, "it holds tables beyond the paper").convert(ChoicesFile).tables
 
 
 def batches(table: ExtraTable, paper: Paper) -> list[Batch]:

@@ -1,4 +1,4 @@
-"""`unbloat reproduce PAPER --on kernel`, or `--on vm`: a kernel's rows beside the simulated and the published ones.
+"""A kernel's rows beside the simulated and the published ones: `unbloat reproduce PAPER --on kernel`, or `--on vm`.
 
 A paper's `kernel.toml` says which cells of its scenarios a kernel runs and what they must be set to for that: the
 kernel's TCP cannot do everything that a paper's did. So there are two simulated columns: the paper's TCP, and the
@@ -17,13 +17,25 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from unbloat._core import Cell
+from unbloat.claims.claim import Claim
 from unbloat.claims.measurements import Measurements
-from unbloat.papers import judge, toml_file
+from unbloat.papers import judge
 from unbloat.papers.batches import Batch, Simulate, measure, narrowed
 from unbloat.papers.judge import Judged, JudgedPaper
-from unbloat.papers.paper import Paper, Reason, RepeatRule
-from unbloat.papers.read import is_scenario
-from unbloat.papers.toml_file import Keys, PaperError, shortened
+from unbloat.papers.paper import Paper, PaperError, Reason, RepeatRule, flowing
+from unbloat.papers.read import Keys, is_scenario, shortened, toml_file
+from unbloat.papers.tables import (
+    LEGEND,
+    MARKS,
+    UNEXPLAINED,
+    counts_line,
+    marked_measurement,
+    measured_cells,
+    published_cells,
+    unit_suffix,
+)
+from unbloat.report.report import Heading, Listing, Part, Report, Table
+from unbloat.report.table import Column, Marked
 from unbloat.results.record import why_unsound
 from unbloat.scenarios.source import source_of
 
@@ -110,7 +122,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(paper: Paper) -> Plan:
     """Read `kernel.toml` of a paper's folder; raises `PaperError`."""
-    file = toml_file.read(paper.folder / FILE, "it says which of the paper's runs the kernel repeats")
+    file = toml_file(paper.folder / FILE, "it says which of the paper's runs the kernel repeats")
     plan = file.convert(Plan)
     for keys, sentence in _mistakes(plan, paper):
         raise file.wrong(keys, sentence)
@@ -217,3 +229,88 @@ def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Callable[[Selectio
         judge.judge(dataclasses.replace(part, reasons=[] if part.changed else [*plan.reasons, *part.reasons]), real),
         real,
     )
+
+
+SETTINGS = "The settings make the difference: simulated likewise, the verdict is the kernel's, or undecided."
+
+
+def report_of(results: KernelResults) -> Report:
+    """Make the report for a terminal."""
+    return Report(list(_parts(results)), results.as_dict())
+
+
+def page_of(results: KernelResults) -> Report:
+    """Make the page in the paper's folder; the plan's text is about the running kernel and stands on its page only."""
+    about = [flowing(results.plan.text)] if results.name == "kernel" else []
+    return Report([*about, *_parts(results)], results.as_dict())
+
+
+def _parts(results: KernelResults) -> Iterator[Part]:
+    counts = [
+        f"simulated, the paper's TCP: {counts_line(results.simulated)}",
+        f"simulated likewise, set as the kernel's run: {counts_line(results.likewise)}",
+        f"{results.name}: {counts_line(results.kernel)}",
+    ]
+    yield Listing("", counts)
+    yield f"{LEGEND} A kernel's cell is run once and has no interval."
+    if unsound := results.unsound():
+        yield Listing("Unsound runs, which are not to be believed", unsound)
+    for number, (table, _) in enumerate(results.kernel.tables):
+        yield Table(_table(results, number), table.title)
+    if results.kernel.statements:
+        yield Heading("Statements of the text")
+        yield _statements(results)
+    if changes := _changes(results):
+        yield Listing("Where the kernel's verdict is another than the simulated one, and why", changes)
+
+
+def _table(results: KernelResults, number: int) -> list[Column]:
+    """Lay one table of the paper out, a line for each of its numbers (or pairs of numbers)."""
+    table, rows = results.kernel.tables[number]
+    sides = [paper.tables[number][1] for paper in (results.simulated, results.likewise, results.kernel)]
+    lines = []
+    for row, control in ((row, control) for row in range(len(rows)) for control in range(len(table.columns))):
+        name = f"{rows[row].group.name}: {rows[row].row.name}{unit_suffix(rows[row].row.unit)}"
+        values = [measured_cells(side[row], control) for side in sides]
+        lines.append([name, table.columns[control], published_cells(rows[row], control), *values])
+    heads = ["", "", "published", "simulated", "simulated likewise", results.name]
+    columns = zip(heads, *lines, strict=True)
+    return [Column(head, "", cells, is_right=place > 1) for place, (head, *cells) in enumerate(columns)]
+
+
+def _statements(results: KernelResults) -> Table:
+    """Lay the statements out with what was measured for each; a narrow terminal gets the verdicts alone."""
+    return Table(_statement_columns(results, marked_measurement), narrow=_statement_columns(results, _mark))
+
+
+def _statement_columns(results: KernelResults, write: Callable[[Claim, Judged], Marked]) -> list[Column]:
+    claims = [claim for _, claims in results.kernel.statements for claim, _ in claims]
+    sides = {
+        "simulated": results.simulated,
+        "simulated likewise": results.likewise,
+        results.name: results.kernel,
+    }
+    judged = [
+        Column(name, "", [write(claim, verdict) for _, claims in side.statements for claim, verdict in claims])
+        for name, side in sides.items()
+    ]
+    said, ids = [claim.says for claim in claims], [claim.id for claim in claims]
+    return [Column("statement", "", said), Column("id", "", ids), *judged]
+
+
+def _mark(_: Claim, judged: Judged) -> Marked:
+    return Marked([(MARKS[judged.verdict], judged.verdict)])
+
+
+def _changes(results: KernelResults) -> list[str]:
+    """Say where the kernel comes to another verdict than the simulator did, and why."""
+    gathered: dict[str, list[str]] = {}
+    for simulated, likewise, kernel in results.changed():
+        agrees = likewise.verdict in (kernel.verdict, "undecided")
+        reason = results.plan.reason(kernel.id) or (SETTINGS if agrees else UNEXPLAINED)
+        gathered.setdefault(reason, []).append(_change(simulated, kernel))
+    return [f"{flowing(reason)} ({', '.join(changes)})" for reason, changes in gathered.items()]
+
+
+def _change(simulated: Judged, kernel: Judged) -> str:
+    return f"`{kernel.id}` {MARKS[simulated.verdict]} to {MARKS[kernel.verdict]}"

@@ -17,10 +17,14 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from unbloat._core import InputError
 from unbloat.claims.claim import Claim
 from unbloat.claims.expressions import Call, calls
 from unbloat.claims.verdicts import Bounds, Printed
-from unbloat.papers.toml_file import PaperError
+
+
+class PaperError(InputError):
+    """A paper's folder that cannot be used: file, line, key and what is allowed, in one sentence."""
 
 
 @dataclass(frozen=True)
