@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from unbloat.claims import series
 from unbloat.claims.measurements import Measurements
+from unbloat.results.cells import cells_of
 from unbloat.results.record import Record
 
 CC = "flows.0.cc"
@@ -65,3 +66,8 @@ def mean(
 ) -> float:
     """The mean of a quantity over the seeds of a cell."""
     return float(runs.means(name, labels, selectors, unit)[0])
+
+
+def measurements(scenario: str, runs: Sequence[Record]) -> Measurements:
+    """What claims are judged by, from runs in any order."""
+    return Measurements(scenario, cells_of(runs))

@@ -37,6 +37,6 @@ def source() -> str:
 def _type(name: str, about: str, table: str, *more: str) -> str:
     lines = [f"class {name}(TypedDict):", f'    """{about}"""', ""]
     for column in DECLARED[table]:
-        own = TYPES[column.kind] + (" | None" if column.is_optional else "")
-        lines.append(f"    {column.name}: " + (f"NotRequired[{own}]" if column.is_rare else own))
+        own = TYPES[column["kind"]] + (" | None" if column["is_optional"] else "")
+        lines.append(f"    {column['name']}: " + (f"NotRequired[{own}]" if column["is_rare"] else own))
     return "\n".join([*lines, *more]) + "\n"

@@ -5,9 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
-from made_up_runs import measured_run
+from made_up_runs import measured_run, measurements
 from sentences import refused
-from unbloat.claims.measurements import Measurements
 from unbloat.papers import extra_tables
 from unbloat.papers.paper import PaperError
 
@@ -41,7 +40,7 @@ def pair(rate, cc):
     """One flow, measured_run every second."""
     record = {"flows": [{"flow": 0, "cc": cc}]}
     samples = np.array([[1, 2, 3], GOODPUT[rate], [1, 1, 1]], dtype=float)
-    return Measurements("pair", [measured_run({"rate": rate, "cc": cc}, 1, record, None, {0: samples})])
+    return measurements("pair", [measured_run({"rate": rate, "cc": cc}, 1, record, None, {0: samples})])
 
 
 @pytest.fixture

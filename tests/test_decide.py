@@ -1,8 +1,7 @@
 """`--full`: repeats until the verdicts are sure, and intervals over cells with unequal numbers of repeats."""
 
 import pytest
-from made_up_runs import measured_run
-from unbloat.claims.measurements import Measurements
+from made_up_runs import measured_run, measurements
 from unbloat.claims.verdicts import SURE
 from unbloat.papers import read
 from unbloat.papers.batches import measure_until_sure
@@ -118,7 +117,7 @@ def test_an_interval_of_several_cells_takes_the_repeats_that_all_of_them_have():
     few = [run({"cc": "a"}, seed, float(seed)) for seed in (1, 2, 3)]
     many = [run({"cc": "b"}, seed, float(seed % 5)) for seed in range(1, 9)]
     still = [run({"cc": "c"}, seed, 7.0) for seed in (1, 2)]
-    runs = Measurements("grid", few + many + still)
+    runs = measurements("grid", few + many + still)
     assert runs.shared([["a"], ["b"], ["c"]]).seeds == [1, 2, 3]
     assert runs.shared([["b"], ["c"]]).seeds == list(range(1, 9))
     assert len(runs.shared([["a"]]).pick(["b"])) == 3

@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
-from made_up_runs import mean, measured_run
+from made_up_runs import mean, measured_run, measurements
 from sentences import refused
 from unbloat.claims import series
 from unbloat.claims.expressions import ClaimError
-from unbloat.claims.measurements import Measurements
 from unbloat.papers.batches import Batch, measure, simulator
 from unbloat.papers.paper import RepeatRule
 
@@ -73,7 +72,7 @@ def flow(number, cc, throughput):
 
 def measured(rates_of=None):
     record = {"flows": [flow(0, "slow", 2.0), flow(1, "fast", 3.0), flow(2, "fast", 5.0)]}
-    return Measurements("r", [measured_run({"cc": "x"}, 1, record, None, rates_of)])
+    return measurements("r", [measured_run({"cc": "x"}, 1, record, None, rates_of)])
 
 
 RATES = {0: BACKGROUND, 1: FOREGROUND, 2: rate([0] * 14)}

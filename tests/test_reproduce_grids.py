@@ -7,13 +7,12 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
-from made_up_runs import mean, measured_run
+from made_up_runs import mean, measured_run, measurements
 from msgspec.structs import replace
 from sentences import refused
 from unbloat.claims import series
 from unbloat.claims.claim import Claim, judge_claim
 from unbloat.claims.expressions import ClaimError
-from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import lines_of
 from unbloat.claims.verdicts import Bounds
 from unbloat.papers import figures as paper_figures
@@ -39,7 +38,7 @@ def grid(repeats=2):
         for (buffer, cc), used in USED.items()
         for seed in range(repeats)
     ]
-    return Measurements("grid", runs)
+    return measurements("grid", runs)
 
 
 def judged(**fields):
@@ -111,7 +110,7 @@ OVERSHOOT = window([10, 40, 80, 60, 20, 21, 30, 25], lost_at=[4])
 def test_slow_start_ends_when_the_first_loss_is_repaired():
     assert series.after_slow_start(OVERSHOOT)[1].tolist() == [20, 21, 30, 25]
     assert series.after_slow_start(window([1, 2, 4]))[1].tolist() == [1, 2, 4]
-    runs = Measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
+    runs = measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: OVERSHOOT})])
     assert mean(runs, "window_peak", ["x"], {}) == 30
     assert mean(runs, "window_reaches", ["x"], {"packets": 21}) == 5
     assert mean(runs, "window_reaches", ["x"], {"packets": 31}) == math.inf
@@ -123,7 +122,7 @@ def test_flows_begin_to_meet_when_the_largest_window_gives_way():
     assert series.turning([early, late]) == 1
     assert series.turning([early, late[:, 2:]]) == 5, "not before the last flow is there"
     assert series.turning([early[:, :4], late[:, 2:]]) == math.inf
-    runs = Measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: early, 1: late[:, 2:]})])
+    runs = measurements("w", [measured_run({"cc": "x"}, 1, {}, {0: early, 1: late[:, 2:]})])
     assert mean(runs, "window_turning", ["x"], {}) == 5
 
 
@@ -136,7 +135,7 @@ def test_the_mean_window_is_that_of_the_flows_that_are_there():
 def test_the_systems_throughput_is_all_data_over_the_time_of_all():
     """One flow takes 4 s for 40 Mb, the other is cut off after 10 s with 30 Mb."""
     flows = [{"flow": 0, "goodput_mbps": 10, "completion_s": 4}, {"flow": 1, "goodput_mbps": 3, "completion_s": None}]
-    runs = Measurements("w", [measured_run({"cc": "x"}, 1, {"flows": flows, "duration_s": 10})])
+    runs = measurements("w", [measured_run({"cc": "x"}, 1, {"flows": flows, "duration_s": 10})])
     assert mean(runs, "system_throughput", ["x"], {}) == 7
     assert mean(runs, "system_throughput", ["x"], {"flow": 1}) == 10
 
@@ -187,7 +186,7 @@ def test_what_is_published_is_drawn_over_lines_and_windows():
     ]
     runs = [measured_run({"cc": cc}, 1, {"flows": [{"cc": cc}]}, {0: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("f", "Windows", "window", ["a", "b"], "grid", published=[31.0, 26.0])
-    panels = paper_figures.figure_of(figure, {"grid": Measurements("grid", runs)}).axes
+    panels = paper_figures.figure_of(figure, {"grid": measurements("grid", runs)}).axes
     assert [[line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] for axes in panels] == [
         [31.0],
         [26.0],
@@ -221,7 +220,7 @@ def test_a_curve_has_one_quantity_against_the_other(monkeypatch):
 def test_mean_windows_have_a_line_for_each_control(tmp_path):
     runs = [measured_run({"cc": cc}, 1, {}, {0: OVERSHOOT, 1: OVERSHOOT}) for cc in ("a", "b")]
     figure = Figure("figure1", "Windows", "mean_window", ["a", "b"], panels=[Panel("all", "grid")])
-    (file,) = paper_figures.draw(undrawn([figure]), {"grid": Measurements("grid", runs)}, tmp_path)
+    (file,) = paper_figures.draw(undrawn([figure]), {"grid": measurements("grid", runs)}, tmp_path)
     assert "mean cwnd (packets)" in file.read_text()
 
 
@@ -234,7 +233,7 @@ def test_distributions_are_over_the_flows_of_a_group_in_all_repeats():
         ]
         return measured_run({"cc": cc}, seed, {"flows": flows, "sound": True})
 
-    runs = Measurements("grid", [run("a", 1, 2.0, 9.0, 1.0), run("a", 2, 3.0, 9.0, None), run("b", 1, 0.1, 0.1, 0.1)])
+    runs = measurements("grid", [run("a", 1, 2.0, 9.0, 1.0), run("a", 2, 3.0, 9.0, None), run("b", 1, 0.1, 0.1, 0.1)])
     figure = Figure("figure1", "Waits", "ecdf", ["page"], quantity="completion", unit="s", lines=["a", "b"],
                     panels=[Panel("all", "grid")])  # fmt: skip
     (axes,) = paper_figures.figure_of(figure, {"grid": runs}).axes
@@ -252,7 +251,7 @@ def test_distributions_are_over_the_packets_by_percentiles_and_have_the_publishe
 
     figure = Figure("figure1", "Full", "ecdf", [], quantity="sndbuf", unit="%", lines=["a"], published=[50.0],
                     percentiles=[10, 90], panels=[Panel("all", "grid")])  # fmt: skip
-    runs = Measurements("grid", [run(1, 40.0, 80.0), run(2, 60.0, 90.0)])
+    runs = measurements("grid", [run(1, 40.0, 80.0), run(2, 60.0, 90.0)])
     (axes,) = paper_figures.figure_of(figure, {"grid": runs}).axes
     published, line = axes.lines
     assert list(line.get_xdata()) == [50, 85] and list(line.get_ydata()) == [0.1, 0.9]
@@ -265,7 +264,7 @@ def test_small_rates_have_a_unit_that_suits_them():
             for cc, rate in (("a", 0.002), ("b", 0.003))]  # fmt: skip
     figure = Figure("figure1", "Goodput", "bars", ["a", "b"], quantity="goodput", unit="Mb/s", bars=[Bar("all")],
                     panels=[panel, panel])  # fmt: skip
-    left, right = paper_figures.figure_of(figure, {"grid": Measurements("grid", runs)}).axes
+    left, right = paper_figures.figure_of(figure, {"grid": measurements("grid", runs)}).axes
     assert left.get_ylabel() == "goodput (kb/s)" and right.get_ylabel() == ""
     assert right.yaxis.get_major_formatter()(0.002, 0) == "2"
 
@@ -273,7 +272,7 @@ def test_small_rates_have_a_unit_that_suits_them():
 def test_windows_and_rates_show_the_flows_asked_for_and_name_controls(tmp_path):
     flows = dict.fromkeys(range(20), OVERSHOOT)
     record = {"flows": [{"cc": "background"}, *({"cc": "burst"} for _ in range(19))]}
-    runs = {"grid": Measurements("grid", [measured_run({"cc": "a"}, 1, record, flows, flows)])}
+    runs = {"grid": measurements("grid", [measured_run({"cc": "a"}, 1, record, flows, flows)])}
     figures = [Figure(f"figure{kind}", "Over time", kind, ["a"], "grid", flows=2) for kind in ("window", "rates")]
     for file, quantity in zip(paper_figures.draw(undrawn(figures), runs, tmp_path), ("cwnd", "goodput"), strict=True):
         drawn = file.read_text()
@@ -385,7 +384,7 @@ def test_bars_stand_over_hops_and_each_may_have_its_quantity():
         {"hops": hops, "goodput_mbps": goodput, "rtt_ms_mean": 10.0 * hops}
         for hops, goodput in ((1, 4.0), (1, 2.0), (2, 1.0))
     ]
-    runs = {"tree": Measurements("tree", [measured_run({"cc": "a"}, 1, {"flows": flows})])}
+    runs = {"tree": measurements("tree", [measured_run({"cc": "a"}, 1, {"flows": flows})])}
     fields = {"groups": ["1", "2"], "by": "hops", "axis": "hops", "panels": [Panel("p", "tree")]}
     both = [Bar("goodput", ["a"]), Bar("RTT", ["a"], quantity="rtt")]
     figure = Figure("f", "Over hops", "bars", quantity="goodput_mean", bars=both, **fields)
@@ -410,7 +409,7 @@ def test_the_points_of_several_lines_do_not_stand_on_each_other():
 
 def test_flows_of_several_controls_are_named_beside_their_panel():
     record = {"flows": [{"cc": "a"}, {"cc": "b"}]}
-    runs = {"grid": Measurements("grid", [measured_run({"cc": "a"}, 1, record, {0: OVERSHOOT, 1: OVERSHOOT})])}
+    runs = {"grid": measurements("grid", [measured_run({"cc": "a"}, 1, record, {0: OVERSHOOT, 1: OVERSHOOT})])}
     canvas = paper_figures.figure_of(Figure("f", "Over time", "window", ["a"], "grid"), runs)
     canvas.draw_without_rendering()
     axes = canvas.axes[0]
@@ -423,7 +422,7 @@ def test_a_control_has_one_colour_in_all_panels_and_figures():
     flows = {0: OVERSHOOT, 1: OVERSHOOT}
     runs = [measured_run({"p": p}, 1, record, flows) for p, record in zip("xy", records, strict=True)]
     canvas = paper_figures.figure_of(
-        Figure("f", "", "window", ["x", "y"], "grid"), {"grid": Measurements("grid", runs)}
+        Figure("f", "", "window", ["x", "y"], "grid"), {"grid": measurements("grid", runs)}
     )
     legends = [axes.get_legend() for axes in canvas.axes]
     shown = [

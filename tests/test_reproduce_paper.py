@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
-from made_up_runs import mean, measured_run
+from made_up_runs import mean, measured_run, measurements
 from sentences import refused
 from unbloat.claims.expressions import ClaimError
-from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import markdown, quantity_named
 from unbloat.papers import judge, read, tables
 from unbloat.papers.paper import PaperError, cells_of
@@ -56,7 +55,7 @@ LARGE_VEGAS = {"limit": "500kb", "protocol": "vegas"}
 
 
 def grid():
-    return Measurements(
+    return measurements(
         "pair",
         [
             run(SMALL_CUBIC, [("cubic", 1.2, 10, None), ("reno", 0.8, 0, 30.0)], delay=100),
@@ -70,7 +69,7 @@ def grid():
 def steady():
     """The same, of repeats that draw nothing."""
     cubic = [("cubic", 1.1, 20, None), ("reno", 0.8, 0, 35.0)]
-    return Measurements(
+    return measurements(
         "pair",
         [
             run(SMALL_CUBIC, cubic, delay=200),
@@ -118,7 +117,7 @@ def test_what_does_not_exist_is_named(labels, selectors, unit, says):
 def test_a_window_over_time_shows_its_falls_and_its_rests():
     times = np.arange(0, 1.0, 0.1)
     sizes = np.array([10, 20, 30, 27, 27, 27, 28, 40, 28, 29], dtype=float)
-    runs = Measurements("w", [run({"p": "x"}, [("x", 1, 0, None)], windows={0: np.array([times, sizes, 0 * sizes])})])
+    runs = measurements("w", [run({"p": "x"}, [("x", 1, 0, None)], windows={0: np.array([times, sizes, 0 * sizes])})])
     assert mean(runs, "window_steps", ["x"], {"low": 0.88, "high": 0.92}) == 1
     assert mean(runs, "window_steps", ["x"], {"low": 0.6, "high": 0.8}) == 1
     assert mean(runs, "window_regrowths", ["x"], {"low": 0.6, "high": 0.8}) == 1
@@ -200,7 +199,7 @@ def unsound_vegas():
     runs = steady().runs
     why = {"sound": False, "unsound_because": "stood still"}
     doubtful = [replace(each, run=each.run | why) if each.axes == SMALL_VEGAS else each for each in runs]
-    return Measurements("pair", doubtful)
+    return measurements("pair", doubtful)
 
 
 def test_what_comes_from_an_unsound_run_is_not_judged(folder):
@@ -220,7 +219,7 @@ def test_what_comes_from_an_unsound_run_is_not_judged(folder):
 def test_an_unsound_repeat_is_left_out_where_there_are_others():
     scattered = grid().runs
     scattered[0].run["sound"] = False
-    runs = Measurements("pair", scattered)
+    runs = measurements("pair", scattered)
     assert mean(runs, "queue_delay", ["50kb", "cubic"], {}) == 300
     assert runs.why_unsound(["50kb", "cubic"]) == ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from statistics import fmean
 
@@ -14,6 +15,7 @@ from unbloat.claims.expressions import ClaimError, Selectors
 from unbloat.claims.quantities import quantity_named, taken
 from unbloat.claims.verdicts import Values
 from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
+from unbloat.results.cells import Repeats
 from unbloat.results.metrics import Metric
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.statistics import CONFIDENCE
@@ -22,17 +24,22 @@ from unbloat.results.statistics import CONFIDENCE
 class Measurements:
     """The runs of one scenario file. Repeats that are not sound are left out where the cell has others."""
 
-    def __init__(self, scenario: str, runs: Sequence[Record], confidence: float = CONFIDENCE) -> None:
-        if not runs:
+    def __init__(self, scenario: str, cells: Sequence[Repeats], confidence: float = CONFIDENCE) -> None:
+        if not cells:
             raise ClaimError(f"{scenario}: no cell of the sweep has the labels asked for")
         self.scenario = scenario
-        self.runs = runs
+        self.cells = cells
         self.confidence = confidence
         """Confidence level of the intervals that judge claims."""
-        self.seeds = sorted({run.seed for run in runs})
-        self._picked: dict[tuple[str, ...], list[Record]] = {}
+        self.seeds = sorted({run.seed for run in self.runs})
+        self._cells: dict[tuple[str, ...], Repeats] = {}
         self._values: dict[object, float] = {}
         self._draws: dict[tuple[str, ...], bool] = {}
+
+    @property
+    def runs(self) -> list[Record]:
+        """The runs of all cells."""
+        return [run for cell in self.cells for run in cell.records]
 
     @cached_property
     def bottlenecks(self) -> Bottlenecks:
@@ -41,7 +48,7 @@ class Measurements:
 
     def judged_with(self, confidence: float) -> Measurements:
         """Return the same runs, of which the intervals have this confidence."""
-        return Measurements(self.scenario, self.runs, confidence)
+        return Measurements(self.scenario, self.cells, confidence)
 
     def shared(self, settings: Iterable[Sequence[str]]) -> Measurements:
         """Return these runs without the repeats that some of the cells named here do not have.
@@ -49,52 +56,67 @@ class Measurements:
         An interval of what several cells give is taken seed by seed. A cell that draws nothing has each repeat, because
         it comes to the same with any.
         """
-        picked = [self._pick(labels) for labels in settings]
-        last = min((max(run.seed for run in runs) for runs in picked if self.draws(runs)), default=self.seeds[-1])
+        drawing = [cell for cell in map(self.cell, settings) if self.draws(cell)]
+        last = min((max(run.seed for run in cell.records) for cell in drawing), default=self.seeds[-1])
         if last == self.seeds[-1]:
             return self
-        part = Measurements(self.scenario, [run for run in self.runs if run.seed <= last], self.confidence)
+        cells = [replace(cell, records=[run for run in cell.records if run.seed <= last]) for cell in self.cells]
+        part = Measurements(self.scenario, cells, self.confidence)
         part._draws, part._values = self._draws, self._values
         return part
 
-    def draws(self, runs: Sequence[Record]) -> bool:
+    def draws(self, cell: Repeats) -> bool:
         """Return whether a cell's runs differ by their seeds; they do so from the second on if they do at all."""
-        place = tuple(runs[0].axes.values())
+        place = tuple(cell.axes.values())
         if place not in self._draws:
-            self._draws[place] = do_differ(runs[:2])
+            self._draws[place] = do_differ(cell.records[:2])
         return self._draws[place]
 
     def pick(self, labels: Sequence[str]) -> list[Record]:
         """Return the runs of the one cell that the labels name; raises `ClaimError` if they name none or several."""
-        key = tuple(labels)
-        if key not in self._picked:
-            runs = self._pick(labels)
-            self._picked[key] = [run for run in runs if run.is_sound] or runs
-        return self._picked[key]
+        cell = self.cell(labels)
+        return cell.sound or cell.records
 
     def why_unsound(self, labels: Sequence[str]) -> str:
         """Say why a cell's runs are not to be believed; empty if they are."""
         run = self.pick(labels)[0]
         return "" if run.is_sound else f"{', '.join(run.axes.values())}: {why_unsound(run.run)}"
 
-    def _pick(self, labels: Sequence[str]) -> list[Record]:
-        # Within an axis the later label wins: a claim's own labels come after those of its setting.
+    def cell(self, labels: Sequence[str]) -> Repeats:
+        """Return the one cell that the labels name; raises `ClaimError` if they name none or several."""
+        key = tuple(labels)
+        if key not in self._cells:
+            # Within an axis the later label wins: a claim's own labels come after those of its setting.
+            cells = self._with(labels)
+            open_axes = [axis for axis in self.cells[0].axes if len({cell.axes[axis] for cell in cells}) > 1]
+            if open_axes:
+                raise ClaimError(f"{self.scenario}: {', '.join(labels)} leaves {', '.join(open_axes)} open")
+            if not cells:
+                raise ClaimError(f"{self.scenario}: no cell of the sweep has the labels {', '.join(labels)}")
+            self._cells[key] = cells[0]
+        return self._cells[key]
+
+    def _with(self, labels: Sequence[str]) -> list[Repeats]:
+        """List the cells with these labels."""
         wanted = {self._axis(label): label for label in labels}
-        runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in wanted.items())]
-        rest = [axis for axis in self.runs[0].axes if axis not in wanted]
-        open_axes = [axis for axis in rest if len({run.axes[axis] for run in runs}) > 1]
-        if open_axes:
-            raise ClaimError(f"{self.scenario}: {', '.join(labels)} leaves {', '.join(open_axes)} open")
-        return runs
+        return [cell for cell in self.cells if all(cell.axes[axis] == label for axis, label in wanted.items())]
 
     def _axis(self, label: str) -> str:
-        axes = [axis for axis in self.runs[0].axes if any(run.axes[axis] == label for run in self.runs)]
+        axes = [axis for axis in self.cells[0].axes if any(cell.axes[axis] == label for cell in self.cells)]
         if len(axes) != 1:
-            known = sorted({value for run in self.runs for value in run.axes.values()})
+            known = sorted({value for cell in self.cells for value in cell.axes.values()})
             raise ClaimError(
                 f"{self.scenario}: `{label}` is on {len(axes)} axes; the sweep's labels are {', '.join(known)}"
             )
         return axes[0]
+
+    def labels(self, axes: Sequence[str], at: Sequence[str]) -> list[tuple[str, ...]]:
+        """List the cells that axes span in a setting, each by its labels on them; no axes span one cell."""
+        known = self.cells[0].axes
+        for axis in axes:
+            if axis not in known:
+                raise ClaimError(f"{self.scenario}: no axis `{axis}`; there are {', '.join(known)}")
+        return list(dict.fromkeys(tuple(cell.axes[axis] for axis in axes) for cell in self._with(at)))
 
     def values(
         self, name: str, labels: Sequence[str], selectors: Selectors | None = None, unit: str = ""
@@ -145,16 +167,6 @@ class Measurements:
         pairs = list(zip(self.pick(labels), values, strict=True))
         without = ([value for run, value in pairs if run.seed != seed] or values for seed in self.seeds)
         return np.array([_mean(values), *map(_mean, without)])
-
-    def labels(self, axes: Sequence[str], at: Sequence[str]) -> list[tuple[str, ...]]:
-        """List the cells that axes span in a setting, each by its labels on them; no axes span one cell."""
-        known = self.runs[0].axes
-        for axis in axes:
-            if axis not in known:
-                raise ClaimError(f"{self.scenario}: no axis `{axis}`; there are {', '.join(known)}")
-        setting = {self._axis(label): label for label in at}
-        runs = [run for run in self.runs if all(run.axes[axis] == label for axis, label in setting.items())]
-        return list(dict.fromkeys(tuple(run.axes[axis] for axis in axes) for run in runs))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from pathlib import Path
-from typing import cast
 
 from unbloat._core import Cell
 from unbloat.claims.claim import settings_of
@@ -15,8 +13,8 @@ from unbloat.claims.measurements import Measurements, do_differ
 from unbloat.claims.verdicts import SURE
 from unbloat.papers.judge import open_cells
 from unbloat.papers.paper import Paper, RepeatRule
+from unbloat.results.cells import Repeats, cells_of
 from unbloat.results.record import Record
-from unbloat.results.rows import Run
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.experiment import Manner, execute
 from unbloat.runs.progress import StagedProgress
@@ -100,9 +98,7 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
     if any(batch.name == scenario for figure in paper.figures for scenario, _ in figure.places()):
         return None
     cells = source_of(batch.file, batch.overrides).cells()
-    grid = Measurements(
-        batch.name, [Record(without_repeat(dict(cell.axes)), cast("Run", {"seed": 1, "sound": True})) for cell in cells]
-    )
+    grid = Measurements(batch.name, [Repeats(dict(cell.axes), [], [], batch.name, "", None) for cell in cells])
     settings: list[Sequence[str]] = []
     for table in paper.tables:
         for group in table.groups:
@@ -112,7 +108,7 @@ def _needed(paper: Paper, batch: Batch) -> frozenset[Place] | None:
         if statements.scenario == batch.name:
             for claim in statements.claims:
                 settings += settings_of(claim, statements.at, grid)
-    return frozenset(place_of(run.axes) for labels in settings for run in grid.pick(labels))
+    return frozenset(place_of(grid.cell(labels).axes) for labels in settings)
 
 
 def without_repeat(axes: Axes) -> dict[str, str]:
@@ -122,23 +118,24 @@ def without_repeat(axes: Axes) -> dict[str, str]:
 
 def measure(batches: Sequence[Batch], repeats: RepeatRule, simulate: Simulate) -> dict[str, Measurements]:
     """Run the batches with seeds 1, 2 and so on; return the measurements of each under its name."""
-    return {batch.name: Measurements(batch.name, _runs(batch, repeats, simulate)) for batch in batches}
+    return {batch.name: Measurements(batch.name, _cells(batch, repeats, simulate)) for batch in batches}
 
 
-def _runs(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[Record]:
-    cells: dict[Place, list[Record]] = {}
+def _cells(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[Repeats]:
+    runs: list[Record] = []
+    cells: list[Repeats] = []
     settled: set[Place] = set()
 
     def goes_on(axes: Axes) -> bool:
         return batch.wants(axes) and place_of(axes) not in settled
 
     for seeds in repeats.at_first():
-        for run in simulate(batch, seeds, goes_on):
-            cells.setdefault(place_of(run.axes), []).append(run)
-        settled |= {place for place, runs in cells.items() if not do_differ(runs)}
+        runs += simulate(batch, seeds, goes_on)
+        cells = cells_of(runs)
+        settled |= {place_of(cell.axes) for cell in cells if not do_differ(cell.records)}
         if len(settled) == len(cells):
             break
-    return [run for runs in cells.values() for run in runs]
+    return cells
 
 
 log = logging.getLogger(__name__)
@@ -149,53 +146,36 @@ def measure_until_sure(paper: Paper, simulate: Simulate) -> dict[str, Measuremen
     batches = batches_of(paper)
     found = measure(batches, paper.repeats, simulate)
     for repeats in paper.repeats.looks():
-        wanted = _places(paper, found)
-        runs = sum(repeats - len(cell) for name, places in wanted.items() for cell in _cells(found[name], places))
+        made = _open(paper, found)
+        runs = sum(repeats - count for places in made.values() for count in places.values())
         if not runs:
             break
-        log.info(f"{paper.name}: verdicts hang on more repeats of {sum(map(len, wanted.values()))} cells: {runs} runs")
+        log.info(f"{paper.name}: verdicts hang on more repeats of {sum(map(len, made.values()))} cells: {runs} runs")
         for batch in batches:
-            if wanted.get(batch.name):
-                found[batch.name] = _extended(batch, found[batch.name], wanted[batch.name], repeats, simulate)
+            if batch.name in made:
+                more = _more(batch, made[batch.name], repeats, simulate)
+                found[batch.name] = Measurements(batch.name, cells_of([*found[batch.name].runs, *more]))
     return found
 
 
-def _places(paper: Paper, found: Mapping[str, Measurements]) -> dict[str, set[Place]]:
-    """Name the cells whose further repeats may decide something, by scenario."""
-    places: dict[str, set[Place]] = {}
+def _open(paper: Paper, found: Mapping[str, Measurements]) -> dict[str, dict[Place, int]]:
+    """Count the repeats of the cells whose further ones may decide something, by scenario."""
+    made: dict[str, dict[Place, int]] = {}
     for scenario, labels in open_cells(paper, {name: each.judged_with(SURE) for name, each in found.items()}):
-        runs = found[scenario].pick(labels)
-        if found[scenario].draws(runs):
-            places.setdefault(scenario, set()).add(place_of(runs[0].axes))
-    return places
+        cell = found[scenario].cell(labels)
+        if found[scenario].draws(cell):
+            made.setdefault(scenario, {})[place_of(cell.axes)] = len(cell.records)
+    return made
 
 
-def _cells(measurements: Measurements, places: set[Place]) -> list[list[Record]]:
-    """List the runs of each of these cells."""
-    runs = sorted(
-        (run for run in measurements.runs if place_of(run.axes) in places), key=lambda run: place_of(run.axes)
-    )
-    return [list(cell) for _, cell in groupby(runs, lambda run: place_of(run.axes))]
-
-
-def _extended(
-    batch: Batch, measurements: Measurements, places: set[Place], repeats: int, simulate: Simulate
-) -> Measurements:
+def _more(batch: Batch, made: Mapping[Place, int], repeats: int, simulate: Simulate) -> Iterator[Record]:
     """Run cells on until each has so many repeats: some may have paused for a stage."""
-    made = {place_of(cell[0].axes): len(cell) for cell in _cells(measurements, places)}
-    runs: list[Record] = list(measurements.runs)
-    for count in sorted(set(made.values())):
-        runs += _those_with(batch, made, count, range(count + 1, repeats + 1), simulate)
-    return Measurements(batch.name, runs)
 
+    def with_so_many(count: int) -> Callable[[Axes], bool]:
+        return lambda axes: made.get(place_of(axes)) == count
 
-def _those_with(
-    batch: Batch, made: Mapping[Place, int], count: int, seeds: range, simulate: Simulate
-) -> Sequence[Record]:
-    def has(axes: Axes) -> bool:
-        return made.get(place_of(axes)) == count
-
-    return simulate(batch, seeds, has) if seeds else []
+    for count in sorted({each for each in made.values() if each < repeats}):
+        yield from simulate(batch, range(count + 1, repeats + 1), with_so_many(count))
 
 
 def simulator(

@@ -14,7 +14,7 @@ from unbloat._core import InputError
 from unbloat.results import sets
 from unbloat.results.axes import is_of_axis, names_of
 from unbloat.results.cells import together
-from unbloat.results.metrics import COLUMNS, KINDS, METRICS, NAMES, of_file
+from unbloat.results.metrics import COLUMNS, KINDS, METRICS, NAMES
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.rows import Run
 from unbloat.system.files import open_regular
@@ -95,9 +95,6 @@ TABLES = (RUNS, *PARTS, "stats", *SERIES.values())
 KEY = b"unbloat"
 """Where `About` stands in the metadata of each file's Arrow schema."""
 
-Table = tuple["pd.DataFrame", Mapping[str, Sequence[Any]]]
-"""A table's columns: a data frame, and behind it more."""
-
 
 @dataclass(frozen=True)
 class Saved:
@@ -111,7 +108,7 @@ class Saved:
 # ---------------------------------------------------------------- Writing
 
 
-def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]:
+def write(folder: Path, tables: Mapping[str, pd.DataFrame], about: About) -> list[Path]:
     """Write each as a Parquet file of its name in place of an earlier set; return the paths.
 
     Raises `InputError` if the folder cannot be made or written to.
@@ -120,17 +117,21 @@ def write(folder: Path, tables: Mapping[str, Table], about: About) -> list[Path]
     return sets.put(folder, TABLES, {name: _arrow(name, table, about, identity) for name, table in tables.items()})
 
 
-def _arrow(name: str, table: Table, about: About, identity: str) -> pa.Table:
+def _arrow(name: str, frame: pd.DataFrame, about: About, identity: str) -> pa.Table:
     """Convert a table to Arrow, with the meaning of each column in its metadata."""
     import pyarrow
 
-    frame, more = table
     whole = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    for column, values in more.items():
-        whole = whole.append_column(column, pyarrow.array(values, of_file(column)))
-    schema = pyarrow.schema([each.with_metadata(_meaning(name, each.name)) for each in whole.schema])
+    fields = [
+        pyarrow.field(
+            each.name,
+            pyarrow.string() if KINDS.get(each.name) == "text" else each.type,
+            metadata=_meaning(name, each.name),
+        )
+        for each in whole.schema
+    ]
     metadata = {KEY: about.json().encode(), sets.IDENTITY: identity.encode()}
-    return pyarrow.Table.from_arrays(whole.columns, schema=schema.with_metadata(metadata))
+    return whole.cast(pyarrow.schema(fields, metadata))
 
 
 def _meaning(table: str, column: str) -> dict[str, str]:

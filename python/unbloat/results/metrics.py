@@ -9,17 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from unbloat._core import InputError, folds, record_columns, series_columns
 from unbloat.results.rows import Link, Run
 from unbloat.scenarios.checks import did_you_mean
-from unbloat.system.core_types import RecordColumn
 from unbloat.system.legible import markdown_table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Row = Mapping[str, object]
 """A flow, a link or a run of the records."""
@@ -34,36 +29,7 @@ MANY = 12
 """More flows, runs or lines than this are not shown one by one."""
 
 
-@dataclass(frozen=True)
-class _Measure:
-    key: str
-    heading: str
-    unit: str
-    fold: str | None
-    most: float | None
-    on: Literal["all", "simulator", "real_tcp"]
-
-
-@dataclass(frozen=True)
-class _Declared:
-    """A column of a record, as the core declares it."""
-
-    name: str
-    kind: Kind
-    is_optional: bool
-    is_rare: bool
-    definition: str
-    metric: _Measure | None
-
-
-def _declared(column: RecordColumn) -> _Declared:
-    own = column["metric"]
-    is_optional, is_rare = column["is_optional"], column["is_rare"]
-    metric = _Measure(**own) if own else None
-    return _Declared(column["name"], column["kind"], is_optional, is_rare, column["definition"], metric)
-
-
-DECLARED = {table: [_declared(column) for column in columns] for table, columns in record_columns().items()}
+DECLARED = record_columns()
 """The columns of runs, flows, links and nodes."""
 
 
@@ -153,26 +119,25 @@ class Metric:
 
 def _metrics(table: str, of: Of) -> tuple[Metric, ...]:
     """Return the metrics of a table; those that a row may lack come last."""
-    declared = sorted(DECLARED[table], key=lambda column: column.is_rare)
-    return tuple(
-        Metric(
-            own.key, each.name, own.heading, own.unit, of, each.definition, FOLDS.get(own.fold or ""), own.most, own.on
-        )
-        for each in declared
-        if (own := each.metric)
-    )
+    found = []
+    for column in sorted(DECLARED[table], key=lambda column: column["is_rare"]):
+        if own := column["metric"]:
+            fold = FOLDS[own["fold"]] if own["fold"] else None
+            names = own["key"], column["name"], own["heading"]
+            found.append(Metric(*names, own["unit"], of, column["definition"], fold, own["most"], own["on"]))
+    return tuple(found)
 
 
 FLOW_METRICS = _metrics("flows", "flow")
 LINK_METRICS = _metrics("links", "link")
 RUN_METRICS = _metrics("runs", "run")
 NODE_METRICS = _metrics("nodes", "node")
-FELT = {each.name for each in DECLARED["flows"] if each.is_rare and each.metric}
+FELT = {each["name"] for each in DECLARED["flows"] if each["is_rare"] and each["metric"]}
 """Metrics of applications, of senders on hosts and of flows from meshes, absent where there is none."""
 METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS, *NODE_METRICS)}
 """Every metric by the name of its column."""
 KINDS: dict[str, Kind] = {
-    **{each.name: each.kind for table in DECLARED.values() for each in table},
+    **{each["name"]: each["kind"] for table in DECLARED.values() for each in table},
     **{"of": "text", "metric": "text", "failed": "text", "n": "integer"},
     **dict.fromkeys(("mean", "deviation", "ci95_low", "ci95_high"), "number"),
 }
@@ -192,9 +157,9 @@ class Column:
 def _others(table: str) -> tuple[Column, ...]:
     """Return a table's columns that are no metrics and not in every table."""
     return tuple(
-        Column(each.name, each.definition)
+        Column(each["name"], each["definition"])
         for each in DECLARED[table]
-        if not each.metric and each.name not in ("seed", "sound")
+        if not each["metric"] and each["name"] not in ("seed", "sound")
     )
 
 
@@ -340,14 +305,6 @@ def of_frame(column: str) -> Any:
     if kind == "text":
         return pd.Series(["text"]).dtype  # Of pandas 3 its own, of pandas 2 that of objects.
     return {"flag": "boolean", "integer": "Int64", "number": "float64"}.get(kind or "")
-
-
-def of_file(column: str) -> pa.DataType | None:
-    """Return the type of a Parquet file's column likewise."""
-    import pyarrow
-
-    types = {"text": pyarrow.string(), "flag": pyarrow.bool_(), "integer": pyarrow.int64(), "number": pyarrow.float64()}
-    return types.get(KINDS.get(column, ""))
 
 
 ABOUT = {

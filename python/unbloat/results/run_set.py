@@ -17,7 +17,7 @@ from unbloat.results.axes import Only, axis_named, columns_of, names_of, picked
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import Repeats, cells_of, stats_of, where
 from unbloat.results.files import About
-from unbloat.results.metrics import NAMES, of_frame
+from unbloat.results.metrics import NAMES, Row, of_frame
 from unbloat.results.record import (
     PARTS,
     SEED,
@@ -44,6 +44,8 @@ SeriesKind = Literal["flows", "links", "rtt", "queue_delay"]
 KINDS: tuple[SeriesKind, ...] = get_args(SeriesKind)
 Series = dict[str, "pd.DataFrame"]
 """The time series of a run: a dictionary of columns for each kind."""
+
+
 FetchSeries = Callable[[SeriesKind], "pd.DataFrame"]
 """Returns one kind of series of all runs, each row with the number of its run."""
 
@@ -115,7 +117,7 @@ class RunSet:
         ordered categorical under the last part of its name where that is clear, such as `rate`; a second column has its
         numbers in base units, such as `rate_bps`. The reference of results defines every column.
         """
-        return _joined(*self._own())
+        return self._own()
 
     @cached_property
     def flows(self) -> pd.DataFrame:
@@ -281,7 +283,7 @@ class RunSet:
             several = "these are the runs of several experiments, so take the folder of one"
             raise InputError(f"{error}; {several}") from None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, list[Row]]:
         """Return what `--json` prints.
 
         Returns
@@ -317,13 +319,10 @@ class RunSet:
             `link_series`, `rtt_distribution`, `queue_delay_distribution`.
 
         """
-        tables: dict[str, files.Table] = {
-            "runs": self._own(),
-            **{part: self._part(part) for part in PARTS if part != "nodes" or self._has_nodes},
-            "stats": (self._stats(), {}),
-        }
+        tables: dict[str, pd.DataFrame] = {"runs": self._own(), "stats": self._stats()}
+        tables |= {part: self._rows(part) for part in PARTS if part != "nodes" or self._has_nodes}
         if self.has_series:
-            tables |= {files.SERIES[kind]: (self.series(kind), {}) for kind in KINDS}
+            tables |= {files.SERIES[kind]: self.series(kind) for kind in KINDS}
         return files.write(Path(folder), tables, replace(self.about, axes=self.axes))
 
     @property
@@ -401,36 +400,32 @@ class RunSet:
 
         rows = [outcome.run if isinstance(outcome, Record) else vars(outcome) for outcome in self._outcomes]
         axes = columns_of([outcome.axes for outcome in self._outcomes], NAMES[table])
-        columns: dict[str, Any] = {"run": range(len(rows)), **axes}
+        columns: dict[str, object] = {"run": range(len(rows)), **axes}
         if any("repeat" in row for row in rows):
             columns["repeat"] = [row.get("repeat") for row in rows]
         columns["seed"] = [row["seed"] for row in rows]
         columns["sound"] = [bool(row.get("sound", False)) for row in rows]
         return pd.DataFrame(columns)
 
-    def _own(self) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
-        """Collect the leading columns and the own columns of runs."""
+    def _own(self) -> pd.DataFrame:
+        """Make the table of runs."""
         heads = self._heads("runs")
         rows = [
             {**scalars(outcome), "failed": None} if isinstance(outcome, Record) else _scalars_of_failure(outcome)
             for outcome in self._outcomes
         ]
-        return heads, _columns(rows, without=list(map(str, heads)))
+        return _joined(heads, rows, without=list(map(str, heads)))
 
     def _rows(self, part: Part) -> pd.DataFrame:
-        return _joined(*self._part(part))
-
-    def _part(self, part: Part) -> tuple[pd.DataFrame, dict[str, list[Any]]]:
-        """Collect the leading columns and the own columns of the rows of flows, links or nodes."""
+        """Make the table of flows, links or nodes; an axis whose labels a column of theirs has is left out."""
         numbered = [(number, row) for number, record in self.by_number.items() for row in rows_of(record.run, part)]
         heads = self._heads(part).iloc[[number for number, _ in numbered]].reset_index(drop=True)
-        own = _columns([row for _, row in numbered])
         told = [
             name
             for axis, name in names_of(self.axes, NAMES[part]).items()
-            if list(heads[name]) == own.get(axis.rpartition(".")[2])
+            if numbered and list(heads[name]) == [row.get(axis.rpartition(".")[2]) for _, row in numbered]
         ]
-        return heads.drop(columns=told), own
+        return _joined(heads.drop(columns=told), [row for _, row in numbered])
 
     def _stats(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
         import pandas as pd
@@ -449,9 +444,9 @@ class RunSet:
             ),
             **({SEED: [cell.axes[SEED] for cell, _ in rows]} if SEED in kept else {}),
         }
-        return _joined(pd.DataFrame(columns, index=range(len(rows))), _columns([row for _, row in rows], STATS))
+        return _joined(pd.DataFrame(columns, index=range(len(rows))), [row for _, row in rows], STATS)
 
-    def _stats_rows(self, cells: Sequence[Repeats]) -> Iterator[tuple[Repeats, Mapping[str, Any]]]:
+    def _stats_rows(self, cells: Sequence[Repeats]) -> Iterator[tuple[Repeats, Row]]:
         bottlenecks = Bottlenecks.of(self.records)
         for cell in cells:
             yield from ((cell, row) for row in stats_of(cell, are_sums=bottlenecks.adds_up(cell.scenario)))
@@ -479,23 +474,18 @@ def of_runs(runs: Mapping[int, Series], links: Mapping[int, Sequence[str]], kind
     return pd.concat(parts, ignore_index=True)
 
 
-def _columns(
-    rows: Sequence[Mapping[str, Any]], names: Sequence[str] = (), without: Collection[str] = ()
-) -> dict[str, list[Any]]:
-    """Turn rows into columns: those of `names`, or all that any row has."""
-    wanted = names or [name for name in dict.fromkeys(name for row in rows for name in row) if name not in without]
-    return {name: [row.get(name) for row in rows] for name in wanted}
-
-
-def _joined(heads: pd.DataFrame, columns: Mapping[str, list[Any]]) -> pd.DataFrame:
-    """Put heads before the other columns; numbers that are missing are NaN."""
+def _joined(
+    heads: pd.DataFrame, rows: Sequence[Row], names: Sequence[str] = (), without: Collection[str] = ()
+) -> pd.DataFrame:
+    """Put heads before the columns of rows: those of `names`, or all that any row has; missing numbers are NaN."""
     import pandas as pd
 
-    own = {name: pd.Series(values, index=heads.index, dtype=of_frame(name)) for name, values in columns.items()}
+    wanted = names or [name for name in dict.fromkeys(name for row in rows for name in row) if name not in without]
+    own = {name: pd.Series([row.get(name) for row in rows], index=heads.index, dtype=of_frame(name)) for name in wanted}
     return pd.concat([heads, pd.DataFrame(own, index=heads.index)], axis="columns")
 
 
-def _scalars_of_failure(failure: Failure) -> dict[str, Any]:
+def _scalars_of_failure(failure: Failure) -> Row:
     return {"scenario": failure.scenario, "on": failure.on, "kernel": failure.kernel, "failed": failure.reason}
 
 
