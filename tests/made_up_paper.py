@@ -1,7 +1,11 @@
 """A paper of a few lines, whose runs take a moment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from unbloat.claims.claim import Claim
+from unbloat.claims.expressions import Call, calls
+from unbloat.papers.paper import Paper, Statements
 
 SCENARIO = """
 duration = "4s"
@@ -74,3 +78,11 @@ def write_paper(parent: Path, more: Mapping[str, str]) -> Path:
     for name, text in {"two.toml": SCENARIO, "published.toml": PUBLISHED, **more}.items():
         (folder / name).write_text(text)
     return folder
+
+
+def measurements_named(paper: Paper) -> Iterator[tuple[Statements, Claim, Call]]:
+    """Go through every measurement that a claim names, with the setting that it is taken in."""
+    for statements in paper.statements:
+        for claim in statements.claims:
+            for _, expression in claim.expressions():
+                yield from ((statements, claim, call) for call in calls(expression))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import unbloat as ub
 from inline_snapshot import snapshot
-from made_up_paper import PUBLISHED, READING, write_paper
+from made_up_paper import PUBLISHED, READING, measurements_named, write_paper
 from made_up_runs import measured_run
 from sentences import refused
 from unbloat.claims.quantities import quantity_named
@@ -357,7 +357,7 @@ def check_labels(paper):
             for row in group.rows:
                 for column in table.columns:
                     assert measured[group.scenario].pick([*group.at, *row.at, column])
-    for statements, claim, call in paper.expression_calls():
+    for statements, claim, call in measurements_named(paper):
         runs = measured[statements.scenario]
         for labels in runs.labels(claim.over, statements.at):
             assert runs.pick([*statements.at, *labels, *call.labels])

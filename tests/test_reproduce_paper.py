@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
+from made_up_paper import measurements_named
 from made_up_runs import mean, measured_run, measurements
 from sentences import refused
 from unbloat.claims.expressions import ClaimError
@@ -402,7 +403,7 @@ def test_every_paper_in_the_repository_reads_and_names_quantities_that_exist(fol
         for group in table.groups:
             for row in group.rows:
                 quantity_named(row.quantity)
-    for _, _, call in paper.expression_calls():
+    for _, _, call in measurements_named(paper):
         quantity_named(call.name)
 
 

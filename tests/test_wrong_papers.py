@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import unbloat as ub
 from inline_snapshot import snapshot
+from made_up_paper import measurements_named
 from sentences import refused
 from unbloat._core import line_of
 from unbloat.claims.expressions import ClaimError, calls, evaluate
@@ -47,7 +48,7 @@ def read_all(folder: Path) -> None:
     paper = read.load(folder)
     for part in (paper, *paper.other_readings()):
         batches_of(part)
-        list(part.expression_calls())
+        list(measurements_named(part))
         for row in (row for table in part.tables for group in table.groups for row in group.rows):
             row.printed()
     extra_tables.load(folder)

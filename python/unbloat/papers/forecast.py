@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Any
 
 from unbloat._core import Cell
 from unbloat.papers.batches import Batch, Simulate, batches_of, place_of, without_repeat
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
+from unbloat.results.record import Record
 from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting
 from unbloat.scenarios.source import source_of
@@ -122,7 +122,7 @@ class Timed:
         places = frozenset(place_of(cells[(2 * each + 1) * len(cells) // (2 * number)]) for each in range(number))
         new, _ = lacking_of(replace(batch, places=places), 1, manner)
         before = _processor_s()
-        sent = [_packets(run.run) for run in simulate(batch, (1,), lambda axes: place_of(axes) in places)]
+        sent = [_packets(run) for run in simulate(batch, (1,), lambda axes: place_of(axes) in places)]
         if len(new) == len(places):  # A run that is kept says nothing about the machine.
             self._packets += sum(sent)
             self._seconds += _processor_s() - before
@@ -138,8 +138,8 @@ class Timed:
         return self._packets / self._seconds if self._seconds else PACKETS_PER_S
 
 
-def _packets(record: Mapping[str, Any]) -> float:
-    return float(sum(flow["sent_packets"] for flow in record["flows"]))
+def _packets(record: Record) -> float:
+    return sum(flow["sent_packets"] for flow in record.run["flows"])
 
 
 def _processor_s() -> float:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class Judged:
     digits: int = legible.FIVE
     """How many of the measured number say something beside the printed one."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the fields under the names of `unbloat reproduce --json`, with all digits of numbers."""
         return {name: value for name, value in vars(self).items() if name != "digits"}
 
@@ -81,7 +80,7 @@ class JudgedPaper:
         """List the paper's main claims."""
         return [judged for judged in self.claims() if judged.main]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return what `unbloat reproduce --json` prints."""
         claims = [judged.as_dict() for judged in self.claims()]
         contradicted = (

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -192,7 +192,7 @@ class KernelResults:
             if simulated.verdict not in ("undecided", kernel.verdict) and kernel.verdict != "unsound"
         ]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return what `unbloat reproduce --on kernel --json` prints: the kernel's claims beside the simulator's."""
         first = next(iter(self.runs.values())).runs[0].run
         claims = zip(self.kernel.claims(), self.simulated.claims(), self.likewise.claims(), strict=True)
@@ -209,7 +209,7 @@ class KernelResults:
         }
 
 
-def _beside(simulated: Judged) -> dict[str, Any]:
+def _beside(simulated: Judged) -> dict[str, object]:
     return {"measured": simulated.measured, "verdict": simulated.verdict}
 
 

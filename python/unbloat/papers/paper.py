@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from unbloat._core import InputError
 from unbloat.claims.claim import Claim
-from unbloat.claims.expressions import Call, calls
 from unbloat.claims.verdicts import Bounds, Printed
 
 
@@ -399,11 +398,3 @@ class Paper:
     def repeats(self) -> RepeatRule:
         """How often its cells are run."""
         return RepeatRule(self.seeds, self.few)
-
-    def expression_calls(self) -> Iterator[tuple[Statements, Claim, Call]]:
-        """Go through every measurement that a claim names, with the setting that it is taken in."""
-        for statements in self.statements:
-            for claim in statements.claims:
-                for _, expression in claim.expressions():
-                    for call in calls(expression):
-                        yield statements, claim, call

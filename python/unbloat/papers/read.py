@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -30,7 +30,7 @@ class TomlFile:
 
     path: Path
     text: str
-    data: dict[str, Any]
+    data: Mapping[str, object]
 
     def convert(self, kind: type[T]) -> T:
         """Make the record of it; raises `PaperError` for what is missing, unknown or of another type."""

@@ -7,7 +7,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from unbloat._core import InputError
 from unbloat.claims.measurements import Measurements
@@ -78,7 +77,7 @@ class Reproduction:
         """List the numbers and statements that are not reproduced, in the paper's own reading and the others."""
         return [each for judged in self.judged for each in judged.claims() if each.verdict != "reproduced"]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return what `unbloat reproduce --json` prints: the paper, and its alternative readings by their ids."""
         first, *others = self.judged
         readings = {each.paper.reading.id: each.as_dict() for each in others if each.paper.reading}

@@ -6,9 +6,11 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from unbloat._core import InputError
 from unbloat.results import sets
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Version of the metadata's layout, for later readers."""
-
-JSON_TYPES: dict[str, Any] = {"str": str, "int | None": int | None, "Mapping": dict, "Sequence": list}
-"""JSON types of the fields."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +70,10 @@ class About:
     @classmethod
     def of_json(cls, text: str | bytes) -> About:
         """Read it; raises `ValueError` if it is something else."""
-        data = json.loads(text)
-        if not isinstance(data, dict):
-            raise ValueError("the metadata is not an object")
-        known = {each.name: each.type for each in fields(cls)}
-        own = {name: value for name, value in data.items() if name in known}
-        wrong = [name for name, value in own.items() if not isinstance(value, JSON_TYPES[known[name].split("[")[0]])]
-        if wrong:
-            raise ValueError(f"in the metadata, something else stands at {wrong[0]}")
-        return cls(**own)
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.DecodeError as error:
+            raise ValueError(f"in the metadata: {error}") from None
 
 
 RUNS = "runs"

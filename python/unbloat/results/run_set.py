@@ -74,7 +74,7 @@ class RunSet:
         self._is_recorded = is_recorded
         self._series: dict[SeriesKind, pd.DataFrame] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what a pickle keeps: the runs, and the series that no further run is needed for."""
         series = {kind: self.series(kind) for kind in KINDS} if self.has_series else self._series
         return {"outcomes": self._outcomes, "about": self.about, "doubts": self.doubts, "series": series}
