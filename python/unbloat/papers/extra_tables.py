@@ -17,7 +17,7 @@ from unbloat.claims.expressions import Selector
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.verdicts import Uncertain, written
 from unbloat.papers.batches import Batch
-from unbloat.papers.paper import Paper, flowing
+from unbloat.papers.paper import Paper, flowing, in_brackets
 from unbloat.papers.read import Repeats, toml_file
 from unbloat.papers.tables import five_digits
 from unbloat.report.report import Fold, Heading, Report, Table
@@ -125,7 +125,10 @@ def lay_out(table: ExtraTable, measurements: Mapping[str, Measurements]) -> list
 
     if table.a_table_for == "quantity":
         return [
-            _part(_head(column), [names, *(measured(each.name, "", each, column) for each in table.settings)])
+            _part(
+                f"{column.name}{in_brackets(column.unit)}",
+                [names, *(measured(each.name, "", each, column) for each in table.settings)],
+            )
             for column in table.columns
         ]
     return [
@@ -144,10 +147,6 @@ def _of(table: ExtraTable, setting: Setting) -> list[Measurement]:
 
 def _unit(column: Measurement) -> str:
     return "" if column.unit == "index" else column.unit
-
-
-def _head(column: Measurement) -> str:
-    return f"{column.name} ({column.unit})" if _unit(column) else column.name
 
 
 def _take(runs: Measurements, setting: Setting, column: Measurement, row: Variant) -> list[float]:

@@ -20,7 +20,7 @@ from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import quantity_named
 from unbloat.papers import ratios as ratios_of
 from unbloat.papers.judge import JudgedPaper
-from unbloat.papers.paper import Bar, Figure, Panel
+from unbloat.papers.paper import Bar, Figure, Panel, in_brackets
 from unbloat.report.figures.style import COLOURS, DASHES, legible, look, suit, suit_together
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
@@ -259,8 +259,7 @@ def _side_by_side(figure: Figure) -> tuple[Canvas, Sequence[Axes]]:
 
 def in_unit(quantity: str, unit: str) -> str:
     """Name what an axis shows."""
-    words = quantity.replace("_", " ")
-    return words if unit == "index" else f"{words} ({unit})"
+    return f"{quantity.replace('_', ' ')}{in_brackets(unit)}"
 
 
 LEGEND = 1.2

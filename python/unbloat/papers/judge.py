@@ -13,7 +13,7 @@ import numpy as np
 from unbloat.claims.claim import Claim, judge_claim, open_settings
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.verdicts import VERDICTS, Printed, Uncertain, Values, Verdict, alike, jackknife, judge_number
-from unbloat.papers.paper import Group, Paper, PrintedCell, Row, Statements, Table, cells_of
+from unbloat.papers.paper import Group, Paper, PrintedCell, Row, Statements, Table, cells_of, in_brackets
 from unbloat.system import legible
 
 
@@ -49,6 +49,11 @@ class JudgedRow:
     measured: list[list[Uncertain]]
     judged: list[list[Judged | None]]
     """None where the published number is illegible, or not asked for."""
+
+    @property
+    def name(self) -> str:
+        """What stands at its head: setting, quantity and unit."""
+        return f"{self.group.name}: {self.row.name}{in_brackets(self.row.unit)}"
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ from unbloat.papers.tables import (
     marked_measurement,
     measured_cells,
     published_cells,
-    unit_suffix,
 )
 from unbloat.report.report import Heading, Listing, Part, Report, Table
 from unbloat.report.table import Column, Marked
@@ -270,9 +269,8 @@ def _table(results: KernelResults, number: int) -> list[Column]:
     sides = [paper.tables[number][1] for paper in (results.simulated, results.likewise, results.kernel)]
     lines = []
     for row, control in ((row, control) for row in range(len(rows)) for control in range(len(table.columns))):
-        name = f"{rows[row].group.name}: {rows[row].row.name}{unit_suffix(rows[row].row.unit)}"
         values = [measured_cells(side[row], control) for side in sides]
-        lines.append([name, table.columns[control], published_cells(rows[row], control), *values])
+        lines.append([rows[row].name, table.columns[control], published_cells(rows[row], control), *values])
     heads = ["", "", "published", "simulated", "simulated likewise", results.name]
     columns = zip(heads, *lines, strict=True)
     return [Column(head, "", cells, is_right=place > 1) for place, (head, *cells) in enumerate(columns)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -95,7 +94,7 @@ def _counted(claims: Sequence[Judged]) -> str:
 
 def _nearness(judged: JudgedPaper) -> str:
     """Say how near the numbers are, and what has no reason."""
-    numbers = [ratio for each in ratios.numbers_of(judged) if not math.isnan(ratio := ratios.ratio_of(each))]
+    numbers = [ratios.ratio_of(each) for each in ratios.numbers_of(judged)]
     parts = []
     if len(numbers) >= FEWEST:
         low, _, high = quantiles(numbers, n=4)

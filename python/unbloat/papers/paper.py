@@ -57,6 +57,11 @@ def flowing(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
 
 
+def in_brackets(unit: str) -> str:
+    """Write a unit behind a name; an index has none."""
+    return "" if unit in ("", "index") else f" ({unit})"
+
+
 class Row(Struct, frozen=True, forbid_unknown_fields=True):
     """One quantity in one setting: a published value per column, or one per flow where a column has equal flows."""
 

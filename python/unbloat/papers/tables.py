@@ -257,8 +257,7 @@ def measured_number(verdict: Judged) -> str:
 def tables_of(judged: JudgedPaper) -> Iterator[Table]:
     """Lay every table out: published and measured side by side for each of the paper's columns."""
     for table, rows in judged.tables:
-        names = [f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}" for row in rows]
-        columns = [Column("", "", names)]
+        columns = [Column("", "", [row.name for row in rows])]
         for i, name in enumerate(table.columns):
             columns.append(Column(name, "published", [published_cells(row, i) for row in rows], is_right=True))
             columns.append(Column("", "measured", [measured_cells(row, i) for row in rows], is_right=True))
@@ -269,7 +268,7 @@ def _narrow(table: PaperTable, rows: Sequence[JudgedRow]) -> list[Column]:
     """Lay a table out with a line for each number."""
     lines = []
     for row in rows:
-        name = f"{row.group.name}: {row.row.name}{unit_suffix(row.row.unit)}"
+        name = row.name
         for column, flows in enumerate(row.measured):
             for flow in range(len(flows)):
                 control = table.columns[column] + (f", flow {flow + 1}" if len(flows) > 1 else "")
@@ -280,11 +279,6 @@ def _narrow(table: PaperTable, rows: Sequence[JudgedRow]) -> list[Column]:
     heads = ("published", "measured")
     right = [Column(head, "", cells, is_right=True) for head, cells in zip(heads, numbers, strict=True)]
     return [Column("", "", names), Column("", "", controls), *right]
-
-
-def unit_suffix(unit: str) -> str:
-    """Write a unit behind a name; an index has none."""
-    return "" if unit == "index" else f" ({unit})"
 
 
 def published_cells(row: JudgedRow, column: int) -> str:
