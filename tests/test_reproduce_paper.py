@@ -95,6 +95,27 @@ def test_labels_pick_a_cell_and_seeds_are_averaged():
     assert [each[0] for each in runs.means_of_flows("throughput", ["50kb", "cubic"])] == pytest.approx([1.1, 0.8])
 
 
+def test_units_are_those_of_scenarios_and_a_number_without_one_has_the_name_that_papers_give_it():
+    runs = grid()
+    for name, unit, value in [
+        ("throughput", "Mb/s", 1.9),
+        ("throughput", "kb/s", 1900),
+        ("queue_delay", "s", 0.2),
+        ("queue_bytes", "KB", 1.5),
+        ("jain", "index", mean(runs, "jain", ["50kb", "cubic"])),
+    ]:
+        assert mean(runs, name, ["50kb", "cubic"], unit=unit) == pytest.approx(value), unit
+
+
+def test_of_several_links_the_bottleneck_counts():
+    links = [
+        {"link": name, "queue_delay_ms_mean": delay, "utilisation_percent": 90.0, "limit_packets": 9}
+        for name, delay in (("edge", 1.0), ("core", 30.0))
+    ]
+    runs = [measured_run({"cc": cc}, 1, {"links": links}) for cc in ("reno", "cubic")]
+    assert mean(measurements("pair", runs), "queue_delay", ["reno"]) == 30
+
+
 @pytest.mark.parametrize(
     ("labels", "selectors", "unit", "says"),
     [
