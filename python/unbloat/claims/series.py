@@ -92,7 +92,7 @@ def mean_window(windows: Sequence[Track]) -> tuple[Track, Track]:
 # ---------------------------------------------------------------- Rates
 
 Span = tuple[float, float]
-"""From when to when, s."""
+"""Beginning and end of a time span, s."""
 
 
 def sum_of(rates: Sequence[Track]) -> Track:

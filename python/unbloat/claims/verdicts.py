@@ -131,7 +131,7 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?")
 
 
 class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
-    """How near a measured number has to be to count as reproduced; a paper's file sets and explains the bounds."""
+    """Bounds within which a measured number counts as reproduced; a paper's file sets and explains them."""
 
     relative: Annotated[float, Meta(ge=0, le=1)]
     """Share of the printed number."""

@@ -29,17 +29,17 @@ class Batch:
     """Cells of one scenario file that are run alike."""
 
     name: str
-    """Under which the results are asked for."""
+    """The name under which results are asked for."""
     file: Path
     labels: tuple[str, ...] = ()
-    """Only the cells with all these labels; every cell without."""
+    """Labels that a cell must have; without any, every cell runs."""
     overrides: Mapping[str, object] = field(default_factory=dict)
     series: str = ""
-    """At what step the windows are recorded, such as `10ms`; not at all if empty."""
+    """The step of the recorded series, such as `10ms`; empty records none."""
     places: frozenset[Place] | None = None
-    """Only these cells; all if None."""
+    """The cells to run; None runs all."""
     perturbations: Sequence[Mapping[str, object]] = ()
-    """What the repeats change one after the other, besides the seed."""
+    """Overrides besides the seed, for one repeat after the other."""
 
     def repeated(self, seeds: Sequence[int]) -> dict[str, object]:
         """Return the overrides that run every cell with these seeds, the n-th with the n-th perturbation."""

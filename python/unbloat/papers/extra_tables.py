@@ -38,7 +38,7 @@ class Setting(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Measurement(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is measured in every setting."""
+    """A quantity that is measured in every setting."""
 
     name: str
     quantity: str
@@ -69,9 +69,9 @@ class ExtraTable(Struct, frozen=True, forbid_unknown_fields=True):
     a_table_for: Literal["setting", "quantity"] = "setting"
     """A table for every `setting` with the quantities side by side, or for every `quantity` with the settings so."""
     series: str = ""
-    """At what step windows and rates are recorded, for measurements that look at them."""
+    """The step of the recorded series, for measurements of windows and rates."""
     perturbed: bool = False
-    """Its repeats differ as those of the paper's own tables do (`[[perturbations]]`), not in their seeds alone."""
+    """True if repeats differ as in the paper's own tables (`[[perturbations]]`), not in their seeds alone."""
     intervals: bool = False
     """Behind a mean stands how far its 95 % confidence interval reaches to either side."""
 

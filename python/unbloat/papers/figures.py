@@ -142,7 +142,7 @@ def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, num
 LINE_AND_INTERVALS: dict[str, Any] = {"marker": "o", "markersize": 3, "capsize": 2, "linewidth": 1.2}
 
 BESIDE = 0.08
-"""How far lines stand beside each other; the groups are 1 apart."""
+"""The distance between lines of a group; groups are 1 apart."""
 
 
 def _beside(figure: Figure, number: int) -> float:
@@ -263,7 +263,7 @@ def in_unit(quantity: str, unit: str) -> str:
 
 
 LEGEND = 1.2
-"""Its width, in inches."""
+"""Width of the legend, in inches."""
 
 
 def _canvas(figure: Figure, width: float, height: float) -> Canvas:

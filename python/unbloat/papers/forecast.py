@@ -1,4 +1,4 @@
-"""How long a paper's runs take, told before they begin."""
+"""Forecasts of how long a paper's runs take, told before they begin."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from unbloat.system.paths import cache_folder
 # ---------------------------------------------------------------- Simulated: guessed from what the links can carry
 
 PACKETS_PER_S = 3e6
-"""What one core simulates, with a margin for slower machines and other work (docs/speed.md has 5 to 11 million)."""
+"""Packets that one core simulates a second, with a margin for slower machines (docs/speed.md: 5 to 11 million)."""
 RUN_S = 0.1
-"""What a run takes besides: its process, its congestion controls, its records."""
+"""Time that a run takes besides: its process, its congestion controls, its records."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is said before runs begin, and how long these are."""
+    """A sentence about runs before they begin, and the durations of the new ones."""
 
     words: str
     durations_s: list[float]

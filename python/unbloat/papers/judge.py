@@ -27,13 +27,13 @@ class Judged:
     measured: float | str
     verdict: Verdict
     reason: str
-    """Why it came out otherwise; empty for what is reproduced, and where no reason has been found yet."""
+    """The reason why it came out otherwise; empty if it is reproduced, or no reason is known."""
     half_width: float | None = None
     """The 95 % confidence interval of the measured number reaches so far to either side; None with a single seed."""
     main: bool = False
     """One of the paper's main claims."""
     digits: int = legible.FIVE
-    """How many of the measured number say something beside the printed one."""
+    """Digits of the measured number that say something beside the printed one."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields under the names of `unbloat reproduce --json`, with all digits of numbers."""
@@ -48,11 +48,11 @@ class JudgedRow:
     row: Row
     measured: list[list[Uncertain]]
     judged: list[list[Judged | None]]
-    """None where the published number is illegible, or not asked for."""
+    """Verdicts by column; None where the published number is illegible, or not asked for."""
 
     @property
     def name(self) -> str:
-        """What stands at its head: setting, quantity and unit."""
+        """The row's head: setting, quantity and unit."""
         return f"{self.group.name}: {self.row.name}{in_brackets(self.row.unit)}"
 
 
@@ -145,7 +145,7 @@ def _judge_row(
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """What was measured for one published number."""
+    """The measurement for one published number."""
 
     means: Values
     confidence: float

@@ -48,13 +48,13 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
 
     scenario: str
     at: list[str] = []
-    """Only cells with all these labels; every cell without."""
+    """Labels that a cell must have; without any, every cell runs."""
     side_by_side: Annotated[int, Meta(ge=1)] = 1
-    """How many of them at a time."""
+    """Number of cells that run at a time."""
     set: dict[str, object] = {}
     """Keys of the scenario that are set anew."""
     on: Backend = ""
-    """Where they are run."""
+    """The backend that runs them; both if empty."""
 
     def covers(self, scenario: str, at: Sequence[str]) -> bool:
         """Return whether a table's or a claim's setting is among the cells."""
@@ -79,17 +79,17 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KernelReason(Reason, frozen=True, forbid_unknown_fields=True):
-    """Why the kernel's verdict is another than the simulator's."""
+    """A reason why the kernel's verdict differs from the simulator's."""
 
     on: Backend = ""
     """The backend on which that is so."""
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the kernel repeats of a paper."""
+    """The part of a paper that the kernel repeats."""
 
     text: str
-    """What differs from the paper, for the page."""
+    """The differences from the paper, for the page."""
     runs: list[Selection] = []
     reasons: list[KernelReason] = []
     without: list[str] = []
@@ -149,14 +149,14 @@ class KernelResults:
     simulated: JudgedPaper
     """The paper's TCP, simulated."""
     likewise: JudgedPaper
-    """What the kernel ran, simulated."""
+    """The kernel's settings, simulated."""
     kernel: JudgedPaper
     runs: dict[str, Measurements]
     """The kernel's runs, by scenario."""
 
     @property
     def name(self) -> str:
-        """What the tables call the kernel's side."""
+        """The name of the kernel's side in tables."""
         records = [run.run for measurements in self.runs.values() for run in measurements.runs]
         if records[0]["on"] == "kernel":
             return "kernel"

@@ -1,4 +1,4 @@
-"""What a paper prints, and how it is judged.
+"""The contents of a paper, and how they are judged.
 
 Tables hold numbers, statements hold claims in the language of `expressions`, figures say what to draw. Nothing here
 knows any one paper.
@@ -28,11 +28,11 @@ class PaperError(InputError):
 
 @dataclass(frozen=True)
 class RepeatRule:
-    """How often a cell is run, and when fewer runs are enough."""
+    """The number of runs of a cell, and of those that may be enough."""
 
     most: int
     few: int | None = None
-    """So many at first; up to `most` where a verdict hangs on more. As often as that in any case if None."""
+    """Runs at first, up to `most` where a verdict needs more; None makes `most` in any case."""
 
     def at_first(self) -> Iterator[range]:
         """Yield the seeds of one stage after the other; a cell that draws nothing takes no further stage.
@@ -189,7 +189,7 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     quantity: str = ""
     unit: str = ""
     axis: str = ""
-    """What the groups of `lines` and of a `curve` are values of; a caption of those of `bars`."""
+    """The quantity of which the groups of `lines` and of a `curve` are values; for `bars` a caption."""
     lines: list[str] = []
     bars: list[Bar] = []
     panels: list[Panel] = []
@@ -198,7 +198,7 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     published: list[float] | None = None
     """The published height of a `window` for each of the groups; values across an `ecdf`."""
     percentiles: list[int] = []
-    """Of an `ecdf`: those that the quantity has, such as 10 where there is a quantity of its name and `_p10`."""
+    """Percentiles for an `ecdf`, such as 10 where there is a quantity of the name and `_p10`."""
     against: str = ""
     """The quantity across, of a `curve`."""
     against_unit: str = ""
@@ -211,7 +211,7 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Reason(Struct, frozen=True, forbid_unknown_fields=True):
-    """Why the claims whose ids match do not come out as published."""
+    """A reason why the claims whose ids match do not come out as published."""
 
     claims: list[str]
     text: str
@@ -222,10 +222,10 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Perturbation(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the paper leaves open and should not matter, such as by how many milliseconds flows start apart."""
+    """A setting that the paper leaves open and that should not matter, such as the time between starts of flows."""
 
     scenarios: list[str]
-    """Those that it is about."""
+    """The scenarios that it is about."""
     sets: list[dict[str, object]]
     """Keys set anew: the first repeat has the first of these, and so on; after the last the first again."""
 
@@ -238,7 +238,7 @@ class Reading(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     """Describes the other reading."""
     scenarios: list[str]
-    """Those that it is about."""
+    """The scenarios that it is about."""
     set: dict[str, object]
     reasons: list[Reason] = []
     """In place of the paper's."""
@@ -266,15 +266,15 @@ class Paper:
     readings: list[Reading] = field(default_factory=list)
     """Other ones than that of its scenario files."""
     contradicted: list[Reason] = field(default_factory=list)
-    """What another printed number of the paper excludes, and which: counted apart, whatever was measured."""
+    """Numbers that another printed number of the paper excludes: they count apart, whatever was measured."""
     reading: Reading | None = None
     """The one that this is judged in; without, that of its scenario files."""
     changed: Mapping[str, object] = field(default_factory=dict)
     """Keys of the scenarios that a reader has set anew."""
     few: int | None = None
-    """With all repeats: so many at first, and more where a verdict hangs on them."""
+    """The number of repeats at first, where the paper makes all of its repeats only if verdicts need them."""
     asked: str = ""
-    """With what the ids begin that are asked for."""
+    """The beginning of the ids that are asked for."""
     exactly: bool = False
     """The id that is asked for is just this one."""
 
@@ -401,5 +401,5 @@ class Paper:
 
     @property
     def repeats(self) -> RepeatRule:
-        """How often its cells are run."""
+        """The number of runs of a cell."""
         return RepeatRule(self.seeds, self.few)

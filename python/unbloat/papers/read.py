@@ -20,7 +20,7 @@ from unbloat.claims.verdicts import Bounds, is_number
 from unbloat.papers.paper import Figure, Paper, PaperError, Perturbation, Reading, Reason, Statements, Table
 
 Keys = Sequence[str | int]
-"""Where something stands: names of tables and keys, and numbers of a list's entries from 0."""
+"""A place in a file: names of tables and keys, and numbers of a list's entries from 0."""
 T = TypeVar("T")
 
 
@@ -142,7 +142,7 @@ Repeats = Annotated[int, Meta(ge=1, le=100_000)]
 
 
 class Head(Struct, frozen=True, forbid_unknown_fields=True):
-    """What paper it is."""
+    """The paper's name, title, authors and place."""
 
     name: str
     title: str
@@ -151,7 +151,7 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Runs(Struct, frozen=True, forbid_unknown_fields=True):
-    """How its scenarios are run."""
+    """The seeds and the series of its scenarios."""
 
     seeds: Repeats
     series: dict[str, str]
@@ -206,7 +206,7 @@ def _paper(read: PublishedFile, folder: Path) -> Paper:
 # ---------------------------------------------------------------- What a well-formed paper obeys
 
 Mistakes = Iterator[tuple[Keys, str]]
-"""Where something is wrong, and what."""
+"""Places of mistakes, each with a sentence."""
 
 
 def _mistakes(paper: Paper) -> Mistakes:

@@ -32,7 +32,7 @@ class Reproduction:
     judged: list[JudgedPaper]
     """The paper, then the paper in each of its other readings."""
     measurements: list[Mapping[str, Measurements]]
-    """What was measured for each of them, by scenario."""
+    """The measurements for each of them, by scenario."""
     extra_tables: list[Measured] = field(default_factory=list)
     """The tables beyond the paper, where they were asked for."""
 

@@ -22,7 +22,7 @@ MARKS: dict[Verdict, str] = {
     "undecided": "?",
     "unsound": "!",
 }
-"""What stands after a measured number."""
+"""Marks behind measured numbers."""
 LEGEND = (
     "After each measured number: = reproduced, ~ direction only, x not reproduced, ? undecided, because its 95 % "
     "confidence interval crosses a bound, ! not judged, because it comes from an unsound run."

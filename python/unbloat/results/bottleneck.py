@@ -69,7 +69,7 @@ class Bottlenecks:
 
     @property
     def name(self) -> str:
-        """Its name, where there are several links and it is the same in all scenarios; otherwise empty."""
+        """The bottleneck's name, where there are several links and it is the same in all scenarios; otherwise empty."""
         names = set(self.names.values())
         return names.pop() if self.is_one_of_several and len(names) == 1 else ""
 
@@ -107,7 +107,7 @@ def _judged(waits: Mapping[str, float], bounded: Collection[str]) -> tuple[str, 
 
 
 HELD_UP_MS = 1.0
-"""From this mean on a queue holds packets up."""
+"""The mean delay from which a queue holds packets up."""
 COMPARABLE = 0.05
 """Queues in which packets wait for less of what they wait in the bottleneck are not told of."""
 MOST_JUDGED = 4

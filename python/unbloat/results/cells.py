@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CellKey:
-    """Where a cell lies: its scenario and the labels of the axes."""
+    """The place of a cell: its scenario and the labels of the axes."""
 
     scenario: str
     labels: frozenset[tuple[str, str]]
@@ -65,7 +65,7 @@ class ResultSet:
 
     name: str
     on: str
-    """Where its runs ran."""
+    """The backends of the runs."""
     kernel: str
     """Whose TCP it was; empty for the simulator's."""
 

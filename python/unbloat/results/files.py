@@ -32,7 +32,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class About:
-    """How a set of results was made. Files hold it as JSON in the metadata of their Arrow schema, under `unbloat`."""
+    """The origin of a set of results. Files hold it as JSON in the metadata of their Arrow schema, under `unbloat`."""
 
     scenario: str = ""
     """The scenario's text."""
@@ -87,7 +87,7 @@ SERIES = {
 TABLES = (RUNS, *PARTS, "stats", *SERIES.values())
 """Every file of a set of results."""
 KEY = b"unbloat"
-"""Where `About` stands in the metadata of each file's Arrow schema."""
+"""The key of `About` in the metadata of each file's Arrow schema."""
 
 
 @dataclass(frozen=True)

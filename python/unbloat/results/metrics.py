@@ -91,9 +91,9 @@ class Metric:
     """A number of a flow, a link or a run."""
 
     key: str
-    """Its short name, in claims, tolerances and plots."""
+    """Short name, in claims, tolerances and plots."""
     name: str
-    """Its column in data frames, Parquet files and JSON, which ends in the unit."""
+    """Column in data frames, Parquet files and JSON, which ends in the unit."""
     heading: str
     """Heading in tables; a percentile or a maximum stands beside the mean of the same metric."""
     unit: str

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WAITING = ".unbloat-set"
 """The folder of a set whose tables are not all in their places yet. An empty file stands for a table that it lacks."""
 IDENTITY = b"unbloat_set"
-"""Where the schema's metadata names the set, which is the same in all of its tables."""
+"""The key in the schema's metadata that names the set, the same in all of its tables."""
 
 
 # ---------------------------------------------------------------- Writing

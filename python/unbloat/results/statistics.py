@@ -25,7 +25,7 @@ class Estimate:
     n: int
     """Repeats that have a value."""
     mean: float | None
-    """None without any value."""
+    """Mean of the values; None without any."""
     deviation: float | None
     """Standard deviation of one run (n - 1 in the denominator); none with less than two."""
     half_width: float | None
@@ -59,11 +59,11 @@ def estimate(values: Iterable[float | None], confidence: float = CONFIDENCE) -> 
 
 @dataclass(frozen=True)
 class Difference:
-    """How far the mean of B lies above that of A."""
+    """The difference of two means, B minus A."""
 
     mean: float
     half_width: float | None
-    """Of its interval; none where a side has less than two repeats."""
+    """Half the width of the interval; None where a side has less than two repeats."""
     is_paired: bool
     """Repeats were held against each other one by one."""
 
