@@ -186,7 +186,9 @@ def test_representations_are_one_short_line(sweep: Path) -> None:
     labels = ", ".join(f"{name}={label}" for name, label in results[0].axes.items())
     assert record.startswith(f"<unbloat.Record of 'small': {labels}, repeat 1, ")
     comparison = repr(results.compare(between={axis: list(results.runs["cc"].cat.categories[:2])}))
-    assert comparison.startswith("<unbloat.Comparison of ") and " by intervals: " in comparison
+    assert re.sub(r"\d+", "#", comparison) == snapshot(
+        "<unbloat.Comparison of small with flows.#.cc = reno and small with flows.#.cc = cubic by intervals: # metrics, # exceed, # within, # open, # fixed>"
+    )
     for text in (record, comparison, repr(results)):
         assert len(text) < 200 and "\n" not in text
 
@@ -388,3 +390,10 @@ def test_errors_have_a_hint_of_what_to_try_next() -> None:
     assert hint(lambda: ub.scenario("home-dls")) == "did you mean home-dsl?"
     assert hint(lambda: scenario.run(on="moon")) == snapshot("one of simulator, kernel, vm")
     assert ub.InputError("no place").hint is None
+
+
+def test_a_check_refuses_what_only_a_kernel_has() -> None:
+    scenario = ub.scenario("home-dsl", {"flows.0.cc": "kernel:cubic"})
+    with refused(ub.InputError, snapshot("flows.0.cc: kernel:cubic is a kernel's own, and runs on kernel or vm only")):
+        scenario.check()
+    assert scenario.check(on="kernel") == []

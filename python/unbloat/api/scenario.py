@@ -14,7 +14,7 @@ from unbloat.results.axes import Only
 from unbloat.runs.experiment import Experiment, Manner, check, execute
 from unbloat.scenarios.checks import On, backend_named, whole
 from unbloat.scenarios.chosen import Control, Time, chosen_source, several
-from unbloat.scenarios.controls import axes_of
+from unbloat.scenarios.controls import axes_of, refuse_the_kernels_own
 from unbloat.scenarios.source import Source
 from unbloat.system.legible import count_of
 from unbloat.system.paths import ALGORITHMS
@@ -141,7 +141,9 @@ class Scenario:
         with self._source.placing_errors():
             for cell in self._cells:
                 check(cell, backend)
-                if backend != "simulator":
+                if backend == "simulator":
+                    refuse_the_kernels_own(cell)
+                else:
                     cell.objects(ALGORITHMS)
         return list(dict.fromkeys(doubt for cell in self._cells for doubt in cell.doubts))
 

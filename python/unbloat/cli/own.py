@@ -190,21 +190,13 @@ def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
     for cell in cells:
         cell.check(on)
         if on == "simulator":
-            refuse_the_kernels_own(cell)
+            controls.refuse_the_kernels_own(cell)
     if on != "simulator":
         from unbloat.system.paths import ALGORITHMS
 
         # Some controls are for the simulator only. Cells of a sweep mostly share theirs; a user's own are asked apart.
         for cell in {tuple(cell.controls): cell for cell in cells if not cell.own_controls}.values():
             cell.objects(ALGORITHMS)
-
-
-def refuse_the_kernels_own(cell: _core.Cell) -> None:
-    """Raise `InputError` if a flow has a congestion control that only kernels have."""
-    for number, (kind, name) in enumerate(cell.controls):
-        if kind == "kernel":
-            place = cell.locate(f"flows.{number}.cc")
-            raise InputError(f"{place}: kernel:{name} is a kernel's own, and runs on kernel or vm only")
 
 
 # ---------------------------------------------------------------- A congestion control

@@ -89,6 +89,14 @@ def known_control(name: str) -> str:
     return name
 
 
+def refuse_the_kernels_own(cell: _core.Cell) -> None:
+    """Raise `InputError` if a flow has a congestion control that only kernels have."""
+    for number, (kind, name) in enumerate(cell.controls):
+        if kind == "kernel":
+            place = cell.locate(f"flows.{number}.cc")
+            raise InputError(f"{place}: kernel:{name} is a kernel's own, and runs on kernel or vm only")
+
+
 def axis_over(key: str, cell: _core.Cell) -> str:
     """Name the axis that runs several `cc` or `receiver` side by side: the scenario's own, if it has one for all flows.
 
