@@ -365,12 +365,22 @@ def test_keys_are_found_as_they_are_set(cli: Cli) -> None:
         ("host.phone", "[host.NAME]\n  classifier ("),
     ):
         assert cli("keys", name).stdout.startswith(section), name
-    assert cli("keys").stdout.endswith("`unbloat keys SECTION` and `unbloat keys KEY` have ranges and choices too.\n")
+    assert cli("keys").stdout.splitlines()[-1] == snapshot(
+        "`unbloat keys SECTION` and `unbloat keys KEY` have ranges and choices too."
+    )
 
 
 def test_a_paper_shows_what_its_parts_are_called(cli: Cli) -> None:
     said = cli("show", "cubic-plus").stdout
-    assert "Parts (reproduce --table)" in said and "abstract.I.500" in said and "72 cells" in said
+    assert "abstract.I.500" in said
+    assert [line for line in said.splitlines() if line and line[0] != " "][-4:] == snapshot(
+        [
+            "Parts (reproduce --table)",
+            "Main statements (reproduce --claim)",
+            "Numbers and statements (reproduce --claim)",
+            "Takes",
+        ]
+    )
     (thing,) = json.loads(cli("show", "cubic-plus", "--json").stdout)["things"]
     assert thing["cost"]["cells"] == 72 and "abstract.I.500" in thing["ids"] and "fig6" in thing["parts"]
 
@@ -606,7 +616,7 @@ def test_a_file_of_ones_own_is_shown(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "mine.bpf.c").write_text("nonsense\n" + text)
     said = cli("show", "./mine.bpf.c")
     assert (said.returncode, said.stdout) == (2, "")
-    assert "mine.bpf.c does not compile" in said.stderr and "unbloat-show" not in said.stderr
+    assert said.stderr.startswith("unbloat: mine.bpf.c ") and "unbloat-show" not in said.stderr
 
 
 def test_a_scenario_is_shown_with_file_links_and_flows(cli: Cli, sweep: Path) -> None:
@@ -614,7 +624,9 @@ def test_a_scenario_is_shown_with_file_links_and_flows(cli: Cli, sweep: Path) ->
     assert str((SCENARIOS / "home-dsl.toml").resolve()) in said
     assert "rate 1mbit" in said and "queue.limit 256kb" in said and "size 500kb" in said
     said = cli("show", sweep).stdout
-    assert "flows.0.cc: labels reno, cubic" in said
+    assert [line for line in said.splitlines() if "flows.0.cc" in line] == snapshot(
+        ["  flows.0.cc: labels reno, cubic"]
+    )
     assert cli("show", "--path", "reno").stdout == f"{(ALGORITHMS / 'congestion' / 'reno.bpf.c').resolve()}\n"
 
 
@@ -628,13 +640,17 @@ def test_every_scenario_and_queue_can_be_shown(cli: Cli) -> None:
 
 
 def test_a_queue_s_keys_have_units_ranges_and_defaults(cli: Cli) -> None:
-    said = " ".join(cli("show", "codel").stdout.split())
-    assert "target (time, 1us to 1000s; default 5ms): acceptable standing queueing delay" in said
+    said = cli("show", "codel").stdout
+    assert [line for line in said.splitlines() if line.startswith("  target ")] == snapshot(
+        ["  target (time, 1us to 1000s; default 5ms): acceptable standing queueing delay"]
+    )
 
 
 def test_keys_say_what_may_stand_there_and_what_holds_without(cli: Cli) -> None:
     said = cli("keys", "flows").stdout
-    assert "count (integer, 1 to 1000000; default 1): number of flows in the group" in said
+    assert [line for line in said.splitlines() if line.startswith("  count ")] == snapshot(
+        ["  count (integer, 1 to 1000000; default 1): number of flows in the group"]
+    )
     assert "link.NAME" not in said
     assert "[codel]" in cli("keys", "target").stdout
     every = cli("keys").stdout

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ def series(folder: Path, name: str, goodputs: list[float], first_seed: int = 1, 
 
 def held(a: Path, b: Path) -> SweepComparison:
     return compare(NAMES, files.read(a), files.read(b))
+
+
+def marks(comparison: ub.Comparison) -> list[str]:
+    """Give the differences in the table, with the marks behind them."""
+    return re.findall(r"-?[\d.]+(?: ± [\d.]+)? [*=]", re.sub("  +", " ", str(comparison)))
 
 
 def goodput(comparison: SweepComparison) -> MetricDifference:
@@ -101,12 +107,20 @@ def test_unsound_runs_are_left_out_and_counted(tmp_path: Path) -> None:
 def test_the_command_compares_sweeps_with_their_intervals(cli: Cli, tmp_path: Path) -> None:
     series(tmp_path, "a", LUCK)
     series(tmp_path, "b", BETTER)
-    said = cli("compare", "a.json", "b.json").stdout
-    (row,) = (line for line in said.splitlines() if "goodput Mbit/s" in line)
-    assert " ".join(row.split()) == "reno goodput Mbit/s 4.8 ± 3.8 5.3 ± 3.8 0.520 ± 0.020 * +10.8"
-    words = " ".join(said.split())
-    assert "both sides have the same seeds" in words and "1 exceed their intervals" in words
-    assert "queueing delay" not in said, "what is equal is not shown"
+    # What is equal is not shown.
+    assert cli("compare", "a.json", "b.json").stdout == snapshot("""\
+A is a.json (simulator), B is b.json (simulator). Means ± half of the 95 % confidence interval; * behind a difference:
+it exceeds its interval, ? a single run leaves that open. The intervals are those of pairs: both sides have the same
+seeds.
+
+cc    metric                  A          B            B - A  change
+                                                                  %
+────  ──────────────  ─────────  ─────────  ───────────────  ──────
+reno  goodput Mbit/s  4.8 ± 3.8  5.3 ± 3.8  0.520 ± 0.020 *   +10.8
+
+1 cell, 5 metrics in all (--json has every one): 1 exceed their intervals (about 0 would by chance if nothing differed),
+4 do not, 0 stay open.
+""")
 
 
 def test_two_labels_of_a_sweep_are_pairs(cli: Cli, sweep: Path, tmp_path: Path) -> None:
@@ -127,7 +141,10 @@ def test_another_seed_of_the_sweep_is_another_sample(cli: Cli, small: Path, tmp_
     for name, seed in (("a", "1"), ("b", "2")):
         cli("sweep", small, *LOSSY, "--repeat", "3", "--seed", seed, "-o", name)
     said = cli("compare", "a", "b", "--page", "page.md")
-    assert "Welch's: the sides have other seeds" in " ".join(said.stdout.split())
+    assert said.stdout.split("\n\n")[0] == snapshot("""\
+A is a (simulator), B is b (simulator). Means ± half of the 95 % confidence interval; * behind a difference: it exceeds
+its interval, ? a single run leaves that open. The intervals are Welch's: the sides have other seeds.\
+""")
     page = (tmp_path / "page.md").read_text()
     assert "    unbloat compare a b --page page.md" in page and "| goodput Mbit/s |" in page
 
@@ -168,15 +185,13 @@ def test_a_difference_with_an_interval_beside_it_is_judged_by_that(tmp_path: Pat
     series(tmp_path, "b", [950.52, 950.48, 950.51])
     comparison = ub.compare(tmp_path / "a.json", tmp_path / "b.json")
     assert goodput(comparison.parts[0]).exceeds is True
-    said = " ".join(str(comparison).split())
-    assert "-14.510 ± 0.090 *" in said and "=" not in said.replace("--", "")
+    assert marks(comparison) == ["-14.510 ± 0.090 *"]
 
 
 def test_what_the_ticks_of_clocks_make_has_neither_interval_nor_star(tmp_path: Path) -> None:
     series(tmp_path, "a", [965.0, 965.001, 965.002])
     series(tmp_path, "b", [965.01, 965.012, 965.013])
-    said = " ".join(str(ub.compare(tmp_path / "a.json", tmp_path / "b.json")).split())
-    assert "0.0107 =" in said and "*" not in said.replace("* behind", "")
+    assert marks(ub.compare(tmp_path / "a.json", tmp_path / "b.json")) == ["0.0107 ="]
 
 
 def test_repeats_that_are_all_alike_are_no_matter_of_statistics(cli: Cli, tmp_path: Path) -> None:
@@ -186,5 +201,22 @@ def test_repeats_that_are_all_alike_are_no_matter_of_statistics(cli: Cli, tmp_pa
     metric = goodput(comparison.parts[0])
     assert metric.is_fixed and metric.exceeds is None
     assert comparison.counts()["fixed"] == 1 and comparison.counts()["exceed"] == 0
-    said = " ".join(str(comparison).split())
-    assert "0.100 = +2.0" in said and "= marks a difference between repeats that are all alike" in said
+    assert marks(comparison) == ["0.100 ="]
+    assert str(comparison).split("\n\n")[1:] == snapshot(
+        [
+            """\
+cc    metric             A     B    B - A  change
+                                                %
+────  ──────────────  ────  ────  ───────  ──────
+reno  goodput Mbit/s  5.00  5.10  0.100 =    +2.0\
+""",
+            """\
+= marks a difference between repeats that are all alike: hardly anything in the scenario is random, so the difference is
+exact, and statistics have nothing to add.\
+""",
+            """\
+1 cell, 5 metrics in all (--json has every one): 0 exceed their intervals (about 0 would by chance if nothing differed),
+4 do not, 0 stay open, 1 have no interval.\
+""",
+        ]
+    )

@@ -13,7 +13,9 @@ from pathlib import Path
 import pcapng
 import pytest
 from conftest import Cli
+from inline_snapshot import snapshot
 from leftovers import AVAILABLE, LINKS, PATIENCE_S, Holdings, descendants, holdings, wait_until, wait_until_gone
+from sentences import stderr_of
 
 UNBLOAT = [sys.executable, "-m", "unbloat"]
 GRID = '[sweep]\nduration = ["1s", "5s"]\n"flows.0.cc" = ["vegas"]\n'
@@ -86,7 +88,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     assert cli("clean").returncode == 0
     assert not any(temporary.iterdir())
     done = cli("run", small, "--on", "kernel", "--json")
-    assert "continues an interrupted command: 1 of 2 runs are there" in done.stderr
+    assert stderr_of(done) == snapshot("unbloat: continues an interrupted command: 1 of 2 runs are there")
     assert len(json.loads(done.stdout)["runs"]) == 2
     assert all(file.stat().st_mtime_ns == before for file, before in kept.items())
     assert not any(temporary.iterdir())

@@ -12,6 +12,7 @@ import pytest
 from conftest import Cli
 from inline_snapshot import snapshot
 from made_up_kernels import kernel
+from sentences import plain
 from unbloat.guest import doctor, kernels
 from unbloat.guest.doctor import Check
 
@@ -77,7 +78,7 @@ def test_a_kernel_that_would_be_fetched_is_not(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(kernels, "fetch", lambda *_: pytest.fail("the doctor fetches nothing"))
     found = checks()["kernel for a guest"]
     assert (found["there"], found["remedy"]) == (False, snapshot("nothing: the first run fetches it"))
-    assert found["found"].endswith("; the distribution has 6.12.1-1-amd64")
+    assert "6.12.1-1-amd64" in found["found"]
 
 
 def test_no_kernel_and_no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,4 +95,4 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
 
 def test_a_cache_of_somebody_else(monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
     monkeypatch.setattr(os, "access", lambda _, how: how == os.F_OK)
-    assert checks()["400 MB in the cache"]["found"] == f"{empty} cannot be written to"
+    assert plain(checks()["400 MB in the cache"]["found"]) == snapshot("TMP/empty cannot be written to")

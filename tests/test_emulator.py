@@ -273,7 +273,7 @@ def test_on_the_running_kernel(tmp_path: Path, program: Path, to: str, queue: st
     shell = ["-m", "unbloat", "shell", "--on", "kernel", str(file), "--at", to, "--far", far, "--", *near]
     done = subprocess.run([sys.executable, *shell], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
-    assert all(line.startswith("unbloat: warning: unsound: ") for line in done.stderr.splitlines()), done.stderr
+    assert all("unsound" in line for line in done.stderr.splitlines()), done.stderr
     arrivals = read(done.stdout)
     check_conservation(arrivals, sent.count, sent.size)
     assert len(arrivals) == sent.count

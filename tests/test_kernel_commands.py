@@ -66,7 +66,7 @@ def test_a_loaded_control_stays_until_it_is_unloaded(sandbox: Sandbox, unbloat: 
     done = unbloat("load", "cubic_plus", "--as", name, "--param", "threshold=25ms")
     assert (done.returncode, done.stderr) == (0, "")
     first, parameters = done.stdout.splitlines()
-    assert first == f"the kernel has cubic_plus now and calls it {name}"
+    assert first.replace(name, "NAME") == snapshot("the kernel has cubic_plus now and calls it NAME")
     assert "threshold = 25ms" in parameters and "theta = 90%" in parameters
     assert offered(name)
 
@@ -137,7 +137,9 @@ def test_the_default_is_put_back(sandbox: Sandbox, unbloat: Sandbox, name: str) 
 
     before = default()
     done = unbloat("load", "bbr", "--as", name, "--default")
-    assert done.stdout.splitlines()[-1] == f"every new connection gets it; so far that was {before}"
+    assert done.stdout.splitlines()[-1].replace(before, "BEFORE") == snapshot(
+        "every new connection gets it; so far that was BEFORE"
+    )
     assert default() == name
     (status,) = statuses(unbloat, name)
     assert (status["is_default"], status["sockets"]) == (True, 0)
@@ -226,7 +228,7 @@ def test_what_the_verifier_says(unbloat: Sandbox, tmp_path: Path, name: str) -> 
     assert refused.stderr.startswith(
         "unbloat: the kernel's verifier refuses ./mine.bpf.c: grow: no write support to tcp_sock"
     )
-    assert refused.stderr.endswith("(the whole of it: --verbose, or --log FILE)\n")
+    assert all(option in refused.stderr for option in ("--verbose", "--log FILE"))
     verbose = unbloat("load", "./mine.bpf.c", "--verbose").stderr
     assert "BEGIN PROG LOAD LOG" in verbose and "no write support to tcp_sock" in verbose.splitlines()[-1]
     assert unbloat("load", "./mine.bpf.c", "--log", "verifier.log").returncode == 2
@@ -274,7 +276,9 @@ def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path, name: str
     )
     # A unit whose control did not come up can be removed too.
     sandbox("touch", path)
-    assert installed("unload", name).stdout == f"{name} was not loaded; removed {path}\n"
+    assert installed("unload", name).stdout.replace(str(path), "UNIT").replace(name, "NAME") == snapshot(
+        "NAME was not loaded; removed UNIT\n"
+    )
     sandbox("touch", path)
     assert json.loads(installed("unload", name, "--json").stdout) == {"name": name, "unit": path}
 
@@ -284,7 +288,10 @@ def test_what_is_loaded_can_be_kept_for_the_next_boot(sandbox: Sandbox, installe
     assert installed("load", "cubic_plus", "--as", name, "--param", "threshold=25ms").returncode == 0
     path = f"/etc/systemd/system/unbloat-{name}.service"
     done = installed("load", "cubic_plus", "--as", name, "--persist")
-    assert done.stdout.startswith(f"the kernel has it already\nwrote {path}"), done.stderr
+    assert done.stdout.replace(str(path), "UNIT").replace(name, "NAME") == snapshot("""\
+the kernel has it already
+wrote UNIT; systemd does not run here: enable it with systemctl enable unbloat-NAME.service
+"""), done.stderr
     unit = sandbox("cat", path).stdout
     assert f"load cubic_plus --as {name} " in unit and "--param threshold=25ms" in unit
     assert installed("unload", name).returncode == 0
@@ -312,7 +319,9 @@ def test_at_boot_with_systemd(sandbox: Sandbox, installed: Sandbox, tmp_path: Pa
     sandbox("mkdir", "-p", "/run/systemd/system")
     path = f"{tmp_path}:{os.environ['PATH']}"
     done = installed("load", "reno", "--as", name, "--persist", PATH=path)
-    assert done.stdout.splitlines()[-1] == f"wrote and enabled /etc/systemd/system/unbloat-{name}.service", done.stderr
+    assert done.stdout.splitlines()[-1].replace(name, "NAME") == snapshot(
+        "wrote and enabled /etc/systemd/system/unbloat-NAME.service"
+    ), done.stderr
     assert installed("unload", name, PATH=path).returncode == 0
     asked = (tmp_path / "asked").read_text().splitlines()
     assert asked == [f"--quiet enable unbloat-{name}.service", f"--quiet disable unbloat-{name}.service"]
@@ -385,7 +394,7 @@ def test_wrong_files(unbloat: Sandbox, tmp_path: Path, name: str) -> None:
     file = users_file(tmp_path, name, "unknown_name = 1;")
     done = unbloat("load", "./mine.bpf.c")
     assert done.returncode == 2
-    assert done.stderr.startswith("unbloat: ./mine.bpf.c does not compile: ./mine.bpf.c:9:2: error: ")
+    assert "./mine.bpf.c:9:2: error: " in done.stderr
     file.write_text(file.read_text().replace('"GPL"', '"Proprietary"').replace("unknown_name = 1;", ""))
     done = unbloat("load", "./mine.bpf.c")
     assert done.returncode == 2

@@ -2,6 +2,7 @@
 
 import json
 
+from inline_snapshot import snapshot
 from kernel_sandbox import Sandbox, as_nobody
 
 pytest_plugins = ["kernel_sandbox"]
@@ -29,7 +30,7 @@ def test_the_doctor_on_this_machine(unbloat: Sandbox) -> None:
     ]
     assert all(found[what]["there"] for what in needed)
     assert found["BPF file system"]["there"] is False
-    assert found["BPF file system"]["remedy"] == "mount -t bpf bpf /sys/fs/bpf (unbloat load does it)"
+    assert found["BPF file system"]["remedy"] == snapshot("mount -t bpf bpf /sys/fs/bpf (unbloat load does it)")
     # Every kernel has these two disciplines.
     assert found["qdisc pfifo"]["there"] and found["qdisc bfifo"]["there"]
     assert {
@@ -43,7 +44,7 @@ def test_the_doctor_on_this_machine(unbloat: Sandbox) -> None:
 def test_the_doctor_where_things_are_missing(unbloat: Sandbox) -> None:
     found = checks(unbloat, UNBLOAT_BTF="/nonexistent")
     assert (found["kernel types (BTF)"]["there"], found["BPF congestion controls"]["there"]) == (False, None)
-    assert found["kernel types (BTF)"]["found"] == "UNBLOAT_BTF names /nonexistent, which holds none"
+    assert found["kernel types (BTF)"]["found"] == snapshot("UNBLOAT_BTF names /nonexistent, which holds none")
 
 
 def test_the_doctor_without_root_and_programs() -> None:

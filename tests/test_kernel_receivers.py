@@ -1,6 +1,7 @@
 """Window controllers at a device of the running kernel: `unbloat load --dev`, `unload`, `status`, `clean`; as root."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,10 @@ def test_only_a_control_group(sandbox: Sandbox, unbloat: Sandbox, device: str, n
     group.mkdir()
     try:
         done = unbloat("load", "static", "--dev", device, "--param", "most=2", "--cgroup", group.name)
-        assert done.stdout == f"static lowers the windows that leave through lo, of {group}\nmost = 2\n", done.stderr
+        assert done.stdout.replace(str(group), "GROUP") == snapshot("""\
+static lowers the windows that leave through lo, of GROUP
+most = 2
+"""), done.stderr
         download(sandbox, "127.0.0.1", 4321)
         assert windows(unbloat, 4321) == []
         download(sandbox, "127.0.0.1", 4322, "sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group)
@@ -226,7 +230,10 @@ def test_at_boot(sandbox: Sandbox, installed: Sandbox, odd_device: str, tmp_path
 
     other = installed("unload", "rtac", "--dev", odd_device)
     assert other.returncode == 2 and sandbox("cat", path).stdout == unit
-    assert installed("unload", "static").stdout == f"br-lan no longer has static\nremoved {path}\n"
+    assert installed("unload", "static").stdout.replace(str(path), "UNIT") == snapshot("""\
+br-lan no longer has static
+removed UNIT
+""")
     assert sandbox("ls", "/etc/systemd/system").stdout == ""
 
 
@@ -258,13 +265,23 @@ def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
     assert refused("rtac") == snapshot(
         "rtac lowers the windows of a receiver: say at which device, such as --dev wlan0"
     )
-    assert refused("rtac", "--dev", "nowhere").startswith("there is no network device nowhere; there are lo")
+    assert re.sub("; there are .*", "", refused("rtac", "--dev", "nowhere")) == snapshot(
+        "there is no network device nowhere"
+    )
     assert refused("cubic", "--dev", device).startswith('there is no window controller "cubic"; there are')
-    assert refused("rtac", "--dev", device, "--default").startswith("--default is for congestion controls")
+    assert refused("rtac", "--dev", device, "--default") == snapshot(
+        "--default is for congestion controls; what stands at a device stays there until `unbloat unload`"
+    )
     assert refused("rtac", "--dev", device, "--dest", "x").startswith('"x" is no address or network')
-    assert refused("rtac", "--dev", device, "--param", "bpd=3").startswith("rtac has no parameter bpd")
-    assert refused("rtac", "--dev", device, "--persist").startswith("--persist: systemd starts nothing when lo comes")
-    assert refused("rtac", "--dev", "eth0", "--cgroup", "x", "--persist").startswith("--persist: a control group may")
+    assert refused("rtac", "--dev", device, "--param", "bpd=3") == snapshot(
+        "rtac has no parameter bpd; there are alpha (0/1024 to 1023/1024; 128/1024), bdp (1 to 20000; 236), inverse_k (0 to 4294967295; 0), most (2 to 100000; 1810), rtt_min_add (0 to 1s; 0), rtt_weight (1/1024 to 1024/1024; 128/1024), skip_on_hole (true or false; true), theta (101% to 1000%; 138%)"
+    )
+    assert refused("rtac", "--dev", device, "--persist") == snapshot(
+        "--persist: systemd starts nothing when lo comes; load it by a unit of your own"
+    )
+    assert refused("rtac", "--dev", "eth0", "--cgroup", "x", "--persist") == snapshot(
+        "--persist: a control group may not be there yet when the device comes; leave --cgroup out"
+    )
     router = refused("rtac", "--dev", device, "--cgroup", "x", "--router")
     assert router == snapshot("--cgroup means sockets of this host, and --router connections that have none here")
     done = unbloat("unload", "rtac", "--dev", device)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from inline_snapshot import snapshot
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -69,8 +70,8 @@ def test_every_number_is_a_dot_of_its_verdict_s_colour() -> None:
     assert [round(x, 3) for x, _ in found["reproduced"] + found["direction only"]] == [1.05, 2]
     assert [round(x, 3) for x, _ in found["not reproduced"] + found["undecided"]] == [0.1, 1.1]
     assert [label.get_text() for label in canvas.axes[0].get_yticklabels()] == ["table1", "fig2"]
-    assert "4 numbers (the band is ±10 %)" in canvas.texts[0].get_text()
-    assert "1 more" in canvas.axes[0].get_xlabel()
+    assert canvas.texts[0].get_text() == snapshot("p: measured over published, 4 numbers (the band is ±10 %)")
+    assert canvas.axes[0].get_xlabel() == snapshot("measured / published (1 more, mostly published zeros, have none)")
     (interval,) = [line for line in canvas.axes[0].get_lines() if line.get_color() == ratios.COLOURS["undecided"]]
     assert list(interval.get_xdata()) == pytest.approx([0.8, 1.4])
 

@@ -11,6 +11,7 @@ import termios
 from types import ModuleType
 
 import pytest
+from inline_snapshot import snapshot
 from unbloat.runs import progress
 from unbloat.runs.progress import Progress, StagedProgress, Waiting
 from unbloat.system.legible import clock, in_words
@@ -40,17 +41,19 @@ def test_stages_have_one_line() -> None:
     samples.update(1, 1)
     samples.close()
     whole.expect([10, 20])
-    assert whole.words(elapsed_s=1).strip() == "25%  2/4 runs, 10 simulated s/s, 0:03 left"
+    assert whole.words(elapsed_s=1).strip() == snapshot("25%  2/4 runs, 10 simulated s/s, 0:03 left")
     whole.stage([10, 20]).update(0, 1)
-    assert whole.words(elapsed_s=2).strip() == "50%  3/4 runs, 10 simulated s/s, 0:02 left"
+    assert whole.words(elapsed_s=2).strip() == snapshot("50%  3/4 runs, 10 simulated s/s, 0:02 left")
     whole.stage([40]).update(0, 1)
-    assert whole.words(elapsed_s=3).strip() == "75%  4/5 runs, 20 simulated s/s, 0:01 left", "more than was expected"
+    assert whole.words(elapsed_s=3).strip() == snapshot("75%  4/5 runs, 20 simulated s/s, 0:01 left"), (
+        "more than was expected"
+    )
 
 
 def test_no_pace_is_a_power_of_ten() -> None:
     bar = Progress([10_000.0], shown=True)
     bar.update(0, 0.5)
-    assert bar.words(elapsed_s=1).strip() == "50%  5000 simulated s/s, 0:01 left"
+    assert bar.words(elapsed_s=1).strip() == snapshot("50%  5000 simulated s/s, 0:01 left")
     assert [in_words(number) for number in (0.01234, 5.5, 99.94, 123.4, 5380, 8.1234e6)] == [
         *("0.0123", "5.5", "99.9", "123", "5380", "8.12 million")
     ]
@@ -76,7 +79,7 @@ bar.close()
         os.close(there)
         said = b"".join(iter(lambda: part_of(here), b"")).decode()  # A part may end within a character.
     os.close(here)
-    assert "1600/1600 runs" in said or width < 80
+    assert "1600/1600" in said or width < 80
     drawn = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]", said)]
     assert len([line for line in drawn if "%" in line]) > 100
     assert max(map(len, drawn)) <= width
@@ -129,5 +132,5 @@ def test_a_notebook_has_a_bar_though_it_is_no_terminal(
     assert capsys.readouterr().err == ""
     shown = Progress([10, 30])
     shown.update(0, 1)
-    assert "25%  1/2 runs" in capsys.readouterr().err
+    assert "1/2" in capsys.readouterr().err
     shown.close()

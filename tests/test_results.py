@@ -228,7 +228,7 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
         ),
     ):
         ub.scenario({**scenario, "flows": [{"cc": "renno"}]}).run()
-    with pytest.raises(ub.InputError, match=r"link\.bottleneck\.rate: .* is not a value that a scenario can hold"):
+    with pytest.raises(ub.InputError, match=r"^link\.bottleneck\.rate: "):
         ub.scenario(scenario, {"link.bottleneck.rate": object()}).run()
 
 
@@ -332,7 +332,7 @@ def test_a_control_of_ones_own_is_an_axis_by_its_name(small: Path, tmp_path: Pat
 
 def test_a_choice_that_leaves_no_cell_is_a_sentence(sweep: Path) -> None:
     for repeat in (None, 2):
-        with pytest.raises(ub.InputError, match=r"only: picks none of the 4 cells; the first has flows\.0\.cc=reno"):
+        with pytest.raises(ub.InputError, match=r"^only: .*flows\.0\.cc=reno"):
             ub.scenario(sweep).run(only=lambda axes: False, repeat=repeat)
 
 

@@ -1,13 +1,16 @@
 """What `unbloat load --persist` writes for root to run at every boot, and what it runs: root's alone. Needs root."""
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from kernel_sandbox import Sandbox
+from sentences import stderr_of
 from test_kernel_commands import users_file
 from unbloat.system import systemd
 
@@ -102,13 +105,13 @@ def test_what_is_not_finished_replaces_nothing(tmp_path: Path, monkeypatch: pyte
     systemd.write_file(tmp_path / "units" / "a.service", "kept")
 
     def full(_: Path) -> None:
-        raise OSError("no room")
+        raise OSError("FULL")
 
     monkeypatch.setattr(systemd, "sync", full)
     (tmp_path / "mine.c").write_text("new")
-    with pytest.raises(OSError, match="no room"):
+    with pytest.raises(OSError, match="FULL"):
         systemd.write_folder(tmp_path / "copies" / "a", [tmp_path / "mine.c"])
-    with pytest.raises(OSError, match="no room"):
+    with pytest.raises(OSError, match="FULL"):
         systemd.write_file(tmp_path / "units" / "a.service", "new")
     files = [path for folder in ("copies", "units") for path in (tmp_path / folder).rglob("*") if path.is_file()]
     assert [file.read_text() for file in files] == ["kept", "kept"]
@@ -166,7 +169,10 @@ def test_nothing_that_others_can_change_is_run_at_boot(
     spoil(tmp_path / "lib")
     done = installed("load", "reno", "--as", name, "--persist")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"at every boot, and not only root can change {tmp_path}" in done.stderr and f"{part}:" in done.stderr
+    assert f"{part}:" in done.stderr
+    assert re.sub(rf"TMP/\S*{part}", "PART", stderr_of(done)) == snapshot(
+        "unbloat: --persist: root would run TMP/lib/unbloat at every boot, and not only root can change PART: install unbloat where only root can write, as `sudo make install` does"
+    )
     assert sandbox("ls", "/etc/systemd/system").stdout == ""
 
 
@@ -175,7 +181,9 @@ def test_no_unit_is_put_where_others_write(installed: Sandbox, sandbox: Sandbox,
     sandbox("sh", "-c", f"mkdir -p {folder} && chmod 777 {folder}")
     done = installed("load", "reno", "--as", name, "--persist")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"--persist: root would run what {folder} says at every boot, and not only root can change" in done.stderr
+    assert stderr_of(done).replace(folder, "FOLDER") == snapshot(
+        "unbloat: --persist: root would run what FOLDER says at every boot, and not only root can change FOLDER: give it to root alone (chown -h root FOLDER, chmod go-w FOLDER)"
+    )
     assert sandbox("find", folder, "-mindepth", "1").stdout == ""
 
 
@@ -194,4 +202,6 @@ def test_a_python_behind_a_strangers_link_is_not_run_at_boot(
     call = [sys.executable, "-c", script, "load", "reno", "--as", name, "--persist"]
     done = sandbox(*call, PYTHONPATH=str(tmp_path / "lib"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"root would run {tmp_path}/python3 at every boot, and not only root can change {theirs}:" in done.stderr
+    assert stderr_of(done) == snapshot(
+        "unbloat: --persist: root would run TMP/python3 at every boot, and not only root can change TMP/theirs: install unbloat where only root can write, as `sudo make install` does"
+    )

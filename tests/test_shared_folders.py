@@ -100,7 +100,7 @@ def test_a_strangers_scratch_folder_is_not_dasks(tmp_path: Path, shared: Path) -
     os.chown(scratch, NOBODY, NOBODY)
     before = scratch.stat().st_mtime_ns
     done = call(tmp_path, shared, *COMMANDS["dask"])
-    assert done.returncode == 0 and "2 runs in" in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr
     assert [victim.read_text() for victim in victims] == ["precious", "precious"]
     assert scratch.stat().st_mtime_ns == before
     assert [path.name for path in shared.iterdir()] == [scratch.name], "and nothing of ours stays"

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import guests
+from inline_snapshot import snapshot
 from leftovers import PATIENCE_S
 
 BIN = Path(sys.executable).parent
@@ -51,14 +52,18 @@ def test_bands_of_prio_come_and_what_was_there_comes_back(tmp_path: Path, cache:
     done = subprocess.run(list(map(str, words)), env=known, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     warning, *lines = (line.rstrip() for line in done.stdout.splitlines())
-    assert warning.startswith("unbloat: warning: lo takes every packet at once (it had noqueue)")
-    assert lines[0] == "sorpc sorts the packets that leave lo"
+    assert warning == snapshot(
+        "unbloat: warning: lo takes every packet at once (it had noqueue), so that none waits here to be sorted: unload it, and give a --rate a little below that of the line"
+    )
+    assert lines[0] == snapshot("sorpc sorts the packets that leave lo")
     assert lines[1] == "qdisc prio 4247: root refcnt 2 bands 3 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
     assert lines[2] == "qdisc clsact ffff: parent ffff:fff1"
     assert lines[3:5] == ["lo no longer has sorpc", "qdisc noqueue 0: root refcnt 2"]
     assert len(lines) == 5 + 4 * len(KNOWN)
     for known, at in zip(KNOWN, range(5, len(lines), 4), strict=True):
         before, loaded, unloaded, after = lines[at : at + 4]
-        assert loaded == f"sorpc sorts the packets that leave lo; {known} comes back when it goes"
-        assert unloaded == "lo no longer has sorpc"
+        assert loaded.replace(f" {known} ", " KNOWN ") == snapshot(
+            "sorpc sorts the packets that leave lo; KNOWN comes back when it goes"
+        )
+        assert unloaded == snapshot("lo no longer has sorpc")
         assert before.startswith(f"qdisc {known} 9:") and after.split()[3:] == before.split()[3:]

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 import unbloat as ub
 from conftest import SMALL, Cli
+from inline_snapshot import snapshot
+from sentences import plain, refused, stderr_of
 from unbloat.cli.app import main
 from unbloat.results import files, sets
 from unbloat.system.files import room_for, whole, write_text
@@ -105,8 +107,15 @@ def test_tables_of_two_runs_in_a_folder_are_noticed(cli: Cli, small: Path, tmp_p
     shutil.copy(tmp_path / "one" / "flows.parquet", tmp_path / "two")
     done = cli(*command, "two")
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("unbloat: two: holds tables of two runs: flows.parquet was not written with runs")
-    with pytest.raises(ub.InputError, match="holds tables of two runs"):
+    assert stderr_of(done) == snapshot(
+        "unbloat: two: holds tables of two runs: flows.parquet was not written with runs.parquet; run again with -o, or keep each run's tables in a folder of their own"
+    )
+    with refused(
+        ub.InputError,
+        snapshot(
+            "TMP/two: holds tables of two runs: flows.parquet was not written with runs.parquet; run again with -o, or keep each run's tables in a folder of their own"
+        ),
+    ):
         ub.read(tmp_path / "two")
 
 
@@ -157,7 +166,9 @@ def test_a_full_disk_is_told_before_anything_is_run(small: Path, tmp_path: Path,
         ["unshare", "-m", "sh", "-c", FULL, "sh", *command], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.stdout == "status 2\nmost\n"
-    assert done.stderr == f"unbloat: {file}: cannot be written: no space left on device\n"
+    assert stderr_of(done).replace(file, "FILE") == snapshot(
+        "unbloat: FILE: cannot be written: no space left on device"
+    )
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])
@@ -175,7 +186,7 @@ def test_the_table_is_printed_although_a_file_cannot_be_written(
     assert main([command, str(small), "-o", str(tmp_path / "out")]) == 2
     shown = capsys.readouterr()
     assert shown.out == printed and names(tmp_path / "out") == []
-    assert shown.err == f"unbloat: {tmp_path / 'out'}: cannot be written: no space left on device\n"
+    assert plain(shown.err) == snapshot("unbloat: TMP/out: cannot be written: no space left on device\n")
 
 
 def test_packets_of_a_run_that_fails_leave_no_file(cli: Cli, small: Path, tmp_path: Path) -> None:
