@@ -31,7 +31,7 @@ Rows = list[tuple[str, str]]
 
 
 class WithExamples(click.Command):
-    """What the help pages of commands and of the whole program have in common."""
+    """A help page, of a command or of the whole program, that ends in examples."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, a line each."""
@@ -77,7 +77,7 @@ class Entry:
     """The heading that it stands under."""
     module: str
     about: str
-    """The first line of its function's docstring, so that the list does not load the module."""
+    """The first line of the function's docstring; with it here, the list of commands loads no module."""
     cls: type[Command] = Command
 
     def command(self) -> click.Command:
@@ -176,7 +176,7 @@ def options(
         bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Parse the options of the program itself."""
+    """Take the options of the program itself."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -158,7 +158,7 @@ def load_command(
     if kind:
         refuse_at_devices(name, default, contents)
         when_it_comes = at_every_boot(control, dev, target) if persist else None
-        with verifier_log(log, verbose), compiler_warnings_shown():
+        with explained(log, verbose):
             at_device = devices.load(kind, control, parameters, dev, rate, target, given)
         if warning := devices.warning(at_device):
             tell(warning)
@@ -173,8 +173,11 @@ def load_command(
         kept = systemd.install(at_boot, there["name"], there["parameters"], default=False)
         say_loaded(devices.by_name(there), kept, "the kernel has it already", as_json)
         return
-    with verifier_log(log, verbose):
-        loaded = loaded_now(control, parameters, contents, name, default, given)
+    entries = map_entries(contents)
+    with explained(log, verbose):
+        loaded = _core.kernel_load(
+            ALGORITHMS, control, parameters, maps=entries, name=name, make_default=default, **given
+        )
     unit = systemd.install(at_boot, loaded["name"], parameters, default, contents or []) if at_boot else None
     shown = devices.by_name(loaded)
     say_loaded(shown, unit, "\n".join(load_sentences(control, shown)), as_json)
@@ -214,27 +217,6 @@ def at_every_boot(control: str, device: str | None, target: WindowTarget) -> AtB
     return systemd.prepare(control, sources_of(control))
 
 
-def loaded_now(
-    control: str,
-    parameters: list[tuple[str, str]],
-    contents: list[str] | None,
-    name: str | None,
-    default: bool,
-    given: dict[str, list[str]],
-) -> LoadedControl:
-    """Load it, and show what the compiler warns of; return what the kernel has then."""
-    with compiler_warnings_shown():
-        return _core.kernel_load(
-            ALGORITHMS,
-            control,
-            parameters,
-            maps=map_entries(contents),
-            name=name,
-            make_default=default,
-            **given,
-        )
-
-
 ENTRY = re.compile(r"\s*([^\[\]=\s]+)\s*\[([^\[\]]*)\]\s*=(.*)", re.DOTALL)
 # No number of a BPF map has more than 64 bits.
 LEAST, MOST = -(1 << 63), (1 << 64) - 1
@@ -268,21 +250,21 @@ def refuse_at_devices(name: str | None, default: bool, contents: list[str] | Non
 
 
 @contextmanager
-def compiler_warnings_shown() -> Iterator[None]:
-    """Show what the compiler warns of meanwhile."""
+def explained(log: Path | None, verbose: bool) -> Iterator[None]:
+    """Show warnings of the compiler, and print or write the verifier's log if the kernel refuses the program."""
     try:
-        yield
-    finally:
-        show_warnings()
-
-
-@contextmanager
-def verifier_log(file: Path | None, verbose: bool) -> Iterator[None]:
-    """Print or write what the kernel's verifier says if it refuses."""
-    try:
-        yield
+        try:
+            yield
+        finally:
+            show_warnings()
     except Error as error:
-        show_log(error, file, verbose)
+        found: str | None = getattr(error, "log", None)
+        if found and log:
+            write_text(log, found)
+        if found and verbose:
+            print(found, file=sys.stderr)
+        if found and not (log or verbose):
+            error.args = (f"{error} (the whole of it: --verbose, or --log FILE)",)
         raise
 
 
@@ -310,19 +292,6 @@ def sources_of(control: str) -> list[Path]:
     from unbloat.scenarios.catalogue import control_files
 
     return control_files(control)
-
-
-def show_log(error: Error, file: Path | None, verbose: bool) -> None:
-    """Print or write what the kernel's verifier said, or say how to have it."""
-    log: str | None = getattr(error, "log", None)
-    if not log:
-        return
-    if file:
-        write_text(file, log)
-    if verbose:
-        print(log, file=sys.stderr)
-    if not (file or verbose):
-        error.args = (f"{error} (the whole of it: --verbose, or --log FILE)",)
 
 
 Gone = dict[str, str | None]
@@ -367,9 +336,7 @@ def unload_command(
         say("\n".join([*unload_sentences(name, unloaded), *([f"removed {unit}"] if unit else [])]))
 
 
-def unloaded_at_device(
-    kind: Kind, name: str, device: str | None, keep_unit: bool
-) -> list[dict[str, str | None]] | None:
+def unloaded_at_device(kind: Kind, name: str, device: str | None, keep_unit: bool) -> list[Gone] | None:
     """Remove a mechanism from its devices, and what loads it again; return None if the name means another kind."""
     from unbloat.system import systemd
 
@@ -384,14 +351,11 @@ def unloaded_at_device(
         if device is None or (unit := unit_of(device)) is None:
             raise
         return [{"device": device, "unit": unit}]
-    return (
-        None
-        if from_devices is None
-        else [
-            {"device": each["device"], "source": each["source"], "unit": unit_of(each["device"])}
-            for each in from_devices
-        ]
-    )
+    if from_devices is None:
+        return None
+    return [
+        {"device": each["device"], "source": each["source"], "unit": unit_of(each["device"])} for each in from_devices
+    ]
 
 
 def unload_at_device_sentences(name: str, from_devices: list[Gone]) -> Iterator[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from unbloat.report.report import Report
 
 PAGES = {"kernel": "kernel.md", "vm": "vm.md"}
-"""The pages in the paper's folder; the part that `--page` writes has the backend's name."""
+"""Pages in the paper's folder by backend; the part that `--page` writes has the backend's name."""
 DIFFERS = 1
 REPRODUCE_EXAMPLES = """\
 unbloat reproduce cubic-plus
@@ -131,7 +131,7 @@ PageOption = Annotated[
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for."""
+    """The options of the command that its steps need."""
 
     on: str
     kernel: str | None

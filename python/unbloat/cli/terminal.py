@@ -54,7 +54,7 @@ ASCII = {
     "≤": "<=",
     "≥": ">=",
 }
-"""What stands for characters of tables and sentences."""
+"""Characters of tables and sentences, with what a terminal without UTF-8 shows in their place."""
 
 
 def say(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`unbloat doctor`, `unbloat cache` and `unbloat clean`: what this machine can do, and what earlier runs left on it."""
+"""`unbloat doctor`, `unbloat cache` and `unbloat clean`: a machine's abilities, and files that earlier runs left."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WISHES = {
     "load into this kernel (load, attach)": ("loading", "loading files of your own", "load --dev", "load --persist"),
     "compare with Linux's own, for developers": ("comparisons", "trying by hand"),
 }
-"""What a user wants to do, with the purposes of the checks that it takes; the first decides."""
+"""Wishes of users, each with the purposes of the checks that it takes; the first purpose decides."""
 
 
 def doctor_screen(checks: Sequence[Check]) -> str:
@@ -143,7 +143,7 @@ def cache_command(
 
 
 def cache_screen(rows: list[dict[str, Any]]) -> str:
-    """Draw it."""
+    """Draw the kinds of kept files as a table."""
     from unbloat.report.table import Column, render
 
     return render(

@@ -1,1 +1,1 @@
-"""What the operating system gives: folders, signals, temporary files, boot services."""
+"""The operating system: folders, files, signals, boot services, and text that people read."""

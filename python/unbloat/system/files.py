@@ -1,4 +1,4 @@
-"""Files of the user's: none that is read is a device or a pipe, and what is written is there whole or not at all."""
+"""Files of the user's: reading refuses devices and pipes, writing leaves a whole file or none."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def read_own(file: Path) -> bytes:
 
 
 PROBE = 1 << 16
-"""How many bytes a disk must have room for when a command begins that will write there."""
+"""Bytes that a disk must have room for when a command begins that will write there."""
 
 DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
-"""What these folders name is open already, by a shell maybe: it is written to, whatever it is."""
+"""Folders of open files, such as those of a shell: whatever is open there is written to."""
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def sync(path: Path) -> None:
 def room_for(*files: Path | None) -> None:
     """Make the folders of files, before the work that they are written for.
 
-    Raises `InputError` likewise, also if a folder cannot be written to or its disk is full.
+    Raises `InputError` if a file or its folder cannot be written, or if the disk is full.
     """
     for file in filter(None, files):
         with writing(file):
@@ -154,7 +154,7 @@ def room_for(*files: Path | None) -> None:
 
 
 def room_within(folder: Path | None) -> None:
-    """Make a folder, before the work whose files it is for; raises `InputError` likewise."""
+    """Make a folder, before the work whose files it is for; raises `InputError` if it cannot be written to."""
     if folder is not None:
         with writing(folder):
             if folder.exists() and not folder.is_dir():

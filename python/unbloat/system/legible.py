@@ -1,4 +1,4 @@
-"""Names, values and numbers as people read them: they control no terminal, and have the digits that mean something."""
+"""Text that people read: names that control no terminal, numbers with the digits that mean something."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINES = "\n\t"
 TURNING = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Characters that change the direction of writing, so that a text looks like another one."""
 NO_CHARACTERS = (*range(0xD800, 0xE000), 0xFFFE, 0xFFFF)
-"""What XML does not take (section 2.2), besides control characters."""
+"""Characters that XML does not take (section 2.2), besides control characters."""
 ESCAPES = {
     **{code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in LINES},
     **{code: f"\\u{code:04x}" for code in (*TURNING, *NO_CHARACTERS)},
@@ -50,7 +50,7 @@ def screen_width() -> int | None:
 DIGITS = 3
 """Significant digits of a number in a table, at least."""
 SMALLEST = 1e-4
-"""What is smaller is written as a power of ten."""
+"""The smallest number that is written without a power of ten."""
 ALIKE = 1e-4
 """Relative differences up to this size come from clocks, whose ticks lie elsewhere with each seed."""
 FIVE = 5

@@ -1,4 +1,4 @@
-"""What the machine gives this process: processors, memory, and signals that end it as Ctrl-C does."""
+"""Processors and memory that this process may use, and an orderly end by signals."""
 
 from __future__ import annotations
 

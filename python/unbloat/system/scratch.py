@@ -36,14 +36,14 @@ def remove_from(folder: Path, name: str) -> None:
 
 
 PREFIX = "unbloat-run-"
-"""How folders in the system's folder for temporary files begin."""
+"""The beginning of names in the system's folder for temporary files."""
 BESIDE = ".unbloat-run-"
-"""How those in a folder of the user's begin, which hold what is to be renamed to its place there."""
+"""The beginning of names in a folder of the user's; files are made there and then renamed to their places."""
 TRIES = 10
 
 
 class Scratch:
-    """A temporary folder that goes away with this object, or else with its process."""
+    """A temporary folder that goes away with this object, or with its process."""
 
     def __init__(self, within: Path | None = None) -> None:
         """Make it, after those that were left behind have been removed; `within` is a folder of the user's."""

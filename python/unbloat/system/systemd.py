@@ -44,7 +44,7 @@ WantedBy=multi-user.target
 
 Kind = Literal["window", "classifier"]
 WHAT: dict[Kind, str] = {"window": "TCP receive windows", "classifier": "Order of packets"}
-"""Mechanisms that stand at a device, and what they are about."""
+"""Mechanisms that stand at a device, with what each is about."""
 
 AT_DEVICE = """\
 [Unit]
@@ -73,7 +73,7 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class UnitName:
-    """What a unit and the copies of its sources are called: one component of a path, whatever was asked for."""
+    """The name of a unit and of the copies of its sources: always one component of a path."""
 
     text: str
 
@@ -100,7 +100,7 @@ class UnitName:
 
 @dataclass(frozen=True)
 class AtBoot:
-    """What a unit will run: this program, and a congestion control that comes along or is the user's own."""
+    """The program that a unit will run, and a congestion control that comes along or is the user's own."""
 
     program: tuple[str, ...]
     control: str
@@ -252,7 +252,7 @@ def systemctl(verb: str, unit: str) -> None:
 FILE, FOLDER = 0o644, 0o755
 """The modes, whatever the umask of whoever writes."""
 MOST_LINKS = 40
-"""How many symbolic links the kernel follows on one way (MAXSYMLINKS)."""
+"""Symbolic links that the kernel follows on one way, at most (MAXSYMLINKS)."""
 
 
 def changeable(path: Path) -> Path | None:
