@@ -215,8 +215,14 @@ def test_a_sweep_is_drawn_without_naming_a_kind(made: ub.Results) -> None:
 
 
 def test_boxes_say_of_how_many_values_they_are(made: ub.Results, grid: ub.Results) -> None:
-    assert "one flow each" in made.plot("box", metrics=["goodput"]).axes[0].get_xlabel()
-    assert "of 3 flows each" in grid.plot("box", metrics=["goodput"]).axes[0].get_xlabel()
+    assert made.plot("box", metrics=["goodput"]).axes[0].get_xlabel() == snapshot("""\
+goodput (kbit/s)
+one flow each\
+""")
+    assert grid.plot("box", metrics=["goodput"]).axes[0].get_xlabel() == snapshot("""\
+goodput (Mbit/s)
+box: 25-75 %, whiskers: 5-95 % of 3 flows each\
+""")
 
 
 def test_cells_are_picked_by_their_labels(made: ub.Results) -> None:

@@ -317,9 +317,10 @@ def test_the_forecast_takes_cells_from_all_over_the_grid(tmp_path, monkeypatch):
 
     monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
     monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path / "cache"))
-    words = "3 cells, 3 to 40 times each where they draw anything: 0.0 to 0.4 processor hours, "
     told = sampled([paper], simulate, 2)
-    assert told.words == f"{words}0:54 to 12:00 on 2 idle processors"
+    assert told.words == snapshot(
+        "3 cells, 3 to 40 times each where they draw anything: 0.0 to 0.4 processor hours, 0:54 to 12:00 on 2 idle processors"
+    )
     assert told.durations_s == [1.0] * 9, "three repeats of three cells at least"
     assert asked == [([1], ["reno", "vegas"])]
 
@@ -339,13 +340,15 @@ def test_the_forecast_leaves_out_what_is_kept_and_remembers_the_pace(tmp_path, m
     used = iter((4.0, 28.0, 28.0, 28.001))
     monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
     told = sampled([paper], simulate, 2).words
-    words = "3 cells, 3 to 40 times each where they draw anything, 2 of at most 120 runs kept: "
-    assert told == f"{words}0.0 to 0.4 processor hours, 0:42 to 11:48 on 2 idle processors"
+    assert told == snapshot(
+        "3 cells, 3 to 40 times each where they draw anything, 2 of at most 120 runs kept: 0.0 to 0.4 processor hours, 0:42 to 11:48 on 2 idle processors"
+    )
     (batch,) = batches_of(paper)
     really(batch, (1, 2), batch.wants)
     told = sampled([paper], simulate, 2).words
-    words = "3 cells, 3 to 40 times each where they draw anything, 6 of at most 120 runs kept: "
-    assert told == f"{words}0.0 to 0.4 processor hours, 0:18 to 11:24 on 2 idle processors"
+    assert told == snapshot(
+        "3 cells, 3 to 40 times each where they draw anything, 6 of at most 120 runs kept: 0.0 to 0.4 processor hours, 0:18 to 11:24 on 2 idle processors"
+    )
 
 
 def test_no_interval_reaches_beyond_what_there_can_be():

@@ -162,11 +162,11 @@ def unsound(results: ub.Results, number: int) -> ub.Results:
 def test_unsound_runs_are_marked_in_every_table_and_warned_of(sweep: Path) -> None:
     results = unsound(ub.scenario(sweep).run(), 1)
     for table in ("flows", "links"):
-        with pytest.warns(ub.UnsoundRun, match="unsound runs in this table: 1 of 4; "):
+        with pytest.warns(ub.UnsoundRun, match="1 of 4"):
             rows = getattr(results, table)
         assert list(rows.groupby("run")["sound"].all()) == [True, False, True, True]
     assert list(results.runs["sound"]) == [True, False, True, True]
-    with pytest.warns(ub.UnsoundRun, match="unsound runs left out of the statistics: 1 of 4; "):
+    with pytest.warns(ub.UnsoundRun, match="1 of 4"):
         counts = results.stats.query("metric == 'goodput_mbps' and of == 'all flows'")
     assert len(counts) == 3
 
@@ -357,7 +357,7 @@ def test_systems_that_tell_no_processors_of_a_process_have_some(monkeypatch: pyt
 
 
 def test_repeats_that_are_all_the_same_are_warned_of(small: Path) -> None:
-    with pytest.warns(ub.IdenticalRepeats, match="the repeats differ by less than 0.01 %"):
+    with pytest.warns(ub.IdenticalRepeats):
         swept = ub.scenario(small).run(repeat=3)
     assert text_of_cells(swept).count("warning: the repeats differ by less than 0.01 %") == 1
     with warnings.catch_warnings():

@@ -103,7 +103,7 @@ BROKEN = {
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
 def test_a_broken_module_is_named(folder: Path, zstd: Path, name: str, data: bytes) -> None:
     file = put(folder, name, data)
-    with pytest.raises(RunError, match=f"^{file}: the kernel's module cannot be read: ") as refusal:
+    with pytest.raises(RunError, match=f"^{file}: ") as refusal:
         modules.chosen(folder)
     assert "\n" not in str(refusal.value)
 

@@ -90,10 +90,11 @@ def test_a_missing_program_is_named_with_its_package(
     monkeypatch: pytest.MonkeyPatch, missing: str, package: str
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None if name == missing else f"/usr/bin/{name}")
-    with pytest.raises(
-        RunError, match=rf"^guests \(on = vm\) need {missing}, which is not installed: apt-get install {package}$"
-    ):
+    with pytest.raises(RunError) as refusal:
         qemu.require_qemu()
+    assert str(refusal.value).replace(missing, "PROGRAM").replace(package, "PACKAGE") == snapshot(
+        "guests (on = vm) need PROGRAM, which is not installed: apt-get install PACKAGE"
+    )
 
 
 @pytest.mark.parametrize("kind", [qemu.BootedMachine, qemu.ResumedMachine])
@@ -104,7 +105,7 @@ def test_a_missing_program_is_named_with_its_package(
 def test_a_machine_that_does_not_start_says_why(start: Start, kind: type[qemu.Machine], program: str, why: str) -> None:
     with pytest.raises(RunError) as refusal:
         start(kind, program)
-    assert str(refusal.value) == f"{qemu.QEMU} has ended: {why}"
+    assert str(refusal.value).removesuffix(why) == snapshot("qemu-system-x86_64 has ended: ")
 
 
 @pytest.mark.parametrize(("kind", "program"), [BOOTED, RESUMED])
