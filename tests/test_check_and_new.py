@@ -41,7 +41,7 @@ def test_a_new_scenario_runs(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_new_control_runs_and_describes_itself(cli: Cli, mine: Path) -> None:
     said = cli("show", "./mine.bpf.c").stdout
-    assert "beta = 70%, 10% to 100%: window that a loss leaves" in said
+    assert [line for line in said.splitlines() if line.startswith("  beta ")] == snapshot()
     (run,) = json.loads(cli("run", "home-dsl", "-t", "20s", "--cc", "./mine.bpf.c", "--json").stdout)["runs"]
     assert run["flows"][0]["goodput_mbps"] > 0.5
 
@@ -114,7 +114,8 @@ def test_a_scenario_that_cannot_be_read_is_a_finding(cli: Cli, tmp_path: Path) -
     (tmp_path / "bad.toml").write_text('duration = "1s"\n')
     done = cli("check", "bad.toml", "--json")
     (check,) = json.loads(done.stdout)["checks"]
-    assert done.returncode == 2 and check["answer"] == "no" and "flows: is missing" in check["why"]
+    assert done.returncode == 2 and check["answer"] == "no"
+    assert check["why"] == snapshot()
 
 
 CALL = """\
@@ -203,7 +204,7 @@ def test_what_only_a_kernel_refuses_is_found_before_it_is_loaded(cli: Cli, mine:
     mine.write_text(mine.read_text().replace("beta / 100, 2U", "beta * 0.01, 2.0"))
     found = checks(cli, "./mine.bpf.c")
     assert found["./mine.bpf.c compiles to BPF"]["answer"] == "no"
-    assert "is not supported" in found["./mine.bpf.c compiles to BPF"]["why"]
+    assert "mine.bpf.c:" in found["./mine.bpf.c compiles to BPF"]["why"]
     assert not [what for what in found if " takes " in what], "there is nothing to show to a verifier"
 
 

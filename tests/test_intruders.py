@@ -295,7 +295,7 @@ def test_a_name_that_is_not_there_is_told_with_the_nearest(cli: Cli) -> None:
     assert stderr_of(done) == snapshot(
         "unbloat: home-dls: there is no such file, and no scenario of that name in `unbloat list` (did you mean home-dsl?)"
     )
-    assert "did you mean" not in cli("run", "xyz").stderr
+    assert stderr_of(cli("run", "xyz")) == snapshot()
 
 
 def test_a_queue_without_an_end_is_doubted(cli: Cli, small: Path) -> None:
@@ -312,5 +312,4 @@ def test_bytes_that_are_no_text_are_a_sentence(small: Path) -> None:
     odd = os.fsdecode(b"./\xff.bpf.c")
     for words in (["--cc", odd], ["--set", f"flows.0.cc={odd}"]):
         done = subprocess.run([*PROGRAM, "run", str(small), *words], capture_output=True, text=True, check=False)
-        assert done.returncode == 2 and "is no text: its bytes are not UTF-8" in done.stderr
-        assert "Traceback" not in done.stderr
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and "UTF-8" in done.stderr

@@ -63,5 +63,5 @@ def test_what_a_compiler_says_is_bounded(cli: Cli, small: Path, tmp_path: Path) 
     reno = (ALGORITHMS / "congestion" / "reno.bpf.c").read_text()
     (tmp_path / "mine.bpf.c").write_text(reno + "".join(f"wrong {'x' * 1000}{n} here;\n" for n in range(200)))
     done = cli("run", small, "--cc", "./mine.bpf.c")
-    assert done.returncode == 2 and done.stderr.startswith("unbloat: ./mine.bpf.c ")
+    assert done.returncode == 2 and done.stderr.startswith("unbloat: flows.0.cc: ./mine.bpf.c ")
     assert len(done.stderr) < 12_000 and "more lines" in done.stderr
