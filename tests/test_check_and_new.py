@@ -41,7 +41,9 @@ def test_a_new_scenario_runs(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_new_control_runs_and_describes_itself(cli: Cli, mine: Path) -> None:
     said = cli("show", "./mine.bpf.c").stdout
-    assert [line for line in said.splitlines() if line.startswith("  beta ")] == snapshot()
+    assert [line for line in said.splitlines() if line.startswith("  beta ")] == snapshot(
+        ["  beta = 70%, 10% to 100%: window that a loss leaves"]
+    )
     (run,) = json.loads(cli("run", "home-dsl", "-t", "20s", "--cc", "./mine.bpf.c", "--json").stdout)["runs"]
     assert run["flows"][0]["goodput_mbps"] > 0.5
 
@@ -115,7 +117,10 @@ def test_a_scenario_that_cannot_be_read_is_a_finding(cli: Cli, tmp_path: Path) -
     done = cli("check", "bad.toml", "--json")
     (check,) = json.loads(done.stdout)["checks"]
     assert done.returncode == 2 and check["answer"] == "no"
-    assert check["why"] == snapshot()
+    assert check["why"] == snapshot("""\
+bad.toml: flows: is missing; it is tables: the flow groups, one [[flows]] each
+bad.toml: link: is missing; it is a table: the links\
+""")
 
 
 CALL = """\

@@ -326,19 +326,37 @@ def test_a_slip_is_one_sentence_that_says_what_was_meant(cli: Cli, words: list[s
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["run", "home-dsl", "-o", "file"], snapshot()),
-        (["run", "home-dsl", "--figure", "file/x.svg"], snapshot()),
-        (["run", "home-dsl", "--pcap", "file/x.pcapng"], snapshot()),
-        (["sweep", "home-dsl", "-o", "file/x"], snapshot()),
-        (["plot", "nix", "-o", "file/x.svg"], snapshot()),
-        (["new", "paper", "file/mine"], snapshot()),
+        (
+            ["run", "home-dsl", "-o", "file"],
+            snapshot("unbloat: FILE: cannot be written: a file is where a folder is needed"),
+        ),
+        (
+            ["run", "home-dsl", "--figure", "file/x.svg"],
+            snapshot("unbloat: FILE: cannot be written: a file is where a folder is needed (TMP/file)"),
+        ),
+        (
+            ["run", "home-dsl", "--pcap", "file/x.pcapng"],
+            snapshot("unbloat: FILE: cannot be written: a file is where a folder is needed (TMP/file)"),
+        ),
+        (
+            ["sweep", "home-dsl", "-o", "file/x"],
+            snapshot("unbloat: FILE: cannot be written: a file is where a folder is needed (TMP/file)"),
+        ),
+        (
+            ["plot", "nix", "-o", "file/x.svg"],
+            snapshot("unbloat: FILE: cannot be written: a file is where a folder is needed (TMP/file)"),
+        ),
+        (
+            ["new", "paper", "file/mine"],
+            snapshot("unbloat: FILE: cannot be written: a file is where a folder is needed (TMP/file)"),
+        ),
     ],
 )
 def test_what_cannot_be_written_is_said_before_the_work(cli: Cli, tmp_path: Path, words: list[str], told: str) -> None:
     (tmp_path / "file").touch()
     done = cli(*words)
     assert done.returncode == 2
-    assert stderr_of(done).replace(words[-1], "FILE") == told
+    assert stderr_of(done).replace(f" {words[-1]}: ", " FILE: ") == told
 
 
 def test_folders_are_made_for_what_is_written(cli: Cli, small: Path, tmp_path: Path) -> None:

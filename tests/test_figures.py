@@ -214,7 +214,7 @@ def test_a_bound_far_above_the_data_does_not_squeeze_them(small: Path) -> None:
     (panel,) = ub.scenario(small, {"link.bottleneck.queue.limit": "30mb", "duration": "1s"}).run().plot("queue").axes
     highest = max(panel.lines[0].get_ydata())
     assert panel.get_ylim()[1] < 2 * highest
-    assert [text for text in texts(panel) if "30 MB" in text] == snapshot()
+    assert [text for text in texts(panel) if "30 MB" in text] == snapshot(["buffer at 30 MB, far above"])
 
 
 def test_the_warm_up_is_shaded(small: Path) -> None:
@@ -232,7 +232,9 @@ def test_a_recorded_link_shows_what_it_could_carry() -> None:
     used = link["throughput_mbps"].sum() / link["capacity_mbps"].sum()
     assert used == pytest.approx(results.links["utilisation_percent"][0] / 100, abs=0.1)
     (panel,) = results.plot("goodput").axes
-    assert panel.collections and [text for text in texts(panel) if "shaded" in text] == snapshot()
+    assert panel.collections and [text for text in texts(panel) if "shaded" in text] == snapshot(
+        ["shaded: what the link could carry"]
+    )
 
 
 def test_names_stand_where_lines_end(tmp_path: Path) -> None:
@@ -271,7 +273,9 @@ def test_repeats_are_one_line_with_a_band(small: Path) -> None:
     drawn = pd.Series(line.get_ydata(), index=line.get_xdata()).loc[0.5:1.5]
     assert len(drawn) > 10 and np.allclose(drawn, series[drawn.index])
     assert len(panel.collections) == 1
-    assert [text.get_text() for text in panel.figure.texts if "3 runs" in text.get_text()] == snapshot()
+    assert [text.get_text() for text in panel.figure.texts if "3 runs" in text.get_text()] == snapshot(
+        ["line and band: mean of 3 runs, and one standard deviation"]
+    )
 
 
 def test_metrics_are_drawn_over_an_axis(sweep: Path) -> None:

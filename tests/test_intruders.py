@@ -295,7 +295,9 @@ def test_a_name_that_is_not_there_is_told_with_the_nearest(cli: Cli) -> None:
     assert stderr_of(done) == snapshot(
         "unbloat: home-dls: there is no such file, and no scenario of that name in `unbloat list` (did you mean home-dsl?)"
     )
-    assert stderr_of(cli("run", "xyz")) == snapshot()
+    assert stderr_of(cli("run", "xyz")) == snapshot(
+        "unbloat: xyz: there is no such file, and no scenario of that name in `unbloat list`"
+    )
 
 
 def test_a_queue_without_an_end_is_doubted(cli: Cli, small: Path) -> None:

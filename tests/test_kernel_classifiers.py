@@ -292,7 +292,7 @@ def test_what_was_there_comes_back_after_somebody_took_ours(sandbox: Sandbox, un
         assert sandbox("tc", "qdisc", "del", "dev", device, "root").returncode == 0
         if other:
             assert sandbox("tc", "qdisc", "add", "dev", device, "root", *other).returncode == 0
-        assert unbloat("clean").stdout == snapshot()
+        assert unbloat("clean").stdout == snapshot("removed the classifier sorpc at lo\n")
         there = ("qdisc bfifo", "limit 7000b") if other else ("qdisc pfifo", "limit 77p")
         assert all(words in qdiscs(sandbox) for words in there), qdiscs(sandbox)
         assert "clsact" not in qdiscs(sandbox) and notes(sandbox) == ""
@@ -359,7 +359,7 @@ def test_what_a_killed_process_has_begun_is_taken_away(sandbox: Sandbox, unbloat
     assert unbloat("load", "sorpc", "--dev", device).returncode == 0
     # As if it had been killed between the queues and the program.
     assert sandbox("tc", "qdisc", "del", "dev", device, "clsact").returncode == 0
-    assert unbloat("clean").stdout == snapshot()
+    assert unbloat("clean").stdout == snapshot("removed the classifier sorpc at lo\n")
     assert qdiscs(sandbox) == before and notes(sandbox) == ""
 
 

@@ -141,7 +141,7 @@ def test_the_gaps_of_a_recorded_link_do_not_count() -> None:
     for number in range(1, 101):
         rate = 8.0 if number % 2 else 0.0
         view.add({"time_s": number / 10, "links": [link(queue_bytes=5000, capacity_mbps=rate)], "flows": []})
-    assert view.line() == snapshot()
+    assert view.line() == snapshot("10.0 s; bottleneck: queue 10 ms, 8 Mbit/s, 0 drops")
 
 
 def test_no_name_steers_the_terminal() -> None:
@@ -268,7 +268,12 @@ def test_a_line_for_each_second_where_no_terminal_is(cli: Cli, small: Path) -> N
     live = cli("run", small, "--live", "--json")
     assert live.returncode == 0 and json.loads(live.stdout) == json.loads(cli("run", small, "--json").stdout)
     first, last = live.stderr.splitlines()
-    assert [re.sub(r"\d+(\.\d+)?", "#", line) for line in (first, last)] == snapshot()
+    assert [re.sub(r"\d+(\.\d+)?", "#", line) for line in (first, last)] == snapshot(
+        [
+            "# s; bottleneck: queue # ms, # Mbit/s, # drops; bottleneck.reverse: queue # ms, # Mbit/s, # drops; reno: cwnd #, # Mbit/s",
+            "# s; bottleneck: queue # ms, # Mbit/s, # drops; bottleneck.reverse: queue # ms, # Mbit/s, # drops; reno: cwnd #, # Mbit/s",
+        ]
+    )
     assert (first.split()[0], last.split()[0]) == ("1.0", "2.0")
     assert plain.stderr == ""
 
