@@ -397,3 +397,17 @@ def test_a_check_refuses_what_only_a_kernel_has() -> None:
     with refused(ub.InputError, snapshot("flows.0.cc: kernel:cubic is a kernel's own, and runs on kernel or vm only")):
         scenario.check()
     assert scenario.check(on="kernel") == []
+
+
+def test_frames_say_what_their_columns_mean(small: Path) -> None:
+    results = ub.scenario(small).run(repeat=2, series="100ms")
+    frames = {"runs": results.runs, "flows": results.flows, "links": results.links, "stats": results.stats}
+    for name, frame in frames.items():
+        assert set(frame.attrs["columns"]) == set(map(str, frame)), name
+    assert results.flows.attrs["columns"]["rtt_ms_mean"]["unit"] == "ms"
+    assert results.series("links").attrs["columns"]["queue_bytes"]["definition"]
+    assert ub.evaluate(small).attrs["columns"]["goodput_mbps"]["unit"] == "Mbit/s"
+
+
+def test_a_notebook_shows_a_picture_without_a_magic_command(small: Path) -> None:
+    assert "<svg" in ub.scenario(small).run(series="100ms").plot("cwnd")._repr_svg_()  # type: ignore[attr-defined]

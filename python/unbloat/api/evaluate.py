@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unbloat._core import InputError, RunError
 from unbloat.api.scenario import Scenario
 from unbloat.results.axes import columns_of
-from unbloat.results.metrics import FELT, FLOW_METRICS, LINK_METRICS, of_frame
+from unbloat.results.metrics import FELT, FLOW_METRICS, LINK_METRICS, of_frame, with_meanings
 from unbloat.runs import batch
 from unbloat.scenarios.checks import check_jobs
 from unbloat.scenarios.chosen import refuse_lists
@@ -116,4 +116,4 @@ def frame(rows: Sequence[Mapping[str, Any]], keys: Sequence[Mapping[str, object]
     }
     for name in (*NUMBERS, *more):
         columns[name] = column(name, [each.get(name) for each in values])
-    return pd.DataFrame(columns)
+    return with_meanings(pd.DataFrame(columns), "runs")

@@ -16,7 +16,7 @@ from unbloat._core import InputError
 from unbloat.results import sets
 from unbloat.results.axes import is_of_axis, names_of
 from unbloat.results.cells import together
-from unbloat.results.metrics import COLUMNS, KINDS, METRICS, NAMES
+from unbloat.results.metrics import COLUMNS, KINDS, NAMES, meaning
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.rows import Run
 from unbloat.system.files import open_regular
@@ -120,20 +120,12 @@ def _arrow(name: str, frame: pd.DataFrame, about: About, identity: str) -> pa.Ta
         pyarrow.field(
             each.name,
             pyarrow.string() if KINDS.get(each.name) == "text" else each.type,
-            metadata=_meaning(name, each.name),
+            metadata=meaning(name, each.name),
         )
         for each in whole.schema
     ]
     metadata = {KEY: about.json().encode(), sets.IDENTITY: identity.encode()}
     return whole.cast(pyarrow.schema(fields, metadata))
-
-
-def _meaning(table: str, column: str) -> dict[str, str]:
-    own = {each.name: each.definition for each in (*COLUMNS["every table"], *COLUMNS[table])}
-    if column in own:
-        return {"definition": own[column]}
-    metric = METRICS.get(column)
-    return {"definition": metric.definition, "unit": metric.unit} if metric else {}
 
 
 # ---------------------------------------------------------------- Reading

@@ -9,12 +9,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unbloat._core import InputError, folds, record_columns, series_columns
 from unbloat.results.rows import Link, Run
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.system.legible import markdown_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = Mapping[str, object]
 """A flow, a link or a run of the records."""
@@ -295,6 +298,22 @@ def folded(flows: Sequence[Row]) -> Metrics:
         for metric in FLOW_METRICS
         if metric.fold and (metric.name not in FELT or is_there(flows, metric))
     }
+
+
+def meaning(table: str, column: str) -> dict[str, str]:
+    """Return the definition of a table's column, with the unit of a metric; nothing for an axis."""
+    own = {each.name: each.definition for each in (*COLUMNS["every table"], *COLUMNS[table])}
+    if column in own:
+        return {"definition": own[column]}
+    metric = METRICS.get(column)
+    return {"definition": metric.definition, "unit": metric.unit} if metric else {}
+
+
+def with_meanings(frame: pd.DataFrame, table: str) -> pd.DataFrame:
+    """Put the meaning of each column into `frame.attrs["columns"]`; return the frame."""
+    meanings = {str(column): meaning(table, str(column)) for column in frame}
+    frame.attrs["columns"] = {column: words for column, words in meanings.items() if words}
+    return frame
 
 
 def of_frame(column: str) -> Any:

@@ -17,7 +17,7 @@ from unbloat.results.axes import Only, axis_named, columns_of, names_of, picked
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.cells import Repeats, cells_of, stats_of, where
 from unbloat.results.files import About
-from unbloat.results.metrics import NAMES, Row, of_frame
+from unbloat.results.metrics import NAMES, Row, of_frame, with_meanings
 from unbloat.results.record import (
     PARTS,
     SEED,
@@ -177,7 +177,7 @@ class RunSet:
             values = self._fetch_series(kind)
             heads = self._heads(files.SERIES[kind]).iloc[values["run"].tolist()].reset_index(drop=True)
             own = values.drop(columns=[name for name in values if name in heads]).reset_index(drop=True)
-            self._series[kind] = pd.concat([heads, own], axis="columns")
+            self._series[kind] = with_meanings(pd.concat([heads, own], axis="columns"), files.SERIES[kind])
         return self._series[kind]
 
     @cached_property
@@ -414,7 +414,7 @@ class RunSet:
             {**scalars(outcome), "failed": None} if isinstance(outcome, Record) else _scalars_of_failure(outcome)
             for outcome in self._outcomes
         ]
-        return _joined(heads, rows, without=list(map(str, heads)))
+        return with_meanings(_joined(heads, rows, without=list(map(str, heads))), "runs")
 
     def _rows(self, part: Part) -> pd.DataFrame:
         """Make the table of flows, links or nodes; an axis whose labels a column of theirs has is left out."""
@@ -425,7 +425,7 @@ class RunSet:
             for axis, name in names_of(self.axes, NAMES[part]).items()
             if numbered and list(heads[name]) == [row.get(axis.rpartition(".")[2]) for _, row in numbered]
         ]
-        return _joined(heads.drop(columns=told), [row for _, row in numbered])
+        return with_meanings(_joined(heads.drop(columns=told), [row for _, row in numbered]), part)
 
     def _stats(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
         import pandas as pd
@@ -444,7 +444,8 @@ class RunSet:
             ),
             **({SEED: [cell.axes[SEED] for cell, _ in rows]} if SEED in kept else {}),
         }
-        return _joined(pd.DataFrame(columns, index=range(len(rows))), [row for _, row in rows], STATS)
+        heads = pd.DataFrame(columns, index=range(len(rows)))
+        return with_meanings(_joined(heads, [row for _, row in rows], STATS), "stats")
 
     def _stats_rows(self, cells: Sequence[Repeats]) -> Iterator[tuple[Repeats, Row]]:
         bottlenecks = Bottlenecks.of(self.records)

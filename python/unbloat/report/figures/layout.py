@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -33,6 +34,15 @@ LEGEND_ROW = 5
 """A legend has at most so many names in a line."""
 
 
+class Picture(Figure):
+    """A figure that a notebook shows as SVG, also without `%matplotlib inline`."""
+
+    def _repr_svg_(self) -> str:
+        drawn = io.StringIO()
+        self.savefig(drawn, format="svg")
+        return drawn.getvalue()
+
+
 def canvas(
     size: Size, heights: Sequence[float], title: str = "", facts: str = "", across: int | None = None
 ) -> tuple[Figure, list[Axes]]:
@@ -44,7 +54,7 @@ def canvas(
     panels = len(heights)
     columns = size.columns(panels) if across is None else across
     rows = [max(heights[first : first + columns]) for first in range(0, panels, columns)]
-    figure = Figure(figsize=(size.width, size.height(sum(rows))), layout="constrained")
+    figure = Picture(figsize=(size.width, size.height(sum(rows))), layout="constrained")
     axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows).flatten().tolist()
     for spare in axes[panels:]:
         spare.remove()
