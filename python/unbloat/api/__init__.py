@@ -1,1 +1,1 @@
-"""What `import unbloat` gives: scenarios, results, comparisons, papers. Only the command line stands above."""
+"""The public API of `import unbloat`: scenarios, results, comparisons, papers. Only the command line imports it."""

@@ -86,7 +86,7 @@ class Paper:
 
     @property
     def where(self) -> str:
-        """Where and when the paper was published."""
+        """The journal or conference of the paper, with its date."""
         return self._paper.where
 
     @property

@@ -54,7 +54,7 @@ class Results(RunSet):
         return cls(runs._outcomes, runs.about, runs._fetch_series, is_recorded=runs._is_recorded)
 
     def __dir__(self) -> list[str]:
-        """List for completion what is meant for users."""
+        """List the public names, for completion."""
         return [*NAMES, *(name for name in vars(Results) if name[0] != "_")]
 
     def compare(

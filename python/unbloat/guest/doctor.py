@@ -15,7 +15,7 @@ from unbloat.system.paths import cache_folder
 
 PURPOSE = "--on vm"
 ROOM_MB = 400
-"""What a kernel and a booted guest take in the cache, and some."""
+"""Room in the cache for a kernel and a booted guest, with a margin."""
 
 
 def check(what: str, there: bool, found: str, remedy: str, *, optional: bool = False) -> Check:

@@ -26,9 +26,9 @@ from unbloat.system.paths import cache_folder
 from unbloat.system.scratch import remove_from
 
 KEPT = 4
-"""How many guests stay in the cache, those that were used last."""
+"""Number of guests in the cache; the least recently used one goes first."""
 PART_BYTES = 1 << 18
-"""How much of a file is read at once: what a processor's cache has room for."""
+"""Bytes of a file to read at once, as many as a processor's cache holds."""
 
 Outcome = tuple[str, Columns | None]
 """The records as JSON, and the series if they were asked for."""
@@ -86,7 +86,7 @@ def kernel_named(wanted: str | None) -> Kernel:
 
 
 def prepare(wanted: str | None, say: Callable[[str], None]) -> Guest:
-    """Return the guest with that kernel, booting one if there is none yet; `say` is called with each step meanwhile.
+    """Return the guest with that kernel, and boot it first if necessary; `say` gets each step meanwhile.
 
     Raises `InputError` if there is no such kernel, `RunError` if there is no QEMU or the guest does not come up.
     """

@@ -27,18 +27,18 @@ from unbloat.system.paths import ALGORITHMS
 from unbloat.system.scratch import Scratch
 
 GUEST = Path("/guest")
-"""Where our own files are in the guest; all others are where they are here."""
+"""The guest's folder for unbloat's own files. All other files have the host's paths."""
 HERE = Path(__file__).parent
 INSIDE = "inside"
 """The folder with the modules that run in the guest."""
 LOADER = Path("/lib64/ld-linux-x86-64.so.2")
-"""What programs for x86-64 name as their loader."""
+"""The loader that programs for x86-64 name."""
 CONSOLE = (5, 1)
 """Major and minor number of /dev/console."""
 
 PT_LOAD = 1
 E_PHOFF, E_SHOFF, E_PHENTSIZE, E_SHNUM = 32, 40, 54, 60
-"""Where they are in the header of a 64-bit file (elf(5)); `e_phnum` follows the third, `e_shstrndx` the last."""
+"""Offsets in the header of a 64-bit file (elf(5)). `e_phnum` follows the third, `e_shstrndx` the last."""
 SEGMENT = "<I4xQ16xQ"
 """Type, place in the file and length there, as a segment's header has them."""
 
@@ -214,7 +214,7 @@ def compile_modules(archive: Archive, folder: Path) -> None:
 
 
 XZ, GZIP, ZSTD = b"\xfd7zXZ\0", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
-"""What packed data begins with."""
+"""The first bytes of packed data, by the way of packing."""
 SIZE_BYTES = 4
 """The kernel's build puts the unpacked size behind the packed data."""
 DIRECT_ENTRY = re.compile(rb"\x04\0\0\0[\x04\x08]\0\0\0\x12\0\0\0Xen\0")
@@ -239,7 +239,7 @@ def payload(image: bytes) -> bytes:
 
 
 def unpacked(packed: bytes) -> bytes:
-    """Unpack a kernel; nothing comes out of what is not whole, or is packed in another way."""
+    """Unpack a kernel. Damaged data and other ways of packing give nothing."""
     if packed.startswith(ZSTD) and (zstd := shutil.which("zstd")):
         frame = packed[:-SIZE_BYTES]
         return subprocess.run([zstd, "-dc"], input=frame, capture_output=True, check=True).stdout

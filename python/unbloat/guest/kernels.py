@@ -46,7 +46,7 @@ class Kernel:
 
     image: Path
     modules: Path
-    """Its `/lib/modules/RELEASE`, wherever that is; the folder need not exist if everything is built in."""
+    """The folder of its modules, `/lib/modules/RELEASE`. It may be absent if everything is built in."""
     release: str
 
 
@@ -79,7 +79,7 @@ def choose(wanted: str | None) -> Kernel | str:
 
 
 def unpacked() -> Path:
-    """Where packages are unpacked."""
+    """Return the folder for unpacked packages."""
     return cache_folder("kernels")
 
 
@@ -95,7 +95,7 @@ def seen(folder: Path, pattern: str) -> list[Path]:
 
 
 def newest(kernels: Iterable[Kernel], wanted: str | None) -> Kernel | None:
-    """Return the newest kernel that fits `wanted` and is not too old; None if there is none."""
+    """Return the newest kernel that fits `wanted` and is recent enough, or None."""
     fits = [kernel for kernel in kernels if begins(kernel.release, wanted) and numbers(kernel.release)[:2] >= OLDEST]
     return max(fits, key=lambda kernel: numbers(kernel.release), default=None)
 
@@ -287,7 +287,7 @@ def require_this_machine() -> None:
 
 ASIDE = ".new-"
 ABANDONED_S = 3600
-"""What was begun longer ago than this was left by a killed process."""
+"""A folder in the making that is older than this belongs to a killed process."""
 
 
 @contextmanager

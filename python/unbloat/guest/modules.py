@@ -43,7 +43,7 @@ WANTED = (
 """Names of modules that may be built into a kernel, or missing from it; they are left out then."""
 
 ELF = b"\x7fELF"
-"""What every module begins with."""
+"""The first bytes of every module."""
 
 
 def chosen(folder: Path) -> list[tuple[str, bytes]]:

@@ -98,7 +98,7 @@ def follow_size(memory: SharedMemory, with_terminal: bool) -> None:
 
 @contextmanager
 def raw_terminal(with_terminal: bool) -> Iterator[None]:
-    """Leave what is typed to the terminal in the guest, interrupts included."""
+    """Pass everything that is typed to the guest's terminal, interrupts included."""
     if not with_terminal:
         yield
         return

@@ -26,7 +26,7 @@ PACKAGES = {QEMU: "qemu-system-x86", "setpriv": "util-linux"}
 """The programs that start a machine, with the packages that have them."""
 MEMORY_MB = 1024
 PAUSE_S = 0.02
-"""How often the host looks at the guest."""
+"""Time between two looks at the guest's state."""
 PROCESSOR = "max,-erms,-fsrm,-smap,-rdtscp"
 """Without what Linux would use often and QEMU emulates slowly: string instructions, the switch that lets the kernel
 reach a program's memory, and the second instruction that reads the clock."""
@@ -59,9 +59,9 @@ for resources (PSI): what a kernel does for that is left out. And its clock may 
 as much real time as its boot took. On a busy host the kernel would take this for a stall, and say so between the
 program's lines."""
 PROMPT, REFUSAL = b"(qemu) ", "Error: "
-"""How an answer of the monitor for people ends, and how one begins that is none."""
+"""The end of an answer of QEMU's human monitor, and the beginning of an error."""
 CONSOLE_LINES = 12
-"""How much of the console is shown when a guest dies."""
+"""Bytes of the console to show when a guest dies."""
 
 
 def require_qemu() -> None:
@@ -296,7 +296,7 @@ def resume_for_program(state: Path, terminal: socket.socket) -> ResumedMachine:
 
 
 def saved(state: Path) -> BinaryIO:
-    """Open the saved state of a machine; raises `RunError` if there is none, or nothing in it."""
+    """Open the saved state of a machine; raises `RunError` if the file is absent or empty."""
     with suppress(FileNotFoundError):
         if state.stat().st_size:
             return state.open("rb")

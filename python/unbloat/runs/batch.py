@@ -33,7 +33,7 @@ class BatchWorker(Worker):
 
     module = "unbloat.runs.batch_worker"
     items: list[int]
-    """What it does now."""
+    """The items of the present batch."""
 
     def do(self, message: dict[str, object], items: list[int]) -> None:
         """Start a batch."""
@@ -117,7 +117,7 @@ def _item(number: int, source: Source) -> tuple[int, Written, Sequence[tuple[str
 
 
 def _workers(count: int) -> list[BatchWorker]:
-    """Take processes that have stayed, those of another cache left out, and start what is missing."""
+    """Reuse waiting processes of the same cache, and start the missing ones."""
     folder = cache_folder("short-runs")
     mine = [worker for worker in _staying if worker.folder == folder][:count]
     for worker in mine:

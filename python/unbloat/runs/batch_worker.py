@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def run(batch: Batch, store: ShortStore) -> list[Row]:
-    """Run what is not kept; return a row for each cell."""
+    """Do the runs that are not cached; return a row for each cell."""
     os.chdir(batch["folder"])
     code = Code.now()
     rows: list[Row] = []
@@ -101,7 +101,7 @@ def run(batch: Batch, store: ShortStore) -> list[Row]:
 
 
 def simulated(cells: Mapping[str, _core.Cell], code: Code, store: ShortStore) -> dict[str, bytes | _core.Error]:
-    """Return the record of each cell, by its key; keep what is new."""
+    """Return the record of each cell by its key, and cache new ones."""
     known: dict[str, bytes | _core.Error] = {**store.get(cells)}
     missing = {key: cell for key, cell in cells.items() if key not in known}
     stamps = {key: code.stamp_with(cell) for key, cell in missing.items()}

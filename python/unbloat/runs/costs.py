@@ -1,4 +1,4 @@
-"""What runs of the simulator will take of time and memory, as far as their scenarios tell, before they begin."""
+"""Estimates of the time and memory that simulations take, made from their scenarios before they begin."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from unbloat.system.legible import clock, in_words
 log = logging.getLogger(__name__)
 
 PACKETS_PER_S = 2e6
-"""What a process simulates, about; flows with few packets take longer."""
+"""Data packets that a process simulates in a second, about. Flows with few packets take longer."""
 LONG_S = 600.0
-"""Nobody is told of less."""
+"""Shorter work starts without a warning."""
 FLOW_BYTES, PACKET_BYTES, SAMPLE_BYTES = 4500, 200, 100
-"""What a flow takes, a packet under way while the table of packets grows, and a sample of a flow or a link."""
+"""Memory of a flow, of a packet under way while the table of packets grows, and of a sample of a series."""
 MOST_UNDER_WAY = 1 << 22
 """Packets under way, beyond which the simulator's hosts refuse datagrams."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run takes."""
+    """The packets and the memory of a run."""
 
     packets: float
     memory: float

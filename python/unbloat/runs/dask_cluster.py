@@ -33,7 +33,7 @@ UNDER_WAY = 1000
 """Runs in the scheduler's hands at a time: enough for every worker, few enough for its memory."""
 SILENCE = logging.CRITICAL + 1
 PATIENCE_S = 20
-"""How long a scheduler may take to answer."""
+"""The longest wait for a scheduler to answer."""
 
 
 def run_all(
@@ -113,7 +113,7 @@ def _connected(address: str, processes: int) -> Iterator[distributed.Client]:
 
 @contextmanager
 def _local(processes: int) -> Iterator[distributed.Client]:
-    """Start a cluster on this machine that nobody else can give work to: a scheduler does what it is told."""
+    """Start a cluster on this machine that accepts work from this user only: a scheduler runs any client's code."""
     import dask
     import distributed
 

@@ -76,7 +76,7 @@ def execute(
 
 @dataclass(frozen=True)
 class Manner:
-    """How runs are done, as arguments of `Scenario.run` say. Raises `InputError` for what does not go together."""
+    """The arguments of `Scenario.run` that say how runs are done. Raises `InputError` if they exclude each other."""
 
     on: str
     kernel: str | None
@@ -145,7 +145,7 @@ class Planned:
     """The cell's axes with their labels, as results have them."""
     key: str
     stamp: str
-    """That of the files that the key is a hash of."""
+    """The stamp of the files that the key is a hash of."""
     repeat: int | None = None
     """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
 
@@ -197,7 +197,7 @@ class Experiment:
     """The runs of a scenario, and the store that holds or will hold them."""
 
     def __init__(self, source: Source, manner: Manner, only: Only | None = None, repeats: int | None = None) -> None:
-        """Plan one run for each cell that `only` picks, or with `repeats` so many with other seeds.
+        """Plan one run for each cell that `only` picks, or `repeats` runs with seeds of their own.
 
         Raises `InputError` if it picks none.
         """
@@ -264,7 +264,7 @@ class Experiment:
     def _tasks(
         self, runs: Sequence[Planned], series: bool | str, pcap: str | Path | None, pcap_links: bool, since_ns: int
     ) -> dict[Task, Planned]:
-        """List what is to do, not counting what was kept before `since_ns`."""
+        """List the runs to do. Runs that were cached before `since_ns` do not count as done."""
         # Neither packets nor what congestion controls print is kept, and nobody can look on at what is over.
         is_all = bool(pcap) or PRINTING in os.environ or self.manner.live
         tasks, keys = {}, set()
@@ -431,7 +431,7 @@ def series_step(cell: _core.Cell, series: bool | str, on: str = "simulator") -> 
 
 
 def checked_step(cell: _core.Cell, series: str) -> int:
-    """Read a step; raises `InputError` if it is none, or would make a series that no machine can hold."""
+    """Read a step; raises `InputError` for any other text, and for a series too large for memory."""
     try:
         step = _core.duration_ns(series)
     except InputError as error:

@@ -138,9 +138,9 @@ class Worker:
     """A process that does one task at a time; leaving its context ends it."""
 
     module = "unbloat.runs.worker"
-    """What it runs."""
+    """The module that the process runs."""
     task: Task
-    """What it does, or did last."""
+    """The present task, or the last one."""
 
     def __init__(self, folder: Path, guest: Path | None = None, spare: Path | None = None) -> None:
         """Start it; results go into the store of `folder`, or if they cannot be written there into that of `spare`."""

@@ -56,7 +56,7 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """How much is done."""
+        """The share of all work that is done."""
         return self._done_s() / max(self._total_s(), 1e-9)
 
     def _total_s(self) -> float:
@@ -200,7 +200,7 @@ class SweepProgress(Progress):
         self._packets = 0
 
     def finish(self, run: int, packets: int) -> None:
-        """Count a run that has ended with so many data packets; a failed one has none that we know of."""
+        """Count a run that has ended, with its data packets; a failed run has none."""
         self.finished += 1
         self._packets += packets
         self.update(run, 1)
@@ -229,7 +229,7 @@ class Waiting:
         self._since = 0.0
 
     def __call__(self, what: str) -> None:
-        """Name what is going on; called now and then while it lasts."""
+        """Name the present stage. Callers repeat the call while it lasts."""
         now = time.monotonic()
         if what != self._what:
             self.close()

@@ -26,7 +26,7 @@ def seed_of(cell: _core.Cell, repeat: int) -> int:
 
 
 def repeats_of(cell: _core.Cell, count: int) -> list[tuple[_core.Cell, int]]:
-    """Return so many repeats of a cell, each with its number; raises `InputError` if the seed is an axis."""
+    """Return `count` repeats of a cell, each with its number; raises `InputError` if the seed is an axis."""
     if "seed" in dict(cell.axes):
         raise InputError(
             f"{cell.locate('seed')}: a sweep draws the seeds of its repeats itself; take this axis out and give the "

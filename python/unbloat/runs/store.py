@@ -136,7 +136,7 @@ def series_of(key: str, series_ns: int) -> str:
 
 
 LITTLE = 1 << 30
-"""Bytes that are free on a disk that may soon be full."""
+"""Free bytes of a disk that counts as nearly full."""
 
 
 def has_room(folder: Path) -> bool:
@@ -161,7 +161,7 @@ def tell_once(folder: Path) -> None:
 # ---------------------------------------------------------------- Files
 
 UNREADABLE = (OSError, ValueError)
-"""What reading a damaged file raises."""
+"""The exceptions that a damaged file raises."""
 HEAD, MIDDLE, TAIL = b'{"sha256": "', b'", "record": ', b"}\n"
 DIGITS = 64
 
@@ -195,7 +195,7 @@ def series_unsealed(data: bytes) -> memoryview:
 
 
 TABLE = b"table"
-"""Under which the metadata of an Arrow schema names a run's table."""
+"""The key of an Arrow schema's metadata that names a run's table."""
 
 
 def arrow_of(columns: Columns) -> bytes:
@@ -255,7 +255,7 @@ def for_this_user(name: str, flags: int) -> int:
 FOLDER, NAME = "all", "records.sqlite"
 """SQLite may have a journal beside the file: both go with their folder."""
 PATIENCE_S = 60.0
-"""How long to wait for another process that writes."""
+"""The longest wait for another process that writes."""
 MOST_VALUES = 500
 """Keys of one question to SQLite."""
 

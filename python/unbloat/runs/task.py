@@ -37,8 +37,8 @@ class Task:
 
 
 Watch = Callable[[Task, float], None]
-"""Told a task and the share of it that is done; 1 when it is finished."""
+"""Called with a task and the share of it that is done; 1 means finished."""
 WatchSteps = Callable[[Task, Step], None]
-"""Told a task and the rows of the step of its series that has just been taken."""
+"""Called with a task and the latest step of its series."""
 Failed = Callable[[Task, Error], None]
-"""Told a task and why it has no result."""
+"""Called with a task and the error that left it without a result."""

@@ -1,1 +1,1 @@
-"""What to run: the scenario, everything that its outcome depends on, and what there is to choose from."""
+"""Scenarios: reading, identity, keys, and the catalogue of names."""

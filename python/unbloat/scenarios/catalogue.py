@@ -1,4 +1,4 @@
-"""What there is to run: controls, receivers, classifiers, queue disciplines, link models, scenarios, papers."""
+"""The catalogue: controls, receivers, classifiers, queue disciplines, link models, scenarios, papers."""
 
 from __future__ import annotations
 
@@ -223,11 +223,11 @@ def _paper_of(published: str) -> dict[str, str]:
 TOP = ("duration", "warmup", "seed", "profile", "emulator")
 
 Row = dict[str, str]
-"""What a part is called, its `name`, and its settings by their keys."""
+"""A part of a scenario: its `name`, and its settings by their keys."""
 
 
 def summary(file: Path) -> dict[str, Any]:
-    """Summarise a file; raises `InputError` if it is no scenario."""
+    """Summarise a scenario file; raises `InputError` for any other file."""
     cells = source_of(file).cells()
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     return {

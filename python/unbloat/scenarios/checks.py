@@ -1,4 +1,4 @@
-"""Values that a user chose among a few: what is none of them gets one sentence. Words that such sentences need."""
+"""Checks of values that a user chooses among a few, and the words of their sentences."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from unbloat import _core
 from unbloat._core import InputError
 
 Backend = Literal["simulator", "kernel", "vm"]
-"""Where a scenario can run."""
+"""The backends that run a scenario."""
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 On = Literal[Backend, "sim"]
 """A backend as users name it; `sim` is short for `simulator`."""
 
 
 def backend_named(on: str) -> Backend:
-    """Return the backend that a user names; raises `InputError` if there is none."""
+    """Return the backend that a user names; raises `InputError` for an unknown name."""
     wanted = one_of("on", "simulator" if on == "sim" else on, BACKENDS)
     return next(each for each in BACKENDS if each == wanted)
 
 
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
-    """Return `value` if it is allowed; raises `InputError` that lists what is."""
+    """Return `value` if it is allowed; otherwise raises `InputError` with the allowed values."""
     if value not in allowed:
         raise InputError(f"{what}: {value} is none of {', '.join(allowed)}{did_you_mean(value, allowed)}")
     return value
@@ -43,7 +43,7 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
 
 def check_kernel(kernel: str | None, on: str) -> None:
-    """Refuse a kernel where there is no choice of one."""
+    """Refuse a kernel for a backend that has no choice of kernels."""
     if kernel is not None and on != "vm":
         raise InputError(f"kernel {kernel}: only guests (--on vm) have a choice of kernels, not runs --on {on}")
 
@@ -57,13 +57,13 @@ def whole(what: str, value: object) -> int:
 
 
 def check_jobs(jobs: int | None) -> None:
-    """Refuse a number of processes that is none."""
+    """Refuse a number of processes below one."""
     if jobs is not None and whole("jobs", jobs) < 1:
         raise InputError(f"jobs {jobs}: there must be at least one process; by default there is one for each core")
 
 
 def time_ns(text: str, option: str) -> int:
-    """Read the time that an option or argument was given, in nanoseconds. Raises `InputError` if it is none."""
+    """Read the time of an option or argument, in nanoseconds; raises `InputError` for any other text."""
     try:
         return _core.duration_ns(text)
     except InputError as error:

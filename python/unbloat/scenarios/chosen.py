@@ -1,4 +1,4 @@
-"""What the arguments of `Scenario.run` choose: a scenario with keys set anew."""
+"""The arguments of `Scenario.run` as a scenario with keys set anew."""
 
 from __future__ import annotations
 

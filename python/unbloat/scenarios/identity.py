@@ -1,7 +1,7 @@
-"""What a run depends on besides its scenario: the compiled core, algorithms/ and the user's own congestion controls.
+"""The files that a run depends on besides its scenario: the core, algorithms/ and the user's own congestion controls.
 
-A run is kept under a hash of all that. Whoever runs it reads the same files later: should one of them have been changed
-in between, the result is not that of what was hashed, and must not be kept as if it were.
+A cached run has the hash of them all in its key. The process that does the run reads the files later. If a file has
+changed in between, the result belongs to other files than the key says, and the cache refuses it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from unbloat.system.paths import ALGORITHMS
 
 SOURCES = (".c", ".h")
 SUFFIX = ".bpf.c"
-"""Of the file of a congestion control."""
+"""The suffix of the file of a congestion control."""
 
 
 def code_files() -> list[Path]:
@@ -71,7 +71,7 @@ def stamp(files: Iterable[Path]) -> str:
 
 @dataclass(frozen=True)
 class Code:
-    """What all runs depend on, as it was when this was made."""
+    """The files that all runs depend on, as they were when this was made."""
 
     files: Sequence[Path]
     stamp: str

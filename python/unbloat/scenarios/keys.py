@@ -24,7 +24,7 @@ class Takes(TypedDict):
 
 
 def table(section: str | None = None) -> pd.DataFrame:
-    """List the keys of a scenario, or those of a section, as a frame; raises `InputError` if there is none."""
+    """List the keys of a scenario, or those of a section, as a frame; raises `InputError` for an unknown one."""
     import pandas as pd
 
     rows = [
@@ -55,7 +55,7 @@ def keys_of(name: str) -> list[ScenarioKey]:
 
 
 def placed(name: str, every: Iterable[ScenarioKey]) -> str | None:
-    """Find the section or the key that a dotted key such as `flows.0.access.rate` lies in; None if there is none."""
+    """Find the section or the key that a dotted key such as `flows.0.access.rate` lies in, or None."""
     keys_of_section: dict[str, set[str]] = {}
     for key in every:
         keys_of_section.setdefault(key["section"], set()).add(key["name"])

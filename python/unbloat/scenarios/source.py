@@ -1,4 +1,4 @@
-"""What to run: a scenario's file, text or dictionary, with the keys that the user sets anew."""
+"""The source of a scenario: a file, a text or a dictionary, with the keys that the user sets anew."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unbloat._core import InputError
 from unbloat.system.paths import find_scenario
 
 NAME = "scenario"
-"""Of a dictionary that has none: results and pictures show it."""
+"""The name of a dictionary without one. Results and pictures show it."""
 PLACE = re.compile(r"^<text>(:\d+)?: ", re.MULTILINE)
 
 
@@ -74,7 +74,7 @@ def source_of(what: What, overrides: Mapping[str, object] | None = None) -> Sour
 
 
 def is_text(what: str) -> bool:
-    """Return whether a string is a scenario's text: it has lines, or sets a key and is no file."""
+    """Return whether a string is a scenario's text: it has lines, or sets a key and names no file."""
     return "\n" in what or ("=" in what and not Path(what).exists())
 
 
@@ -133,7 +133,7 @@ def _entries(table: Mapping[str, Any], path: str) -> Iterator[str]:
 
 
 def _tables(value: object) -> Sequence[Mapping[str, Any]]:
-    """Return the tables that a value is made of; empty if it is no table."""
+    """Return the tables that a value is made of; empty for any other value."""
     if isinstance(value, Mapping):
         return [value]
     return value if isinstance(value, list | tuple) and all(isinstance(each, Mapping) for each in value) else []

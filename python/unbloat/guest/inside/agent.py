@@ -38,14 +38,14 @@ PCI_DEVICES = Path("/sys/bus/pci/devices")
 SHARED_MEMORY_DEVICE = ("0x1af4", "0x1110")
 """Vendor and device of QEMU's `ivshmem-plain`."""
 TUN = Path("/dev/net/tun")
-"""What the emulator sends and receives through; of all that may be missing it is the easiest to see."""
+"""The device of the emulator. Its absence tells that the modules are missing."""
 FILE_SYSTEMS = (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"))
 
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
-"""Of linux/sockios.h and linux/if.h."""
+"""Constants of linux/sockios.h and linux/if.h."""
 
 LOOK_S = 0.1
-"""How often the guest looks for its task."""
+"""Time between two looks for a task."""
 BEGIN_S = 1
 """A run begins at a whole multiple of this, so that it meets the kernel's ticks the same way each time."""
 

@@ -12,7 +12,7 @@ class RunTask(TypedDict):
     """A run to do."""
 
     cell: str
-    """What `_core.resolved` reads."""
+    """The scenario, as `_core.resolved` reads it."""
     files: dict[str, str]
     """The user's own files in base64, by their paths."""
     objects: dict[str, str]

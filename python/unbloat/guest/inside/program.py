@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from unbloat.guest.inside.messages import Ended, LinkTask, ProgramTask, Refusal
 
 TAG = "host"
-"""What the machine calls the file system it exports."""
+"""The name of the file system that the machine exports."""
 CHANNELS = Path("/sys/bus/virtio/drivers/9pnet_virtio")
 FILES, CHANGES, ROOT = Path("/host/files"), Path("/host/changes"), Path("/host/root")
 OVER_ROOT = (("proc", "proc"), ("sysfs", "sys"), ("devtmpfs", "dev"), ("devpts", "dev/pts"), ("tmpfs", "dev/shm"))
@@ -34,7 +34,7 @@ IN_CONTROL = ("setsid", "--ctty")
 OUT_OF_THE_WAY = 64
 """The lowest number for files of ours: a program starts with those below."""
 LOOK_S = 0.05
-"""How often the guest looks whether its program has ended, or its terminal has changed."""
+"""Time between two looks at the program's state and the terminal's size."""
 
 
 def run(task: ProgramTask, memory: SharedMemory) -> Ended | Refusal:
@@ -98,7 +98,7 @@ def become(task: ProgramTask, failure: int) -> None:
 
 
 def tell(failure: int, sentence: str, *, wrong_input: bool) -> None:
-    """Report why there is no program."""
+    """Report why the program failed to start."""
     os.write(failure, json.dumps({"error": sentence, "wrong_input": wrong_input}).encode())
 
 

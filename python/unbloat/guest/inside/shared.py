@@ -41,7 +41,7 @@ class SharedMemory:
 
     @property
     def share(self) -> float:
-        """How much of the run is done."""
+        """The share of the run that is done."""
         share: float = struct.unpack_from("<d", self._memory, _SHARE)[0]
         return share
 
@@ -67,12 +67,12 @@ class SharedMemory:
         self.state = TASK
 
     def give_failure(self, sentence: str) -> None:
-        """Report to the host why there is no guest."""
+        """Report to the host why the guest failed to start."""
         self._write(sentence.encode())
         self.state = FAILED
 
     def failure(self) -> str | None:
-        """Return the sentence that says why there is no guest; None as long as there may be one."""
+        """Return the sentence that says why the guest failed to start, or None."""
         return self._read().decode() if self.state == FAILED else None
 
     def take_task(self) -> bytes:

@@ -1,4 +1,4 @@
-"""How a guest has QEMU remember more translations of its addresses, so that a run takes less time.
+"""A larger table for QEMU's translations of addresses, so that a run takes less time.
 
 An emulated processor keeps translations of pages in a table, of 256 entries at first. QEMU doubles it only when it is
 told to forget them all and most entries were in use (`tlb_mmu_resize_locked` in its accel/tcg/cputlb.c). Nobody tells
