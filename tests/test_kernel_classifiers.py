@@ -376,25 +376,48 @@ def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "told"),
     [
-        (["load", "sorpc"], "sorpc sorts the packets that leave a device: say which, such as --dev eth0"),
+        (
+            ["load", "sorpc"],
+            snapshot("unbloat: sorpc sorts the packets that leave a device: say which, such as --dev eth0"),
+        ),
         (
             ["load", "sorpc", "--dev", "lo", "--port", "80"],
-            "--port is for receivers; sorpc sorts all packets that leave lo",
+            snapshot("unbloat: --port is for receivers; sorpc sorts all packets that leave lo"),
         ),
-        (["load", "rtac", "--dev", "lo", "--rate", "1mbit"], "--rate is for classifiers, such as sorpc; rtac is none"),
-        (["load", "sorpc", "--dev", "lo", "--rate", "fast"], "--rate: "),
+        (
+            ["load", "rtac", "--dev", "lo", "--rate", "1mbit"],
+            snapshot("unbloat: --rate is for classifiers, such as sorpc; rtac is none"),
+        ),
+        (
+            ["load", "sorpc", "--dev", "lo", "--rate", "fast"],
+            snapshot('unbloat: --rate: "fast" is not a rate; write a number and its unit, such as "2mbit"'),
+        ),
         (
             ["load", "sorpc", "--dev", "lo", "--rate", "0mbit"],
-            "--rate: 0bit is less than 8kbit, the least that a device",
+            snapshot("unbloat: --rate: 0bit is less than 8kbit, the least that a device can be given"),
         ),
-        (["load", "sorpc", "--dev", "lo", "--rate", "7.9kbit"], "--rate: 7900bit is less than 8kbit"),
-        (["load", "sorpc", "--dev", "lo", "--persist"], "--persist: systemd starts nothing when lo comes"),
-        (["load", "sorpc", "--dev", "nonesuch"], "there is no network device nonesuch; there are lo"),
-        (["unload", "sorpc"], "no device has the classifier sorpc; `unbloat load` has loaded nothing"),
+        (
+            ["load", "sorpc", "--dev", "lo", "--rate", "7.9kbit"],
+            snapshot("unbloat: --rate: 7900bit is less than 8kbit, the least that a device can be given"),
+        ),
+        (
+            ["load", "sorpc", "--dev", "lo", "--persist"],
+            snapshot("unbloat: --persist: systemd starts nothing when lo comes; load it by a unit of your own"),
+        ),
+        (
+            ["load", "sorpc", "--dev", "nonesuch"],
+            snapshot("unbloat: there is no network device nonesuch; there are lo"),
+        ),
+        (
+            ["unload", "sorpc"],
+            snapshot("unbloat: no device has the classifier sorpc; `unbloat load` has loaded nothing"),
+        ),
     ],
 )
-def test_wrong_input_gets_a_sentence(unbloat: Sandbox, device: str, arguments: list[str], sentence: str) -> None:
+def test_wrong_input_gets_a_sentence(unbloat: Sandbox, device: str, arguments: list[str], told: str) -> None:
     done = unbloat(*arguments)
-    assert done.returncode == 2 and done.stderr.startswith(f"unbloat: {sentence}"), done.stderr
+    assert done.returncode == 2
+    # Some machines have more devices.
+    assert re.sub("there are lo.*", "there are lo", stderr_of(done)) == told
