@@ -7,8 +7,9 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from inline_snapshot import snapshot
-from unbloat.report.names import plain, size_words
+from unbloat.report.names import size_words
 from unbloat.results.record import never_connected
+from unbloat.system.legible import measured
 
 DEAF = {"link.bottleneck.loss": "100%"}
 
@@ -67,5 +68,5 @@ def test_round_trips_of_hours_are_plain_numbers(cli: Cli, small: Path) -> None:
     [(1234.0, 3, "1234"), (999.7, 3, "1000"), (2.5e2, 2, "250"), (0.00028, 2, "0.00028")],
 )
 def test_plain_numbers_have_no_power_of_ten(value: float, digits: int, written: str) -> None:
-    assert plain(value, digits) == written
+    assert measured(value, digits) == written
     assert size_words(999_900) == "1000 KB"

@@ -92,7 +92,8 @@ def _two(sets: Sequence[Side], options: Options) -> tuple[Part, ...]:
     a, b = _sides(sets, options.between)
     names = (a.name, b.name)
     are_meant = options.between is not None and len(sets) == 1
-    is_open = are_meant or is_sweep([*a.records, *b.records])
+    are_numbered = all("repeat" in record.run for record in [*a.records, *b.records])  # Their repeats were asked for.
+    is_open = are_meant or are_numbered
     if is_open and not (options.reasons or options.spread or options.tolerance):
         return (difference.compare(names, a.records, b.records, options.shown),)
     around = _perturbed(options, a.records, b.records)
@@ -141,11 +142,6 @@ def _with_label(name: str, label: str, records: Sequence[Record]) -> list[Record
         for record in records
         if record.axes.get(axis) == label
     ]
-
-
-def is_sweep(records: Sequence[Record]) -> bool:
-    """Return whether their repeats were asked for, and so are numbered."""
-    return all("repeat" in record.run for record in records)
 
 
 def _three(sets: Sequence[Side], options: Options) -> tuple[Part, ...]:

@@ -203,7 +203,6 @@ class ComparedCell:
     place: CellKey
     link: str
     """The name of its bottleneck."""
-    repeats: tuple[int, int]
     compared: tuple[Compared, ...]
     is_ahead: bool
     """True if a flow has more goodput than throughput, which needs an explanation."""
@@ -329,7 +328,6 @@ def _compare_cell(
     return ComparedCell(
         place=place,
         link=criteria[0].bottlenecks.link(sides[0][0].run).get("link", ""),
-        repeats=(len(sides[0]), len(sides[1])),
         compared=compared,
         is_ahead=any(is_ahead(record.run) for side in sides for record in side),
         unsound=tuple(unsound),

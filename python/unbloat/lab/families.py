@@ -73,6 +73,11 @@ class Experiment:
         """Draw a moment in the run."""
         return self.draw.uniform(least, most) * self.duration_s()
 
+    def lose(self, chance: float, least: float, most: float) -> None:
+        """Have the link lose some packets, by chance; the bounds are in percent."""
+        if self.draw.random() < chance:
+            self.link.append(f"loss = {self.share(least, most)}")
+
     def share(self, least: float, most: float) -> str:
         """Draw a share in percent; the bounds are in percent."""
         return f'"{between(self.draw, least, most):.2f}%"'
@@ -153,8 +158,7 @@ def short(of: Experiment) -> None:
         )
         for _ in range(count)
     ]
-    if of.draw.random() < 0.7:
-        of.link.append(f"loss = {of.share(0.3, 10)}")
+    of.lose(0.7, 0.3, 10)
 
 
 def receive_window(of: Experiment) -> None:
@@ -167,8 +171,7 @@ def receive_window(of: Experiment) -> None:
         buffer = f'receive_window = "{round(default)}b"'
     reads = f'read_rate = "{round(between(of.draw, 0.2, 1.5) * of.rate_bps / 1e3)}kbit"'
     of.groups = [group(of.draw, buffer, *([reads] if of.draw.random() < 0.3 else []))]
-    if of.draw.random() < 0.5:
-        of.link.append(f"loss = {of.share(0.1, 2)}")
+    of.lose(0.5, 0.1, 2)
 
 
 def acknowledgements(of: Experiment) -> None:
@@ -187,8 +190,7 @@ def acknowledgements(of: Experiment) -> None:
             of.reverse.append("jitter_reorder = true")
         case _:
             of.reverse.append(f"reorder = {of.share(0.5, 25)}")
-    if of.draw.random() < 0.5:
-        of.link.append(f"loss = {of.share(0.1, 2)}")
+    of.lose(0.5, 0.1, 2)
 
 
 def outages(of: Experiment) -> None:
@@ -213,8 +215,7 @@ def jitter(of: Experiment) -> None:
         case kind:
             of.link.append(f'jitter = "{round(between(of.draw, 0.02, 0.5) * of.rtt_s / 2 * 1e6)}us"')
             of.link += ["jitter_reorder = true"] if kind == "overtaking" else []
-    if of.draw.random() < 0.5:
-        of.link.append(f"loss = {of.share(0.1, 2)}")
+    of.lose(0.5, 0.1, 2)
 
 
 def duplicates(of: Experiment) -> None:
@@ -248,8 +249,7 @@ def packet_sizes(of: Experiment) -> None:
     of.groups = [group(of.draw, f'packet = "{size}b"')]
     limit = max(4 * size, round(of.rate_bps * of.rtt_s / 8 * between(of.draw, 0.3, 4)))
     of.queue = f'{{ limit = "{limit}b" }}'
-    if of.draw.random() < 0.5:
-        of.link.append(f"loss = {of.share(0.1, 1)}")
+    of.lose(0.5, 0.1, 1)
 
 
 def long_rtt(of: Experiment) -> None:
@@ -257,8 +257,7 @@ def long_rtt(of: Experiment) -> None:
     of.rtt_s = between(of.draw, 0.3, 1.5)
     of.rate_bps = between(of.draw, 1e6, 5e6)
     of.queue = f'{{ limit = "{queue_packets(of.rate_bps, of.rtt_s, between(of.draw, 0.2, 2))}p" }}'
-    if of.draw.random() < 0.5:
-        of.link.append(f"loss = {of.share(0.05, 0.5)}")
+    of.lose(0.5, 0.05, 0.5)
 
 
 def rates(of: Experiment) -> None:
@@ -292,8 +291,7 @@ def two_flows(of: Experiment) -> None:
     """Send two flows that share the queue."""
     of.groups = [group(of.draw), group(of.draw)]
     stagger(of)
-    if of.draw.random() < 0.5:
-        of.link.append(f"loss = {of.share(0.1, 1)}")
+    of.lose(0.5, 0.1, 1)
 
 
 def stagger(of: Experiment) -> None:
@@ -356,8 +354,7 @@ def applications(of: Experiment) -> None:
     lines = f'app = {{ kind = "{kind}", {app} }}' if app else f'write_rate = "{round(of.rate_bps / 2e3)}kbit"'
     of.groups = [group(of.draw, lines)]
     of.reverse.append('queue = { limit = "1000p" }')
-    if of.draw.random() < 0.4:
-        of.link.append(f"loss = {of.share(0.1, 3)}")
+    of.lose(0.4, 0.1, 3)
 
 
 def fast(of: Experiment) -> None:

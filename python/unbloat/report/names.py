@@ -9,6 +9,7 @@ from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.metrics import Row
 from unbloat.results.record import Record, where_ran
 from unbloat.results.rows import Run
+from unbloat.system.legible import DIGITS, measured
 
 
 def title_of(records: Sequence[Record]) -> str:
@@ -107,7 +108,7 @@ class Path:
         """The round-trip time, or the range of them."""
         if not self.rtts_ms:
             return ""
-        ends = dict.fromkeys(plain(rtt) for rtt in (self.rtts_ms[0], self.rtts_ms[-1]))
+        ends = dict.fromkeys(measured(rtt, DIGITS) for rtt in (self.rtts_ms[0], self.rtts_ms[-1]))
         return f"RTT {' to '.join(ends)} ms"
 
     @property
@@ -120,7 +121,7 @@ class Path:
             room = f"{self.limit_packets} packets"
         else:
             return kind
-        products = "" if self.products is None or kind else f" ({plain(self.products, 2)} BDP)"
+        products = "" if self.products is None or kind else f" ({measured(self.products, 2)} BDP)"
         return f"{kind or 'buffer'} {room}{products}"
 
     @property
@@ -140,24 +141,19 @@ class Path:
         return None if self.limit_packets is None or not self.packet_ms else self.limit_packets * self.packet_ms
 
 
-def plain(value: float, digits: int = 3) -> str:
-    """Write a number with so many significant digits, or all of those before the point, and without a power of ten."""
-    return f"{value:.0f}" if value >= 10 ** (digits - 1) else f"{value:.{digits}g}"
-
-
 def rate_words(mbps: float) -> str:
     """Write a rate with the unit that suits it."""
     for factor, unit in ((1e-3, "Gbit/s"), (1.0, "Mbit/s")):
         if mbps * factor >= 1:
-            return f"{plain(mbps * factor)} {unit}"
-    return f"{plain(mbps * 1e3)} kbit/s"
+            return f"{measured(mbps * factor, DIGITS)} {unit}"
+    return f"{measured(mbps * 1e3, DIGITS)} kbit/s"
 
 
 def size_words(size: float) -> str:
     """Write a number of bytes with the unit that suits it."""
     for factor, unit in ((1e6, "MB"), (1e3, "KB")):
         if size >= factor:
-            return f"{plain(size / factor)} {unit}"
+            return f"{measured(size / factor, DIGITS)} {unit}"
     return f"{size:g} bytes"
 
 

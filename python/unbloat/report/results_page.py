@@ -16,10 +16,10 @@ from unbloat.report.figures.cells import ordered
 from unbloat.report.figures.draw import Choice, draw
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES
+from unbloat.report.figures.sweeps import has_numbers
 from unbloat.report.page import Page, Section, inline
 from unbloat.report.report import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.report.verdicts import experiments_of
-from unbloat.results.axes import base_values
 from unbloat.results.files import About
 from unbloat.results.metrics import MANY, METRICS
 from unbloat.results.record import SEED, place, why_unsound
@@ -140,7 +140,7 @@ def _pictures(results: RunSet) -> Iterator[Picture]:
 def _figures(results: RunSet) -> Iterator[tuple[str, Figure]]:
     """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
     if len(results.cells) > 1 and len(results.records) > 1:
-        over = "lines" if _has_numbers(results) else "bars"
+        over = "lines" if has_numbers(results.records) else "bars"
         for kind, (caption, metrics) in _of_cells(results).items():
             # A column has no room for the names of many points, nor for panels beside each other.
             is_simple = len(results.cells) <= FEW or (metrics and len(ordered(results.records)) < WITH_PANELS)
@@ -163,11 +163,6 @@ def _of_cells(results: RunSet) -> Mapping[str, tuple[str, Sequence[str]]]:
         each.key: (f"{each.title.removesuffix(' mean').capitalize()} of each cell", (each.key,)) for each in felt
     }
     return {**of_felt, "queue_delay": OF_CELLS["queue_delay"]}
-
-
-def _has_numbers(results: RunSet) -> bool:
-    """Return whether an axis has numbers, so that something can be drawn over it."""
-    return any(len(labels) > 1 and base_values(labels) for labels in _axes(results).values())
 
 
 def _tables(results: RunSet) -> Iterator[Part]:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpecBase
 from matplotlib.legend import Legend
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import AutoLocator, MaxNLocator
@@ -185,7 +184,9 @@ def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[
 
 def columns_of(axes: Axes) -> int:
     """Return how many panels stand beside each other."""
-    return _grid(axes).ncols
+    place = axes.get_subplotspec()
+    assert place is not None
+    return place.get_gridspec().ncols
 
 
 def one_legend(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
@@ -229,9 +230,3 @@ def make_room_for_names(figure: Figure, panels: Sequence[Axes], size: Size) -> N
             lines[row] = max(lines.get(row, 0), -(-len(legend.get_texts()) // legend._ncols))  # type: ignore[attr-defined]
     more = sum(max(0, number - size.legend) for number in lines.values())
     figure.set_figheight(figure.get_figheight() + size.panel * size.height_of_lines(more))
-
-
-def _grid(axes: Axes) -> GridSpecBase:
-    place = axes.get_subplotspec()
-    assert place is not None
-    return place.get_gridspec()

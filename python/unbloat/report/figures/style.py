@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.patheffects as effects
@@ -68,7 +68,6 @@ LOOK: dict[Any, Any] = {
 
 Style = dict[str, Any]
 """Properties of something drawn, in Matplotlib's words."""
-WIDTHS: tuple[Width, ...] = get_args(Width)
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ SIZES: dict[Width, Size] = {
 
 def size_named(width: str) -> Size:
     """Return a size by its name; raises `InputError` for an unknown one."""
-    return SIZES[one_of("width", width, WIDTHS)]  # type: ignore[index]
+    return SIZES[one_of("width", width, list(SIZES))]  # type: ignore[index]
 
 
 @contextmanager
