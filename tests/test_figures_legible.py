@@ -128,6 +128,13 @@ def test_many_flows_of_a_loss_in_columns(kinds: Sequence[str]) -> None:
     assert not faults(results.plot(*kinds))
 
 
+@pytest.mark.parametrize("width", ["page", "slide"])
+def test_a_mesh_above_panels_of_each_cell(width: Width) -> None:
+    """What has one panel only takes the whole width, so that the names of nodes have room."""
+    results = ub.scenario("sensors-in-a-building", {"duration": "100s", "warmup": "10s"}).run()
+    assert not faults(results.plot(width=width))
+
+
 def test_a_link_whose_rate_varies() -> None:
     results = ub.scenario("mobile-lte", {"duration": "5s", "warmup": "2s"}).run(series="100ms")
     assert not faults(results.plot("goodput", "throughput", "queue_delay", width="column"))

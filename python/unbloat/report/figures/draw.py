@@ -35,7 +35,7 @@ from unbloat.report.figures.kinds import (
     WITHIN_RUNS,
     Width,
 )
-from unbloat.report.figures.layout import BARE, broken, canvas, finish, height_of_rows
+from unbloat.report.figures.layout import BARE, broken, canvas, columns_of, finish, height_of_rows, widen
 from unbloat.report.figures.style import SIZES, Size, drawing, format_of, size_named, suit
 from unbloat.results.axes import axis_named, base_values
 from unbloat.results.metrics import MANY, Metric
@@ -124,10 +124,12 @@ def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY) -
         for place in {*places} - {place for place, _ in drawn}:
             place.remove()
         for place, panel in drawn:
+            if len(quantities[panel.of]) == 1 < most:
+                widen(place)
             if most > 1 and panel.kind in OVER_TIME:
-                place.set_ylim(0, _top(quantities[panel.of], whole, size, rows, across))
+                place.set_ylim(0, _top(quantities[panel.of], whole, size, rows, columns_of(place)))
             if panel.title:
-                title = broken(panel.title, BARE * size.width / across, size)
+                title = broken(panel.title, BARE * size.width / columns_of(place), size)
                 place.set_title(title, loc="left" if panel.kind in OVER_TIME else "right", fontsize=size.font)
             panel.draw(View(whole, panel.part, place, size, rows))
         axes = [place for place, _ in drawn]
@@ -137,7 +139,7 @@ def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY) -
             suit(place)
         if most > 1:
             _say_once(axes)
-        _share_time(drawn, across)
+        _share_time(drawn)
         finish(figure, axes, size)
     return figure
 
@@ -294,9 +296,13 @@ def _share_scales(drawn: Sequence[tuple[Axes, Panel]]) -> None:
                 getattr(place, f"set_{axis}lim")((high, low) if is_falling else (low, high))
 
 
-def _share_time(drawn: Sequence[tuple[Axes, Panel]], across: int) -> None:
+def _share_time(drawn: Sequence[tuple[Axes, Panel]]) -> None:
     """Name the time axis once where panels over time stand one below another."""
-    for (upper, panel), (_, below) in zip(drawn, drawn[across:], strict=False):
-        if panel.kind in OVER_TIME and below.kind in OVER_TIME:
-            upper.set_xlabel("")
-            upper.tick_params(labelbottom=False)
+    places = [(place, axes, panel.kind) for axes, panel in drawn if (place := axes.get_subplotspec()) is not None]
+    for number, (place, axes, kind) in enumerate(places):
+        lower = places[number + 1 :]
+        under = [each for each in lower if each[0].rowspan.start > place.rowspan.start]
+        below = [other for where, _, other in under if {*where.colspan} & {*place.colspan}]
+        if kind in OVER_TIME and below and below[0] in OVER_TIME:
+            axes.set_xlabel("")
+            axes.tick_params(labelbottom=False)

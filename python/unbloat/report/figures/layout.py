@@ -182,11 +182,18 @@ def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[
     axes.legend(drawn[: len(labels)], labels, loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above, **style)
 
 
-def columns_of(axes: Axes) -> int:
-    """Return how many panels stand beside each other."""
+def widen(axes: Axes) -> None:
+    """Give a panel that stands alone in its row the whole width."""
     place = axes.get_subplotspec()
     assert place is not None
-    return place.get_gridspec().ncols
+    axes.set_subplotspec(place.get_gridspec()[place.rowspan.start, :])
+
+
+def columns_of(axes: Axes) -> int:
+    """Return how many panels of an own panel's width stand beside each other."""
+    place = axes.get_subplotspec()
+    assert place is not None
+    return place.get_gridspec().ncols // len(place.colspan)
 
 
 def one_legend(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
@@ -195,7 +202,7 @@ def one_legend(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
     whole = max(legends, key=lambda legend: len(words_of(legend)), default=None)
     if whole is None or len(legends) < 2:
         return
-    is_beside = columns_of(panels[0]) > 1
+    is_beside = any(columns_of(axes) > 1 for axes in panels)
     said: list[list[str]] = []
     for legend in legends:
         words = words_of(legend)
