@@ -71,7 +71,8 @@ TableOption = Annotated[
     typer.Option(
         "--table",
         metavar="ID",
-        help="Only the numbers and statements whose id begins with this, such as table2 or fig6.",
+        help="Only the numbers and statements whose id begins with this, such as table2 or fig6. "
+        "With --choices: this table.",
         autocompletion=table_ids,
         rich_help_panel=WHAT,
     ),
@@ -165,12 +166,13 @@ def reproduce_command(
 
     request = Request(backend_named(on), kernel, full, cache, jobs, output, page, as_json)
     overrides = assigned(assignments)
-    refuse_contradictions(request, choices=choices, check=check, overrides=overrides, part=claim or table)
-    chosen = paper_of(paper, overrides, table=table, claim=claim, full=full)
+    part = claim if choices else claim or table
+    refuse_contradictions(request, choices=choices, check=check, overrides=overrides, part=part)
+    chosen = paper_of(paper, overrides, table=None if choices else table, claim=claim, full=full)
     check_kernel(kernel, request.on)
     with keeping_runs(cache):
         if choices:
-            extra(request, chosen)
+            extra(request, chosen, table)
             return None
         failing = simulated(request, chosen) if request.on == "simulator" else on_kernel(request, chosen)
     return DIFFERS if check and failing else None
@@ -188,7 +190,7 @@ def refuse_contradictions(
     if choices and (check or request.as_json or request.page or request.output):
         raise InputError("--choices prints tables without verdicts: leave --check, --json, --page and -o out")
     if choices and (overrides or part):
-        raise InputError("--choices gives all tables beyond the paper, as they are, without --set, --table and --claim")
+        raise InputError("--choices gives tables beyond the paper as they are: leave --set and --claim out")
     if request.page and (overrides or part):
         raise InputError("--page writes the whole page, in the paper's own setting: without --set, --table and --claim")
 
@@ -216,12 +218,12 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
     return found.failing()
 
 
-def extra(request: Request, paper: Paper) -> None:
-    """Print the tables beyond the paper."""
+def extra(request: Request, paper: Paper, table: str | None) -> None:
+    """Print the tables beyond the paper, or one of them."""
     from unbloat.papers import extra_tables
     from unbloat.papers.reproduce import measure_extra_tables
 
-    found = measure_extra_tables(paper, cache=request.cache, jobs=request.jobs)
+    found = measure_extra_tables(paper, table, cache=request.cache, jobs=request.jobs)
     say("\n\n".join(extra_tables.report_of(*pair).text() for pair in found))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,14 +13,14 @@ from unbloat.claims.measurements import Measurements
 from unbloat.papers import extra_tables as extras
 from unbloat.papers import figures, forecast, kernel, read, tables
 from unbloat.papers.batches import Batch, Simulate, batches_of, measure, measure_until_sure, simulator
-from unbloat.papers.extra_tables import Measured
+from unbloat.papers.extra_tables import ExtraTable, Measured
 from unbloat.papers.judge import Judged, JudgedPaper, judge
 from unbloat.papers.kernel import KernelResults, Selection
 from unbloat.papers.paper import Paper, PaperError, RepeatRule
 from unbloat.report.report import Report
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.progress import StagedProgress
-from unbloat.scenarios.checks import did_you_mean
+from unbloat.scenarios.checks import did_you_mean, one_of
 from unbloat.scenarios.identity import code_hash
 from unbloat.system.paths import PAPERS, cache_folder
 
@@ -97,26 +97,33 @@ def reproduce(
 ) -> Reproduction:
     """Simulate what a paper's numbers need, and judge them; `extra_tables` adds the tables beyond the paper."""
     papers = [chosen, *chosen.other_readings()]
+    beyond = extras.load(chosen.folder) if extra_tables else []
     stages = StagedProgress()
     simulate = simulator(cache=cache, jobs=jobs, stages=stages)
     if full:
         told = forecast.sampled(papers, simulate, jobs, cache)
     else:
         batches = [(batch, each.seeds) for each in papers for batch in batches_of(each)]
-        told = forecast.counted(batches + (_beyond(chosen) if extra_tables else []), jobs, cache)
+        told = forecast.counted(batches + _beyond(chosen, beyond), jobs, cache)
     log.info(told.words)
     stages.expect(told.durations_s)
     measured = [measure_until_sure(each, simulate) for each in papers]
     judged = [judge(*pair) for pair in zip(papers, measured, strict=True)]
-    return Reproduction(judged, [*measured], _measured_tables(chosen, simulate) if extra_tables else [])
+    return Reproduction(judged, [*measured], _measured_tables(chosen, beyond, simulate))
 
 
-def measure_extra_tables(chosen: Paper, *, cache: bool | None = None, jobs: int | None = None) -> list[Measured]:
-    """Simulate and lay out the tables beyond a paper, as its `choices.toml` has them."""
-    told, stages = forecast.counted(_beyond(chosen), jobs, cache), StagedProgress()
+def measure_extra_tables(
+    chosen: Paper, table: str | None = None, *, cache: bool | None = None, jobs: int | None = None
+) -> list[Measured]:
+    """Simulate and lay out the tables beyond a paper, or one of them, as its `choices.toml` has them."""
+    tables = {each.id: each for each in extras.load(chosen.folder)}
+    if table is not None:
+        one_of(f"{chosen.name}: table", table, list(tables))
+        tables = {table: tables[table]}
+    told, stages = forecast.counted(_beyond(chosen, tables.values()), jobs, cache), StagedProgress()
     log.info(told.words)
     stages.expect(told.durations_s)
-    return _measured_tables(chosen, simulator(cache=cache, jobs=jobs, stages=stages))
+    return _measured_tables(chosen, tables.values(), simulator(cache=cache, jobs=jobs, stages=stages))
 
 
 def reproduce_on_kernel(
@@ -177,15 +184,15 @@ def folder_of(name: str | Path) -> Path:
     raise PaperError(f"no paper `{name}`{did_you_mean(str(name), known)}; {others}")
 
 
-def _beyond(paper: Paper) -> list[tuple[Batch, int]]:
-    """List the runs of the tables beyond the paper, and with how many seeds each."""
-    return [(batch, table.seeds) for table in extras.load(paper.folder) for batch in extras.batches(table, paper)]
+def _beyond(paper: Paper, tables: Iterable[ExtraTable]) -> list[tuple[Batch, int]]:
+    """List the runs of tables beyond the paper, each with its number of seeds."""
+    return [(batch, table.seeds) for table in tables for batch in extras.batches(table, paper)]
 
 
-def _measured_tables(paper: Paper, simulate: Simulate) -> list[Measured]:
-    """Run and lay out the tables beyond the paper."""
+def _measured_tables(paper: Paper, tables: Iterable[ExtraTable], simulate: Simulate) -> list[Measured]:
+    """Run and lay out tables beyond the paper."""
     found = []
-    for table in extras.load(paper.folder):
+    for table in tables:
         measurements = measure(extras.batches(table, paper), RepeatRule(table.seeds), simulate)
         found.append((table, extras.lay_out(table, measurements)))
     return found
