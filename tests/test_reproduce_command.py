@@ -313,7 +313,9 @@ def test_choices_are_printed_alone(tiny, capsys):
     assert main(["reproduce", str(tiny), "--choices", "--table", "packets"]) == 0
     assert capsys.readouterr().out in words
     assert main(["reproduce", str(tiny), "--choices", "--table", "packet"]) == 2
-    assert capsys.readouterr().err == snapshot('unbloat: tiny: table: packet is none of packets (did you mean packets?)\n')
+    assert capsys.readouterr().err == snapshot(
+        "unbloat: tiny: table: packet is none of packets (did you mean packets?)\n"
+    )
 
 
 @pytest.mark.parametrize(
