@@ -183,7 +183,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["runn"], snapshot("unbloat: there is no command runn (did you mean run?); `unbloat --help` lists them")),
+        (["runn"], snapshot("unbloat: unknown command runn (did you mean run?); `unbloat --help` lists the commands")),
         (
             ["run", "--figur", "x"],
             snapshot("unbloat: run has no option --figur (did you mean --figure?); `unbloat run --help` has more"),

@@ -114,7 +114,7 @@ def test_two_meshes_may_have_nodes_of_one_name(tmp_path: Path) -> None:
     near = taken(quantity_named("goodput_mean"), run, {"mesh": "attic", "node": "near"})
     assert near == results.flows["goodput_mbps"][2]
     assert taken(quantity_named("overflows"), run, {"mesh": "cellar", "hops": 2}) == 0
-    with refused(ClaimError, snapshot("no node of a mesh has mesh=attic, node=far")):
+    with refused(ClaimError, snapshot("nodes of meshes: none matches mesh=attic, node=far")):
         taken(quantity_named("overflows"), run, {"mesh": "attic", "node": "far"})
 
 

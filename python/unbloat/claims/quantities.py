@@ -23,7 +23,7 @@ from unbloat.system.paths import ALGORITHMS
 
 @dataclass(frozen=True)
 class Derived:
-    """A quantity that is no metric of the register."""
+    """A quantity that claims compute from records; the register has no such metric."""
 
     unit: str
     definition: str
@@ -89,7 +89,9 @@ def _nodes(record: Record, selectors: Selectors) -> list[Node]:
     every = record.run.get("nodes", [])
     nodes = [node for node in every if all(node.get(key) == value for key, value in selectors.items())]
     if not nodes:
-        raise ClaimError(f"no node of a mesh has {_in_words(selectors)}" if selectors else "there is no mesh")
+        raise ClaimError(
+            f"nodes of meshes: none matches {_in_words(selectors)}" if selectors else "this run has no mesh"
+        )
     return nodes
 
 
@@ -318,7 +320,7 @@ def _rate(record: Record, flows: Sequence[Flow], after: float, before: float) ->
 
 @_derived(
     "s",
-    "From the flows' first packet until their goodput over the next `seconds` is `above` so many Mb/s. It also "
+    "Time from the flows' first packet until their goodput over the next `seconds` is above `above`, in Mb/s. It also "
     "measures the time until a late flow has its share.",
 )
 def _fill_time(record: Record, flows: Sequence[Flow], above: float, seconds: float) -> float:
@@ -327,14 +329,14 @@ def _fill_time(record: Record, flows: Sequence[Flow], above: float, seconds: flo
 
 @_derived(
     "s",
-    "From the other flows' first packet until the goodput is `below` so many Mb/s, while the others are there; none if "
-    "it was before.",
+    "Time from the other flows' first packet until the goodput is below `below`, in Mb/s, while the others are there. "
+    "It is empty if the goodput was below that before.",
 )
 def _yield_time(record: Record, flows: Sequence[Flow], below: float, seconds: float) -> float:
     return series.yield_time(_rate_of(record, flows), _others(record, flows), below, seconds)
 
 
-@_derived("s", "From the other flows' last acknowledgement until the goodput is `above` so many Mb/s again.")
+@_derived("s", "Time from the other flows' last acknowledgement until the goodput is above `above` again, in Mb/s.")
 def _refill_time(record: Record, flows: Sequence[Flow], above: float, seconds: float) -> float:
     return series.refill_time(_rate_of(record, flows), _others(record, flows), above, seconds)
 

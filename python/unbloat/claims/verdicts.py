@@ -68,7 +68,7 @@ class Uncertain:
 
 
 def _place(value: float, least: float, most: float) -> Literal["below", "within", "above"]:
-    """Place a value; a value that is no number is near nothing, and counts as above, like a time that never comes."""
+    """Place a value. NaN counts as above, like a time that never comes."""
     if value < least:
         return "below"
     return "within" if value <= most else "above"
@@ -87,7 +87,7 @@ def jackknife(values: Values, confidence: float = CONFIDENCE) -> Uncertain:
 
 
 def written(answer: Uncertain, digits: int = FIVE) -> str:
-    """Write what was measured with so many digits, and its interval where these show it."""
+    """Write a measured value with `digits` digits, and its interval where these digits show it."""
     return measured_within(answer.value, answer.half_width, digits)
 
 

@@ -144,11 +144,11 @@ class Commands(WithExamples, TyperGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; raises `InputError` if there is none of that name."""
+        """Find the command; raises `InputError` for an unknown name."""
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-"):
             near = did_you_mean(args[0], names)
-            raise InputError(f"there is no command {args[0]}{near}; `unbloat --help` lists them")
+            raise InputError(f"unknown command {args[0]}{near}; `unbloat --help` lists the commands")
         return super().resolve_command(ctx, args)
 
 

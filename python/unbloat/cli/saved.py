@@ -232,7 +232,7 @@ def is_paper(path: Path) -> bool:
 
 
 def page_file(file: Path) -> Path:
-    """Refuse a name that is no page's before anything is simulated for it."""
+    """Refuse a file name without the ending of a page, before anything is simulated."""
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"report: -o {file}: a page's name ends in .html")
     room_for(file)

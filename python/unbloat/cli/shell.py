@@ -1,7 +1,7 @@
 """`unbloat shell`: any program behind an emulated link, which another terminal may watch.
 
-A shell tells its link's steps to whoever connects to its socket. That has a name in the kernel's abstract namespace: it
-is no file, and goes with the process. The message that comes first says what is watched, each other one is a step.
+A shell sends its link's steps to every process that connects to its socket. The socket has a name in the kernel's
+abstract namespace, which vanishes with the process. The first message names the shell; each later message is a step.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def count_of(number: int, thing: str, things: str = "") -> str:
 
 
 def measured(value: float, digits: int = FIVE) -> str:
-    """Write a measured number with so many digits, and all of those before the point."""
+    """Write a measured number with `digits` digits, and with all digits before the point."""
     if math.isinf(value):
         return "unfinished" if value > 0 else "-inf"
     if math.isnan(value):
@@ -127,7 +127,7 @@ def measured(value: float, digits: int = FIVE) -> str:
 
 
 def measured_within(value: float, half_width: float | None, digits: int = FIVE) -> str:
-    """Write what was measured with so many digits; with its interval, of at most two digits, where these show it."""
+    """Write a measured value with `digits` digits, and its interval, of at most two, where these digits show it."""
     if not half_width or not math.isfinite(value):
         return measured(value, digits)
     shown = digits - 1 - _magnitude(value) if value else digits

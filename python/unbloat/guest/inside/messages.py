@@ -40,7 +40,7 @@ class RunAnswer(TypedDict):
 
 @final
 class Refusal(TypedDict):
-    """The sentence that says why there are no results, and whether the user's input is to blame."""
+    """The reason why a run or a program gave no results, and whether the user's input is to blame."""
 
     error: str
     wrong_input: bool
