@@ -91,7 +91,7 @@ class InputError(Error):
 
     @property
     def hint(self) -> str | None:
-        """What to try next: the name that may be meant, what is allowed, or a command; None if the text has nothing."""
+        """The next step to try: the name that may be meant, the allowed values, or a command; None if the text has none."""
 
 class RunError(Error):
     """The input is right, but the run failed."""

@@ -186,7 +186,7 @@ impl Cell {
         self.0.scenario.flows.iter().map(|group| group.access.delay.0).collect()
     }
 
-    /// What the compiler gets with -I, and with -D.
+    /// Folders for the compiler's -I, and definitions for its -D.
     #[getter]
     fn compiler_options(&self) -> (Vec<PathBuf>, Vec<String>) {
         let Compile { include, define } = &self.0.scenario.compile;

@@ -47,7 +47,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", py.get_type::<RunError>())
 }
 
-/// What to try next, by an error's sentence; None where that does not tell.
+/// The next step to try, which the sentence of an error names; None if it names none.
 #[pyfunction]
 fn hint(error: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     Ok(model::hint(&error.str()?.to_cow()?))

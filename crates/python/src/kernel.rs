@@ -152,7 +152,7 @@ pub fn kernel_status(py: Python<'_>, measure_ns: Option<u64>) -> PyResult<Py<PyA
     answer(py, || kernel::status(measure_ns.map(Duration::from_nanos)))
 }
 
-/// What this machine can do for loading and for tests over emulated links, and what mends what is missing.
+/// Checks what this machine has for loading and for tests over emulated links, with remedies for what it lacks.
 #[pyfunction]
 pub fn kernel_doctor(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, || Ok(kernel::doctor()))

@@ -223,7 +223,7 @@ def _numbered(cells: Sequence[ComparedCell]) -> dict[KnownReason, int]:
 
 
 def _note(cell: ComparedCell, numbers: Mapping[KnownReason, int]) -> str:
-    """Say what the marks of a row are about: the numbers of the reasons, or that there is none."""
+    """Return the footnotes of a row: the numbers of the reasons, or a remark that it has no reason."""
     if cell.verdict == "unsound":
         return "unsound"
     return ", ".join(sorted({_why(each, numbers) for each in cell.outside}))

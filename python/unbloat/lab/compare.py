@@ -255,7 +255,7 @@ def table(found: Difference) -> list[str]:
 
 
 def cells(side: Side) -> list[list[str]]:
-    """Write the last packets before the difference, so many that both sides end in the same line."""
+    """Write the last packets before the difference, so that both sides end in the same line."""
     packets = side.before[-BEFORE:]
     return [*[[""]] * (BEFORE - len(packets)), *map(cell, packets)]
 

@@ -56,7 +56,7 @@ class Runs:
             run_all(Path(records), cells, processes, lambda task, share: bar.update(places[task], share))
 
     def in_guests(self, scenarios: list[Scenario], kernel: str, then: Callable[[Scenario], None]) -> None:
-        """Run in guests those whose traces are not there; `then` is told of each scenario when its trace is."""
+        """Run the scenarios without a trace in guests; `then` is called with each scenario once its trace exists."""
         missing = {each.number: each for each in scenarios if not self._is_there(each)}
         for each in scenarios:
             if each.number not in missing:

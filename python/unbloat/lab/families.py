@@ -119,7 +119,7 @@ def family_scenario(seed: int, number: int) -> Scenario:
 
 
 def queue_packets(rate_bps: float, rtt_s: float, bdps: float) -> int:
-    """Return the packets of a queue that holds so many bandwidth-delay products, four at least."""
+    """Return the packets of a queue of `bdps` bandwidth-delay products, four at least."""
     return max(4, round(rate_bps * rtt_s / 8 / PACKET_BYTES * bdps))
 
 

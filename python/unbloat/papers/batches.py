@@ -169,7 +169,7 @@ def _open(paper: Paper, found: Mapping[str, Measurements]) -> dict[str, dict[Pla
 
 
 def _more(batch: Batch, made: Mapping[Place, int], repeats: int, simulate: Simulate) -> Iterator[Record]:
-    """Run cells on until each has so many repeats: some may have paused for a stage."""
+    """Run cells on until each has all of its repeats: some may have paused for a stage."""
 
     def with_so_many(count: int) -> Callable[[Axes], bool]:
         return lambda axes: made.get(place_of(axes)) == count

@@ -1,4 +1,4 @@
-"""Reads the TOML files of a paper's folder and checks them; what is wrong is told with its file, line and key."""
+"""Reads and checks the TOML files of a paper's folder. Errors name file, line and key."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TomlFile:
 
 
 def toml_file(path: Path, what: str) -> TomlFile:
-    """Read a file; raises `PaperError` if it is not there, saying what it is, or is no TOML."""
+    """Read a file; raises `PaperError` if the file is missing or is not TOML."""
     try:
         text = path.read_text(encoding="utf-8")
         return TomlFile(path, text, tomllib.loads(text))

@@ -238,7 +238,7 @@ class Verdict:
     without: Sequence[str]
     """Sides without a value in any run, such as a flow that never ends."""
     partly: Mapping[str, tuple[int, int]]
-    """Sides of which so many of all runs have a value, which may be the lucky ones: nobody is ahead by this measure."""
+    """Sides with a value in only some of their runs, which may be the lucky ones: this measure has no winner."""
 
     @property
     def is_decided(self) -> bool:

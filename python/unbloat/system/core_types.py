@@ -1,4 +1,4 @@
-"""What the compiled core returns: dictionaries and their keys."""
+"""Types of the dictionaries that the compiled core returns."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class LoadedControl(TypedDict):
 
 
 class UnloadedControl(TypedDict):
-    """What unloading a congestion control changed."""
+    """The changes that unloading a congestion control made."""
 
     name: str
     draining: int

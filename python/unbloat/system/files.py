@@ -26,13 +26,13 @@ KINDS = {
 
 
 def refuse_special(file: Path) -> None:
-    """Raise `InputError` for what is there and is no regular file: to read it might never end."""
+    """Raise `InputError` for a path that exists and is not a regular file: reading it might never end."""
     with open_regular(file):
         pass
 
 
 def open_regular(file: Path) -> IO[bytes]:
-    """Open a file to read; raises `InputError` if it cannot be opened, or is no regular file."""
+    """Open a file to read; raises `InputError` if opening fails, or if it is not a regular file."""
     try:
         # Without waiting for the other end of a pipe.
         opened = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

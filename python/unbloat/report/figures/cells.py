@@ -28,7 +28,7 @@ MOST_GROUPS = 4
 USUAL = ("goodput", "queue_delay")
 """Metrics that are drawn where nobody says which."""
 SPAN = 100.0
-"""Values whose largest is more than so many times the least stand on a logarithmic axis."""
+"""Ratio of the largest value to the least one from which an axis is logarithmic."""
 
 
 def spans_decades(values: Iterable[float | None]) -> bool:

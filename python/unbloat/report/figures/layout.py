@@ -30,7 +30,7 @@ REMARK = "remark"
 AT_TOP = "note"
 """Marks a note at a panel's upper edge."""
 LEGEND_ROW = 5
-"""A legend has at most so many names in a line."""
+"""The most names in a line of a legend."""
 
 
 class Picture(Figure):
@@ -122,7 +122,7 @@ def _height_of(axes: Axes, figure: Figure, size: Size) -> float:
 
 
 def broken(label: str, room: float, size: Size) -> str:
-    """Break a text between words, so that it has room in so many inches."""
+    """Break a text between words, so that it fits the width in inches."""
     letters = max(int(72 * room / (LETTER * size.font)), SHORTEST)
     how: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     return "\n".join(textwrap.fill(line, letters, **how) for line in label.split("\n"))
