@@ -91,7 +91,7 @@ class InputError(Error):
 
     @property
     def hint(self) -> str | None:
-        """The next step to try: the name that may be meant, the allowed values, or a command; None if the text has none."""
+        """The next step to try: the name that may be meant, the allowed values, or a command; None without one."""
 
 class RunError(Error):
     """The input is right, but the run failed."""
