@@ -10,6 +10,7 @@
  * Departures:
  *  - from RFC 9438, with Linux: the threshold after a loss is beta times the window, not the flight; the Reno estimate
  *    keeps its slope when it passes the window before the loss; the window grows to at most 1.5 times in a round trip;
+ *  - from RFC 9438 and from the paper, with Linux: before the first loss the window grows by at least 5 % a round trip;
  *  - from Linux: the cube root is exact, where Linux is within 0.2 %; the distance from K ends at 256 s, where Linux
  *    overflows at 346 s.
  *

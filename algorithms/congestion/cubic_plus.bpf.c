@@ -5,14 +5,21 @@
  * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016.
  * delayed_window_update.h describes the mechanism and each open choice of the paper; CUBIC is cubic.bpf.c.
  *
- * Departures: while the window is held the curve's clock stands still, and after a serious cut the curve starts again
- * from the new window with W_max unchanged. The paper says neither; without the first, the first ACK after a hold would
- * move the window to where the curve has gone meanwhile.
+ * The paper says nothing of CUBIC's curve. Here the curve's clock stands still while the window is held,
+ * `shift_epoch_on_hold`; otherwise the first ACK after a hold would move the window to where the curve has gone
+ * meanwhile. After a serious cut the curve starts again from the new window with W_max unchanged, `cut_ends_epoch`
+ * [A16]; otherwise the window soon returns to the old curve.
  */
 #define CUBIC_AS_BASE
 #include "cubic.bpf.c"
 
-#define DELAYED_WINDOW_CUT(sk) cubic_end_epoch(sk)
+PARAM(bool, cut_ends_epoch, true, 0, 1, "", "a serious cut starts CUBIC's curve again");
+
+#define DELAYED_WINDOW_CUT(sk)               \
+	do {                                 \
+		if (cut_ends_epoch)          \
+			cubic_end_epoch(sk); \
+	} while (0)
 #define DELAYED_WINDOW_RELEASED(sk, jiffies) cubic_shift_epoch(sk, jiffies)
 #define DELAYED_WINDOW_BASE cubic
 #include "delayed_window_control.h"
