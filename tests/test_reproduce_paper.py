@@ -558,24 +558,6 @@ def test_every_reason_is_for_a_claim_that_exists(folder):
             assert fnmatch.filter(ids, pattern), pattern
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_the_committed_page_counts_what_the_file_holds(folder):
-    paper = read.load(folder)
-    numbers = [
-        printed
-        for table in paper.tables
-        for group in table.groups
-        for row in group.rows
-        for column in row.printed()
-        for printed in column
-        if printed
-    ]
-    claims = [claim for group in paper.statements for claim in group.claims]
-    page = (folder / "README.md").read_text()
-    assert f"{len(numbers) + len(claims)} published numbers and statements: " in page
-    assert all(f" {claim.says} | " in page for claim in claims)
-
-
 def test_the_page_on_papers_has_the_table_of_measurements():
     page = PAPERS / "README.md"
     begin, end = "<!-- begin measurements -->\n", "\n<!-- end measurements -->"

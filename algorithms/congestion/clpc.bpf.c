@@ -22,6 +22,8 @@
  *  - the q that judges a loss is the latest, or the largest of the last round trip, `judge_by_largest` [C5];
  *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long
  *    [C6];
+ *  - a window that shrinks takes the slow-start threshold with it (`change_window`); else slow start would restore at
+ *    once what delay has taken away;
  *  - `slow_start`, which the paper has in some experiments only; after a timeout there always is one;
  *  - an ACK that the receiver held back does not count while more segments are on their way [C11];
  *  - a mark counts as a loss that finds a queue; a timeout leaves eta2 of the window, N = 1 and q_a = 0, a pause the
