@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from unbloat.claims.expressions import Selectors, calls, decide, describe, evaluate
 from unbloat.claims.measurements import Measurements
+from unbloat.claims.quantities import unit_named
 from unbloat.claims.verdicts import (
     SURE,
     Answer,
@@ -77,6 +78,7 @@ class Place:
 
     setting: Sequence[str]
     runs: Measurements
+    bounds: Bounds
 
     def measure(self, name: str, labels: tuple[str, ...], selectors: Selectors) -> Values:
         """Measure in one of its cells."""
@@ -84,21 +86,25 @@ class Place:
 
     def decide(self, text: str) -> Answer:
         """Return whether a statement holds here."""
-        return decide(text, self.measure, self.runs.confidence)
+        return decide(text, self.measure, self.runs.confidence, self.bounds.difference)
+
+    def describe(self, text: str) -> str:
+        """Write a statement's comparisons with the values measured here."""
+        return describe(text, self.measure, self.runs.confidence, self.bounds.difference, unit_named)
 
 
 def judge_claim(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> Outcome:
     """Judge a claim in the setting `at`; raises `ClaimError` where a label or a quantity does not exist."""
     if claim.holds is None:
-        labels = contenders(claim, at, runs)
+        labels = contenders(claim, at, runs, bounds)
         shared = runs.shared([each for place in labels for each in settings_at(claim, at, place)])
-        outcome = _number(claim, [Place([*at, *place], shared) for place in labels], bounds)
+        outcome = _number(claim, [Place([*at, *place], shared, bounds) for place in labels], bounds)
     elif claim.over:
-        outcome = _statement_of_a_grid(claim, places_of(claim, at, runs), _places(claim, at, runs))
+        outcome = _statement_of_a_grid(claim, places_of(claim, at, runs), places(claim, at, runs, bounds))
     else:
-        (place,) = _places(claim, at, runs)
+        (place,) = places(claim, at, runs, bounds)
         verdict = judge_statement(place.decide(claim.holds), _direction(claim, [place]))
-        outcome = Outcome(describe(claim.holds, place.measure, runs.confidence), verdict)
+        outcome = Outcome(place.describe(claim.holds), verdict)
     doubt = next(filter(None, map(runs.why_unsound, settings_of(claim, at, runs))), "")
     return Outcome(outcome.measured, "unsound", doubt) if doubt else outcome
 
@@ -119,18 +125,18 @@ def settings_at(claim: Claim, at: Sequence[str], labels: Sequence[str]) -> list[
     return [(*at, *labels, *own) for own in sorted(named)]
 
 
-def contenders(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple[str, ...]]:
+def contenders(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> list[tuple[str, ...]]:
     """List the places of its grid that a claim's number may come from, all of them for a mean.
 
     A place that is surely not the largest, or smallest, needs no repeats to say by how much.
     """
-    places = places_of(claim, at, runs)
-    if claim.take == "mean" or len(places) == 1:
-        return places
+    named = places_of(claim, at, runs)
+    if claim.take == "mean" or len(named) == 1:
+        return named
     sign = -1 if claim.take == "smallest" else 1
-    found = [jackknife(sign * _value(claim, place), SURE) for place in _places(claim, at, runs)]
+    found = [jackknife(sign * _value(claim, place), SURE) for place in places(claim, at, runs, bounds)]
     least = max(found, key=lambda each: each.value).low
-    return [labels for labels, each in zip(places, found, strict=True) if not each.high < least]
+    return [labels for labels, each in zip(named, found, strict=True) if not each.high < least]
 
 
 def open_settings(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> list[tuple[str, ...]]:
@@ -138,17 +144,17 @@ def open_settings(claim: Claim, at: Sequence[str], runs: Measurements, bounds: B
     if judge_claim(claim, at, runs, bounds).verdict != "undecided":
         return []
     if claim.holds is None:
-        places = contenders(claim, at, runs)
+        named = contenders(claim, at, runs, bounds)
     else:
-        pairs = zip(places_of(claim, at, runs), _places(claim, at, runs), strict=True)
-        places = [labels for labels, place in pairs if not claim.over or place.decide(claim.holds) is None]
-    return [each for labels in places for each in settings_at(claim, at, labels)]
+        pairs = zip(places_of(claim, at, runs), places(claim, at, runs, bounds), strict=True)
+        named = [labels for labels, place in pairs if not claim.over or place.decide(claim.holds) is None]
+    return [each for labels in named for each in settings_at(claim, at, labels)]
 
 
-def _places(claim: Claim, at: Sequence[str], runs: Measurements) -> list[Place]:
+def places(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> list[Place]:
     """List the places of a claim's grid, each with the repeats that all of its cells have."""
     labels = places_of(claim, at, runs)
-    return [Place([*at, *each], runs.shared(settings_at(claim, at, each))) for each in labels]
+    return [Place([*at, *each], runs.shared(settings_at(claim, at, each)), bounds) for each in labels]
 
 
 # ---------------------------------------------------------------- Numbers

@@ -17,7 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from unbloat._core import InputError
-from unbloat.claims.verdicts import Answer, Uncertain, Values, alike, every, jackknife, opposite, some, written
+from unbloat.claims.verdicts import (
+    Answer,
+    Uncertain,
+    Values,
+    alike,
+    differ_little,
+    every,
+    jackknife,
+    opposite,
+    some,
+    written,
+)
 from unbloat.results.statistics import CONFIDENCE
 
 Selector = str | int | float
@@ -76,16 +87,42 @@ def calls(text: str) -> list[Call]:
     return found
 
 
-def decide(text: str, measure: Measure, confidence: float = CONFIDENCE) -> Answer:
-    """Return whether a statement holds; open where the interval of a difference that it hangs on crosses zero."""
+def decide(text: str, measure: Measure, confidence: float = CONFIDENCE, difference: float = 0.0) -> Answer:
+    """Return whether a statement holds; open where the interval of a difference that it hangs on crosses zero.
+
+    `<` and `>` are also open between values that differ by less than the share `difference` of the larger.
+    """
     evaluate(text, measure)  # Raises what is wrong with it.
-    return Statement(text, measure, confidence).decide(_parse(text))
+    return Statement(text, measure, confidence, difference).decide(_parse(text))
 
 
-def describe(text: str, measure: Measure, confidence: float = CONFIDENCE) -> str:
-    """Write an expression's comparisons with their sides measured: `0.0301 < 0.541`; one that fails says so."""
-    statement = Statement(text, measure, confidence)
+def describe(
+    text: str,
+    measure: Measure,
+    confidence: float = CONFIDENCE,
+    difference: float = 0.0,
+    units: Callable[[str], str] = lambda _: "",
+) -> str:
+    """Write an expression's comparisons with their sides measured: `0.0301 < 0.541 ms`; one that fails says so.
+
+    `units` gives the unit of a measurement by its name.
+    """
+    statement = Statement(text, measure, confidence, difference, units)
     return "; ".join(statement.describe(node) for node in _comparisons(_parse(text)))
+
+
+def margins(text: str, measure: Measure, confidence: float = CONFIDENCE) -> list[Uncertain]:
+    """Measure how far each comparison of a statement holds: the side that should be larger, over the other."""
+    statement = Statement(text, measure, confidence)
+    found = []
+    for node in filter(lambda each: isinstance(each, ast.Compare), _comparisons(_parse(text))):
+        assert isinstance(node, ast.Compare)
+        for op, (left, right) in zip(node.ops, statement.sides(node), strict=True):
+            larger, smaller = (right, left) if isinstance(op, ast.Lt | ast.LtE) else (left, right)
+            with np.errstate(all="ignore"):
+                ratio = np.where(larger == smaller, 1.0, larger / smaller)  # 0 / 0 too.
+            found.append(jackknife(ratio, confidence))
+    return found
 
 
 def _parse(text: str) -> ast.expr:
@@ -166,6 +203,31 @@ def _comparisons(node: ast.expr) -> Iterator[ast.expr]:
             yield node
 
 
+def _unit(node: ast.expr, units: Callable[[str], str]) -> str | None:
+    """Return the unit of an expression: None of a bare number, empty of a ratio and where units differ."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name not in _FUNCTIONS:
+            return units(name)
+        case ast.UnaryOp(operand=inner):
+            return _unit(inner, units)
+        case ast.BinOp(left=left, op=op, right=right):
+            one, other = _unit(left, units), _unit(right, units)
+            if isinstance(op, ast.Add | ast.Sub):
+                return _common([one, other])
+            return one if other is None else other if one is None and isinstance(op, ast.Mult) else ""
+        case ast.Call(args=parts):
+            return _common([_unit(part, units) for part in parts])
+        case ast.Compare(left=left, comparators=rest):
+            return _common([_unit(part, units) for part in (left, *rest)])
+    return None
+
+
+def _common(units: Sequence[str | None]) -> str | None:
+    """Return the unit that all parts have which have one; empty if they differ."""
+    found = {unit for unit in units if unit is not None}
+    return found.pop() if len(found) == 1 else "" if found else None
+
+
 @dataclass(frozen=True)
 class Statement:
     """An expression whose comparisons are decided by intervals."""
@@ -174,6 +236,10 @@ class Statement:
     measure: Measure
     confidence: float
     """Confidence level of the intervals."""
+    difference: float = 0.0
+    """Smallest difference of interest, as a share of the larger side."""
+    units: Callable[[str], str] = lambda _: ""
+    """Unit of a measurement by its name."""
 
     def decide(self, node: ast.expr) -> Answer:
         """Return whether a part of the expression holds."""
@@ -184,21 +250,23 @@ class Statement:
                 answers = [self.decide(value) for value in values]
                 return every(answers) if isinstance(op, ast.And) else some(answers)
             case ast.Compare(ops=ops):
-                return every([self._compare(op, *pair) for op, pair in zip(ops, self._sides(node), strict=True)])
+                return every([self._compare(op, *pair) for op, pair in zip(ops, self.sides(node), strict=True)])
         return bool(_evaluate(node, self.text, self.measure)[0])
 
     def describe(self, node: ast.expr) -> str:
         """Write a comparison with its sides measured."""
         if not isinstance(node, ast.Compare):
             return written(self._interval(_evaluate(node, self.text, self.measure)))
-        sides = [(self._interval(left), self._interval(right)) for left, right in self._sides(node)]
-        words = [written(sides[0][0])]
-        for op, (_, side) in zip(node.ops, sides, strict=True):
+        pairs = [(self._interval(left), self._interval(right)) for left, right in self.sides(node)]
+        words = [written(pairs[0][0])]
+        for op, (_, side) in zip(node.ops, pairs, strict=True):
             words += [_COMPARISONS[type(op)][0], written(side)]
-        why_open = "alike" if any(alike(*pair) for pair in sides) else "open"
+        why_open = "alike" if any(self._are_alike(*each) for each in zip(node.ops, pairs, strict=True)) else "open"
+        unit = _unit(node, self.units)
+        words += [unit] if unit else []
         return " ".join(words) + {True: "", False: " (false)", None: f" ({why_open})"}[self.decide(node)]
 
-    def _sides(self, node: ast.Compare) -> Sequence[tuple[Values, Values]]:
+    def sides(self, node: ast.Compare) -> Sequence[tuple[Values, Values]]:
         """Measure the sides of each comparison."""
         return list(pairwise(_evaluate(side, self.text, self.measure) for side in (node.left, *node.comparators)))
 
@@ -211,7 +279,13 @@ class Statement:
         answer = self._compare_difference(op, left, right)
         if answer is None or (answer and holds(np.zeros(1), np.zeros(1))):
             return answer
-        return None if alike(self._interval(left), self._interval(right)) else answer
+        return None if self._are_alike(op, (self._interval(left), self._interval(right))) else answer
+
+    def _are_alike(self, op: ast.cmpop, pair: tuple[Uncertain, Uncertain]) -> bool:
+        """Return whether two sides print alike, or differ by less than is of interest to `<` and `>`."""
+        one, other = pair
+        strict = isinstance(op, ast.Lt | ast.Gt)
+        return alike(one, other) or (strict and differ_little(one.value, other.value, self.difference))
 
     @np.errstate(invalid="ignore")
     def _compare_difference(self, op: ast.cmpop, left: Values, right: Values) -> Answer:

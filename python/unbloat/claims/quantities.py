@@ -353,6 +353,12 @@ def quantity_named(name: str) -> Metric | Derived:
     return QUANTITIES[name]
 
 
+def unit_named(name: str) -> str:
+    """Return the unit of a quantity as sentences show it: empty for counts without one and for indices."""
+    unit = quantity_named(name).unit
+    return "" if unit == "index" else unit
+
+
 def markdown() -> str:
     """Write the table of measurements: each with its unit, what it is in a sentence, and how flows make one number."""
     folds = {metric.key: metric.fold.words for metric in FLOW_METRICS if metric.fold}

@@ -91,6 +91,13 @@ def written(answer: Uncertain, digits: int = FIVE) -> str:
     return measured_within(answer.value, answer.half_width, digits)
 
 
+def differ_little(one: float, other: float, difference: float) -> bool:
+    """Return whether two finite values differ by less than a share of the larger; equal ones do not differ at all."""
+    if one == other or not (math.isfinite(one) and math.isfinite(other)):
+        return False
+    return abs(one - other) < difference * max(abs(one), abs(other))
+
+
 def alike(one: Uncertain, other: Uncertain, digits: int = FIVE, others_digits: int = FIVE) -> bool:
     """Return whether two values that are not equal are printed the same, apart from their intervals."""
     if one.value == other.value or not (math.isfinite(one.value) and math.isfinite(other.value)):
@@ -137,6 +144,8 @@ class Bounds(Struct, frozen=True, forbid_unknown_fields=True):
     """Share of the printed number."""
     index: Annotated[float, Meta(ge=0, le=1)]
     """Distance between fairness indices."""
+    difference: Annotated[float, Meta(ge=0, lt=1)] = 0.01
+    """Smallest difference of interest, as a share of the larger value: below it, two values are alike."""
 
 
 @dataclass(frozen=True)

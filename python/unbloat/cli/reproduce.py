@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from unbloat.papers.paper import Paper
     from unbloat.report.report import Report
 
-PAGES = {"kernel": "kernel.md", "vm": "vm.md"}
-"""Pages in the paper's folder by backend; the part that `--page` writes has the backend's name."""
 DIFFERS = 1
 REPRODUCE_EXAMPLES = """\
 unbloat reproduce cubic-plus
@@ -123,8 +121,8 @@ PageOption = Annotated[
     bool,
     typer.Option(
         "--page",
-        help="Write tables and figures into the README.md of the paper's folder, and results/PAPER/report.html; "
-        "with --on kernel or vm, tables into its kernel.md or vm.md.",
+        help="Write the answer into the README.md of the paper's folder, and every table and figure into "
+        "results/PAPER/report.html; with --on kernel or vm, the agreement into its kernel.md.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -197,11 +195,11 @@ def refuse_contradictions(
 
 def simulated(request: Request, paper: Paper) -> list[Judged]:
     """Simulate, print the verdicts, draw the figures, write the page; return what is not reproduced."""
-    from unbloat.papers import page
+    from unbloat.papers import page, readme
     from unbloat.papers.reproduce import reproduce
 
     if request.page:
-        page.require_parts(paper)
+        readme.require(paper)
     found = reproduce(paper, extra_tables=request.page, full=request.full, cache=request.cache, jobs=request.jobs)
     show(found.report(), request)
     # A script that reads JSON asks for figures with -o, and so does who asks for a part that has numbers too.
@@ -212,7 +210,7 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
     elif not folder and paper.figures and not request.as_json:
         say(f"-o DIR draws {', '.join(figure.id for figure in paper.figures)}.")
     if request.page:
-        page.write(found)
+        readme.write(found)
         page.page_of(found).write(file := Path("results") / paper.name / "report.html")
         tell(f"wrote {file}")
     return found.failing()
@@ -229,11 +227,11 @@ def extra(request: Request, paper: Paper, table: str | None) -> None:
 
 def on_kernel(request: Request, paper: Paper) -> list[Judged]:
     """Run on a kernel, print its verdicts beside the simulated ones, write the page; return what is not reproduced."""
-    from unbloat.papers import kernel
+    from unbloat.papers import kernel, readme
     from unbloat.papers.reproduce import reproduce_on_kernel
     from unbloat.report.report import require_part, write_parts
 
-    page = paper.folder / PAGES[request.on]
+    page = paper.folder / readme.KERNEL_PAGE
     if request.page:
         require_part(page, request.on)
     found = reproduce_on_kernel(

@@ -20,7 +20,7 @@ from unbloat.papers.batches import Batch
 from unbloat.papers.paper import Paper, flowing, in_brackets
 from unbloat.papers.read import Repeats, toml_file
 from unbloat.papers.tables import five_digits
-from unbloat.report.report import Fold, Heading, Report, Table
+from unbloat.report.report import Heading, Report, Table
 from unbloat.report.table import Column
 from unbloat.results.statistics import estimate
 
@@ -170,9 +170,3 @@ def _summed_up(repeats: Sequence[float], *, with_interval: bool) -> float | str:
 def report_of(table: ExtraTable, laid: Sequence[Table]) -> Report:
     """Make a report of a table."""
     return Report([Heading(table.title), flowing(table.text), *laid])
-
-
-def folded(table: ExtraTable, laid: Sequence[Table]) -> Report:
-    """Make a report of a table for the paper's page, where a reader unfolds it."""
-    size = f"{len(laid)} table{'' if len(laid) == 1 else 's'} of {len(table.rows)} rows"
-    return Report([Heading(table.title), flowing(table.text), Fold(size, laid)])

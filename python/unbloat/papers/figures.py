@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +18,7 @@ from unbloat.claims import series
 from unbloat.claims.expressions import Selector
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import quantity_named
+from unbloat.papers import claims_figure
 from unbloat.papers import ratios as ratios_of
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.paper import Bar, Figure, Panel, in_brackets
@@ -39,19 +40,22 @@ class Drawn:
     canvas: Canvas
 
 
-def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path) -> list[Path]:
-    """Draw the paper's numbers in one picture, and every figure of the paper, into `folder` as SVG; list the files."""
+def draw(
+    judged: JudgedPaper, measurements: Mapping[str, Measurements], folder: Path, names: Collection[str] | None = None
+) -> list[Path]:
+    """Draw main claims, numbers and every figure of the paper, or those of these names, into `folder` as SVG."""
     room_within(folder)
-    figures = drawn(judged, measurements)
+    figures = [figure for figure in drawn(judged, measurements) if names is None or figure.name in names]
     with look():
         return [_saved(figure.canvas, folder / figure.name) for figure in figures]
 
 
 def drawn(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> list[Drawn]:
-    """Draw them: first the picture of all numbers, where there are any, then the figures."""
+    """Draw them: first the pictures of the main claims and of all numbers, where there are any, then the figures."""
     with look():
-        ratios = ratios_of.draw(judged)
-        first = [Drawn(ratios_of.file_of(judged.paper), ratios_of.TITLE, ratios)] if ratios else []
+        claims, ratios = claims_figure.draw(judged, measurements), ratios_of.draw(judged)
+        first = [Drawn(claims_figure.file_of(judged.paper), claims_figure.TITLE, claims)] if claims else []
+        first += [Drawn(ratios_of.file_of(judged.paper), ratios_of.TITLE, ratios)] if ratios else []
         hues = hues_of([names_in(figure, measurements) for figure in judged.paper.figures])
         return first + [
             Drawn(f"{figure.id}.svg", figure.title, figure_of(figure, measurements, own))

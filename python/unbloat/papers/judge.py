@@ -12,9 +12,23 @@ import numpy as np
 
 from unbloat.claims.claim import Claim, judge_claim, open_settings
 from unbloat.claims.measurements import Measurements
-from unbloat.claims.verdicts import VERDICTS, Printed, Uncertain, Values, Verdict, alike, jackknife, judge_number
-from unbloat.papers.paper import Group, Paper, PrintedCell, Row, Statements, Table, cells_of, in_brackets
+from unbloat.claims.verdicts import (
+    VERDICTS,
+    Printed,
+    Uncertain,
+    Values,
+    Verdict,
+    alike,
+    differ_little,
+    jackknife,
+    judge_number,
+)
+from unbloat.papers.paper import KINDS, Group, Kind, Paper, PrintedCell, Row, Statements, Table, cells_of, in_brackets
 from unbloat.system import legible
+
+MISSES: tuple[Verdict, ...] = ("direction only", "not reproduced")
+FACTOR = 2.0
+"""A number that misses by this factor or more is marked."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +46,18 @@ class Judged:
     """The 95 % confidence interval of the measured number reaches so far to either side; None with a single seed."""
     main: bool = False
     """One of the paper's main claims."""
+    kind: Kind = "own"
+    """Whose number or statement it is; kinds are counted apart."""
     digits: int = legible.FIVE
     """Digits of the measured number that say something beside the printed one."""
+
+    @property
+    def factor(self) -> float | None:
+        """Measured over published, where that is a miss by a factor of two or more."""
+        if self.verdict not in MISSES or isinstance(self.measured, str) or isinstance(self.published, str):
+            return None
+        ratio = self.measured / self.published if self.published else math.inf
+        return ratio if math.isfinite(ratio) and ratio > 0 and not 1 / FACTOR < ratio < FACTOR else None
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields under the names of `unbloat reproduce --json`, with all digits of numbers."""
@@ -73,9 +97,10 @@ class JudgedPaper:
         """Count the verdicts; numbers from unsound runs have none."""
         return counts_of(self.claims())
 
-    def contradicted(self) -> list[Judged]:
-        """List what another printed number of the paper contradicts, whatever its verdict."""
-        return [judged for judged in self.claims() if self.paper.contradiction(judged.id)]
+    def by_kind(self) -> dict[Kind, list[Judged]]:
+        """List the numbers and statements of each kind, in the order of `KINDS`; kinds without any are left out."""
+        found = {kind: [judged for judged in self.claims() if judged.kind == kind] for kind in KINDS}
+        return {kind: claims for kind, claims in found.items() if claims}
 
     def unsound(self) -> list[Judged]:
         """List what cannot be judged, because it comes from unsound runs."""
@@ -88,10 +113,8 @@ class JudgedPaper:
     def as_dict(self) -> dict[str, object]:
         """Return what `unbloat reproduce --json` prints."""
         claims = [judged.as_dict() for judged in self.claims()]
-        contradicted = (
-            {"contradicted": [judged.id for judged in self.contradicted()]} if self.paper.contradicted else {}
-        )
-        return {"paper": self.paper.name, "claims": claims, "counts": self.counts(), **contradicted}
+        kinds = {kind: counts_of(claims) for kind, claims in self.by_kind().items()}
+        return {"paper": self.paper.name, "claims": claims, "counts": self.counts(), "counts_by_kind": kinds}
 
 
 def counts_of(claims: Sequence[Judged]) -> dict[str, int]:
@@ -192,12 +215,15 @@ def _judge_cell(
         partner = values[flow]
         if column != cell.column and partner:
             there, their_digits = measured[column][flow], legible.digits_beside(_text(cell.row, column, flow))
-            is_open = alike(here.value, there.value, digits, their_digits)
+            is_open = alike(here.value, there.value, digits, their_digits) or differ_little(
+                here.value.value, there.value.value, paper.bounds.difference
+            )
             others.append((None if is_open else here.above(there), partner))
     verdict = "unsound" if here.doubt else judge_number(here.value, own, cell.row.unit, paper.bounds, others)
     reason = here.doubt or _reason(paper, cell.id, verdict)
     measured_here, half_width = _plain(here.value), here.value.half_width
-    return Judged(cell.id, cell.where, own.value, measured_here, verdict, reason, half_width, digits=digits)
+    kind = paper.kind(cell.id)
+    return Judged(cell.id, cell.where, own.value, measured_here, verdict, reason, half_width, kind=kind, digits=digits)
 
 
 def _text(row: Row, column: int, flow: int) -> str:
@@ -211,7 +237,8 @@ def _plain(measured: Uncertain) -> float | str:
 
 
 def _reason(paper: Paper, claim_id: str, verdict: Verdict) -> str:
-    return "" if verdict == "reproduced" else paper.reason(claim_id)
+    found = None if verdict == "reproduced" else paper.reason(claim_id)
+    return found.text if found else ""
 
 
 # ---------------------------------------------------------------- Statements
@@ -222,9 +249,11 @@ def _judge_claim(paper: Paper, group: Statements, claim: Claim, measurements: Ma
     published: float | str = claim.says if claim.holds is not None else Printed.parse(claim.published).value
     where = f"{group.where}: {claim.says}" if published != claim.says else group.where
     reason = outcome.why_unsound or _reason(paper, claim.id, outcome.verdict)
+    measured: float | str
     if isinstance(outcome.measured, str):
-        return Judged(claim.id, where, published, outcome.measured, outcome.verdict, reason, None, claim.main)
-    half_width = outcome.measured.half_width
-    measured = _plain(outcome.measured)
-    digits = legible.digits_beside(claim.published)
-    return Judged(claim.id, where, published, measured, outcome.verdict, reason, half_width, claim.main, digits)
+        measured, half_width, digits = outcome.measured, None, legible.FIVE
+    else:
+        measured, half_width = _plain(outcome.measured), outcome.measured.half_width
+        digits = legible.digits_beside(claim.published)
+    kind = paper.kind(claim.id)
+    return Judged(claim.id, where, published, measured, outcome.verdict, reason, half_width, claim.main, kind, digits)

@@ -26,9 +26,10 @@ from unbloat.papers.paper import Paper, PaperError, Reason, RepeatRule, flowing
 from unbloat.papers.read import Keys, is_scenario, shortened, toml_file
 from unbloat.papers.tables import (
     LEGEND,
-    MARKS,
     UNEXPLAINED,
+    commands_of,
     counts_line,
+    mark_of,
     marked_measurement,
     measured_cells,
     published_cells,
@@ -111,9 +112,9 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         """List the runs that a part of the paper needs."""
         return [selection for selection in self.runs if selection.scenario in part.scenarios()]
 
-    def reason(self, claim: str) -> str:
-        """Return the reason why a claim's verdict differs on the kernel; empty when none has been found."""
-        return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
+    def reason(self, claim: str) -> Reason | None:
+        """Return the reason why a claim's verdict differs on the kernel; None when none has been found."""
+        return next((reason for reason in self.reasons if reason.is_about(claim)), None)
 
     def _covers(self, scenario: str, at: Sequence[str]) -> bool:
         return any(selection.covers(scenario, at) for selection in self.runs)
@@ -148,7 +149,7 @@ class KernelResults:
     plan: Plan
     simulated: JudgedPaper
     """The paper's TCP, simulated."""
-    likewise: JudgedPaper
+    matched: JudgedPaper
     """The kernel's settings, simulated."""
     kernel: JudgedPaper
     runs: dict[str, Measurements]
@@ -161,6 +162,11 @@ class KernelResults:
         if records[0]["on"] == "kernel":
             return "kernel"
         return " and ".join(sorted({f"Linux {record['kernel']}" for record in records})) + " in a guest"
+
+    @property
+    def release(self) -> str:
+        """The release of the kernel, such as `6.12.9`."""
+        return str(next(iter(self.runs.values())).runs[0].run["kernel"])
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {verdict}" for verdict, number in self.kernel.counts().items() if number)
@@ -180,28 +186,34 @@ class KernelResults:
         return [each for each in self.kernel.claims() if each.verdict != "reproduced"]
 
     def changed(self) -> list[tuple[Judged, Judged, Judged]]:
-        """List the verdicts, simulated, simulated likewise and the kernel's, where the first and the last differ.
+        """List three verdicts where the first and the last differ: paper's TCP, kernel's settings, kernel.
 
-        Whatever the kernel gives is in keeping with *undecided*; and an unsound run has no verdict.
+        Any verdict of the kernel agrees with *undecided*, and an unsound run has no verdict.
         """
-        sides = zip(self.simulated.claims(), self.likewise.claims(), self.kernel.claims(), strict=True)
+        sides = zip(self.simulated.claims(), self.matched.claims(), self.kernel.claims(), strict=True)
         return [
-            (simulated, likewise, kernel)
-            for simulated, likewise, kernel in sides
+            (simulated, matched, kernel)
+            for simulated, matched, kernel in sides
             if simulated.verdict not in ("undecided", kernel.verdict) and kernel.verdict != "unsound"
         ]
+
+    def agreement(self) -> tuple[int, int]:
+        """Count the verdicts that the kernel shares with the simulator at its settings, and those that both decide."""
+        sides = zip(self.matched.claims(), self.kernel.claims(), strict=True)
+        both = [pair for pair in sides if not {each.verdict for each in pair} & {"undecided", "unsound"}]
+        return sum(matched.verdict == kernel.verdict for matched, kernel in both), len(both)
 
     def as_dict(self) -> dict[str, object]:
         """Return what `unbloat reproduce --on kernel --json` prints: the kernel's claims beside the simulator's."""
         first = next(iter(self.runs.values())).runs[0].run
-        claims = zip(self.kernel.claims(), self.simulated.claims(), self.likewise.claims(), strict=True)
+        claims = zip(self.kernel.claims(), self.simulated.claims(), self.matched.claims(), strict=True)
         return {
             "paper": self.kernel.paper.name,
             "on": first["on"],
             "kernel": first["kernel"],
             "claims": [
-                {**kernel.as_dict(), "simulated": _beside(simulated), "simulated_likewise": _beside(likewise)}
-                for kernel, simulated, likewise in claims
+                {**kernel.as_dict(), "simulated": _beside(simulated), "simulated_with_its_settings": _beside(matched)}
+                for kernel, simulated, matched in claims
             ],
             "counts": self.kernel.counts(),
             "unsound": self.unsound(),
@@ -230,7 +242,8 @@ def repeat(paper: Paper, plan: Plan, simulate: Simulate, run: Callable[[Selectio
     )
 
 
-SETTINGS = "The settings make the difference: simulated likewise, the verdict is the kernel's, or undecided."
+SETTINGS = "The settings make the difference: with them the simulator comes to the kernel's verdict, or to none."
+MATCHED = "simulated, kernel's settings"
 
 
 def report_of(results: KernelResults) -> Report:
@@ -239,39 +252,54 @@ def report_of(results: KernelResults) -> Report:
 
 
 def page_of(results: KernelResults) -> Report:
-    """Make the page in the paper's folder; the plan's text is about the running kernel and stands on its page only."""
-    about = [flowing(results.plan.text)] if results.name == "kernel" else []
-    return Report([*about, *_parts(results)], results.as_dict())
+    """Make the part of the kernel's page: the agreement in a sentence, and where verdicts differ."""
+    return Report([agreement_line(results), *_remarks(results)], results.as_dict())
+
+
+def agreement_line(results: KernelResults) -> str:
+    """Say how far the kernel agrees with the simulator and with the paper."""
+    shared, both = results.agreement()
+    counts = results.kernel.counts()
+    name = f"This machine's {results.release}" if results.name == "kernel" else results.name
+    return (
+        f"{name}: {shared} of {both} verdicts are those of the simulator with the same settings; "
+        f"{counts['reproduced']} of {sum(counts.values())} numbers and statements are reproduced."
+    )
 
 
 def _parts(results: KernelResults) -> Iterator[Part]:
+    yield flowing(results.plan.text)
     counts = [
         f"simulated, the paper's TCP: {counts_line(results.simulated)}",
-        f"simulated likewise, set as the kernel's run: {counts_line(results.likewise)}",
+        f"{MATCHED}: {counts_line(results.matched)}",
         f"{results.name}: {counts_line(results.kernel)}",
     ]
     yield Listing("", counts)
     yield f"{LEGEND} A kernel's cell is run once and has no interval."
-    if unsound := results.unsound():
-        yield Listing("Unsound runs, which are not to be believed", unsound)
     for number, (table, _) in enumerate(results.kernel.tables):
         yield Table(_table(results, number), table.title)
     if results.kernel.statements:
         yield Heading("Statements of the text")
         yield _statements(results)
+    yield from _remarks(results)
+
+
+def _remarks(results: KernelResults) -> Iterator[Part]:
+    if unsound := results.unsound():
+        yield Listing("Unsound runs, whose numbers are not judged", unsound)
     if changes := _changes(results):
-        yield Listing("Where the kernel's verdict is another than the simulated one, and why", changes)
+        yield Listing("Where the kernel's verdict differs from the simulated one, and why", changes)
 
 
 def _table(results: KernelResults, number: int) -> list[Column]:
     """Lay one table of the paper out, a line for each of its numbers (or pairs of numbers)."""
     table, rows = results.kernel.tables[number]
-    sides = [paper.tables[number][1] for paper in (results.simulated, results.likewise, results.kernel)]
+    sides = [paper.tables[number][1] for paper in (results.simulated, results.matched, results.kernel)]
     lines = []
     for row, control in ((row, control) for row in range(len(rows)) for control in range(len(table.columns))):
         values = [measured_cells(side[row], control) for side in sides]
         lines.append([rows[row].name, table.columns[control], published_cells(rows[row], control), *values])
-    heads = ["", "", "published", "simulated", "simulated likewise", results.name]
+    heads = ["", "", "published", "simulated", MATCHED, results.name]
     columns = zip(heads, *lines, strict=True)
     return [Column(head, "", cells, is_right=place > 1) for place, (head, *cells) in enumerate(columns)]
 
@@ -285,7 +313,7 @@ def _statement_columns(results: KernelResults, write: Callable[[Claim, Judged], 
     claims = [claim for _, claims in results.kernel.statements for claim, _ in claims]
     sides = {
         "simulated": results.simulated,
-        "simulated likewise": results.likewise,
+        MATCHED: results.matched,
         results.name: results.kernel,
     }
     judged = [
@@ -297,18 +325,21 @@ def _statement_columns(results: KernelResults, write: Callable[[Claim, Judged], 
 
 
 def _mark(_: Claim, judged: Judged) -> Marked:
-    return Marked([(MARKS[judged.verdict], judged.verdict)])
+    return Marked([(mark_of(judged), judged.verdict)])
 
 
 def _changes(results: KernelResults) -> list[str]:
     """Say where the kernel comes to another verdict than the simulator did, and why."""
     gathered: dict[str, list[str]] = {}
-    for simulated, likewise, kernel in results.changed():
-        agrees = likewise.verdict in (kernel.verdict, "undecided")
-        reason = results.plan.reason(kernel.id) or (SETTINGS if agrees else UNEXPLAINED)
-        gathered.setdefault(reason, []).append(_change(simulated, kernel))
-    return [f"{flowing(reason)} ({', '.join(changes)})" for reason, changes in gathered.items()]
+    for simulated, matched, kernel in results.changed():
+        reason = results.plan.reason(kernel.id)
+        agrees = matched.verdict in (kernel.verdict, "undecided")
+        words = (
+            "\n".join([flowing(reason.text), *commands_of(reason)]) if reason else SETTINGS if agrees else UNEXPLAINED
+        )
+        gathered.setdefault(words, []).append(_change(simulated, kernel))
+    return [f"{words}\n{', '.join(changes)}" for words, changes in gathered.items()]
 
 
 def _change(simulated: Judged, kernel: Judged) -> str:
-    return f"`{kernel.id}` {MARKS[simulated.verdict]} to {MARKS[kernel.verdict]}"
+    return f"`{kernel.id}` {mark_of(simulated)} to {mark_of(kernel)}"

@@ -1,4 +1,4 @@
-"""The pages of a repeated paper: an HTML page of its own, and the marked parts of the page in the paper's folder."""
+"""The whole report on a repeated paper, as an HTML page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from statistics import median, quantiles
 
 from unbloat._core import __version__
 from unbloat.claims.verdicts import VERDICTS
-from unbloat.papers import extra_tables, figures, ratios, tables
+from unbloat.papers import claims_figure, extra_tables, figures, ratios, tables
 from unbloat.papers.judge import Judged, JudgedPaper
-from unbloat.papers.paper import Paper, flowing
+from unbloat.papers.paper import flowing
 from unbloat.papers.reproduce import Reproduction
 from unbloat.report.page import Page, Section, inline
-from unbloat.report.report import Code, Facts, Fold, Heading, Listing, Part, Picture, Table, require_part, write_parts
+from unbloat.report.report import Code, Facts, Fold, Heading, Listing, Part, Picture, Table
 from unbloat.scenarios.identity import code_hash
 from unbloat.system.legible import count_of
 
@@ -31,13 +31,16 @@ def page_of(found: Reproduction, *, now: datetime | None = None) -> Page:
     """Lay a paper out; `now` is when the page is made."""
     itself, *readings = found.judged
     drawn, *beyond = _pictures(found)
+    main = [picture for picture in drawn if picture.file == claims_figure.file_of(found.paper)]
     every = [picture for picture in drawn if picture.file == ratios.file_of(found.paper)]
     sections = [
+        Section("Main claims", [*main, *tables.main_claims(itself)]),
+        Section("Counts", [tables.kinds_table(itself)]),
         Section("Every number in one picture", every),
-        Section("Main claims", tables.main_claims(itself)),
-        Section("Figures", [picture for picture in drawn if picture not in every]),
+        Section("Figures", [picture for picture in drawn if picture not in (*main, *every)]),
         Section("Published beside measured", list(tables.folded_tables(itself))),
         Section("What did not come out as published, and why", tables.folded_reasons(itself)),
+        Section("What counts apart, and why", tables.folded_apart(itself)),
         Section("Unsound or undecided", _open(found.judged)),
         *(_reading(judged, pictures) for judged, pictures in zip(readings, beyond, strict=True)),
         Section("Beyond the paper", [_beyond(*table) for table in found.extra_tables]),
@@ -69,7 +72,7 @@ def _bounds(found: Reproduction) -> str:
     bounds = found.paper.bounds
     return (
         f"a number within {100 * bounds.relative:g} % of the published one, or within its rounding (an index within "
-        f"{bounds.index:g}), and a statement that holds as it is written; these rules were set before the first run"
+        f"{bounds.index:g}), and a statement that holds as it is written; published.toml says when these rules were set"
     )
 
 
@@ -159,29 +162,3 @@ def _again(found: Reproduction) -> Iterator[Part]:
     yield Code(" ".join(["unbloat", "reproduce", paper.name, *options, "--page"]))
     host = f"{platform.system()} {platform.release()}, {platform.machine()}, Python {platform.python_version()}"
     yield Facts([("unbloat", __version__), ("Hash of its code", code_hash()[:KEPT]), ("Machine", host)])
-
-
-NAME = "README.md"
-
-
-def write(found: Reproduction) -> None:
-    """Replace the marked parts of the folder's page, and draw its figures beside it."""
-    folder = found.paper.folder
-    itself, *readings = found.judged
-    reports = {"main": tables.answer_of(itself), "verdicts": tables.details_of(itself)}
-    reports |= {part_of(judged.paper): tables.reading_of(judged) for judged in readings}
-    reports |= {table.id: extra_tables.folded(table, laid) for table, laid in found.extra_tables}
-    write_parts(folder / NAME, {part: f"{report.markdown()}\n" for part, report in reports.items()})
-    found.draw(folder / "figures")
-
-
-def require_parts(paper: Paper) -> None:
-    """Refuse a page that lacks a part before long runs are made for it; raises `InputError`."""
-    papers = [paper, *paper.other_readings()]
-    for part in ["main", *map(part_of, papers), *(table.id for table in extra_tables.load(paper.folder))]:
-        require_part(paper.folder / NAME, part)
-
-
-def part_of(paper: Paper) -> str:
-    """Name the part of the page that holds every verdict of a reading."""
-    return paper.reading.id if paper.reading else "verdicts"

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -215,10 +216,50 @@ class Reason(Struct, frozen=True, forbid_unknown_fields=True):
 
     claims: list[str]
     text: str
+    command: str = ""
+    """Commands that show what `text` says, one to a line."""
 
     def is_about(self, claim: str) -> bool:
         """Return whether a claim's id matches."""
         return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
+
+
+Kind = Literal["own", "baseline", "setting", "construction", "contradicted"]
+KINDS: dict[Kind, str] = {
+    "own": "the mechanism's own",
+    "baseline": "other controls alone",
+    "setting": "chose the setting",
+    "construction": "true by construction",
+    "contradicted": "contradicted by another printed number",
+}
+"""Kinds of numbers and statements, which a page counts apart, with their names in tables."""
+
+
+class Apart(Struct, frozen=True, forbid_unknown_fields=True):
+    """Numbers and statements that count apart from the mechanism's own, whatever was measured."""
+
+    kind: Literal["baseline", "setting", "construction", "contradicted"] = msgspec.field(name="as")
+    claims: list[str]
+    text: str
+
+    def is_about(self, claim: str) -> bool:
+        """Return whether a claim's id matches."""
+        return any(fnmatch.fnmatchcase(claim, pattern) for pattern in self.claims)
+
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    """The paper in a few sentences, for an engineer who chooses a control."""
+
+    mechanism: str
+    """One sentence: what the control does."""
+    works: str
+    """Whether it works as published: begins with Yes, No or Partly."""
+    use_for: str
+    avoid_for: str
+    depends_on: str
+    """Conditions that turn the answer."""
+    figures: list[str] = []
+    """Figures of the paper that its page shows besides the main claims."""
 
 
 class Perturbation(Struct, frozen=True, forbid_unknown_fields=True):
@@ -265,8 +306,10 @@ class Paper:
     perturbations: list[Perturbation] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)
     """Other ones than that of its scenario files."""
-    contradicted: list[Reason] = field(default_factory=list)
-    """Numbers that another printed number of the paper excludes: they count apart, whatever was measured."""
+    apart: list[Apart] = field(default_factory=list)
+    """Numbers and statements that are not the mechanism's own."""
+    answer: Answer | None = None
+    """The paper in a few sentences; its page needs it."""
     reading: Reading | None = None
     """The one that this is judged in; without, that of its scenario files."""
     changed: Mapping[str, object] = field(default_factory=dict)
@@ -289,9 +332,15 @@ class Paper:
         names += [scenario for figure in self.figures for scenario, _ in figure.places()]
         return list(dict.fromkeys(names))
 
-    def contradiction(self, claim: str) -> str:
-        """Say which printed number contradicts a number or statement; empty if none does."""
-        return next((flowing(each.text) for each in self.contradicted if each.is_about(claim)), "")
+    def entry_apart(self, claim: str) -> Apart | None:
+        """Return the entry under which a claim counts apart: the first kind, from the end of `KINDS`, that names it."""
+        found = [each for each in self.apart if each.is_about(claim)]
+        return max(found, key=lambda each: [*KINDS].index(each.kind), default=None)
+
+    def kind(self, claim: str) -> Kind:
+        """Return the kind under which a number or statement counts."""
+        entry = self.entry_apart(claim)
+        return entry.kind if entry else "own"
 
     def perturbed(self, scenario: str) -> list[dict[str, object]]:
         """Return the overrides of one repeat after the other; empty if only their seeds differ."""
@@ -389,9 +438,9 @@ class Paper:
         readings = [replace(reading, reasons=[]) for reading in self.readings]
         return dataclasses.replace(self, changed=overrides, reasons=[], readings=readings)
 
-    def reason(self, claim: str) -> str:
-        """Return the reason written down for a claim; empty when none has been found."""
-        return next((reason.text for reason in self.reasons if reason.is_about(claim)), "")
+    def reason(self, claim: str) -> Reason | None:
+        """Return the reason written down for a claim; None when none has been found."""
+        return next((reason for reason in self.reasons if reason.is_about(claim)), None)
 
     def with_all_repeats(self) -> Paper:
         """Return the paper with as many repeats as the authors had; raises `PaperError` if it never has more."""

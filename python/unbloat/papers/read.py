@@ -17,7 +17,18 @@ from unbloat._core import line_of
 from unbloat.claims.claim import TAKES_OF_NUMBERS, TAKES_OF_STATEMENTS, Claim
 from unbloat.claims.expressions import ClaimError, calls
 from unbloat.claims.verdicts import Bounds, is_number
-from unbloat.papers.paper import Figure, Paper, PaperError, Perturbation, Reading, Reason, Statements, Table
+from unbloat.papers.paper import (
+    Answer,
+    Apart,
+    Figure,
+    Paper,
+    PaperError,
+    Perturbation,
+    Reading,
+    Reason,
+    Statements,
+    Table,
+)
 
 Keys = Sequence[str | int]
 """A place in a file: names of tables and keys, and numbers of a list's entries from 0."""
@@ -170,7 +181,8 @@ class PublishedFile(Struct, frozen=True, forbid_unknown_fields=True):
     reasons: list[Reason] = []
     perturbations: list[Perturbation] = []
     readings: list[Reading] = []
-    contradicted: list[Reason] = []
+    apart: list[Apart] = []
+    answer: Answer | None = None
 
 
 def load(folder: Path) -> Paper:
@@ -199,7 +211,8 @@ def _paper(read: PublishedFile, folder: Path) -> Paper:
         reasons=read.reasons,
         perturbations=read.perturbations,
         readings=read.readings,
-        contradicted=read.contradicted,
+        apart=read.apart,
+        answer=read.answer,
     )
 
 
@@ -223,10 +236,15 @@ def _mistakes(paper: Paper) -> Mistakes:
                 if scenario not in paper.scenarios():
                     known = ", ".join(paper.scenarios())
                     yield (part, number, "scenarios", place), f"no scenario `{scenario}`; there are {known}"
-    for number, reason in enumerate(paper.contradicted):
-        for place, pattern in enumerate(reason.claims):
+    for number, apart in enumerate(paper.apart):
+        for place, pattern in enumerate(apart.claims):
             if not fnmatch.filter(paper.ids(), pattern):
-                yield ("contradicted", number, "claims", place), f"no number or statement is {shortened(pattern)}"
+                yield ("apart", number, "claims", place), f"no number or statement matches {shortened(pattern)}"
+    if paper.answer:
+        figures = [figure.id for figure in paper.figures]
+        for place, name in enumerate(paper.answer.figures):
+            if name not in figures:
+                yield ("answer", "figures", place), f"no figure is {shortened(name)}; there are {', '.join(figures)}"
     for number, table in enumerate(paper.tables):
         yield from _mistakes_of_a_table(("tables", number), table)
     seen: set[str] = set()

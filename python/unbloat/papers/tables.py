@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from unbloat.claims.claim import Claim
 from unbloat.claims.verdicts import Uncertain, Verdict, written
-from unbloat.papers import ratios
-from unbloat.papers.judge import Judged, JudgedPaper, JudgedRow, counts_of
-from unbloat.papers.paper import Paper, Statements, flowing
+from unbloat.papers.judge import FACTOR, Judged, JudgedPaper, JudgedRow, counts_of
+from unbloat.papers.paper import KINDS, Paper, Reason, Statements, flowing
 from unbloat.papers.paper import Table as PaperTable
-from unbloat.report.report import Fold, Heading, Listing, Part, Picture, Report, Table
+from unbloat.report.report import Fold, Heading, Listing, Part, Report, Table
 from unbloat.report.table import Column, Marked
 from unbloat.system.legible import count_of, digits_beside, measured
 
@@ -23,9 +23,17 @@ MARKS: dict[Verdict, str] = {
     "unsound": "!",
 }
 """Marks behind measured numbers."""
+BY_A_FACTOR = "X"
+"""The mark of a number that misses by `FACTOR` or more."""
 LEGEND = (
-    "After each measured number: = reproduced, ~ direction only, x not reproduced, ? undecided, because its 95 % "
-    "confidence interval crosses a bound, ! not judged, because it comes from an unsound run."
+    "After each measured number: = reproduced, ~ direction only, x not reproduced, "
+    f"{BY_A_FACTOR} not reproduced and off by a factor of {FACTOR:g} or more, ? undecided, because its interval "
+    "crosses a bound or two values are alike, ! not judged, because it comes from an unsound run. The interval after ± "
+    "is the 95 % confidence interval over repeats."
+)
+DESIGNED = (
+    "Repeats of this paper differ by start times that were set, not drawn: their intervals show how much the starts "
+    "matter, and are not chance."
 )
 UNEXPLAINED = "not yet explained"
 WITH_YOUR_SETTINGS = "with your settings"
@@ -37,73 +45,104 @@ def report_of(judged: JudgedPaper) -> Report:
     return Report([*_about(judged.paper), *_answer(judged), *_details(judged)], judged.as_dict())
 
 
-def answer_of(judged: JudgedPaper) -> Report:
-    """Make the head of the paper's page: all numbers in one picture, the main claims, the counts, the figures."""
-    return Report([*_answer(judged), *_figures(judged)])
-
-
-def details_of(judged: JudgedPaper) -> Report:
-    """Report on every number and statement, for the page, where a reader unfolds what is of interest."""
-    return Report(list(folded(judged)))
-
-
-def reading_of(judged: JudgedPaper) -> Report:
-    """Make the report on an alternative reading of the paper, for its part of the page."""
-    text = [flowing(judged.paper.reading.text)] if judged.paper.reading else []
-    return Report([*text, *_answer(judged), *_figures(judged), *folded(judged)])
-
-
 def _about(paper: Paper) -> list[Part]:
     changed = (
         [f"With {', '.join(f'{key} = {value}' for key, value in paper.changed.items())}."] if paper.changed else []
     )
     if paper.reading:
         return [Heading(paper.reading.title), flowing(paper.reading.text), *changed]
-    return [f"{paper.authors}: {paper.title}\n{paper.where}", *changed, LEGEND]
+    return [f"{paper.authors}: {paper.title}\n{paper.where}", *changed, legend_of(paper)]
+
+
+def legend_of(paper: Paper) -> str:
+    """Explain the marks and the intervals."""
+    sets = [each.sets for each in paper.perturbations if len(each.sets) > 1]
+    return f"{LEGEND} {DESIGNED}" if sets else LEGEND
 
 
 def _answer(judged: JudgedPaper) -> list[Part]:
     parts: list[Part] = []
-    if ratios.is_drawn(judged):
-        parts.append(Picture(f"figures/{ratios.file_of(judged.paper)}", ratios.TITLE))
     main = main_claims(judged)
     if main and not judged.paper.asked:
         parts += [Heading("Main claims"), *main]
-    return [*parts, counts_line(judged)]
-
-
-def _figures(judged: JudgedPaper) -> list[Part]:
-    """Show the figures of the paper, as it drew them."""
-    pictures = [Picture(f"figures/{figure.id}.svg", figure.title) for figure in judged.paper.figures]
-    return [Heading("Figures"), *pictures] if pictures else []
+    parts.append(counts_line(judged))
+    if len(judged.by_kind()) > 1:
+        parts.append(kinds_table(judged))
+    return parts
 
 
 def main_claims(judged: JudgedPaper) -> list[Part]:
     """Lay out the main claims under their own count, where there are any."""
-    main = [entry for entry in _entries(judged) if entry[2].main]
-    if not main:
-        return []
-    counts = counts_of(judged.main())
-    claims = f"{len(main)} main claim{'s' if len(main) > 1 else ''}"
-    return [f"{claims}: {_words(counts)}.{_of_decided(counts, judged.main())}", _statements(main)]
+    main = [entry for entry in entries_of(judged) if entry[2].main]
+    return [main_count(judged), _statements(main)] if main else []
+
+
+def main_count(judged: JudgedPaper) -> str:
+    """Count the main claims that are the mechanism's own, and name how many count apart."""
+    main = judged.main()
+    own = [claim for claim in main if claim.kind == "own"]
+    apart = Counter(claim.kind for claim in main if claim.kind != "own")
+    counts = counts_of(own)
+    words = f"{_of_things(len(main), 'main claim')}: {_words(counts)}"
+    if apart:
+        named = ", ".join(f"{number} {KINDS[kind]}" for kind, number in apart.items())
+        words = f"{_of_things(len(main), 'main claim')}, of which {sum(apart.values())} count apart ({named}). "
+        words += f"The {len(own)} others: {_words(counts)}"
+    return f"{words}.{_of_decided(counts, own)}"
+
+
+def _of_things(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def kinds_table(judged: JudgedPaper) -> Table:
+    """Count each kind of number and statement apart: what was predicted, what was chosen, what could not fail."""
+    rows = [(KINDS[kind], *_counted_apart(claims)) for kind, claims in judged.by_kind().items()]
+    names, every, decided, reproduced, main = zip(*rows, strict=True)
+    return Table(
+        [
+            Column("counted apart", "", names),
+            Column("published", "", every, is_right=True),
+            Column("decided", "", decided, is_right=True),
+            Column("reproduced", "", reproduced, is_right=True),
+            Column("main claims reproduced", "", main, is_right=True),
+        ]
+    )
+
+
+def _counted_apart(claims: Sequence[Judged]) -> tuple[str, str, str, str]:
+    counts, main = counts_of(claims), counts_of([claim for claim in claims if claim.main])
+    decided, main_decided = (sum(each.values()) - each["undecided"] for each in (counts, main))
+    share = f" ({100 * counts['reproduced'] / decided:.0f} %)" if decided else ""
+    of_main = f"{main['reproduced']} of {main_decided}" if sum(main.values()) else ""
+    return str(len(claims)), str(decided), f"{counts['reproduced']}{share}", of_main
 
 
 def statements_of(judged: JudgedPaper) -> list[Table]:
     """Lay out the statements of the text, where there are any."""
-    entries = _entries(judged)
+    entries = entries_of(judged)
     return [_statements(entries)] if entries else []
 
 
 def reasons_of(judged: JudgedPaper) -> list[str]:
-    """List the reasons why something did not come out as published, each with what it is about."""
-    return [f"{flowing(reason)}\n{_named(claims)}" for reason, claims in _by_reason(judged).items()]
+    """List the reasons why something did not come out as published, each with its command and its claims."""
+    return [
+        "\n".join([flowing(reason), *commands_of(judged.paper.reason(claims[0].id)), _named(claims)])
+        for reason, claims in _by_reason(judged).items()
+    ]
 
 
-def contradictions_of(judged: JudgedPaper) -> list[str]:
-    """List what another printed number of the paper contradicts, each with what it is about."""
+def commands_of(reason: Reason | None) -> list[str]:
+    """List the commands that show a reason, as code."""
+    return [f"`{line.strip()}`" for line in reason.command.strip().splitlines()] if reason else []
+
+
+def apart_of(judged: JudgedPaper) -> list[str]:
+    """List what counts apart from the mechanism's own numbers: the kind, the reason, the claims."""
     gathered: dict[str, list[Judged]] = {}
-    for claim in judged.contradicted():
-        gathered.setdefault(judged.paper.contradiction(claim.id), []).append(claim)
+    for claim in judged.claims():
+        if entry := judged.paper.entry_apart(claim.id):
+            gathered.setdefault(f"{KINDS[entry.kind].capitalize()}: {flowing(entry.text)}", []).append(claim)
     return [f"{text}\n{_named(claims)}" for text, claims in gathered.items()]
 
 
@@ -115,34 +154,24 @@ def _details(judged: JudgedPaper) -> Iterator[Part]:
     if statements := statements_of(judged):
         yield Heading(STATEMENTS)
         yield from statements
-    for title, _, part in _remarks(judged):
+    for title, part in _remarks(judged):
         yield Heading(title)
         yield part
 
 
-def folded(judged: JudgedPaper) -> Iterator[Part]:
-    """Lay out every number and statement, for a page: what is long folds, under a title with its counts."""
-    yield from folded_tables(judged)
-    for title, size, part in _remarks(judged):
-        yield Heading(title)
-        yield Fold(size, [part])
-
-
-def _remarks(judged: JudgedPaper) -> Iterator[tuple[str, str, Part]]:
-    """Lay out what is said besides the numbers: each with its title and how much it is."""
+def _remarks(judged: JudgedPaper) -> Iterator[tuple[str, Part]]:
+    """Lay out what is said besides the numbers, each with its title."""
     if reasons := reasons_of(judged):
-        yield "What did not come out as published, and why", _reasons_for(judged), Listing("", reasons)
-    if contradicted := contradictions_of(judged):
-        size = count_of(len(judged.contradicted()), "number or statement", "numbers and statements")
-        yield "What another printed number contradicts", size, Listing("", contradicted)
+        yield "What did not come out as published, and why", Listing("", reasons)
+    if apart := apart_of(judged):
+        yield "What counts apart, and why", Listing("", apart)
     if undecided := [claim for claim in judged.claims() if claim.verdict == "undecided"]:
-        size = count_of(len(undecided), "number or statement", "numbers and statements")
-        yield "What more seeds would have to decide", size, ", ".join(f"`{claim.id}`" for claim in undecided)
+        yield "Undecided: alike, or open until more repeats", ", ".join(f"`{claim.id}`" for claim in undecided)
 
 
 def folded_tables(judged: JudgedPaper) -> Iterator[Part]:
     """Fold every table and the statements, each with its counts."""
-    yield LEGEND
+    yield legend_of(judged.paper)
     for (_, rows), table in zip(judged.tables, tables_of(judged), strict=True):
         claims = [cell for row in rows for column in row.judged for cell in column if cell]
         yield Fold(f"{table.title} {_brackets(claims)}", [replace(table, title="")])
@@ -162,6 +191,12 @@ def folded_reasons(judged: JudgedPaper) -> list[Part]:
     return [Fold(_reasons_for(judged), [Listing("", reasons)])] if reasons else []
 
 
+def folded_apart(judged: JudgedPaper) -> list[Part]:
+    """Fold what counts apart, each kind before its claims."""
+    apart = apart_of(judged)
+    return [Fold(_of_things(len(apart), "group"), [Listing("", apart)])] if apart else []
+
+
 def _reasons_for(judged: JudgedPaper) -> str:
     by_reason = _by_reason(judged)
     claims = count_of(sum(map(len, by_reason.values())), "number or statement", "numbers and statements")
@@ -171,7 +206,8 @@ def _reasons_for(judged: JudgedPaper) -> str:
 Entry = tuple[Statements, Claim, Judged]
 
 
-def _entries(judged: JudgedPaper) -> list[Entry]:
+def entries_of(judged: JudgedPaper) -> list[Entry]:
+    """List every statement with its verdict, in the paper's order."""
     return [(group, claim, verdict) for group, claims in judged.statements for claim, verdict in claims]
 
 
@@ -189,7 +225,7 @@ def _statements(entries: Sequence[Entry]) -> Table:
 
 
 def _said(claim: Claim, verdict: Judged) -> Marked:
-    return Marked([(MARKS[verdict.verdict], verdict.verdict), (claim.says, "")], between=" ")
+    return Marked([(mark_of(verdict), verdict.verdict), (claim.says, "")], between=" ")
 
 
 def counts_line(judged: JudgedPaper) -> str:
@@ -201,7 +237,7 @@ def counts_line(judged: JudgedPaper) -> str:
     if not total and not unsound:
         return "This part has no published number or statement: it is a figure."
     things = "number or statement" if total == 1 else "numbers and statements"
-    return f"{total} published {things}: {_words(counts)}.{more}{_without_contradicted(judged)}"
+    return f"{total} published {things}: {_words(counts)}.{more}{_of_decided(counts, judged.claims())}"
 
 
 def _words(counts: Mapping[str, int]) -> str:
@@ -220,28 +256,23 @@ def _reproduced(counts: Mapping[str, int], decided: int) -> str:
     return f"{counts['reproduced']} are reproduced ({100 * counts['reproduced'] / decided:.0f} %)"
 
 
-def _without_contradicted(judged: JudgedPaper) -> str:
-    """Say how many of what no other printed number contradicts can be decided, and how many of them come out."""
-    contradicted = judged.contradicted()
-    if not contradicted:
-        return _of_decided(judged.counts(), judged.claims())
-    apart = {claim.id for claim in contradicted}
-    counts = counts_of([claim for claim in judged.claims() if claim.id not in apart])
-    decided = sum(counts.values()) - counts["undecided"]
-    others = f"of the {decided} others that can be decided, {_reproduced(counts, decided)}" if decided else ""
-    return f" Another printed number contradicts {len(contradicted)} of these{f'; {others}' if others else ''}."
-
-
 def _measured(verdict: Judged, unit: str) -> str:
     if isinstance(verdict.measured, str) and isinstance(verdict.published, str):
         return verdict.measured
-    return f"{verdict.published} {unit} published, {measured_number(verdict)} {unit} measured"
+    return f"{verdict.published} {unit} published, {measured_number(verdict)} {unit} measured{_by_a_factor(verdict)}"
+
+
+def _by_a_factor(verdict: Judged) -> str:
+    """Say by what factor a number misses, where that is large."""
+    if not (factor := verdict.factor):
+        return ""
+    return f", {factor:.2g} times as much" if factor > 1 else f", {1 / factor:.2g} times less"
 
 
 def marked_measurement(claim: Claim, judged: Judged) -> Marked:
     """Write what was measured for a statement, with its unit and the mark of its verdict."""
     unit = "" if isinstance(judged.measured, str) else claim.unit
-    return Marked([(" ".join(filter(None, [measured_number(judged), unit, MARKS[judged.verdict]])), judged.verdict)])
+    return Marked([(" ".join(filter(None, [measured_number(judged), unit, mark_of(judged)])), judged.verdict)])
 
 
 def measured_number(verdict: Judged) -> str:
@@ -302,7 +333,12 @@ def _measured_cells(row: JudgedRow, column: int) -> list[tuple[str, str]]:
 
 
 def _marked(value: str, judged: Judged | None) -> tuple[str, str]:
-    return (f"{value} {MARKS[judged.verdict]}", judged.verdict) if judged else (value, "")
+    return (f"{value} {mark_of(judged)}", judged.verdict) if judged else (value, "")
+
+
+def mark_of(judged: Judged) -> str:
+    """Return the mark of a verdict; a number that misses by a factor has its own."""
+    return BY_A_FACTOR if judged.verdict == "not reproduced" and judged.factor else MARKS[judged.verdict]
 
 
 def five_digits(cell: object) -> str:
@@ -325,4 +361,4 @@ def _by_reason(judged: JudgedPaper) -> dict[str, list[Judged]]:
 
 
 def _named(claims: Sequence[Judged]) -> str:
-    return ", ".join(f"`{claim.id}` {MARKS[claim.verdict]}" for claim in claims)
+    return ", ".join(f"`{claim.id}` {mark_of(claim)}" for claim in claims)

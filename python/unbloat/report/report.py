@@ -222,6 +222,12 @@ def write_parts(page: Path, parts: Mapping[str, str]) -> None:
     write_text(page, text)
 
 
+def part_of(text: str, name: str) -> str:
+    """Return a part of a page's text; empty if the page has no such part."""
+    found = _marks(name).search(text)
+    return found[2] if found else ""
+
+
 def require_part(page: Path, name: str) -> None:
     """Refuse a page without such a part before long runs are made for it; raises `InputError`."""
     if not page.is_file():
@@ -230,10 +236,17 @@ def require_part(page: Path, name: str) -> None:
 
 
 def _with_part(page: Path, text: str, name: str, content: str) -> str:
-    marks = re.compile(rf"(<!-- begin {re.escape(name)}\b[^>]*-->\n).*?(<!-- end {re.escape(name)} -->)", re.DOTALL)
+    marks = _marks(name)
     if not marks.search(text):
         raise InputError(f"{page}: has no part marked `<!-- begin {name} -->` to `<!-- end {name} -->`")
-    return marks.sub(lambda found: f"{found[1]}\n{content}\n{found[2]}", text)
+    return marks.sub(lambda found: f"{found[1]}\n{content}\n{found[3]}", text)
+
+
+def _marks(name: str) -> re.Pattern[str]:
+    """Match a part with its marks: the first mark, what stands between, the last mark."""
+    return re.compile(
+        rf"(<!-- begin {re.escape(name)}(?: [^>]*)?-->\n)(.*?)(<!-- end {re.escape(name)} -->)", re.DOTALL
+    )
 
 
 # ---------------------------------------------------------------- HTML
