@@ -57,6 +57,17 @@ at = ["10kb"]
 groups = ["reno", "vegas"]
 """
 
+ANSWER = """
+[answer]
+mechanism = "Vegas looks at delay."
+works = "Partly: it waits less."
+use_for = "Short queues."
+avoid_for = "Lines with Reno."
+depends_on = "The buffer."
+figures = ["figure1"]
+"""
+"""What a page needs besides, to stand behind `PUBLISHED`."""
+
 READING = """
 [[readings]]
 id = "slow"

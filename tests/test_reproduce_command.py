@@ -2,18 +2,19 @@
 
 import json
 import logging
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 import unbloat as ub
 from inline_snapshot import snapshot
-from made_up_paper import PUBLISHED, READING, measurements_named, write_paper
+from made_up_paper import ANSWER, PUBLISHED, READING, measurements_named, write_paper
 from made_up_runs import measured_run
 from sentences import plain, refused
 from unbloat.claims.quantities import quantity_named
 from unbloat.cli.app import main
-from unbloat.papers import batches, extra_tables, page, read, reproduce
+from unbloat.papers import batches, extra_tables, read, reproduce
 from unbloat.papers.batches import simulator
 from unbloat.papers.paper import RepeatRule
 from unbloat.scenarios.source import source_of
@@ -34,18 +35,16 @@ rows = [
 """
 
 PAGE = """# Tiny
-<!-- begin main -->
-<!-- end main -->
-<!-- begin verdicts: unbloat reproduce tiny --page -->
+<!-- begin main: unbloat reproduce tiny --page -->
 old
-<!-- end verdicts -->
+<!-- end main -->
 kept
-<!-- begin packets -->
-<!-- end packets -->
 """
 
 
 FIGURES = ["figure1.svg", "figure2.svg", "ratios.svg"]
+MAIN = PUBLISHED.replace('id = "delay"', 'id = "delay", main = true') + ANSWER
+"""The paper with a main claim and what its page needs."""
 
 
 @pytest.fixture
@@ -61,8 +60,9 @@ def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
 A. Author: Two controls on a line
 Journal, 2020
 
-After each measured number: = reproduced, ~ direction only, x not reproduced, ? undecided, because its 95 % confidence
-interval crosses a bound, ! not judged, because it comes from an unsound run.
+After each measured number: = reproduced, ~ direction only, x not reproduced, X not reproduced and off by a factor of 2
+or more, ? undecided, because its interval crosses a bound or two values are alike, ! not judged, because it comes from
+an unsound run. The interval after ± is the 95 % confidence interval over repeats.
 
 4 published numbers and statements: 3 reproduced, 0 direction only, 1 not reproduced, 0 undecided. Of the 4 that can be
 decided, 3 are reproduced (75 %).
@@ -71,19 +71,19 @@ Table 1. Throughput
                                reno                vegas
                           published  measured  published  measured
 ────────────────────────  ─────────  ────────  ─────────  ────────
-10 KB: throughput (Mb/s)        1.9    1.98 =        0.5       2 x
+10 KB: throughput (Mb/s)        1.9    1.98 =        0.5       2 X
 
 Statements of the text
 
   = Vegas queues shorter
-      section 2: delay: 15.374 < 53.147: reproduced
+      section 2: delay: 15.374 < 53.147 ms: reproduced
   = Reno's window falls
-      section 2: window: 38 >= 1: reproduced
+      section 2: window: 38 >= 1 times: reproduced
 
 What did not come out as published, and why
 
 * not yet explained
-    `table1.10-KB.throughput.vegas` x
+    `table1.10-KB.throughput.vegas` X
 Figures: results/tiny/ratios.svg, results/tiny/figure1.svg, results/tiny/figure2.svg
 """)
     assert sorted(file.name for file in (tiny.parent / "results/tiny").iterdir()) == FIGURES
@@ -117,8 +117,9 @@ def test_a_part_that_is_nothing_but_a_figure_is_drawn(tiny, capsys):
 A. Author: Two controls on a line
 Journal, 2020
 
-After each measured number: = reproduced, ~ direction only, x not reproduced, ? undecided, because its 95 % confidence
-interval crosses a bound, ! not judged, because it comes from an unsound run.
+After each measured number: = reproduced, ~ direction only, x not reproduced, X not reproduced and off by a factor of 2
+or more, ? undecided, because its interval crosses a bound or two values are alike, ! not judged, because it comes from
+an unsound run. The interval after ± is the 95 % confidence interval over repeats.
 
 This part has no published number or statement: it is a figure.
 Figures: results/tiny/figure1.svg
@@ -143,7 +144,10 @@ def forecast(capsys):
 def test_runs_are_counted_beforehand(tiny, capsys):
     assert main(["reproduce", str(tiny), "-j", "1"]) == 0
     assert forecast(capsys) == snapshot("unbloat: 12 runs of 8000 packets at most: 0:01")
+    (tiny / "published.toml").write_text(PUBLISHED + ANSWER)
     assert main(["reproduce", str(tiny), "-j", "1", "--page"]) == 0
+    assert forecast(capsys) == snapshot("unbloat: all 12 runs are kept")
+    assert main(["reproduce", str(tiny), "-j", "1", "--page", "--choices"]) == 0
     # The table beyond the paper has two cells; one of them is a cell of the paper too, the other has packets of 500 B.
     assert forecast(capsys) == snapshot("unbloat: 1 of 14 runs are new, with 2000 packets at most: 0:00")
     assert main(["reproduce", str(tiny), "-j", "1", "--choices"]) == 0
@@ -155,7 +159,7 @@ def test_runs_are_counted_beforehand(tiny, capsys):
 def test_the_json_is_nothing_but_the_promised_object(tiny, capsys):
     assert main(["reproduce", str(tiny), "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert list(data) == ["paper", "claims", "counts", "set", "readings"]
+    assert list(data) == ["paper", "claims", "counts", "counts_by_kind", "set", "readings"]
     assert [claim["id"] for claim in data["claims"]] == [
         "table1.10-KB.throughput.reno",
         "table1.10-KB.throughput.vegas",
@@ -179,40 +183,95 @@ def test_a_part_is_picked_by_its_id(tiny, capsys):
 
 
 def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
-    assert main(["reproduce", str(tiny), "--page"]) == 0
-    page = (tiny / "README.md").read_text()
-    assert "old" not in page
-    assert "\nkept\n" in page
-    assert "| 10 KB: throughput (Mb/s) | 1.9 |" in page
-    assert "| small | 1." in page
-    assert (tiny / "figures/figure1.svg").exists()
+    (tiny / "published.toml").write_text(MAIN)
+    (tiny / "figures").mkdir()
+    (tiny / "figures/old.svg").touch()
+    (tiny.parent / "README.md").write_text("<!-- begin tiny -->\n<!-- end tiny -->\n")
+    assert main(["reproduce", str(tiny), "--page", "--choices"]) == 0
+    page, entry = ((folder / "README.md").read_text() for folder in (tiny, tiny.parent))
+    assert re.sub("unbloat [0-9].*", "unbloat X.", page) == snapshot("""\
+# Tiny
+<!-- begin main: unbloat reproduce tiny --page -->
+
+| question | answer |
+| --- | --- |
+| Works as published? | Partly: it waits less. |
+| Use it for | Short queues. |
+| Do not use it for | Lines with Reno. |
+| Depends on | The buffer. |
+| Evidence in guest and kernel | not run |
+
+1 main claim: 1 reproduced, 0 direction only, 0 not reproduced, 0 undecided.
+
+![Main claims: green is what the paper says, dots are what was measured](figures/claims.svg)
+
+| main claim | published | measured | verdict |
+| --- | --- | --- | --- |
+| Vegas queues shorter |  | 15.374 < 53.147 ms | reproduced |
+
+| counted apart | published | decided | reproduced | main claims reproduced |
+| --- | ---: | ---: | ---: | ---: |
+| the mechanism's own | 4 | 4 | 3 (75 %) | 1 of 1 |
+
+![Throughput](figures/figure1.svg)
+
+Made by `unbloat reproduce tiny --page`, unbloat X.
+
+<!-- end main -->
+kept
+""")
+    assert entry == snapshot("""\
+<!-- begin tiny -->
+
+Vegas looks at delay.
+
+* **Works as published**: Partly: it waits less.
+* **Use it for**: Short queues.
+* **Not for**: Lines with Reno.
+
+1 main claim: 1 reproduced, 0 direction only, 0 not reproduced, 0 undecided.
+
+<!-- end tiny -->
+""")
+    assert sorted(file.name for file in (tiny / "figures").iterdir()) == ["claims.svg", "figure1.svg"]
+    report = Path("results/tiny/report.html").read_text()
+    assert "10 KB: throughput (Mb/s)" in report and "<td>1.9" in report.replace(' class="number"', "")
+    assert "Packet sizes" in report
     capsys.readouterr()
     assert main(["reproduce", str(tiny), "--page"]) == 0
     assert (tiny / "README.md").read_text() == page, "the same runs write the same page"
+    assert "Packet sizes" not in Path("results/tiny/report.html").read_text()
 
 
 def test_another_reading_is_judged_apart(tiny, capsys):
     (tiny / "published.toml").write_text(PUBLISHED + READING)
-    (tiny / "README.md").write_text(PAGE + "<!-- begin slow -->\n<!-- end slow -->\n")
-    assert main(["reproduce", str(tiny), "--json", "--page"]) == 0
+    assert main(["reproduce", str(tiny), "--json", "-o", "drawn"]) == 0
     told = json.loads(capsys.readouterr().out)
     as_printed, halved = told["claims"][0], told["readings"]["slow"]["claims"][0]
     assert (as_printed["id"], as_printed["reason"]) == (halved["id"], "")
     assert halved["measured"] == pytest.approx(as_printed["measured"] / 2, rel=0.05)
     assert halved["reason"] == "Half the rate."
     slow = [file.replace(".", "-slow.") for file in FIGURES]
-    assert {file.name for file in (tiny / "figures").iterdir()} == {*FIGURES, *slow}
-    part = (tiny / "README.md").read_text().partition("<!-- begin slow -->")[2]
-    assert part.splitlines()[2] == "The paper's two megabits are one."
+    assert {file.name for file in Path("drawn").iterdir()} == {*FIGURES, *slow}
     assert main(["reproduce", str(tiny), "--table", "table1"]) == 0
     assert "\n\nA slow link\n\nThe paper's two megabits are one.\n" in capsys.readouterr().out
 
 
-def test_a_page_without_a_part_is_refused_before_any_run(tiny, capsys):
-    (tiny / "published.toml").write_text(PUBLISHED + READING)
+def test_a_page_that_cannot_be_written_is_refused_before_any_run(tiny, capsys):
     assert main(["reproduce", str(tiny), "--page"]) == 2
     assert plain(capsys.readouterr().err) == snapshot(
-        "unbloat: TMP/tiny/README.md: has no part marked `<!-- begin slow -->` to `<!-- end slow -->`\n"
+        "unbloat: TMP/tiny/published.toml: a page needs the table [answer]\n"
+    )
+    (tiny / "published.toml").write_text(MAIN)
+    (tiny / "README.md").write_text("# Tiny\n")
+    assert main(["reproduce", str(tiny), "--page"]) == 2
+    assert plain(capsys.readouterr().err) == snapshot(
+        "unbloat: TMP/tiny/README.md: has no part marked `<!-- begin main -->` to `<!-- end main -->`\n"
+    )
+    (tiny / "published.toml").write_text(MAIN.replace('["figure1"]', '["figure3"]'))
+    assert main(["reproduce", str(tiny)]) == 2
+    assert plain(capsys.readouterr().err) == snapshot(
+        "unbloat: TMP/tiny/published.toml:43: answer.figures.0: no figure is figure3; there are figure1, figure2\n"
     )
 
 
@@ -290,10 +349,10 @@ def test_the_command_line_picks_sets_and_checks(tiny, capsys):
     for options in (["--page", "--claim", "delay"], ["--choices", "--set", "duration=1s"]):
         assert main(["reproduce", str(tiny), *options]) == 2
         assert capsys.readouterr().err.count("\n") == 1
-    for option in ("--check", "--json", "--page"):
+    for option in ("--check", "--json"):
         assert main(["reproduce", str(tiny), "--choices", option]) == 2
     assert {*capsys.readouterr().err.splitlines()} == snapshot(
-        {"unbloat: --choices prints tables without verdicts: leave --check, --json, --page and -o out"}
+        {"unbloat: --choices prints tables without verdicts: leave --check, --json and -o out"}
     )
 
 
@@ -391,13 +450,11 @@ PAPER_NAMES = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"
 @pytest.mark.parametrize("paper", PAPER_NAMES)
 def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(paper):
     read_paper = read.load(reproduce.folder_of(paper))
-    text = (read_paper.folder / "README.md").read_text()
     for table in extra_tables.load(read_paper.folder):
         needed = extra_tables.batches(table, read_paper)
         picked = batches.measure(needed, RepeatRule(1), pretend)
         assert all(len(picked[batch.name].runs) == 1 for batch in needed)
         assert all(quantity_named(column.quantity) for column in table.columns)
-        assert f"<!-- begin {table.id}" in text and f"### {table.title}\n" in text
 
 
 def pretend(batch, seeds, only):
@@ -415,9 +472,7 @@ def all_axes(source):
 @pytest.mark.parametrize("name", PAPER_NAMES)
 def test_every_label_of_a_paper_picks_one_cell(name):
     itself = read.load(reproduce.folder_of(name))
-    text = (itself.folder / "README.md").read_text()
     for paper in (itself, *itself.other_readings()):
-        assert f"<!-- begin {page.part_of(paper)}" in text and "<!-- begin main" in text
         check_labels(paper)
 
 

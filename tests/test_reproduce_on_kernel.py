@@ -17,7 +17,7 @@ from sentences import plain
 from unbloat._core import Cell
 from unbloat.cli.app import main
 from unbloat.papers import kernel as kernels
-from unbloat.papers import read
+from unbloat.papers import read, readme
 from unbloat.runs import experiment, pool
 from unbloat.runs.store import Store
 from unbloat.runs.task import Task, Watch
@@ -103,7 +103,7 @@ def test_the_kernel_runs_the_cells_once_as_the_plan_says(
     assert len(kernel.tasks) == 4 and kernel.processes == [3]
     assert kernel.profiles[0] == "profile"
     heads = [re.split("  +", line.strip()) for line in said.out.splitlines() if line.strip().startswith("published")]
-    assert heads == snapshot([["published", "simulated", "simulated likewise", "kernel"]])
+    assert heads == snapshot([["published", "simulated", "simulated, kernel's settings", "kernel"]])
 
 
 def test_the_json_has_all_three_verdicts(tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,28 +114,40 @@ def test_the_json_has_all_three_verdicts(tiny: Path, kernel: Kernel, capsys: pyt
         "table1.10-KB.throughput.vegas",
     ]
     reno = said["claims"][0]
-    assert reno["measured"] == pytest.approx(reno["simulated_likewise"]["measured"])
+    assert reno["measured"] == pytest.approx(reno["simulated_with_its_settings"]["measured"])
     assert reno["measured"] != reno["simulated"]["measured"], "the paper's cell is not the kernel's"
     assert {reno["verdict"], reno["simulated"]["verdict"]} == {"reproduced"}
     assert (said["on"], said["unsound"]) == ("kernel", [])
 
 
-def test_the_page_has_the_plan_s_words_and_marks_unsound_numbers(tiny: Path, kernel: Kernel) -> None:
+def test_the_page_counts_what_agrees_and_names_unsound_runs(
+    tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]
+) -> None:
     kernel.why = "the machine was busy"
     assert main(["reproduce", str(tiny), "--on", "kernel", "--page"]) == 0
     page = (tiny / "kernel.md").read_text()
-    assert "The kernel's own TCP." in page
-    assert page.count("the machine was busy") == 4
-    (line,) = [line for line in page.splitlines() if line.startswith("| 10 KB: throughput (Mb/s) | reno")]
-    assert line.endswith(" ! |")
-    words = " ".join(page.split())
-    assert re.findall(r"\* kernel: .*?\. .*?\.", words) == snapshot(
-        [
-            "* kernel: 0 published numbers and statements: 0 reproduced, 0 direction only, 0 not reproduced, 0 undecided. 4 more come from unsound runs and are not judged."
-        ]
-    )
     # Verdicts that differ from the simulated ones would have a list: those of an unsound run do not.
-    assert re.findall(r".*:$", page, re.MULTILINE) == snapshot(["Unsound runs, which are not to be believed:"])
+    assert page == snapshot("""\
+# Tiny
+<!-- begin kernel -->
+
+This machine's Linux 6.1.0-9-amd64: 0 of 0 verdicts are those of the simulator with the same settings; 0 of 0 numbers
+and statements are reproduced.
+
+Unsound runs, whose numbers are not judged:
+
+* two, 10kb, reno: the machine was busy
+* two, 10kb, vegas: the machine was busy
+* two, 20kb, reno: the machine was busy
+* two, 20kb, vegas: the machine was busy
+
+<!-- end kernel -->
+""")
+    assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0
+    words = capsys.readouterr().out
+    assert "The kernel's own TCP." in words
+    numbers = [line for line in words.splitlines() if line.startswith("10 KB: throughput (Mb/s)")]
+    assert all(line.endswith(" !") for line in numbers) and numbers
 
 
 def test_in_a_guest_the_column_names_its_kernel_and_kept_runs_are_taken(
@@ -181,28 +193,31 @@ def test_an_unsound_number_fails_a_check_and_one_claim_needs_its_own_runs(
 
 
 def test_the_guest_s_page_is_its_own(tiny: Path, guest: Kernel) -> None:
-    page = tiny / "vm.md"
-    page.write_text("# In a guest\n<!-- begin vm -->\n<!-- end vm -->\n")
+    page = tiny / "kernel.md"
+    page.write_text(f"{PAGE}<!-- begin vm -->\n<!-- end vm -->\n")
     assert main(["reproduce", str(tiny), "--on", "vm", "--page"]) == 0
-    assert "6.1.0-9-amd64" in page.read_text() and "The kernel's own TCP." not in page.read_text()
-    assert (tiny / "kernel.md").read_text() == PAGE
+    assert page.read_text().startswith(PAGE)
+    assert readme.evidence(page) == snapshot(
+        "Linux 6.1.0-9-amd64 in a guest: 4 of 4 verdicts are those of the simulator with the same settings; 3 of 4 numbers and statements are reproduced."
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, snapshot("unbloat: TMP/tiny/vm.md: there is no such page to write to\n")),
+        (None, snapshot("unbloat: TMP/tiny/kernel.md: there is no such page to write to\n")),
         (
             "# Tiny\n",
-            snapshot("unbloat: TMP/tiny/vm.md: has no part marked `<!-- begin vm -->` to `<!-- end vm -->`\n"),
+            snapshot("unbloat: TMP/tiny/kernel.md: has no part marked `<!-- begin vm -->` to `<!-- end vm -->`\n"),
         ),
     ],
 )
 def test_a_page_that_cannot_be_written_to_is_refused_before_the_runs(
     tiny: Path, guest: Kernel, capsys: pytest.CaptureFixture[str], text: str | None, told: str
 ) -> None:
+    (tiny / "kernel.md").unlink()
     if text:
-        (tiny / "vm.md").write_text(text)
+        (tiny / "kernel.md").write_text(text)
     assert main(["reproduce", str(tiny), "--on", "vm", "--page"]) == 2
     assert plain(capsys.readouterr().err) == told and guest.tasks == []
 
@@ -211,7 +226,7 @@ def test_a_page_that_cannot_be_written_to_is_refused_before_the_runs(
 def test_runs_and_reasons_hold_where_they_say(backend: str, kept: list[str]) -> None:
     named = [("both", ""), ("real", "kernel"), ("virtual", "vm")]
     runs = [kernels.Selection(name, on=on) for name, on in named]
-    reasons = [kernels.KernelReason(["*"], text, on) for text, on in named]
+    reasons = [kernels.KernelReason(["*"], text, on=on) for text, on in named]
     plan = kernels.Plan("", runs, reasons).on(backend)
     assert [run.scenario for run in plan.runs] == [reason.text for reason in plan.reasons] == kept
 
@@ -320,15 +335,18 @@ def test_the_papers_here_have_plans_that_can_be_read() -> None:
     assert {"I, 50 KB", "I, 500 KB", "II, 300 KB"} <= names
 
 
-def test_statements_stand_with_what_was_measured(tiny: Path, kernel: Kernel) -> None:
-    assert main(["reproduce", str(tiny), "--on", "kernel", "--page"]) == 0
-    page = (tiny / "kernel.md").read_text()
-    statements = page[page.index("### Statements of the text") :].splitlines()
-    rows = [line.split(" | ") for line in statements if line.startswith("| ")][2:]
-    assert rows
-    for *_, simulated, likewise, measured in rows:
-        for cell in (simulated, likewise, measured.removesuffix(" |")):
-            assert any(letter.isdigit() for letter in cell) and cell[-1] in "=~x?", cell
+def test_statements_have_the_three_measurements_beside_them(
+    tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0
+    words = capsys.readouterr().out
+    statements = words[words.index("Statements of the text") :].splitlines()[4:6]
+    assert [re.split("  +", line) for line in statements] == snapshot(
+        [
+            ["Vegas queues shorter", "delay", "15.374 < 53.147 ms =", "17.353 < 57.368 ms =", "17.353 < 57.368 ms ="],
+            ["Reno's window falls", "window", "38 >= 1 times =", "42 >= 1 times =", "42 >= 1 times ="],
+        ]
+    )
 
 
 @pytest.mark.parametrize("on", ["kernel", "vm"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -97,7 +97,8 @@ ChoicesOption = Annotated[
     bool,
     typer.Option(
         "--choices",
-        help="Instead of the tables: what changes with the choices that the paper leaves open.",
+        help="Instead of the tables: what changes with the choices that the paper leaves open. With --page: in "
+        "report.html too.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -140,6 +141,7 @@ class Request:
     output: Path | None
     page: bool
     as_json: bool
+    choices: bool = False
 
 
 def reproduce_command(
@@ -169,10 +171,11 @@ def reproduce_command(
     chosen = paper_of(paper, overrides, table=None if choices else table, claim=claim, full=full)
     check_kernel(kernel, request.on)
     with keeping_runs(cache):
-        if choices:
+        if choices and not page:
             extra(request, chosen, table)
             return None
-        failing = simulated(request, chosen) if request.on == "simulator" else on_kernel(request, chosen)
+        run = simulated if request.on == "simulator" else on_kernel
+        failing = run(replace(request, choices=choices), chosen)
     return DIFFERS if check and failing else None
 
 
@@ -185,8 +188,8 @@ def refuse_contradictions(
         raise InputError(f"{where} gives the paper's tables only, without --choices and without -o")
     if choices and request.full:
         raise InputError("--full is for a paper's tables; the tables of --choices have their own number of repeats")
-    if choices and (check or request.as_json or request.page or request.output):
-        raise InputError("--choices prints tables without verdicts: leave --check, --json, --page and -o out")
+    if choices and (check or request.as_json or request.output):
+        raise InputError("--choices prints tables without verdicts: leave --check, --json and -o out")
     if choices and (overrides or part):
         raise InputError("--choices gives tables beyond the paper as they are: leave --set and --claim out")
     if request.page and (overrides or part):
@@ -200,7 +203,7 @@ def simulated(request: Request, paper: Paper) -> list[Judged]:
 
     if request.page:
         readme.require(paper)
-    found = reproduce(paper, extra_tables=request.page, full=request.full, cache=request.cache, jobs=request.jobs)
+    found = reproduce(paper, extra_tables=request.choices, full=request.full, cache=request.cache, jobs=request.jobs)
     show(found.report(), request)
     # A script that reads JSON asks for figures with -o, and so does who asks for a part that has numbers too.
     is_drawn = not request.as_json and (not paper.asked or not paper.ids())

@@ -18,7 +18,6 @@ from unbloat.claims.verdicts import (
     Uncertain,
     Values,
     Verdict,
-    alike,
     differ_little,
     jackknife,
     judge_number,
@@ -214,11 +213,9 @@ def _judge_cell(
         flow = min(cell.flow, len(values) - 1)
         partner = values[flow]
         if column != cell.column and partner:
-            there, their_digits = measured[column][flow], legible.digits_beside(_text(cell.row, column, flow))
-            is_open = alike(here.value, there.value, digits, their_digits) or differ_little(
-                here.value.value, there.value.value, paper.bounds.difference
-            )
-            others.append((None if is_open else here.above(there), partner))
+            there = measured[column][flow]
+            is_alike = differ_little(here.value.value, there.value.value, paper.bounds.difference)
+            others.append((Uncertain(0.0) if is_alike else here.above(there), partner))
     verdict = "unsound" if here.doubt else judge_number(here.value, own, cell.row.unit, paper.bounds, others)
     reason = here.doubt or _reason(paper, cell.id, verdict)
     measured_here, half_width = _plain(here.value), here.value.half_width

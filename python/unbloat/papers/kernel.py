@@ -260,7 +260,7 @@ def agreement_line(results: KernelResults) -> str:
     """Say how far the kernel agrees with the simulator and with the paper."""
     shared, both = results.agreement()
     counts = results.kernel.counts()
-    name = f"This machine's {results.release}" if results.name == "kernel" else results.name
+    name = f"This machine's Linux {results.release}" if results.name == "kernel" else results.name
     return (
         f"{name}: {shared} of {both} verdicts are those of the simulator with the same settings; "
         f"{counts['reproduced']} of {sum(counts.values())} numbers and statements are reproduced."

@@ -42,7 +42,7 @@ def write(found: Reproduction) -> None:
     for file in set(folder.glob("*.svg")) - set(drawn):
         file.unlink()
     index = paper.folder.parent / NAME
-    if index.is_file() and f"<!-- begin {paper.name} " in index.read_text(encoding="utf-8"):
+    if index.is_file() and part_of(index.read_text(encoding="utf-8"), paper.name) is not None:
         write_parts(index, {paper.name: f"{entry_of(found.judged[0], answer).markdown()}\n"})
 
 
@@ -51,12 +51,9 @@ def report_of(found: Reproduction) -> Report:
     judged, answer = found.judged[0], require(found.paper)
     parts: list[Part] = [_answer(found.paper, answer)]
     if judged.main():
-        parts.append(main_count(judged))
-    parts += [
-        kinds_table(judged),
-        Picture(f"figures/{claims_figure.file_of(found.paper)}", claims_figure.TITLE),
-        _claims(judged),
-    ]
+        parts += [main_count(judged), Picture(f"figures/{claims_figure.file_of(found.paper)}", claims_figure.TITLE)]
+        parts.append(_claims(judged))
+    parts.append(kinds_table(judged))
     shown = [each for each in found.paper.figures if each.id in answer.figures]
     parts += [Picture(f"figures/{each.id}.svg", each.title) for each in shown]
     return Report([*parts, f"Made by `unbloat reproduce {found.paper.name} --page`, {made_by()}."])
@@ -64,7 +61,7 @@ def report_of(found: Reproduction) -> Report:
 
 def entry_of(judged: JudgedPaper, answer: Answer) -> Report:
     """Write the paper's entry in the list of papers."""
-    facts = [("Works as published?", answer.works), ("Use it for", answer.use_for), ("Not for", answer.avoid_for)]
+    facts = [("Works as published", answer.works), ("Use it for", answer.use_for), ("Not for", answer.avoid_for)]
     return Report(
         [flowing(answer.mechanism), Facts([(term, flowing(said)) for term, said in facts]), main_count(judged)]
     )
@@ -94,7 +91,7 @@ def _answer(paper: Paper, answer: Answer) -> Table:
 def evidence(page: Path) -> str:
     """Quote the first sentence of each part of the kernel's page."""
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    parts = [part_of(text, name).strip().partition("\n\n")[0] for name in KERNEL_PARTS]
+    parts = [(part_of(text, name) or "").strip().partition("\n\n")[0] for name in KERNEL_PARTS]
     return " ".join(" ".join(part.split()) for part in parts if part) or NO_EVIDENCE
 
 

@@ -86,8 +86,8 @@ def main_count(judged: JudgedPaper) -> str:
     words = f"{_of_things(len(main), 'main claim')}: {_words(counts)}"
     if apart:
         named = ", ".join(f"{number} {KINDS[kind]}" for kind, number in apart.items())
-        words = f"{_of_things(len(main), 'main claim')}, of which {sum(apart.values())} count apart ({named}). "
-        words += f"The {len(own)} others: {_words(counts)}"
+        words = f"{_of_things(len(main), 'main claim')}; counted apart: {named}"
+        words += f". The mechanism's own {len(own)}: {_words(counts)}" if own else ""
     return f"{words}.{_of_decided(counts, own)}"
 
 

@@ -222,10 +222,10 @@ def write_parts(page: Path, parts: Mapping[str, str]) -> None:
     write_text(page, text)
 
 
-def part_of(text: str, name: str) -> str:
-    """Return a part of a page's text; empty if the page has no such part."""
+def part_of(text: str, name: str) -> str | None:
+    """Return a part of a page's text; None if the page has no such part."""
     found = _marks(name).search(text)
-    return found[2] if found else ""
+    return found[2] if found else None
 
 
 def require_part(page: Path, name: str) -> None:
@@ -245,7 +245,7 @@ def _with_part(page: Path, text: str, name: str, content: str) -> str:
 def _marks(name: str) -> re.Pattern[str]:
     """Match a part with its marks: the first mark, what stands between, the last mark."""
     return re.compile(
-        rf"(<!-- begin {re.escape(name)}(?: [^>]*)?-->\n)(.*?)(<!-- end {re.escape(name)} -->)", re.DOTALL
+        rf"(<!-- begin {re.escape(name)}(?=[: ])[^>]*-->\n)(.*?)(<!-- end {re.escape(name)} -->)", re.DOTALL
     )
 
 
