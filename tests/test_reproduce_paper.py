@@ -4,20 +4,29 @@ import fnmatch
 import json
 import os
 import re
+import shlex
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
 from made_up_paper import measurements_named
 from made_up_runs import mean, measured_run, measurements
 from sentences import refused
+from unbloat._core import InputError
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.quantities import markdown, quantity_named
-from unbloat.papers import judge, read, tables
+from unbloat.cli.app import main
+from unbloat.papers import judge, kernel, read, tables
+from unbloat.papers.extra_tables import ChoicesFile
+from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import PaperError, cells_of
-from unbloat.report.report import html_of
+from unbloat.papers.read import PublishedFile
+from unbloat.report.report import html_of, part_of
+from unbloat.runs import experiment
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -590,8 +599,65 @@ def test_every_reason_is_for_a_claim_that_exists(folder):
             assert fnmatch.filter(ids, pattern), pattern
 
 
-def test_the_page_on_papers_has_the_table_of_measurements():
-    page = PAPERS / "README.md"
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_page_is_one_screen_and_shows_every_main_claim(folder):
+    paper, page = read.load(folder), (folder / "README.md").read_text()
+    words = re.sub(r"<!--.*?-->|\]\([^)]*\)", " ", page, flags=re.DOTALL).split()
+    assert len([word for word in words if re.search(r"\w", word)]) <= 900
+    table = page.partition("| main claim |")[2].partition("\n\n")[0]
+    for claim in (claim for group in paper.statements for claim in group.claims if claim.main):
+        assert re.sub(r" \([^()]*\)$", "", claim.says) in table, claim.id
+    shown = {Path(name).name for name in re.findall(r"!\[[^\]]*\]\((figures/[^)]*)\)", page)}
+    assert shown == {file.name for file in (folder / "figures").iterdir()}
+    assert re.search(r"^Made by `unbloat reproduce \S+ --page`", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_list_of_papers_has_every_answer(folder):
+    answer = read.load(folder).answer
+    entry = part_of((PAPERS / "README.md").read_text(), folder.name)
+    words = " ".join(entry.split())
+    assert all(" ".join(said.split()) in words for said in (answer.mechanism, answer.works, answer.use_for))
+
+
+def commands():
+    """Yield every command behind a reason, with the file that it stands in."""
+    for folder in FOLDERS:
+        paper = read.load(folder)
+        plans = [kernel.load(paper).reasons] if (folder / kernel.FILE).exists() else []
+        for reasons in (paper.reasons, *(reading.reasons for reading in paper.readings), *plans):
+            for reason in reasons:
+                yield from ((folder.name, " ".join(reason.claims), line) for line in lines_of(reason.command))
+
+
+def lines_of(command):
+    return [line.strip() for line in command.strip().splitlines()] or [""]
+
+
+@pytest.mark.parametrize(("paper", "claims", "command"), commands())
+def test_the_command_of_every_reason_comes_to_its_runs(paper, claims, command, monkeypatch, tmp_path, capsys):
+    """What is wrong with a paper's name, an id, a key or a value would end it before any run."""
+    assert command, f"{paper}: the reason for {claims} has no command"
+
+    def run_all(*_, **__):
+        raise InputError("the first run")
+
+    monkeypatch.setattr(experiment, "run_all", run_all)
+    monkeypatch.setattr(experiment.Manner, "where", lambda self: ["a guest"] if self.on == "vm" else [])
+    monkeypatch.setattr(experiment.Manner, "guest", lambda _: None)
+    monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path))
+    monkeypatch.chdir(PAPERS.parent)
+    program, *words = shlex.split(command)
+    assert program == "unbloat"
+    assert main(words) == 2
+    assert "the first run" in capsys.readouterr().err, command
+
+
+REFERENCE = PAPERS.parent / "docs/reference/papers.md"
+
+
+def test_the_reference_has_the_table_of_measurements():
+    page = REFERENCE
     begin, end = "<!-- begin measurements -->\n", "\n<!-- end measurements -->"
     before, _, rest = page.read_text().partition(begin)
     table, _, after = rest.partition(end)
@@ -599,3 +665,38 @@ def test_the_page_on_papers_has_the_table_of_measurements():
         page.write_text(f"{before}{begin}{markdown()}{end}{after}")
     else:
         assert table == markdown(), "REGENERATE=1 writes it anew"
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"),
+    [("published.toml", PublishedFile), ("choices.toml", ChoicesFile), ("kernel.toml", Plan)],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_reference_shows_every_key_in_files_that_can_be_read(heading, kind):
+    text = REFERENCE.read_text().partition(f"## {heading}\n")[2]
+    example = text.partition("```toml\n")[2].partition("```")[0]
+    msgspec.convert(tomllib.loads(example), kind)
+    missing = {name for name in keys_of(kind) if not re.search(rf"\b{name}\b", text)}
+    assert not missing
+
+
+def keys_of(kind, seen=None):
+    """Yield the keys of a record and of all records in it, as files spell them."""
+    seen = set() if seen is None else seen
+    for part in parts_of(msgspec.inspect.type_info(kind)):
+        if part.cls not in seen:
+            seen.add(part.cls)
+            for field in part.fields:
+                yield field.encode_name
+                for inner in parts_of(field.type):
+                    yield from keys_of(inner.cls, seen)
+
+
+def parts_of(found):
+    """Yield the records in a type: itself, in a list, or one of several."""
+    if isinstance(found, msgspec.inspect.StructType):
+        yield found
+    for name in ("item_type", "types"):
+        inner = getattr(found, name, ())
+        for each in inner if isinstance(inner, tuple) else (inner,):
+            yield from parts_of(each)

@@ -56,7 +56,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     folders = sorted({name.split("/")[1] for name in pages if name.count("/") == 2})
     papers: list[Any] = ["papers/README.md"]
     for folder in folders:
-        own = [f"papers/{folder}/{name}.md" for name in ("README", "ns2", "kernel", "vm")]
+        own = [f"papers/{folder}/{name}.md" for name in ("README", "setup", "ns2", "kernel")]
         papers.append({folder: [page for page in own if page in pages]})
     for part in config.nav or []:
         if isinstance(part, dict) and "Papers" in part:
