@@ -133,7 +133,7 @@ class Paper:
             The verdicts. A `Reproduction` is of the simulator: `report()` has them as text, Markdown and JSON,
             `to_html()` as a page, `draw()` draws the figures. `KernelResults` hold the kernel's verdicts in `kernel`,
             those of the paper's TCP in the simulator in `simulated`, and those of the kernel's settings in the
-            simulator in `likewise`. `failing()` of both lists what is not reproduced.
+            simulator in `matched`. `failing()` of both lists what is not reproduced.
 
         Raises
         ------
