@@ -195,7 +195,7 @@ def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
 
 | question | answer |
 | --- | --- |
-| Works as published? | Partly: it waits less. |
+| Works as published | Partly: it waits less. |
 | Use it for | Short queues. |
 | Do not use it for | Lines with Reno. |
 | Depends on | The buffer. |
@@ -227,7 +227,8 @@ Vegas looks at delay.
 
 * **Works as published**: Partly: it waits less.
 * **Use it for**: Short queues.
-* **Not for**: Lines with Reno.
+* **Do not use it for**: Lines with Reno.
+* **Depends on**: The buffer.
 
 1 main claim: 1 reproduced, 0 direction only, 0 not reproduced, 0 undecided.
 

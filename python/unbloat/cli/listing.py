@@ -182,14 +182,16 @@ def described(kind: str, entry: Entry | Mechanism) -> Thing:
 
 
 def paper_at(folder: Path) -> Thing:
-    """Describe a paper: what its parts are called, what it mainly says, and what it takes to repeat it."""
+    """Describe a paper: its answer, the names of its parts, its main claims, and what it takes to repeat it."""
     from unbloat.papers.batches import batches_of
+    from unbloat.papers.paper import flowing
     from unbloat.papers.read import load
 
     paper = load(folder)
     cells = [cell for batch in batches_of(paper) for cell in batch.cells()]
     main = [claim for each in paper.statements for claim in each.claims if claim.main]
     return {
+        "answer": {"Mechanism": flowing(paper.answer.mechanism), **paper.answer.said()} if paper.answer else {},
         "parts": paper.starts(),
         "main claims": [{"name": claim.id, "says": claim.says} for claim in main],
         "ids": paper.ids(),
@@ -202,11 +204,13 @@ def paper_at(folder: Path) -> Thing:
 
 
 def paper_lines(thing: Thing) -> list[str]:
-    """Draw what a paper's parts are called, and what they take."""
+    """Draw a paper's answer, the names of its parts, and what they take."""
     cost = thing["cost"]
     takes = f"{cost['cells']} cells of {cost['simulated_s']:,.0f} s in all, each {cost['most_repeats']} times at most"
     claims = [line for each in thing["main claims"] for line in wrapped(f"{each['name']}: {each['says']}", 2, 4)]
+    answer = [line for term, said in thing["answer"].items() for line in wrapped(f"{term}: {said}", 2, 4)]
     return [
+        *(["\n".join(["Answer", *answer])] if answer else []),
         "\n".join(["Parts (reproduce --table)", *wrapped(", ".join(thing["parts"]), 2)]),
         *(["\n".join(["Main statements (reproduce --claim)", *claims])] if claims else []),
         "\n".join(["Numbers and statements (reproduce --claim)", *wrapped(", ".join(thing["ids"]), 2)]),

@@ -261,6 +261,15 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True):
     figures: list[str] = []
     """Figures of the paper that its page shows besides the main claims."""
 
+    def said(self) -> dict[str, str]:
+        """Return the answer as questions and sentences."""
+        return {
+            "Works as published": flowing(self.works),
+            "Use it for": flowing(self.use_for),
+            "Do not use it for": flowing(self.avoid_for),
+            "Depends on": flowing(self.depends_on),
+        }
+
 
 class Perturbation(Struct, frozen=True, forbid_unknown_fields=True):
     """A setting that the paper leaves open and that should not matter, such as the time between starts of flows."""

@@ -61,10 +61,7 @@ def report_of(found: Reproduction) -> Report:
 
 def entry_of(judged: JudgedPaper, answer: Answer) -> Report:
     """Write the paper's entry in the list of papers."""
-    facts = [("Works as published", answer.works), ("Use it for", answer.use_for), ("Not for", answer.avoid_for)]
-    return Report(
-        [flowing(answer.mechanism), Facts([(term, flowing(said)) for term, said in facts]), main_count(judged)]
-    )
+    return Report([flowing(answer.mechanism), Facts([*answer.said().items()]), main_count(judged)])
 
 
 def made_by() -> str:
@@ -78,14 +75,8 @@ def made_by() -> str:
 
 
 def _answer(paper: Paper, answer: Answer) -> Table:
-    said = {
-        "Works as published?": answer.works,
-        "Use it for": answer.use_for,
-        "Do not use it for": answer.avoid_for,
-        "Depends on": answer.depends_on,
-        "Evidence in guest and kernel": evidence(paper.folder / KERNEL_PAGE),
-    }
-    return Table([Column("question", "", [*said]), Column("answer", "", [flowing(each) for each in said.values()])])
+    said = {**answer.said(), "Evidence in guest and kernel": evidence(paper.folder / KERNEL_PAGE)}
+    return Table([Column("question", "", [*said]), Column("answer", "", [*said.values()])])
 
 
 def evidence(page: Path) -> str:

@@ -191,7 +191,7 @@ def _markdown(part: Part) -> str:
         case Listing():
             return "\n".join([*([f"{part.head}:", ""] if part.head else []), *map(_markdown_item, part.items)])
         case Facts():
-            return "\n".join(f"* **{term}**: {said}" for term, said in part.items)
+            return "\n".join(map(_markdown_fact, part.items))
         case Code():
             return f"```\n{part.text}\n```"
         case Fold():
@@ -199,6 +199,11 @@ def _markdown(part: Part) -> str:
             summary = f'<details markdown="1"><summary>{part.title}</summary>'
             return "\n\n".join([summary, *map(_markdown, part.parts), "</details>"])
     return "\n".join(_filled(line, width=PAGE) if _is_prose(line) else line for line in part.split("\n"))
+
+
+def _markdown_fact(fact: tuple[str, str]) -> str:
+    term, said = fact
+    return _filled(f"* **{term}**: {said}", "  ", PAGE)
 
 
 def _is_prose(line: str) -> bool:
