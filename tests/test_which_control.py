@@ -39,6 +39,13 @@ def test_a_table_has_the_mechanisms_and_paths_of_the_scenario(name: str) -> None
     assert all(all(row) for row in rows)
 
 
+def test_the_cells_in_a_guest_are_cells_of_the_scenario_and_stand_in_the_page() -> None:
+    axes = ub.scenario(SCENARIO).axes
+    for control, path, beside in TOOL["IN_GUEST"]:
+        assert control in axes["control"] and path in axes["path"] and beside in axes["beside"]
+    assert list(dict.fromkeys(tuple(row[:3]) for row in block("guest")[1:])) == list(TOOL["IN_GUEST"])
+
+
 @pytest.mark.parametrize(
     ("name", "control", "path"), [("beside-cubic", "clpc", "CoDel"), ("alone", "rtac", "FIFO 8 BDP")]
 )
@@ -48,3 +55,16 @@ def test_a_cell_comes_out_again(name: str, control: str, path: str) -> None:
     head, *rows = block(name)
     (row,) = [row for row in rows if row[0] == control]
     assert TOOL["cell_text"](runs, figures) == row[head.index(path)]
+
+
+def test_every_number_of_the_findings_stands_in_a_table_or_in_the_scenario() -> None:
+    text = PAGE.read_text()
+    tables = {number for line in text.splitlines() if line.startswith("|") for number in numbers(line)}
+    findings = re.sub(r"`[^`]*`|p95|[18] BDP", "", text.partition("## Findings")[2].partition("## The paths")[0])
+    known = tables | numbers(SCENARIO.read_text()) | {"100"}  # LEDBAT's default target.
+    assert numbers(findings) <= known
+
+
+def numbers(text: str) -> set[str]:
+    """Give the numbers of a text as they are written, whatever their units."""
+    return set(re.findall(r"(?<![\d.])\d+(?:\.\d+)?", text))
