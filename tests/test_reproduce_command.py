@@ -207,7 +207,7 @@ def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
 
 | main claim | published | measured | verdict |
 | --- | --- | --- | --- |
-| Vegas queues shorter |  | 15.374 < 53.147 ms | reproduced |
+| Vegas queues shorter |  | 15.4 < 53.1 ms | reproduced |
 
 | counted apart | published | decided | reproduced | main claims reproduced |
 | --- | ---: | ---: | ---: | ---: |

@@ -123,12 +123,22 @@ def _said(said: str, row: Row) -> str:
 def _beside(row: Row) -> tuple[str, str]:
     """Write what is published and what was measured, in each setting."""
     published = [_published(claim) for _, claim, _ in row]
-    measured = [" ".join(filter(None, [measured_number(each), claim.unit])) for _, claim, each in row]
+    measured = [" ".join(filter(None, [_brief(measured_number(each)), claim.unit])) for _, claim, each in row]
     if len(row) == 1:
         return published[0], measured[0]
     settings = [setting for setting, _, _ in row]
     printed = "; ".join(f"{setting}: {each}" for setting, each in zip(settings, published, strict=True) if each)
     return printed, "; ".join(f"{setting}: {each}" for setting, each in zip(settings, measured, strict=True))
+
+
+def _brief(measured: str) -> str:
+    """Shorten measured numbers to three digits, without the intervals that the picture shows."""
+    alone = re.sub(r" ± [0-9.e+-]+", "", measured)
+    return re.sub(r"(?<![\w.])[0-9]+\.[0-9]+(e[+-]?[0-9]+)?", lambda found: _three_digits(float(found[0])), alone)
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
 def _published(claim: Claim) -> str:
