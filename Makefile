@@ -30,7 +30,7 @@ MATURIN := env -u MAKEFLAGS -u MFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/matu
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
 
-.PHONY: demo test bench docs figures papers format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-types check-python check-guest check-fuzz clean
+.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-types check-python check-guest check-fuzz clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -180,14 +180,6 @@ check-guest: boot-guest build-tests
 figures: build
 	$(BIN)/unbloat run home-dsl --set 'sweep.flows.0.cc=["cubic", "vegas", "cubic_plus"]' \
 		--series 200ms --figure docs/home-dsl.svg --plot queue_delay
-
-# The pages of all papers: in guests, on this kernel in real time (as root, on an idle machine), simulated. Finished runs
-# are kept, so that an interrupted `make papers` goes on.
-papers: build $(STAMPS)/qemu
-	for file in papers/*/kernel.toml; do for on in vm kernel; do \
-		$(BIN)/unbloat reproduce $$(dirname $$file) --on $$on --page || exit; \
-	done; done
-	for file in papers/*/published.toml; do $(BIN)/unbloat reproduce $$(dirname $$file) --page || exit; done
 
 format: build
 	$(CARGO) fmt --all
