@@ -14,7 +14,7 @@ import unbloat as ub
 from browser import Browser, browser, pixels
 from inline_snapshot import snapshot
 from kept import lend
-from made_up_paper import PUBLISHED, READING, write_paper
+from made_up_paper import ANSWER, PUBLISHED, READING, write_paper
 from unbloat.api.results import Results
 from unbloat.cli.app import main
 from unbloat.papers.reproduce import Reproduction
@@ -52,8 +52,8 @@ size  = "100kb"
 def paper_in(parent: Path) -> Path:
     """Write the paper, with a main claim and a page."""
     main_claim = PUBLISHED.replace('id = "delay"', 'id = "delay", main = true')
-    parts = (f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("main", "verdicts", "slow"))
-    return write_paper(parent, {"published.toml": main_claim + READING, "README.md": "".join(parts)})
+    page = "<!-- begin main -->\n<!-- end main -->\n"
+    return write_paper(parent, {"published.toml": main_claim + READING + ANSWER, "README.md": page})
 
 
 @pytest.fixture(scope="module")
@@ -303,8 +303,9 @@ def test_a_paper_shows_every_verdict_in_its_colour(tab: Browser, pages: dict[str
     assert [*sections] == snapshot(
         [
             "The answer",
-            "Every number in one picture",
             "Main claims",
+            "Counts",
+            "Every number in one picture",
             "Figures",
             "Published beside measured",
             "What did not come out as published, and why",
@@ -315,9 +316,12 @@ def test_a_paper_shows_every_verdict_in_its_colour(tab: Browser, pages: dict[str
     )
     assert [line for lines in sections.values() for line in lines.splitlines() if "claim" in line] == snapshot(
         [
-            "Of the paper's 1 main claim, none is reproduced and 1 is undecided.",
             "1 main claim: 0 reproduced, 0 direction only, 0 not reproduced, 1 undecided.",
-            "Of the paper's 1 main claim, 1 is reproduced.",
+            "Main claims: green is what the paper says, dots are what was measured",
+            "1 main claim: 0 reproduced, 0 direction only, 0 not reproduced, 1 undecided.",
+            "counted apart\tpublished\tdecided\treproduced\tmain claims reproduced",
+            "1 main claim: 1 reproduced, 0 direction only, 0 not reproduced, 0 undecided.",
+            "Main claims: green is what the paper says, dots are what was measured",
         ]
     )
     colours = tab.evaluate(

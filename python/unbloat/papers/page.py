@@ -77,10 +77,10 @@ def _bounds(found: Reproduction) -> str:
 
 
 def answer_of(judged: JudgedPaper) -> list[str]:
-    """Write the answer in three sentences: the main claims, all claims, how near numbers are and what is open."""
-    everything, main = judged.claims(), judged.main()
-    sentences = [f"Of the paper's {count_of(len(main), 'main claim')}, {_counted(main)}."] if main else []
-    sentences.append(f"Of {len(everything)} published numbers and statements in all, {_counted(everything)}.")
+    """Write the answer: the main claims, the mechanism's own numbers, how near they are, and what has no reason."""
+    own = judged.by_kind().get("own", [])
+    sentences = [tables.main_count(judged)] if judged.main() else []
+    sentences.append(f"Of {len(own)} published numbers and statements of the mechanism's own, {_counted(own)}.")
     return [*sentences, _nearness(judged)]
 
 
@@ -97,12 +97,14 @@ def _counted(claims: Sequence[Judged]) -> str:
 
 def _nearness(judged: JudgedPaper) -> str:
     """Say how near the numbers are, and what has no reason."""
-    numbers = [ratios.ratio_of(each) for each in ratios.numbers_of(judged)]
+    numbers = [ratios.ratio_of(each) for each in ratios.numbers_of(judged) if each.kind == "own"]
     parts = []
     if len(numbers) >= FEWEST:
         low, _, high = quantiles(numbers, n=4)
         middle = f"the middle half of all between {low:.2f} and {high:.2f} times"
-        parts.append(f"The median number is {median(numbers):.2f} times the published one, {middle}")
+        parts.append(
+            f"The median of the mechanism's own numbers is {median(numbers):.2f} times the published one, {middle}"
+        )
     apart = [each for each in judged.claims() if each.verdict in APART]
     if apart:
         explained = sum(bool(each.reason) for each in apart)
