@@ -184,8 +184,6 @@ def test_a_part_is_picked_by_its_id(tiny, capsys):
 
 def test_the_page_gets_its_marked_parts_and_keeps_the_rest(tiny, capsys):
     (tiny / "published.toml").write_text(MAIN)
-    (tiny / "figures").mkdir()
-    (tiny / "figures/old.svg").touch()
     (tiny.parent / "README.md").write_text("<!-- begin tiny -->\n<!-- end tiny -->\n")
     assert main(["reproduce", str(tiny), "--page", "--choices"]) == 0
     page, entry = ((folder / "README.md").read_text() for folder in (tiny, tiny.parent))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import partial
 from pathlib import Path
 
 from unbloat._core import __version__
@@ -37,10 +38,8 @@ def write(found: Reproduction) -> None:
     """Write the page's part, its figures, and the entry in the list of papers where the folder above has one."""
     paper, answer = found.paper, require(found.paper)
     write_parts(paper.folder / NAME, {PART: f"{report_of(found).markdown()}\n"})
-    folder = paper.folder / "figures"
-    drawn = _draw(found, answer, folder)
-    for file in set(folder.glob("*.svg")) - set(drawn):
-        file.unlink()
+    names = [claims_figure.file_of(paper), *(f"{name}.svg" for name in answer.figures)]
+    figures.draw(found.judged[0], found.measurements[0], paper.folder / "figures", names)
     index = paper.folder.parent / NAME
     if index.is_file() and part_of(index.read_text(encoding="utf-8"), paper.name) is not None:
         write_parts(index, {paper.name: f"{entry_of(found.judged[0], answer).markdown()}\n"})
@@ -65,10 +64,12 @@ def entry_of(judged: JudgedPaper, answer: Answer) -> Report:
 
 
 def made_by() -> str:
-    """Name the version, and the commit where the package runs from a checkout."""
-    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    """Name the version, and the commit where the package runs from its own checkout."""
+    here = Path(__file__)
+    git = partial(subprocess.run, cwd=here.parent, capture_output=True, text=True, check=True)
     try:
-        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+        git(["git", "ls-files", "--error-unmatch", here.name])
+        commit = git(["git", "rev-parse", "--short=12", "HEAD"]).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return f"unbloat {__version__}"
     return f"unbloat {__version__}, commit {commit}"
@@ -84,11 +85,6 @@ def evidence(page: Path) -> str:
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     parts = [(part_of(text, name) or "").strip().partition("\n\n")[0] for name in KERNEL_PARTS]
     return " ".join(" ".join(part.split()) for part in parts if part) or NO_EVIDENCE
-
-
-def _draw(found: Reproduction, answer: Answer, folder: Path) -> list[Path]:
-    names = [claims_figure.file_of(found.paper), *(f"{name}.svg" for name in answer.figures)]
-    return figures.draw(found.judged[0], found.measurements[0], folder, names)
 
 
 # ---------------------------------------------------------------- The table of main claims
