@@ -93,17 +93,17 @@ def evidence(page: Path) -> str:
 def _claims(judged: JudgedPaper) -> Table:
     """Lay the main claims out; those that differ in their setting alone share a row."""
     rows: dict[str, list[tuple[str, Claim, Judged]]] = {}
-    for _, claim, verdict in entries_of(judged):
+    for group, claim, verdict in entries_of(judged):
         if claim.main:
             said, setting = _parted(claim.says)
-            rows.setdefault(said, []).append((setting, claim, verdict))
+            rows.setdefault(said, []).append((setting or group.where, claim, verdict))
     cells = [(_said(said, row), *_beside(row), _verdicts(row)) for said, row in rows.items()]
     heads = ("main claim", "published", "measured", "verdict")
     return Table([Column(head, "", each) for head, each in zip(heads, zip(*cells, strict=True), strict=True)])
 
 
 def _parted(says: str) -> tuple[str, str]:
-    """Part a claim from the setting in brackets at its end."""
+    """Part a claim from the setting in brackets at its end; without one, its place in the paper tells it apart."""
     found = re.fullmatch(r"(.*) \(([^()]*)\)", says)
     return (found[1], found[2]) if found else (says, "")
 
