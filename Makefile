@@ -30,7 +30,7 @@ MATURIN := env -u MAKEFLAGS -u MFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/matu
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-types check-python check-guest check-fuzz clean
+.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-prose check-types check-python check-guest check-fuzz clean
 .DELETE_ON_ERROR:
 
 demo: build
@@ -41,7 +41,7 @@ build: $(STAMPS)/package
 # What takes longest begins first. No test is judged by the machine's clock, so everything may run beside everything.
 # Each of the two has enough to do for a processor; with a third beside them, all took longer.
 test:
-	$(MAKE) -j2 check-python check-rust check-guest docs check-types check-clippy check-style check-fuzz
+	$(MAKE) -j2 check-python check-rust check-guest docs check-types check-clippy check-style check-prose check-fuzz
 
 bench: build $(STAMPS)/qemu
 	tools/setup-debian valgrind
@@ -136,7 +136,7 @@ boot-guest: build $(STAMPS)/qemu
 check-rust: $(STAMPS)/linux-examples build-tests
 	UNBLOAT_CACHE=$(TEST_CACHE) $(CARGO) test --workspace --quiet
 
-check-lint: docs check-types check-style check-clippy
+check-lint: docs check-types check-style check-prose check-clippy
 
 # Debian 12's own Rust comes without Clippy.
 check-clippy: build-tests
@@ -148,6 +148,10 @@ check-style: $(STAMPS)/libraries
 	$(BIN)/ruff check --quiet python tests tools/*.py fuzz
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+
+# The English of the texts that pass; `tools/prose --count` shows the others too.
+check-prose: build
+	$(BIN)/python tools/prose
 
 check-types: build
 	$(BIN)/mypy
