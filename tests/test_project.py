@@ -1,0 +1,86 @@
+"""The project's own files agree: versions, licences, metadata, and what continuous integration runs."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import unbloat as ub
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+VERSION = runpy.run_path(str(ROOT / "tools/version"))
+SPDX = "GPL-2.0-only OR BSD-2-Clause"
+
+
+# ---------------------------------------------------------------- Version
+
+
+def test_every_file_states_the_version_of_cargo() -> None:
+    stated = {name: set(VERSION["stated"](name)) for name in VERSION["PLACES"]}
+    assert stated == {name: {VERSION["current"]()} for name in VERSION["PLACES"]}
+    assert len(VERSION["stated"]("Cargo.toml")) == 1 + (ROOT / "Cargo.toml").read_text().count('", path = "crates/')
+
+
+def test_the_package_has_the_version_of_cargo() -> None:
+    assert "version" in PROJECT["dynamic"] and ub.__version__ == VERSION["current"]()
+    for manifest in ROOT.glob("crates/*/Cargo.toml"):
+        assert tomllib.loads(manifest.read_text())["package"]["version"] == {"workspace": True}
+
+
+def test_one_command_writes_a_new_version_everywhere(tmp_path: Path) -> None:
+    for name in ("tools/version", "CHANGELOG.md", *VERSION["PLACES"]):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    for new in ("7.8.9", "7.8.10"):
+        subprocess.run([tmp_path / "tools/version", new], check=True)
+        copied = runpy.run_path(str(tmp_path / "tools/version"))
+        assert {version for name in copied["PLACES"] for version in copied["stated"](name)} == {new}
+    assert subprocess.run([tmp_path / "tools/version"], capture_output=True, text=True).stdout == "7.8.10\n"
+    changelog = (tmp_path / "CHANGELOG.md").read_text()
+    assert re.search(r"^## Unreleased\n\n## 7\.8\.10 \(\d{4}-\d\d-\d\d\)\n\n## 7\.8\.9 ", changelog, re.MULTILINE)
+    assert len(re.findall(r"^date-released: \d{4}-\d\d-\d\d$", (tmp_path / "CITATION.cff").read_text(), re.M)) == 1
+    assert (tmp_path / "fuzz/Cargo.lock").read_text().count('"0.0.0"') == 1
+
+
+def test_a_version_has_three_numbers() -> None:
+    assert subprocess.run([ROOT / "tools/version", "v1"], capture_output=True).returncode == 1
+
+
+# ---------------------------------------------------------------- Licences and metadata
+
+
+def test_all_say_the_same_licence() -> None:
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    reuse = tomllib.loads((ROOT / "REUSE.toml").read_text())["annotations"]
+    assert PROJECT["license"] == cargo["workspace"]["package"]["license"] == SPDX
+    assert " OR ".join(citation["license"]) == SPDX
+    assert reuse[0]["path"] == "**" and reuse[0]["SPDX-License-Identifier"] == SPDX
+    assert f"SPDX-License-Identifier: {SPDX}\n" in (ROOT / "LICENSE").read_text()
+
+
+def test_every_licence_has_its_text_and_every_text_is_used() -> None:
+    annotations = tomllib.loads((ROOT / "REUSE.toml").read_text())["annotations"]
+    used = {name for each in annotations for name in re.split(r" OR | WITH ", each["SPDX-License-Identifier"])}
+    assert used == {file.stem for file in (ROOT / "LICENSES").iterdir()}
+    patterns = [each["path"] for each in annotations]
+    paths = [path for each in patterns for path in ([each] if isinstance(each, str) else each)]
+    assert all((ROOT / path.removesuffix("**")).exists() for path in paths)
+
+
+def test_the_package_says_whose_it_is_and_what_it_needs() -> None:
+    assert PROJECT["authors"] == yaml.safe_load((ROOT / "CITATION.cff").read_text())["authors"]
+    assert PROJECT["keywords"] == sorted(PROJECT["keywords"], key=str.lower)
+    assert all(list(ROOT.glob(pattern)) for pattern in PROJECT["license-files"])
+    minors = [int(minor) for minor in re.findall(r"Python :: 3\.(\d+)", "\n".join(PROJECT["classifiers"]))]
+    assert minors == list(range(minors[0], minors[-1] + 1))
+    assert PROJECT["requires-python"] == f">=3.{minors[0]}"
+    # PEP 639: a licence stands in its own key alone.
+    assert not [line for line in PROJECT["classifiers"] if line.startswith("License")]
