@@ -77,9 +77,9 @@ def test_what_a_scenario_is_called_changes_no_seed() -> None:
     [
         ("papers/elastic-tcp/single.toml", 193963052598460),
         ("papers/rtac/upload.toml", 201114987135527),
-        ("papers/sorpc/today.toml", 232079749841011),
-        ("papers/sorpc/video.toml", 42920226586493),
-        ("papers/sorpc/web.toml", 53970376324688),
+        ("papers/sorpc/today.toml", 271204172424641),
+        ("papers/sorpc/video.toml", 259811218918586),
+        ("papers/sorpc/web.toml", 77720200605708),
         ("scenarios/home-cake.toml", 212434682073180),
     ],
 )
