@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 import unbloat as ub
 import yaml
 
@@ -63,7 +64,7 @@ def test_all_say_the_same_licence() -> None:
     assert PROJECT["license"] == cargo["workspace"]["package"]["license"] == SPDX
     assert " OR ".join(citation["license"]) == SPDX
     assert reuse[0]["path"] == "**" and reuse[0]["SPDX-License-Identifier"] == SPDX
-    assert f"SPDX-License-Identifier: {SPDX}\n" in (ROOT / "LICENSE").read_text()
+    assert f"-License-Identifier: {SPDX}\n" in (ROOT / "LICENSE").read_text()
 
 
 def test_every_licence_has_its_text_and_every_text_is_used() -> None:
@@ -72,7 +73,7 @@ def test_every_licence_has_its_text_and_every_text_is_used() -> None:
     assert used == {file.stem for file in (ROOT / "LICENSES").iterdir()}
     patterns = [each["path"] for each in annotations]
     paths = [path for each in patterns for path in ([each] if isinstance(each, str) else each)]
-    assert all((ROOT / path.removesuffix("**")).exists() for path in paths)
+    assert not [path for path in paths if not list(ROOT.glob(path))]
 
 
 def test_the_package_says_whose_it_is_and_what_it_needs() -> None:
@@ -84,3 +85,34 @@ def test_the_package_says_whose_it_is_and_what_it_needs() -> None:
     assert PROJECT["requires-python"] == f">=3.{minors[0]}"
     # PEP 639: a licence stands in its own key alone.
     assert not [line for line in PROJECT["classifiers"] if line.startswith("License")]
+
+
+# ---------------------------------------------------------------- Joining in
+
+
+@pytest.mark.parametrize("name", ["LICENSE", "SECURITY.md", "CODE_OF_CONDUCT.md", ".github/PULL_REQUEST_TEMPLATE.md"])
+def test_a_forge_finds_what_it_looks_for(name: str) -> None:
+    assert len((ROOT / name).read_text()) > 100
+
+
+def test_documents_for_contributors_give_no_address_that_nobody_reads() -> None:
+    pages = [ROOT / "SECURITY.md", ROOT / "CODE_OF_CONDUCT.md", *(ROOT / ".github").rglob("*.*")]
+    assert not [page for page in pages if re.search(r"\w@[\w-]+\.\w", page.read_text())]
+
+
+def test_links_of_root_pages_lead_to_files() -> None:
+    for page in ROOT.glob("*.md"):
+        targets = re.findall(r"\]\(([^)#\s]+)", re.sub(r"`[^`\n]+`", "", page.read_text()))
+        assert not [target for target in targets if ":" not in target and not (ROOT / target).exists()], page
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda file: file.stem
+)
+def test_a_form_asks_for_something(file: Path) -> None:
+    form = yaml.safe_load(file.read_text())
+    assert form["name"] and form["description"]
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    assert all(field["attributes"]["label"] for field in fields)
+    assert any(field.get("validations", {}).get("required") for field in fields)
+    assert len({field["id"] for field in fields}) == len(fields)
