@@ -96,7 +96,7 @@ def test_what_is_no_such_file_is_a_sentence(folder: Path, content: bytes) -> Non
         (
             'published = "80"',
             "published = 80",
-            snapshot("statements.15.claims.4.published: must be a text in quotes, not 80"),
+            snapshot("statements.17.claims.4.published: must be a text in quotes, not 80"),
         ),
         ("seeds  = ", 'seeds  = "5" # ', snapshot("runs.seeds: must be a whole number, not '5'")),
         ("seeds  = ", "seeds  = 0 # ", snapshot("runs.seeds: must be at least 1, not 0")),
