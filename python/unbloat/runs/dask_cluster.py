@@ -98,7 +98,7 @@ def _connected(address: str, processes: int) -> Iterator[distributed.Client]:
     try:
         import distributed
     except ImportError:
-        raise InputError("dask: needs Dask, which is not installed: pip install 'unbloat[dask]'") from None
+        raise InputError("dask: needs Dask, which is not installed: pip install distributed cryptography") from None
     if address == LOCAL:
         with _local(processes) as client:
             yield client
@@ -120,7 +120,7 @@ def _local(processes: int) -> Iterator[distributed.Client]:
     try:
         security = distributed.Security.temporary()
     except ImportError:
-        raise InputError("dask local: needs the package cryptography: pip install 'unbloat[dask]'") from None
+        raise InputError("dask local: needs the package cryptography: pip install distributed cryptography") from None
     # Dask logs errors about what it loses on shutdown, when the results are here already.
     logging.getLogger("distributed").setLevel(SILENCE)
     with closing(Scratch()) as scratch, _environment(PYTHONSAFEPATH="1"), dask.config.set(_settings(scratch.folder)):
