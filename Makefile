@@ -30,7 +30,7 @@ MATURIN := env -u MAKEFLAGS -u MFLAGS PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/matu
 RUST    := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 C_FILES := $(shell find algorithms crates/kernel tests -name '*.[ch]')
 
-.PHONY: demo paper test bench docs figures format build wheel try-wheel try-fresh install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-prose check-types check-python check-guest check-fuzz clean
+.PHONY: demo paper test bench docs figures format build wheel try-wheel try-fresh release install uninstall build-tests boot-guest snapshots check-rust check-lint check-clippy check-style check-prose check-types check-python check-guest check-fuzz clean
 .DELETE_ON_ERROR:
 
 # Seconds: a first experiment, and two of a paper's statements.
@@ -91,9 +91,9 @@ $(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/debian
 	tools/setup-debian qemu-system-x86_64
 	@mkdir -p $(@D) && touch $@
 
-# A browser for the HTML pages, networks, what unpacks the kernel's examples, a compiler for the fuzzer.
+# A browser for the HTML pages, networks, what unpacks the kernel's examples, a compiler for the fuzzer, what lists files.
 $(STAMPS)/test-programs: tools/setup-debian | $(STAMPS)/qemu
-	tools/setup-debian chromium ip xz c++
+	tools/setup-debian chromium ip xz c++ git
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/venv $(RUST) $(C_FILES)
@@ -124,6 +124,12 @@ try-wheel: $(STAMPS)/wheel
 try-fresh:
 	tools/setup-debian mmdebstrap git
 	tools/try-fresh
+
+# Wheel, source package, documentation and checksums in build/release, all tried; as root. `tools/version 0.2.0` comes
+# first.
+release: $(STAMPS)/wheel docs
+	tools/setup-debian mmdebstrap
+	tools/release
 
 # As root, after `make wheel` as oneself: sudo make install
 install: $(STAMPS)/wheel
@@ -159,7 +165,7 @@ check-style: $(STAMPS)/libraries
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 # The English of the texts that pass; `tools/prose --count` shows the others too.
-check-prose: build
+check-prose: build $(STAMPS)/test-programs
 	$(BIN)/python tools/prose
 
 check-types: build

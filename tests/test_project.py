@@ -155,3 +155,57 @@ def test_no_page_promises_a_package_that_no_registry_has() -> None:
     assert not [
         page for page in pages if re.search(r"(?:pip|uvx?) (?:install )?['\"]?unbloat\b(?!-)", page.read_text())
     ]
+
+
+# ---------------------------------------------------------------- Continuous integration
+
+WORKFLOW: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+COMMANDS = [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
+HOOKS = [
+    hook for each in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"] for hook in each["hooks"]
+]
+
+
+def targets() -> set[str]:
+    """List the targets of the Makefile that are called by name."""
+    (listed,) = re.findall(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return set(listed.split())
+
+
+def test_every_step_names_targets_and_tools_that_exist() -> None:
+    made = [line.split()[1:] for run in COMMANDS for line in run.splitlines() if line.split()[0] == "make"]
+    assert {target for line in made for target in line} <= targets()
+    tools = [word for run in COMMANDS for word in run.split() if word.startswith((".ci/", "tools/"))]
+    assert tools and all(os.access(ROOT / tool, os.X_OK) for tool in tools)
+
+
+def test_all_checks_run_there() -> None:
+    (test,) = re.findall(r"^test:\n\t\$\(MAKE\) -j2 (.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert (ROOT / ".ci/run").read_text().splitlines()[-1] == "make test" and "sudo .ci/run" in COMMANDS
+    assert {target for target in targets() if target.startswith("check-")} <= {*test.split(), "check-lint"}
+
+
+def test_every_python_that_the_package_names_is_tried() -> None:
+    tried = WORKFLOW["jobs"]["python"]["strategy"]["matrix"]["python"]
+    assert tried == re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+
+
+def test_wheels_are_made_for_two_machines_where_the_c_library_is_old() -> None:
+    job = WORKFLOW["jobs"]["package"]
+    assert {each["machine"] for each in job["strategy"]["matrix"]["include"]} == {"x86-64", "aarch64"}
+    assert job["container"]["image"] == "debian:12"
+
+
+def test_a_release_is_one_command() -> None:
+    assert recipe("release").splitlines()[-1] == "tools/release"
+    subprocess.run(["bash", "-n", ROOT / "tools/release"], check=True)
+
+
+def test_git_s_hooks_are_programs_of_the_checkout() -> None:
+    checks = recipe("check-style")
+    for hook in HOOKS:
+        assert hook["language"] == "system"
+        program = next(word for word in hook["entry"].split() if word != "env" and "=" not in word)
+        assert program in checks, hook["id"]
+        folders = re.match(r"\^\(?([\w/|]+?)\)?/", hook.get("files", "^tests/"))
+        assert folders and all((ROOT / folder).is_dir() for folder in folders[1].split("|"))

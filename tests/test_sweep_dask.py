@@ -287,7 +287,9 @@ def test_a_cluster_without_workers_is_a_sentence(small: Path) -> None:
 
 def test_without_dask_the_command_that_installs_it_is_said(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with refused(ub.InputError, snapshot("dask: needs Dask, which is not installed: pip install distributed cryptography")):
+    with refused(
+        ub.InputError, snapshot("dask: needs Dask, which is not installed: pip install distributed cryptography")
+    ):
         ub.scenario(small).run(dask="local", repeat=1)
 
 
