@@ -86,14 +86,18 @@ $(STAMPS)/linux-examples: tools/linux-examples | $(STAMPS)/test-programs
 	tools/linux-examples $(LINUX_EXAMPLES)
 	@mkdir -p $(@D) && touch $@
 
-# After the others: two installations at once would be refused.
-$(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/debian
+# What lists the files that are checked. Each installation waits for another: two at once would be refused.
+$(STAMPS)/git: tools/setup-debian | $(STAMPS)/debian
+	tools/setup-debian git
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/git
 	tools/setup-debian qemu-system-x86_64
 	@mkdir -p $(@D) && touch $@
 
-# A browser for the HTML pages, networks, what unpacks the kernel's examples, a compiler for the fuzzer, what lists files.
+# A browser for the HTML pages, networks, what unpacks the kernel's examples, a compiler for the fuzzer.
 $(STAMPS)/test-programs: tools/setup-debian | $(STAMPS)/qemu
-	tools/setup-debian chromium ip xz c++ git
+	tools/setup-debian chromium ip xz c++
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/venv $(RUST) $(C_FILES)
@@ -157,15 +161,16 @@ check-lint: docs check-types check-style check-prose check-clippy
 check-clippy: build-tests
 	! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
-check-style: $(STAMPS)/libraries
+check-style: $(STAMPS)/libraries $(STAMPS)/git
 	$(CARGO) fmt --all --check
 	$(BIN)/ruff format --check --quiet python tests tools/*.py fuzz
 	$(BIN)/ruff check --quiet python tests tools/*.py fuzz
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	$(BIN)/reuse lint --quiet || $(BIN)/reuse lint
 
 # The English of the texts that pass; `tools/prose --count` shows the others too.
-check-prose: build $(STAMPS)/test-programs
+check-prose: build $(STAMPS)/git
 	$(BIN)/python tools/prose
 
 check-types: build
