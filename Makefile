@@ -106,7 +106,7 @@ $(STAMPS)/core: $(STAMPS)/venv $(RUST) $(C_FILES)
 	@touch $@
 
 $(STAMPS)/package: $(STAMPS)/core $(STAMPS)/libraries
-	@$(MATURIN) develop --release --quiet --extras docs,test >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
+	@$(MATURIN) develop --release --quiet >build/maturin.log 2>&1 || { cat build/maturin.log >&2; exit 1; }
 	@touch $@
 
 # ---------------------------------------------------------------- Installing

@@ -88,6 +88,14 @@ def test_the_package_says_whose_it_is_and_what_it_needs() -> None:
     assert not [line for line in PROJECT["classifiers"] if line.startswith("License")]
 
 
+def test_users_are_not_offered_what_developers_need() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert set(PROJECT["optional-dependencies"]) == {"dask"}
+    groups = settings["dependency-groups"]
+    printed = subprocess.run([ROOT / "tools/libraries", *groups], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == [*PROJECT["dependencies"], *groups["docs"], *groups["test"]]
+
+
 # ---------------------------------------------------------------- Joining in
 
 
