@@ -441,3 +441,11 @@ def test_a_control_has_one_colour_in_all_panels_and_figures():
     many = [["clpc", "reno"], ["reno", "ledbat"], [str(number) for number in range(8)]]
     hues = paper_figures.hues_of(many)
     assert hues[0]["reno"] == hues[1]["reno"] != hues[1]["ledbat"] and len(set(hues[2].values())) == 8
+
+
+def test_a_number_of_what_was_not_measured_is_not_reproduced():
+    runs = measurements(
+        "grid", [measured_run({"cc": "a"}, seed, {"flows": [{"rtt_ms_mean": None}]}) for seed in (1, 2)]
+    )
+    claim = Claim(id="c", says="s", quantity="rtt(a)", published="5", unit="ms", direction="rtt(a) > 0")
+    assert judge_claim(claim, [], runs, BOUNDS).verdict == "not reproduced"

@@ -240,6 +240,7 @@ def test_what_no_kernel_tells_is_left_out(tiny: Path, kernel: Kernel, capsys: py
     everything = told()
     (tiny / "kernel.toml").write_text(f'without = ["delay"]\n{PLAN}')
     assert told() == everything - {"delay"} != everything
+    assert main(["reproduce", str(tiny), "--on", "kernel", "--claim", "window"]) == 0, "a part lacks it anyhow"
 
 
 def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kernel: Kernel) -> None:

@@ -174,7 +174,8 @@ def _number(claim: Claim, places: Sequence[Place], bounds: Bounds) -> Outcome:
     value, printed = interval(folded), Printed.parse(claim.published)
     if claim.reduction is not None:
         return Outcome(interval(100 * (1 - folded)), judge_reduction(value, printed, bounds))
-    chosen = places if claim.take == "mean" else [places[[each[0] for each in found].index(value.value)]]
+    here = [place for place, each in zip(places, found, strict=True) if each[0] == value.value]
+    chosen = places if claim.take == "mean" or not here else here[:1]  # Where nothing was measured, NaN is nowhere.
     return Outcome(value, judge_statement(is_near(value, printed, claim.unit, bounds), _direction(claim, chosen)))
 
 
