@@ -100,7 +100,9 @@ def test_backends_and_receivers_are_named_as_on_the_command_line(small: Path) ->
     assert named.as_dict() == set_by_key.as_dict()
     swept = ub.scenario(small).run(on="sim", receiver=["static", "drwa"], repeat=2)
     assert swept.axes == ["flows.*.receiver"] and len(swept) == 4
-    with refused(ub.InputError, snapshot("on: simulater is none of simulator, kernel, vm (did you mean simulator?)")):
+    with refused(
+        ub.InputError, snapshot("on: unknown value simulater (did you mean simulator?); valid: simulator, kernel, vm")
+    ):
         ub.scenario(small).run(on="simulater")  # type: ignore[arg-type]
 
 
@@ -174,7 +176,8 @@ def test_a_list_for_any_key_names_the_sweep(small: Path) -> None:
 
 def test_series_are_completed(small: Path) -> None:
     with refused(
-        ub.InputError, snapshot("series: link is none of flows, links, rtt, queue_delay (did you mean links?)")
+        ub.InputError,
+        snapshot("series: unknown value link (did you mean links?); valid: flows, links, rtt, queue_delay"),
     ):
         ub.scenario(small).run(series=True).series("link")  # type: ignore[arg-type]
 
@@ -201,7 +204,7 @@ def test_keys_are_a_table() -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "keys: there is no section and no key quue (did you mean queue?); the sections are compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+            "keys: unknown section or key quue (did you mean queue?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
         ),
     ):
         ub.scenario("home-dsl").keys("quue")
@@ -232,7 +235,7 @@ def test_all_that_guests_lack_is_in_one_sentence(monkeypatch: pytest.MonkeyPatch
         qemu.require_qemu()
     with pytest.raises(ub.InputError) as error:
         guest.kernel_named("9.9")
-    start = "there is no kernel 9.9"
+    start = "no kernel 9.9"
     end = ": name the file of an image; qemu-system-x86_64 and setpriv are missing too"
     assert str(error.value).startswith(start) and str(error.value).endswith(end)
 
@@ -288,9 +291,7 @@ def test_several_values_are_a_grid() -> None:
         ),
         (
             {"source": "home-dls"},
-            snapshot(
-                "home-dls: there is no such file, and no scenario of that name in `unbloat list` (did you mean home-dsl?)"
-            ),
+            snapshot("home-dls: no such file, and no such scenario in `unbloat list` (did you mean home-dsl?)"),
         ),
     ],
 )
@@ -343,7 +344,7 @@ def test_what_there_is_is_a_frame() -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "kind: control is none of scenarios, controls, receivers, classifiers, queues, links, papers (did you mean controls?)"
+            "kind: unknown value control (did you mean controls?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
         ),
     ):
         ub.catalogue("control")

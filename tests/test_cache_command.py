@@ -70,13 +70,11 @@ def test_what_is_in_use_is_not_pruned(cli: Cli, small: Path, own_cache: Path) ->
         ),
         (
             ["clear", "--unused", "2w"],
-            snapshot("unbloat: cache --unused says what prune removes, and not what clear does"),
+            snapshot("unbloat: cache --unused only works with prune, not with clear"),
         ),
         (
             ["empty"],
-            snapshot(
-                "unbloat: [ACTION]: 'empty' is not one of 'show', 'prune', 'clear'; `unbloat cache --help` has more"
-            ),
+            snapshot("unbloat: [ACTION]: 'empty' is not one of 'show', 'prune', 'clear'; see `unbloat cache --help`"),
         ),
     ],
 )

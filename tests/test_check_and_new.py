@@ -64,7 +64,7 @@ def test_a_new_paper_is_reproduced(cli: Cli, tmp_path: Path) -> None:
         (
             ["experiment", "line"],
             snapshot(
-                "unbloat: KIND: 'experiment' is not one of 'scenario', 'control', 'paper'; `unbloat new --help` has more"
+                "unbloat: KIND: 'experiment' is not one of 'scenario', 'control', 'paper'; see `unbloat new --help`"
             ),
         ),
     ],

@@ -186,22 +186,22 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (["runn"], snapshot("unbloat: unknown command runn (did you mean run?); `unbloat --help` lists the commands")),
         (
             ["run", "--figur", "x"],
-            snapshot("unbloat: run has no option --figur (did you mean --figure?); `unbloat run --help` has more"),
+            snapshot("unbloat: run has no option --figur (did you mean --figure?); see `unbloat run --help`"),
         ),
         (
             ["run"],
-            snapshot("unbloat: run needs SCENARIO, such as `unbloat run home-dsl`; `unbloat run --help` has more"),
+            snapshot("unbloat: run needs SCENARIO, such as `unbloat run home-dsl`; see `unbloat run --help`"),
         ),
         (
             ["run", "home-dls"],
             snapshot(
-                "unbloat: home-dls: there is no such file, and no scenario of that name in `unbloat list` (did you mean home-dsl?)"
+                "unbloat: home-dls: no such file, and no such scenario in `unbloat list` (did you mean home-dsl?)"
             ),
         ),
         (
             ["run", "home-dsl", "--cc", "cubicplus"],
             snapshot(
-                "unbloat: there is no congestion control cubicplus (did you mean cubic_plus?); `unbloat list controls` has all"
+                "unbloat: unknown congestion control cubicplus (did you mean cubic_plus?); `unbloat list controls` shows all"
             ),
         ),
         (
@@ -225,48 +225,48 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["list", "cubicplus"],
             snapshot(
-                "unbloat: list: cubicplus is none of the kinds scenarios, controls, receivers, classifiers, queues, links, papers (did you mean cubic_plus?)"
+                "unbloat: list: unknown kind cubicplus (did you mean cubic_plus?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
             ),
         ),
         (
             ["list", "fq_codl"],
             snapshot(
-                "unbloat: list: fq_codl is none of the kinds scenarios, controls, receivers, classifiers, queues, links, papers (did you mean fq_codel?)"
+                "unbloat: list: unknown kind fq_codl (did you mean fq_codel?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
             ),
         ),
         (
             ["list", "scenaros"],
             snapshot(
-                "unbloat: list: scenaros is none of the kinds scenarios, controls, receivers, classifiers, queues, links, papers (did you mean scenarios?)"
+                "unbloat: list: unknown kind scenaros (did you mean scenarios?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
             ),
         ),
         (
             ["keys", "flow"],
             snapshot(
-                "unbloat: keys: there is no section and no key flow (did you mean flows?); the sections are compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key flow (did you mean flows?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
             ),
         ),
         (
             ["keys", "recieve_window"],
             snapshot(
-                "unbloat: keys: there is no section and no key recieve_window (did you mean receive_window?); the sections are compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key recieve_window (did you mean receive_window?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
             ),
         ),
         (
             ["run", "home-dsl", "-j", "0"],
-            snapshot("unbloat: --jobs: 0 is not in the range x>=1; `unbloat run --help` has more"),
+            snapshot("unbloat: --jobs: 0 is not in the range x>=1; see `unbloat run --help`"),
         ),
         (
             ["run", "home-dsl", "-j", "-1"],
-            snapshot("unbloat: --jobs: -1 is not in the range x>=1; `unbloat run --help` has more"),
+            snapshot("unbloat: --jobs: -1 is not in the range x>=1; see `unbloat run --help`"),
         ),
         (
             ["run", "home-dsl", "--seed", "one"],
-            snapshot("unbloat: --seed: 'one' is not a valid integer; `unbloat run --help` has more"),
+            snapshot("unbloat: --seed: 'one' is not a valid integer; see `unbloat run --help`"),
         ),
         (
             ["run", "home-dsl", "--cc", "cubic,,reno"],
-            snapshot("unbloat: --cc: there is nothing between two commas, or nothing at all, in cubic,,reno"),
+            snapshot('unbloat: --cc: a name is missing before or after a comma in "cubic,,reno"'),
         ),
         (
             ["run", "home-dsl", "--set", "sweep.seed=[one, two]"],
@@ -277,28 +277,28 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["run", "home-dsl", "--cc", "cubicc"],
             snapshot(
-                "unbloat: there is no congestion control cubicc (did you mean cubic?); `unbloat list controls` has all"
+                "unbloat: unknown congestion control cubicc (did you mean cubic?); `unbloat list controls` shows all"
             ),
         ),
-        (["load", "cubicc"], snapshot("unbloat: there is no cubicc (did you mean cubic?); `unbloat list` has all")),
-        (["load", "drwaa"], snapshot("unbloat: there is no drwaa (did you mean drwa?); `unbloat list` has all")),
+        (["load", "cubicc"], snapshot("unbloat: unknown name cubicc (did you mean cubic?); `unbloat list` shows all")),
+        (["load", "drwaa"], snapshot("unbloat: unknown name drwaa (did you mean drwa?); `unbloat list` shows all")),
         (
             ["load", "nonesuch"],
             snapshot(
-                "unbloat: there is no nonesuch; congestion controls: agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood; receivers: autotuning, drwa, rtac, rtac_auto, static; classifiers: pfifo_fast, single, sorpc, sorpc_fair; or the path of a .bpf.c file"
+                "unbloat: unknown name nonesuch; congestion controls: agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood; receivers: autotuning, drwa, rtac, rtac_auto, static; classifiers: pfifo_fast, single, sorpc, sorpc_fair; or the path of a .bpf.c file"
             ),
         ),
         (
             ["run", "reno.bpf.c"],
             snapshot(
-                "unbloat: reno.bpf.c: is a congestion control, and no scenario: run one with it, as home-dsl --cc reno.bpf.c"
+                "unbloat: reno.bpf.c: is a congestion control, not a scenario: run one with it, such as home-dsl --cc reno.bpf.c"
             ),
         ),
-        (["run", ""], snapshot("unbloat: a scenario's name is missing: there is nothing between the quotes")),
-        (["run", "."], snapshot("unbloat: .: is a folder, and no scenario")),
+        (["run", ""], snapshot("unbloat: the scenario's name is empty")),
+        (["run", "."], snapshot("unbloat: .: is a folder, not a scenario")),
         (
             ["run", "home-dsl", "--kernel", "6.1"],
-            snapshot("unbloat: kernel 6.1: only guests (--on vm) have a choice of kernels, not runs --on simulator"),
+            snapshot("unbloat: kernel 6.1: only guests (--on vm) run a chosen kernel, not runs --on simulator"),
         ),
         (
             ["reproduce", "cubic-plus", "--claim", "nix"],
@@ -307,7 +307,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["keys", "link.bottleneck.nix"],
             snapshot(
-                "unbloat: keys: there is no section and no key link.bottleneck.nix; the sections are compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key link.bottleneck.nix; sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
             ),
         ),
         (["compare", "--packets", "a.pcapng"], snapshot("unbloat: compare --packets takes two packet traces, A and B")),
@@ -384,7 +384,7 @@ def test_keys_are_found_as_they_are_set(cli: Cli) -> None:
     ):
         assert cli("keys", name).stdout.startswith(section), name
     assert cli("keys").stdout.splitlines()[-1] == snapshot(
-        "`unbloat keys SECTION` and `unbloat keys KEY` have ranges and choices too."
+        "`unbloat keys SECTION` and `unbloat keys KEY` also show ranges and choices."
     )
 
 
@@ -407,7 +407,7 @@ def test_a_scenario_without_its_ending_is_told_with_it(cli: Cli, small: Path) ->
     done = cli("run", small.stem)
     assert (done.returncode, done.stdout) == (2, "")
     assert stderr_of(done) == snapshot(
-        "unbloat: small: there is no such file, and no scenario of that name in `unbloat list` (did you mean small.toml?)"
+        "unbloat: small: no such file, and no such scenario in `unbloat list` (did you mean small.toml?)"
     )
 
 
@@ -691,7 +691,7 @@ def test_only_commands_that_keep_runs_say_so() -> None:
         with pytest.raises(KeyboardInterrupt) as caught, keeping_runs(cache):
             signal.raise_signal(signal.SIGINT)
         notes.append(getattr(caught.value, "__notes__", []))
-    assert notes == snapshot([["the runs that were finished are kept"], []])
+    assert notes == snapshot([["finished runs are cached"], []])
 
 
 def test_the_program_is_the_app() -> None:

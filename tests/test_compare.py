@@ -234,7 +234,7 @@ def test_a_spread_of_something_else_is_refused(cli: Cli, tmp_path: Path) -> None
     done = cli("compare", "a.json", "a.json", "--spread", "spread.json")
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: the spread's runs lie in none of the cells: they begin with (two: vegas)"
+        "unbloat: no run of the spread belongs to a cell of A or B; its first run is of (two: vegas)"
     )
 
 
@@ -429,7 +429,7 @@ theirs.
                 "unbloat: compare needs two sets of results, or one and an axis with two of its labels (--between)"
             ),
         ),
-        (["a.json", "none.json"], snapshot("unbloat: none.json: there is no such file or folder")),
+        (["a.json", "none.json"], snapshot("unbloat: none.json: no such file or folder")),
         (
             ["a.json", "text.json"],
             snapshot(
@@ -453,7 +453,7 @@ theirs.
         (["a.json", "--between", "cc=reno,vegas"], snapshot("unbloat: between: cc is never vegas, only reno")),
         (
             ["a.json", "--between", "rate=1,2"],
-            snapshot("unbloat: no axis of the sweep is called rate; it has flows.0.cc, seed"),
+            snapshot("unbloat: unknown axis rate; valid: flows.0.cc, seed"),
         ),
         (
             ["a.json", "a.json", "--page", "plain.md"],
@@ -567,9 +567,7 @@ def shapes(comparison: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_results_compare_themselves(sweep: Path) -> None:
     results = ub.scenario(sweep).run()
-    with refused(
-        ub.InputError, snapshot("no axis of the sweep is called rate; it has flows.0.cc, link.bottleneck.queue.limit")
-    ):
+    with refused(ub.InputError, snapshot("unknown axis rate; valid: flows.0.cc, link.bottleneck.queue.limit")):
         results.compare(between="rate")
     short = results.compare(between="cc")
     assert short.table.equals(results.compare(between="flows.0.cc=reno,cubic").table)
@@ -577,7 +575,7 @@ def test_results_compare_themselves(sweep: Path) -> None:
     assert results.compare(between="cc", tolerance={"goodput": "3%"}).method == "tolerance"
     for between in (("cc", "reno", "cubic"), ["cc"], {"cc": ["reno", "cubic"]}, {"flows.0.cc": "reno,cubic"}):
         assert results.compare(between=between).table.equals(short.table)
-    with refused(ub.InputError, snapshot("between: takes one axis, and there are 2: cc, limit")):
+    with refused(ub.InputError, snapshot("between: takes one axis, not 2: cc, limit")):
         results.compare(between={"cc": "reno,cubic", "limit": "15kb,60kb"})
     goodput = results.flows.set_index(["cc", "limit"])["goodput_mbps"]
     (row,) = short.table.query("metric == 'goodput_mbps' and of == 'all flows'")[["a", "b"]].to_numpy().tolist()[:1]

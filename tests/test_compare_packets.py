@@ -269,7 +269,7 @@ the same in all N packets
             ["a.pcapng", "missing.pcapng"],
             snapshot("unbloat: missing.pcapng: cannot be read: no such file or directory"),
         ),
-        (["a.pcapng", "text"], snapshot("unbloat: text: is no packet trace (pcapng or pcap): it ends too early")),
+        (["a.pcapng", "text"], snapshot("unbloat: text: not a packet trace (pcapng or pcap): it ends too early")),
         (["a.pcapng", "cut"], snapshot("unbloat: cut: was cut short in a packet, at byte 4532: capture it again")),
         (
             ["a.pcapng", "cut.pcap"],
@@ -305,7 +305,7 @@ the same in all N packets
         ),
         (
             ["a.pcapng", "a.pcapng", "--fields", "seq,rtt"],
-            snapshot('unbloat: fields: "rtt" is no field: there are seq, ack, sack, window, flags'),
+            snapshot('unbloat: fields: unknown field "rtt"; valid: seq, ack, sack, window, flags'),
         ),
         (
             ["a.pcapng", "a.pcapng", "--between", "cc=a,b"],
@@ -313,7 +313,7 @@ the same in all N packets
         ),
         (
             ["a.pcapng", "a.pcapng", "--fields", ""],
-            snapshot('unbloat: fields: "" is no field: there are seq, ack, sack, window, flags'),
+            snapshot('unbloat: fields: unknown field ""; valid: seq, ack, sack, window, flags'),
         ),
     ],
 )

@@ -62,7 +62,7 @@ def interrupt(group: int) -> None:
             1,
             snapshot("unbloat: the run's process was killed (SIGKILL); perhaps the machine ran out of memory"),
         ),
-        (interrupt, 130, snapshot("unbloat: interrupted; the runs that were finished are kept")),
+        (interrupt, 130, snapshot("unbloat: interrupted; finished runs are cached")),
     ],
 )
 def test_a_grid_that_is_ended_in_the_middle(

@@ -71,7 +71,7 @@ def test_latex_s_own_characters_are_escaped() -> None:
         (
             ["--csv", "--table", "cells"],
             snapshot(
-                "unbloat: --table: 'cells' is not one of 'flows', 'links', 'runs', 'stats'; `unbloat export --help` has more"
+                "unbloat: --table: 'cells' is not one of 'flows', 'links', 'runs', 'stats'; see `unbloat export --help`"
             ),
         ),
     ],

@@ -251,7 +251,7 @@ def test_a_cache_that_others_may_write_is_refused(cli: Cli, small: Path, cache: 
     done = cli("run", small)
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: others may write to the cache folder TMP/cache, and could have you run what stands there: chmod go-w TMP/cache, or set UNBLOAT_CACHE to a folder of your own"
+        "unbloat: other users may write to the cache folder TMP/cache, whose files you run: chmod go-w TMP/cache, or set UNBLOAT_CACHE to a folder of your own"
     )
     assert not list(cache.rglob("*.json"))
     cache.chmod(0o755)
@@ -264,7 +264,7 @@ def test_a_cache_of_another_user_is_refused(cli: Cli, small: Path, cache: Path) 
     done = cli("run", small)
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: the cache folder TMP/cache belongs to another user (uid 12345), who could have you run what stands there: set UNBLOAT_CACHE to a folder of your own"
+        "unbloat: the cache folder TMP/cache belongs to another user (uid 12345), whose files you would run: set UNBLOAT_CACHE to a folder of your own"
     )
 
 

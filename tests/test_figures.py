@@ -78,11 +78,11 @@ def test_a_kind_that_there_is_not_is_refused(small: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "plot: pie is none of cwnd, rtt, queue, queue_delay, goodput, throughput, send_queue, send_buffer, rtt_cdf, rtt_ccdf, rtt_box, queue_delay_cdf, queue_delay_ccdf, queue_delay_box, lines, bars, heatmap, delay_throughput, box, ecdf, eccdf, mesh, comparison, cdf, ccdf"
+            "plot: unknown value pie; valid: cwnd, rtt, queue, queue_delay, goodput, throughput, send_queue, send_buffer, rtt_cdf, rtt_ccdf, rtt_box, queue_delay_cdf, queue_delay_ccdf, queue_delay_box, lines, bars, heatmap, delay_throughput, box, ecdf, eccdf, mesh, comparison, cdf, ccdf"
         ),
     ):
         ub.scenario(small).run().plot("pie")
-    with refused(ub.InputError, snapshot("width: poster is none of page, slide, column")):
+    with refused(ub.InputError, snapshot("width: unknown value poster; valid: page, slide, column")):
         ub.scenario(small).run().plot("cwnd", width="poster")  # type: ignore[arg-type]
 
 
@@ -155,7 +155,7 @@ def test_sockets_of_hosts_have_buffers(small: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "there is nothing to draw: no flow has a send buffer; flows of a host ([host.NAME]) have one in the simulator, and those of a kernel"
+            "nothing to draw: no flow has a send buffer; only flows of a host ([host.NAME]) in the simulator and flows of a kernel have one"
         ),
     ):
         ub.scenario(small).run().plot("send_buffer")
@@ -285,13 +285,11 @@ def test_metrics_are_drawn_over_an_axis(sweep: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "over time: bars is none of cwnd, rtt, queue, queue_delay, goodput, throughput, send_queue, send_buffer"
+            "over time: unknown value bars; valid: cwnd, rtt, queue, queue_delay, goodput, throughput, send_queue, send_buffer"
         ),
     ):
         results.plot("bars", over="time")
-    with refused(
-        ub.InputError, snapshot("no axis of the sweep is called rate; it has flows.0.cc, link.bottleneck.queue.limit")
-    ):
+    with refused(ub.InputError, snapshot("unknown axis rate; valid: flows.0.cc, link.bottleneck.queue.limit")):
         results.plot("goodput", over="rate")
 
 

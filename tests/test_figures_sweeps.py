@@ -170,7 +170,7 @@ def test_a_third_axis_of_a_heat_map_has_panels(made: ub.Results) -> None:
     assert len({image.get_clim() for panel in panels for image in panel.images}) == 1
     with refused(ub.InputError, snapshot("heatmap: no sound run has a value of completion")):
         made.plot("heatmap", metrics=["completion"])
-    with refused(ub.InputError, snapshot("there is nothing to draw: no sound run has a value of completion")):
+    with refused(ub.InputError, snapshot("nothing to draw: no sound run has a value of completion")):
         made.plot("bars", metrics=["completion"])
 
 
@@ -234,9 +234,7 @@ def test_cells_are_picked_by_their_labels(made: ub.Results) -> None:
         made.only(cc="vegass")
     with refused(
         ub.InputError,
-        snapshot(
-            "no axis of the sweep is called delay; it has link.bottleneck.rate, flows.0.cc, link.bottleneck.queue.limit"
-        ),
+        snapshot("unknown axis delay; valid: link.bottleneck.rate, flows.0.cc, link.bottleneck.queue.limit"),
     ):
         made.only(delay="1ms")
 
@@ -283,7 +281,7 @@ def test_boxes_and_distributions_of_a_metric(grid: ub.Results) -> None:
         (
             ["lines"],
             {"x": "rate"},
-            snapshot("no axis of the sweep is called rate; it has link.bottleneck.queue.limit, flows.0.cc"),
+            snapshot("unknown axis rate; valid: link.bottleneck.queue.limit, flows.0.cc"),
         ),
         (["comparison"], {}, snapshot("comparison: draws two sets of results, and there is one only")),
     ],
@@ -404,15 +402,13 @@ def test_saved_results_are_drawn(cli: Cli, small: Path, tmp_path: Path) -> None:
         (
             ["pie", "-o", "x.svg"],
             snapshot(
-                "unbloat: plot: pie is none of cwnd, rtt, queue, queue_delay, goodput, throughput, send_queue, send_buffer, rtt_cdf, rtt_ccdf, rtt_box, queue_delay_cdf, queue_delay_ccdf, queue_delay_box, lines, bars, heatmap, delay_throughput, box, ecdf, eccdf, mesh, comparison, cdf, ccdf, agreement"
+                "unbloat: plot: unknown value pie; valid: cwnd, rtt, queue, queue_delay, goodput, throughput, send_queue, send_buffer, rtt_cdf, rtt_ccdf, rtt_box, queue_delay_cdf, queue_delay_ccdf, queue_delay_box, lines, bars, heatmap, delay_throughput, box, ecdf, eccdf, mesh, comparison, cdf, ccdf, agreement"
             ),
         ),
-        (["cwnd", "-o", "x.gif"], snapshot("unbloat: x.gif: the ending: gif is none of svg, png, pdf")),
+        (["cwnd", "-o", "x.gif"], snapshot("unbloat: x.gif: the ending: unknown value gif; valid: svg, png, pdf")),
         (
             ["cwnd", "-o", "x.svg", "--width", "wall"],
-            snapshot(
-                "unbloat: --width: 'wall' is not one of 'page', 'slide', 'column'; `unbloat plot --help` has more"
-            ),
+            snapshot("unbloat: --width: 'wall' is not one of 'page', 'slide', 'column'; see `unbloat plot --help`"),
         ),
         (
             ["lines", "-o", "x.svg", "--metric", "speed"],

@@ -76,7 +76,7 @@ def test_options_of_wrong_lengths_do_not_count(cli: Cli, tmp_path: Path) -> None
     done = cli("compare", "--packets", "short.pcapng", "scale.pcap")
     assert done.returncode == 2
     assert done.stderr == snapshot(
-        "unbloat: short.pcapng: is no packet trace (pcapng or pcap): it says wrong lengths\n"
+        "unbloat: short.pcapng: not a packet trace (pcapng or pcap): it says wrong lengths\n"
     )
 
 
@@ -122,11 +122,11 @@ def test_more_rows_than_there_is_memory_for_are_not_read(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("runs", snapshot("unbloat: out/runs.parquet: is no Parquet file, or a damaged one")),
-        ("flows", snapshot("unbloat: out/flows.parquet: is no Parquet file, or a damaged one")),
-        ("links", snapshot("unbloat: out/links.parquet: is no Parquet file, or a damaged one")),
-        ("stats", snapshot("unbloat: out/stats.parquet: is no Parquet file, or a damaged one")),
-        ("link_series", snapshot("unbloat: out/link_series.parquet: is no Parquet file, or a damaged one")),
+        ("runs", snapshot("unbloat: out/runs.parquet: not a Parquet file, or damaged")),
+        ("flows", snapshot("unbloat: out/flows.parquet: not a Parquet file, or damaged")),
+        ("links", snapshot("unbloat: out/links.parquet: not a Parquet file, or damaged")),
+        ("stats", snapshot("unbloat: out/stats.parquet: not a Parquet file, or damaged")),
+        ("link_series", snapshot("unbloat: out/link_series.parquet: not a Parquet file, or damaged")),
     ],
 )
 def test_a_damaged_table_is_named(cli: Cli, saved: Path, name: str, told: str) -> None:
@@ -144,7 +144,7 @@ def test_a_table_of_other_columns_is_named(cli: Cli, saved: Path) -> None:
             "link_series",
             ["plot", "-o", "x.svg"],
             snapshot(
-                "unbloat: out/link_series.parquet: is not a file that `unbloat run` wrote with -o or printed with --json: run is missing, or something else stands there"
+                "unbloat: out/link_series.parquet: is not a file that `unbloat run` wrote with -o or printed with --json: run is missing or has another type"
             ),
         ),
         (

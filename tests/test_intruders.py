@@ -265,7 +265,7 @@ def test_the_shortest_step_goes_with_the_number_of_flows_and_links(small: Path) 
     with refused(
         ub.InputError,
         snapshot(
-            "series: a step of 100us is too short: a series may have 10,000,000 samples in all, so that a run of 2 s with 1000 flows and 2 directions of links needs steps of at least 200400 ns"
+            "series: a step of 100us is too short for 2 s, 1000 flows and 2 directions of links; use at least 200400 ns (at most 10,000,000 samples)"
         ),
     ):
         ub.scenario(small).run(series="100us")
@@ -274,7 +274,7 @@ def test_the_shortest_step_goes_with_the_number_of_flows_and_links(small: Path) 
     with refused(
         ub.InputError,
         snapshot(
-            "series: a step of 20us is too short: a series may have 10,000,000 samples in all, so that a run of 2 s with 10 flows and 112 directions of links needs steps of at least 24400 ns"
+            "series: a step of 20us is too short for 2 s, 10 flows and 112 directions of links; use at least 24400 ns (at most 10,000,000 samples)"
         ),
     ):
         ub.scenario(small).run(series="20us")
@@ -290,13 +290,13 @@ def test_a_name_that_is_not_there_is_told_with_the_nearest(cli: Cli) -> None:
     done = cli("run", "home-dls")
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: home-dls: there is no such file, and no scenario of that name in `unbloat list` (did you mean home-dsl?)"
+        "unbloat: home-dls: no such file, and no such scenario in `unbloat list` (did you mean home-dsl?)"
     )
     assert stderr_of(done) == snapshot(
-        "unbloat: home-dls: there is no such file, and no scenario of that name in `unbloat list` (did you mean home-dsl?)"
+        "unbloat: home-dls: no such file, and no such scenario in `unbloat list` (did you mean home-dsl?)"
     )
     assert stderr_of(cli("run", "xyz")) == snapshot(
-        "unbloat: xyz: there is no such file, and no scenario of that name in `unbloat list`"
+        "unbloat: xyz: no such file, and no such scenario in `unbloat list`"
     )
 
 

@@ -388,7 +388,7 @@ def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox
         ),
         (
             ["load", "rtac", "--dev", "lo", "--rate", "1mbit"],
-            snapshot("unbloat: --rate is for classifiers, such as sorpc; rtac is none"),
+            snapshot("unbloat: --rate is only for classifiers, such as sorpc, not for rtac"),
         ),
         (
             ["load", "sorpc", "--dev", "lo", "--rate", "fast"],

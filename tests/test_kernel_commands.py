@@ -66,7 +66,7 @@ def test_a_loaded_control_stays_until_it_is_unloaded(sandbox: Sandbox, unbloat: 
     done = unbloat("load", "cubic_plus", "--as", name, "--param", "threshold=25ms")
     assert (done.returncode, done.stderr) == (0, "")
     first, parameters = done.stdout.splitlines()
-    assert first.replace(name, "NAME") == snapshot("the kernel has cubic_plus now and calls it NAME")
+    assert first.replace(name, "NAME") == snapshot("loaded cubic_plus as NAME")
     assert "threshold = 25ms" in parameters and "theta = 90%" in parameters
     assert offered(name)
 
@@ -138,7 +138,7 @@ def test_the_default_is_put_back(sandbox: Sandbox, unbloat: Sandbox, name: str) 
     before = default()
     done = unbloat("load", "bbr", "--as", name, "--default")
     assert done.stdout.splitlines()[-1].replace(before, "BEFORE") == snapshot(
-        "every new connection gets it; so far that was BEFORE"
+        "new connections use it by default (before: BEFORE)"
     )
     assert default() == name
     (status,) = statuses(unbloat, name)
@@ -332,7 +332,7 @@ def test_at_boot_with_systemd(sandbox: Sandbox, installed: Sandbox, tmp_path: Pa
     [
         (
             ["load", "cubic_pluss"],
-            snapshot("unbloat: there is no cubic_pluss (did you mean cubic_plus?); `unbloat list` has all"),
+            snapshot("unbloat: unknown name cubic_pluss (did you mean cubic_plus?); `unbloat list` shows all"),
         ),
         (["load", "./nowhere.bpf.c"], snapshot("unbloat: there is no file ./nowhere.bpf.c")),
         (

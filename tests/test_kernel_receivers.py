@@ -270,7 +270,7 @@ def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
     )
     assert refused("cubic", "--dev", device).startswith('there is no window controller "cubic"; there are')
     assert refused("rtac", "--dev", device, "--default") == snapshot(
-        "--default is for congestion controls; what stands at a device stays there until `unbloat unload`"
+        "--default is only for congestion controls; a mechanism at a device stays there until `unbloat unload`"
     )
     assert refused("rtac", "--dev", device, "--dest", "x").startswith('"x" is no address or network')
     assert refused("rtac", "--dev", device, "--param", "bpd=3") == snapshot(

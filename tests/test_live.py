@@ -382,7 +382,7 @@ def test_an_interrupt_ends_it_as_any_run(small: Path, on: str) -> None:
         run.send_signal(signal.SIGINT)
         said = run.stderr.read()
         assert run.wait() == 130 and run.stdout.read() == ""
-    assert said.splitlines()[-1] == snapshot("unbloat: interrupted; the runs that were finished are kept")
+    assert said.splitlines()[-1] == snapshot("unbloat: interrupted; finished runs are cached")
     leftovers.wait_until_gone(held)
 
 
@@ -464,5 +464,5 @@ def test_watching_runs_nothing(cli: Cli, small: Path, words: list[str]) -> None:
     done = cli("shell", small, "--live", *words)
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: shell --live: watches a shell that runs on this machine already: start that in another terminal, with its program and without --live; a guest's cannot be watched"
+        "unbloat: shell --live: watches a shell in another terminal of this machine, not in a guest; start that shell with its program and without --live"
     )

@@ -113,7 +113,7 @@ def test_load_fills_maps_now_and_at_every_boot(sandbox: Sandbox, installed: Sand
         (
             ("--map", "rates[0]=1", "--dev", "lo"),
             snapshot(
-                "unbloat: --map is for congestion controls; what stands at a device stays there until `unbloat unload`"
+                "unbloat: --map is only for congestion controls; a mechanism at a device stays there until `unbloat unload`"
             ),
         ),
     ],

@@ -219,5 +219,5 @@ def test_the_default_step_is_never_one_that_is_refused(small: Path) -> None:
 
 
 def test_there_are_three_backends(small: Path) -> None:
-    with refused(ub.InputError, snapshot("on: moon is none of simulator, kernel, vm")):
+    with refused(ub.InputError, snapshot("on: unknown value moon; valid: simulator, kernel, vm")):
         ub.scenario(small).run(on="moon")

@@ -42,7 +42,7 @@ def test_series_that_were_not_recorded_do_not_come_along(small: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "these results hold no time series: run again with series, such as 100ms; without them there are lines, bars, heatmap, delay_throughput, box and ecdf to draw"
+            "no time series recorded: run again with series, such as 100ms; figures without series: lines, bars, heatmap, delay_throughput, box, ecdf"
         ),
     ):
         copy.series()

@@ -99,14 +99,14 @@ def test_measurements_choose_flows_and_take_the_rest_for_the_others():
         (
             RATES,
             {"below": 1, "seconds": 1},
-            snapshot("every flow of the run is chosen, so that there are no others to give way to"),
+            snapshot("the selectors choose every flow of the run; the quantity needs at least one other flow"),
         ),
         (RATES, {"flow": 1, "below": 1}, snapshot("`seconds=` is missing, a number")),
         (RATES, {"flow": 1, "below": "half", "seconds": 1}, snapshot("`below=half` must be a number")),
         (
             RATES,
             {"flow": 1, "under": 1, "seconds": 1},
-            snapshot("no selector `under` here; there are flow, cc, mesh, node, hops, below, seconds"),
+            snapshot("unknown selector `under`; valid: flow, cc, mesh, node, hops, below, seconds"),
         ),
     ],
 )

@@ -100,7 +100,8 @@ def test_python_gets_what_the_command_prints(tiny, capsys, caplog, monkeypatch):
     assert main(["reproduce", str(tiny), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == found.as_dict()
     with refused(
-        ub.InputError, snapshot("nothing of tiny begins with `tab9`; there are table1, figure1, figure2, delay, window")
+        ub.InputError,
+        snapshot("nothing of tiny begins with `tab9`; valid beginnings: table1, figure1, figure2, delay, window"),
     ):
         ub.paper(tiny).reproduce(table="tab9")
 
@@ -146,12 +147,12 @@ def test_runs_are_counted_beforehand(tiny, capsys):
     assert forecast(capsys) == snapshot("unbloat: 12 runs of 8000 packets at most: 0:01")
     (tiny / "published.toml").write_text(PUBLISHED + ANSWER)
     assert main(["reproduce", str(tiny), "-j", "1", "--page"]) == 0
-    assert forecast(capsys) == snapshot("unbloat: all 12 runs are kept")
+    assert forecast(capsys) == snapshot("unbloat: all 12 runs are cached")
     assert main(["reproduce", str(tiny), "-j", "1", "--page", "--choices"]) == 0
     # The table beyond the paper has two cells; one of them is a cell of the paper too, the other has packets of 500 B.
     assert forecast(capsys) == snapshot("unbloat: 1 of 14 runs are new, with 2000 packets at most: 0:00")
     assert main(["reproduce", str(tiny), "-j", "1", "--choices"]) == 0
-    assert forecast(capsys) == snapshot("unbloat: all 2 runs are kept")
+    assert forecast(capsys) == snapshot("unbloat: all 2 runs are cached")
     assert main(["reproduce", str(tiny), "-j", "1", "--choices", "--no-cache"]) == 0
     assert forecast(capsys) == snapshot("unbloat: 2 runs of 2667 packets at most: 0:00")
 
@@ -178,7 +179,7 @@ def test_a_part_is_picked_by_its_id(tiny, capsys):
     assert len(json.loads(capsys.readouterr().out)["claims"]) == 2
     assert main(["reproduce", str(tiny), "--table", "table9"]) == 2
     assert capsys.readouterr().err == snapshot(
-        "unbloat: nothing of tiny begins with `table9`; there are table1, figure1, figure2, delay, window\n"
+        "unbloat: nothing of tiny begins with `table9`; valid beginnings: table1, figure1, figure2, delay, window\n"
     )
 
 
@@ -270,7 +271,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_any_run(tiny, capsys):
     (tiny / "published.toml").write_text(MAIN.replace('["figure1"]', '["figure3"]'))
     assert main(["reproduce", str(tiny)]) == 2
     assert plain(capsys.readouterr().err) == snapshot(
-        "unbloat: TMP/tiny/published.toml:43: answer.figures.0: no figure is figure3; there are figure1, figure2\n"
+        "unbloat: TMP/tiny/published.toml:43: answer.figures.0: unknown figure figure3; valid: figure1, figure2\n"
     )
 
 
@@ -278,7 +279,7 @@ def test_a_reading_of_what_is_not_there_is_named(tiny, capsys):
     (tiny / "published.toml").write_text(PUBLISHED + READING.replace('["two"]', '["tow"]'))
     assert main(["reproduce", str(tiny)]) == 2
     assert plain(capsys.readouterr().err) == snapshot(
-        "unbloat: TMP/tiny/published.toml:41: readings.0.scenarios.0: no scenario `tow`; there are two\n"
+        "unbloat: TMP/tiny/published.toml:41: readings.0.scenarios.0: unknown scenario `tow`; valid: two\n"
     )
 
 
@@ -372,7 +373,7 @@ def test_choices_are_printed_alone(tiny, capsys):
     assert capsys.readouterr().out in words
     assert main(["reproduce", str(tiny), "--choices", "--table", "packet"]) == 2
     assert capsys.readouterr().err == snapshot(
-        "unbloat: tiny: table: packet is none of packets (did you mean packets?)\n"
+        "unbloat: tiny: table: unknown value packet (did you mean packets?); valid: packets\n"
     )
 
 
@@ -382,7 +383,7 @@ def test_choices_are_printed_alone(tiny, capsys):
         (
             "cubicplus",
             snapshot(
-                "unbloat: no paper `cubicplus` (did you mean cubic-plus?); there are clpc, cubic-plus, dtpa, elastic-tcp, rtac, sorpc, and any folder with a published.toml\n"
+                "unbloat: unknown paper `cubicplus` (did you mean cubic-plus?); papers: clpc, cubic-plus, dtpa, elastic-tcp, rtac, sorpc, or a folder with a published.toml\n"
             ),
         ),
         (
@@ -439,7 +440,7 @@ def test_perturbations_are_of_scenarios_that_there_are(tiny, capsys):
     (tiny / "published.toml").write_text(PUBLISHED + OPEN.replace('"two"', '"too"'))
     assert main(["reproduce", "tiny"]) == 2
     assert plain(capsys.readouterr().err) == snapshot(
-        "unbloat: tiny/published.toml:38: perturbations.0.scenarios.0: no scenario `too`; there are two\n"
+        "unbloat: tiny/published.toml:38: perturbations.0.scenarios.0: unknown scenario `too`; valid: two\n"
     )
 
 

@@ -91,7 +91,7 @@ def test_cells_are_listed_within_their_setting():
     assert grid().labels(["buffer"], []) == [("10",), ("20",), ("40",)]
     assert grid().labels(["buffer", "cc"], ["20"]) == [("20", "a"), ("20", "b")]
     assert grid().labels([], ["20"]) == [()]
-    with refused(Exception, snapshot("grid: no axis `size`; there are buffer, cc")):
+    with refused(Exception, snapshot("grid: unknown axis `size`; valid: buffer, cc")):
         grid().labels(["size"], [])
 
 

@@ -205,7 +205,7 @@ def test_the_guest_s_page_is_its_own(tiny: Path, guest: Kernel) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (None, snapshot("unbloat: TMP/tiny/kernel.md: there is no such page to write to\n")),
+        (None, snapshot("unbloat: TMP/tiny/kernel.md: no such page to write to\n")),
         (
             "# Tiny\n",
             snapshot("unbloat: TMP/tiny/kernel.md: has no part marked `<!-- begin vm -->` to `<!-- end vm -->`\n"),
@@ -279,7 +279,7 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
             'text = ""\n[[runs]]\nscenario = "two"\njobs = 2\n',
             [],
             snapshot(
-                "unbloat: TMP/tiny/kernel.toml:4: runs.0.jobs: there is no such key; there are scenario, at, side_by_side, set, on\n"
+                "unbloat: TMP/tiny/kernel.toml:4: runs.0.jobs: unknown key; valid: scenario, at, side_by_side, set, on\n"
             ),
         ),
         (
@@ -297,7 +297,7 @@ def test_what_an_interrupted_reproduction_has_is_not_run_again(tiny: Path, kerne
         (
             PLAN,
             ["--kernel", "6.1"],
-            snapshot("unbloat: kernel 6.1: only guests (--on vm) have a choice of kernels, not runs --on kernel\n"),
+            snapshot("unbloat: kernel 6.1: only guests (--on vm) run a chosen kernel, not runs --on kernel\n"),
         ),
         (
             PLAN.replace('["table1.*"]', '["table1.*"]\non = "moon"'),

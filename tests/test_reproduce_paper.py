@@ -137,7 +137,7 @@ def test_of_several_links_the_bottleneck_counts():
         ),
         (["vegas"], {}, "", snapshot("pair: vegas leaves limit open")),
         (["50kb", "cubic"], {"flow": 3}, "", snapshot("no flow of the run has flow=3")),
-        (["50kb", "cubic"], {"flwo": 1}, "", snapshot("no selector `flwo` here; there are flow, cc, mesh, node, hops")),
+        (["50kb", "cubic"], {"flwo": 1}, "", snapshot("unknown selector `flwo`; valid: flow, cc, mesh, node, hops")),
         (["50kb", "cubic"], {}, "KB", snapshot("a quantity in Mbit/s cannot be given in KB")),
     ],
 )
@@ -486,19 +486,17 @@ def test_both_layouts_show_every_number_and_the_counts(folder):
         (
             'scenario = "pair"\nat',
             'scenario = "none"\nat',
-            snapshot("TMP/published.toml:23: statements.0.scenario: there is no file none.toml beside it"),
+            snapshot("TMP/published.toml:23: statements.0.scenario: no file none.toml beside it"),
         ),
         (
             "seeds = 2",
             "seed = 2",
-            snapshot("TMP/published.toml:11: runs.seed: there is no such key; there are seeds, series, full"),
+            snapshot("TMP/published.toml:11: runs.seed: unknown key; valid: seeds, series, full"),
         ),
         (
             'title = "Table',
             'titel = "Table',
-            snapshot(
-                "TMP/published.toml:15: tables.0.titel: there is no such key; there are id, title, columns, groups"
-            ),
+            snapshot("TMP/published.toml:15: tables.0.titel: unknown key; valid: id, title, columns, groups"),
         ),
         (
             "9 * loss(cubic)",

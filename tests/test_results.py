@@ -187,9 +187,7 @@ def test_statistics_can_pool_cells(sweep: Path) -> None:
     assert list(pooled["n"]) == [2, 2] and list(pooled["cc"]) == ["reno", "cubic"]
     means = results.flows.groupby("cc", sort=False)["goodput_mbps"].mean()
     assert list(pooled["mean"]) == pytest.approx(list(means))
-    with refused(
-        ub.InputError, snapshot("no axis of the sweep is called rtt; it has flows.0.cc, link.bottleneck.queue.limit")
-    ):
+    with refused(ub.InputError, snapshot("unknown axis rtt; valid: flows.0.cc, link.bottleneck.queue.limit")):
         results.pooled(by="rtt")
 
 

@@ -126,7 +126,7 @@ def test_series_that_were_not_saved_are_a_sentence(small: Path, tmp_path: Path) 
     with refused(
         ub.InputError,
         snapshot(
-            "these results hold no time series: run again with series, such as 100ms; without them there are lines, bars, heatmap, delay_throughput, box and ecdf to draw"
+            "no time series recorded: run again with series, such as 100ms; figures without series: lines, bars, heatmap, delay_throughput, box, ecdf"
         ),
     ):
         ub.read(tmp_path / "out").series()

@@ -171,7 +171,7 @@ def test_nothing_that_others_can_change_is_run_at_boot(
     assert (done.returncode, done.stdout) == (2, "")
     assert f"{part}:" in done.stderr
     assert re.sub(rf"TMP/\S*{part}", "PART", stderr_of(done)) == snapshot(
-        "unbloat: --persist: root would run TMP/lib/unbloat at every boot, and not only root can change PART: install unbloat where only root can write, as `sudo make install` does"
+        "unbloat: --persist: root would run TMP/lib/unbloat at every boot, and others can change PART: install unbloat where only root can write, as `sudo make install` does"
     )
     assert sandbox("ls", "/etc/systemd/system").stdout == ""
 
@@ -182,7 +182,7 @@ def test_no_unit_is_put_where_others_write(installed: Sandbox, sandbox: Sandbox,
     done = installed("load", "reno", "--as", name, "--persist")
     assert (done.returncode, done.stdout) == (2, "")
     assert stderr_of(done).replace(folder, "FOLDER") == snapshot(
-        "unbloat: --persist: root would run what FOLDER says at every boot, and not only root can change FOLDER: give it to root alone (chown -h root FOLDER, chmod go-w FOLDER)"
+        "unbloat: --persist: root would obey FOLDER at every boot, and others can change FOLDER: give it to root alone (chown -h root FOLDER, chmod go-w FOLDER)"
     )
     assert sandbox("find", folder, "-mindepth", "1").stdout == ""
 
@@ -203,5 +203,5 @@ def test_a_python_behind_a_strangers_link_is_not_run_at_boot(
     done = sandbox(*call, PYTHONPATH=str(tmp_path / "lib"))
     assert (done.returncode, done.stdout) == (2, "")
     assert stderr_of(done) == snapshot(
-        "unbloat: --persist: root would run TMP/python3 at every boot, and not only root can change TMP/theirs: install unbloat where only root can write, as `sudo make install` does"
+        "unbloat: --persist: root would run TMP/python3 at every boot, and others can change TMP/theirs: install unbloat where only root can write, as `sudo make install` does"
     )

@@ -50,11 +50,11 @@ def test_its_arguments() -> None:
     [
         (
             ["nowhere.toml"],
-            snapshot("unbloat: nowhere.toml: there is no such file, and no scenario of that name in `unbloat list`"),
+            snapshot("unbloat: nowhere.toml: no such file, and no such scenario in `unbloat list`"),
         ),
         (
             ["small.toml", "--at", "middle"],
-            snapshot("unbloat: --at: 'middle' is not one of 'sender', 'receiver'; `unbloat shell --help` has more"),
+            snapshot("unbloat: --at: 'middle' is not one of 'sender', 'receiver'; see `unbloat shell --help`"),
         ),
         (
             ["sweep.toml"],

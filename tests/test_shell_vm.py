@@ -103,7 +103,7 @@ def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, ke
         (
             ["--kernel", "6.1", "--", "true"],
             2,
-            snapshot("unbloat: kernel 6.1: only guests (--on vm) have a choice of kernels, not runs --on kernel"),
+            snapshot("unbloat: kernel 6.1: only guests (--on vm) run a chosen kernel, not runs --on kernel"),
         ),
         (
             ["--on", "vm", "--set", "flows.0.profile=newreno", "--", "true"],

@@ -97,7 +97,7 @@ def test_the_screen_tells_mean_and_interval(cli: Cli, sweep: Path) -> None:
     )
     assert done.stdout.count("±") > 8
     assert without_speed(done.stderr) == snapshot("""\
-unbloat: 12 runs to do, 0 are kept
+unbloat: 12 runs to do, 0 cached
 unbloat: # runs in #, # runs/s, # packets/s\
 """)
     again = cli("sweep", sweep, "--set", "link.bottleneck.loss=1%", "--repeat", "3")
@@ -180,7 +180,7 @@ def test_an_interrupted_sweep_goes_on_where_it_stopped(small: Path, cache: Path,
     small.write_text(text.replace("1000000s", "4s"))
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
     assert without_speed(done.stderr) == snapshot("""\
-unbloat: 2 runs to do, 4 are kept
+unbloat: 2 runs to do, 4 cached
 unbloat: # runs in #, # runs/s, # packets/s\
 """)
     assert len(records(cache)) == 6 and kept.items() <= records(cache).items()
@@ -198,7 +198,7 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
         (
             ["--set", "sweep.seed=[1, 2]"],
             snapshot(
-                "unbloat: seed: a sweep draws the seeds of its repeats itself; take this axis out and give the number of repeats (`unbloat run` takes the seeds that a file lists)"
+                "unbloat: seed: a sweep with repeats draws its own seeds; remove this axis and use --repeat, or run the listed seeds with `unbloat run`"
             ),
         ),
         (
@@ -210,7 +210,7 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
         (
             ["--cc", "cubik"],
             snapshot(
-                "unbloat: there is no congestion control cubik (did you mean cubic?); `unbloat list controls` has all"
+                "unbloat: unknown congestion control cubik (did you mean cubic?); `unbloat list controls` shows all"
             ),
         ),
         (
@@ -285,7 +285,7 @@ def test_the_command_warns_in_its_own_words(cli: Cli, small: Path) -> None:
         "warning: the repeats differ by less than 0.01 %, so they say no more than one run: hardly anything in the scenario is random, as loss, jitter, arrivals or a start such as 0s..1s would be\n"
     )
     assert without_speed(done.stderr) == snapshot("""\
-unbloat: 2 runs to do, 0 are kept
+unbloat: 2 runs to do, 0 cached
 unbloat: # runs in #, # runs/s, # packets/s\
 """)
 

@@ -186,7 +186,7 @@ def test_a_local_cluster_is_started_and_ended(cli: Cli, sweep: Path, tmp_path: P
     done = cli("sweep", sweep, "--dask", "local", "-j", "2", "--repeat", "2")
     assert done.returncode == 0
     assert without_speed(done.stderr) == snapshot("""\
-unbloat: 8 runs to do, 0 are kept
+unbloat: 8 runs to do, 0 cached
 unbloat: # runs in #, # runs/s, # packets/s\
 """)
     assert cli("sweep", sweep, "--repeat", "2").stdout == done.stdout
@@ -222,7 +222,7 @@ def test_an_interrupt_ends_the_local_cluster_quietly(sweep: Path, cache: Path) -
     os.killpg(sweeping.pid, signal.SIGINT)  # As a terminal does.
     _, said = sweeping.communicate(timeout=PATIENCE_S)
     assert sweeping.returncode == 130 and said.count("\n") == 2
-    assert said.splitlines()[-1] == snapshot("unbloat: interrupted; the runs that were finished are kept")
+    assert said.splitlines()[-1] == snapshot("unbloat: interrupted; finished runs are cached")
 
 
 def test_who_is_asked_to_end_ends_the_local_cluster_and_keeps_what_was_finished(sweep: Path, cache: Path) -> None:
@@ -233,7 +233,7 @@ def test_who_is_asked_to_end_ends_the_local_cluster_and_keeps_what_was_finished(
     sweeping.terminate()
     _, said = sweeping.communicate(timeout=PATIENCE_S)
     assert sweeping.returncode == 143 and "Traceback" not in said
-    assert said.splitlines()[-1] == snapshot("unbloat: ended by SIGTERM; the runs that were finished are kept")
+    assert said.splitlines()[-1] == snapshot("unbloat: ended by SIGTERM; finished runs are cached")
     wait_until(lambda: not any(is_alive(process) for process in started))
     assert records(cache)
 
@@ -306,7 +306,7 @@ def test_a_lost_cluster_keeps_what_was_finished(sweep: Path, cache: Path) -> Non
     with pytest.raises(ub.RunError) as refusal:
         ub.scenario(sweep, {**LOSSY, "duration": "60s"}).run(repeat=10, dask=here.scheduler_address)
     assert str(refusal.value).replace(here.scheduler_address, "ADDRESS") == snapshot(
-        "the Dask cluster at ADDRESS was lost; the runs that were finished are kept"
+        "the Dask cluster at ADDRESS was lost; finished runs are cached"
     )
     ender.join()
     time.sleep(0.1)

@@ -346,17 +346,17 @@ def test_package_lists_that_were_never_fetched(distribution: Distribution) -> No
     distribution({}, names="", current="")
     with refused(
         RunError,
-        snapshot("the distribution's package lists are empty, so there is no kernel for a guest: apt-get update"),
+        snapshot("the distribution's package lists name no kernel for a guest: run apt-get update"),
     ):
         find_kernel(None)
 
 
 def test_another_distribution(root: Path) -> None:
     """It has no apt-get: then what there is can be named."""
-    with refused(InputError, snapshot("there is no kernel that can be read in /boot: name the file of an image")):
+    with refused(InputError, snapshot("no kernel that can be read in /boot: name the file of an image")):
         find_kernel(None)
     kernel(root, DEBIAN, "veth.ko")
-    with refused(InputError, snapshot("there is no kernel 6.12; there is 6.1.0-9-amd64: name the file of an image")):
+    with refused(InputError, snapshot("no kernel 6.12 (found: 6.1.0-9-amd64): name the file of an image")):
         find_kernel("6.12")
 
 

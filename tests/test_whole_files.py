@@ -108,12 +108,12 @@ def test_tables_of_two_runs_in_a_folder_are_noticed(cli: Cli, small: Path, tmp_p
     done = cli(*command, "two")
     assert done.returncode == 2 and done.stdout == ""
     assert stderr_of(done) == snapshot(
-        "unbloat: two: holds tables of two runs: flows.parquet was not written with runs.parquet; run again with -o, or keep each run's tables in a folder of their own"
+        "unbloat: two: contains tables of two runs: flows.parquet was not written with runs.parquet; run again with -o, or give each run its own folder"
     )
     with refused(
         ub.InputError,
         snapshot(
-            "TMP/two: holds tables of two runs: flows.parquet was not written with runs.parquet; run again with -o, or keep each run's tables in a folder of their own"
+            "TMP/two: contains tables of two runs: flows.parquet was not written with runs.parquet; run again with -o, or give each run its own folder"
         ),
     ):
         ub.read(tmp_path / "two")

@@ -74,7 +74,7 @@ def test_damaged_results_are_a_sentence(sweep: Path, tmp_path: Path, kind: str) 
         (
             b"",
             snapshot(
-                "TMP/x.json: is not a file that `unbloat run` wrote with -o or printed with --json: line 1 is no JSON"
+                "TMP/x.json: is not a file that `unbloat run` wrote with -o or printed with --json: line 1 is not JSON"
             ),
         ),
         (
@@ -134,7 +134,7 @@ def test_what_is_no_result_is_a_sentence(tmp_path: Path, content: bytes, told: s
         files.read(tables)
     # Then PyArrow's own words.
     assert ": ".join(plain(refusal.value).split(": ")[:2]) == snapshot(
-        "TMP/tables/runs.parquet: is no Parquet file, or a damaged one"
+        "TMP/tables/runs.parquet: not a Parquet file, or damaged"
     )
 
 

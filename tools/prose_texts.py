@@ -16,7 +16,7 @@ from unbloat import _core
 MARKDOWN = MarkdownIt().enable("table")
 GENERATED = re.compile(r"<!-- begin (.*?) -->.*?<!-- end (?:.*?) -->", re.DOTALL)
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|cf|vs|al|Fig|Sec|Eq|No|approx|etc)\.$")
-END = re.compile(r"""[.!?]["')\]]*\s+(?=["'(\[]*[A-Z0-9])""")
+END = re.compile(r"""[.!?]["')\]]*\s+(?=["'(\[]\w|[A-Z0-9`])""")
 FOREIGN = ("algorithms/include/linux/", "algorithms/include/bpf/", "algorithms/include/libbpf/")
 """Folders of headers that come from elsewhere."""
 WORDS_OF_A_SENTENCE = 3
@@ -133,7 +133,11 @@ class Module:
                 and isinstance(node.value.value, str)
             ):
                 text = re.sub(r"(?m)^( *)(?:>>>|\.\.\.) .*$", r"\1", node.value.value)
-                text = re.sub(r"(?m)^(?:.*\n *-{3,}| *\w+ : .*)$", lambda found: "\n" * found[0].count("\n"), text)
+                text = re.sub(
+                    r"(?m)^(?: *(?:Returns|Yields)\n *-+\n.*|.*\n *-{3,}| *[\w, ]+ : .*| *\w+Error)$",
+                    lambda found: "\n" * found[0].count("\n"),
+                    text,
+                )
                 text = re.sub(r"(?m)^ +", "", text)
                 yield from page(text, self.file, f"docstrings {self.folder}", line=node.lineno, begins=True)
 

@@ -50,8 +50,8 @@ class Comparison:
     def is_within(self) -> bool:
         """True if both sides have the same sound cells, and each difference is within its tolerance or explained.
 
-        Of two sweeps: with no more metrics beyond their intervals than chance alone would have there, and none that
-        differ where single runs, or runs that are all alike, leave open whether that is chance.
+        Two sweeps agree if no more metrics exceed their intervals than chance explains. They do not agree if
+        single runs differ, or runs that are all alike: such a difference may be chance.
         """
         return all(part.is_within for part in self.parts)
 
@@ -63,9 +63,10 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """One row per cell and metric.
 
-        `scenario`, the axes, `comparison` ("B - A"), `of`, `metric`, `a`, `b` (means), `a_half_width`, `b_half_width`,
-        `difference`, `half_width` (of its 95 % interval; empty without repeats), `ratio` (B over A), `differs` (whether
-        it exceeds its tolerance or its interval; empty where that is open).
+        - Keys: `scenario`, the axes, `comparison` ("B - A"), `of`, `metric`.
+        - Means and their intervals: `a`, `b`, `a_half_width`, `b_half_width`.
+        - Difference: `difference`, `half_width` (of its 95 % interval; empty without repeats), `ratio` (B over A).
+        - Verdict: `differs` (it exceeds its tolerance or its interval; empty where that is open).
         """
         import pandas as pd
 
@@ -169,27 +170,27 @@ def compare(
 ) -> Comparison:
     """Compare results cell by cell and metric by metric: B with A, and C with B.
 
-    Two sweeps, and two labels of one set, are compared by the confidence intervals of their metrics. Everything else,
-    and these with `tolerance`, `spread` or `reasons`, is compared within tolerances: goodput 3 %, mean queueing delay
-    10 % or one packet's transmission time, lost and retransmitted packets a factor of 1.5.
+    The confidence intervals of metrics decide about two sweeps, and about two labels of one set. Tolerances decide
+    about everything else, and wherever you give `tolerance`, `spread` or `reasons`. Default tolerances: goodput 3 %,
+    mean queueing delay 10 % or one packet's transmission time, lost and retransmitted packets a factor of 1.5.
 
     Parameters
     ----------
     a, b, c : Results or path
-        Results, or a file or folder that `Results.save` or `-o` wrote. Without `b` two labels of A's are compared.
+        Results, or a file or folder that `Results.save` or `-o` wrote. Without `b`, name two labels of A.
     between : str or sequence or dict, optional
-        `AXIS=LABEL_A,LABEL_B`: cells of A with one label of an axis are compared with cells of B (or of A) with
-        another; as well as `("AXIS", "LABEL_A", "LABEL_B")` or `{"AXIS": ["LABEL_A", "LABEL_B"]}`. An axis that has two
-        labels needs no more than its name. Two labels of one set are meant to differ: there are no tolerances then.
+        `AXIS=LABEL_A,LABEL_B` compares cells of A that have the first label with cells of B (or of A) that have the
+        second. `("AXIS", "LABEL_A", "LABEL_B")` and `{"AXIS": ["LABEL_A", "LABEL_B"]}` mean the same. The name of an
+        axis with two labels is enough. Two labels of one set are meant to differ, so no tolerance applies to them.
     tolerance : mapping, optional
-        How far metrics may lie apart, by their short names: a share such as "5%" or 0.05, or a factor such as "1.5x".
-        Those that are not named keep theirs, and metrics that have none by default are compared too.
+        Allowed differences, by short names of metrics: a share such as "5%" or 0.05, or a factor such as "1.5x".
+        Other metrics keep their defaults. A named metric without a default joins the comparison.
     spread : Results or path, optional
-        Runs of the same cells along an axis that should make no difference: a difference within their range is none.
+        Runs of the same cells along an axis that should make no difference. Their range explains differences.
     reasons : path, optional
-        A TOML file with reasons for what lies outside the tolerances.
+        A TOML file with reasons for differences outside the tolerances.
     metrics : sequence of str
-        What `print` lays out, such as `completion`; within tolerances nothing else is compared.
+        Metrics that `print` shows, such as `completion`. With tolerances, the comparison uses only these.
 
     Returns
     -------
@@ -221,7 +222,7 @@ def _as_typed(between: Labels | None) -> str | None:
         case Mapping():
             ((axis, labels),) = between.items() if len(between) == 1 else [("", between)]
             if not axis:
-                raise InputError(f"between: takes one axis, and there are {len(between)}: {', '.join(between)}")
+                raise InputError(f"between: takes one axis, not {len(between)}: {', '.join(between)}")
             return f"{axis}={','.join(names_in(labels))}"
         case _:
             axis, *labels = map(str, between)

@@ -39,28 +39,28 @@ def evaluate(
 ) -> pd.DataFrame:
     """Simulate thousands of short runs, and return a row for each.
 
-    It is for searches and fits: processes stay for the next call, and many runs share a message. `Scenario.run` gives
-    everything about fewer runs: each flow and link, series, repeats.
+    Use it for searches and fits: processes stay for the next call, and many runs share a message. `Scenario.run` tells
+    more about fewer runs: each flow and link, time series, repeats.
 
     Parameters
     ----------
     scenarios : Scenario, path, str or dict, or a sequence of these
-        What runs. Every cell of a sweep runs.
+        Scenarios to run, with every cell of a sweep.
     set : sequence of dict, optional
-        Keys to set anew, as `Scenario.run` has them: each scenario runs once with each dictionary.
+        Keys to set, as in `Scenario.run`. Each scenario runs once with each dictionary.
     jobs : int, optional
-        Number of processes at most. By default one for each core.
+        Largest number of processes. Default: one for each core.
     cache : bool, optional
-        False: no run is reused, and none is kept.
+        False: reuse no run and store none.
     progress : bool, optional
-        Show a progress bar. By default on a terminal and in a notebook.
+        Show a progress bar. Default: on a terminal and in a notebook.
 
     Returns
     -------
     pandas.DataFrame
-        One row per run: `run`, `scenario`, the keys that were set, the axes, `seed`, `failed` (why it has no result);
-        then the metrics of all flows together, and those of one link, `link`: packets wait longest in its queue, and
-        it is busy. Every number is a float.
+        One row per run: `run`, `scenario`, the keys that were set, the axes, `seed`, `failed` (why it has no result).
+        Metrics of all flows together follow, and metrics of the busiest bottleneck, which the column `link` names.
+        Every number is a float.
 
     Raises
     ------

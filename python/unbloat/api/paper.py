@@ -119,9 +119,9 @@ class Paper:
         claim : str, optional
             Only the number or statement with this id, and the runs that it needs.
         full : bool
-            Run cells on which verdicts hang up to as often as the paper's authors did.
+            Repeat undecided cases up to the paper's own number of runs.
         choices : bool
-            Add the tables beyond the paper: what its open choices change. For the simulator.
+            Add tables of what the paper's open choices change. Only for the simulator.
         on : {"simulator", "sim", "kernel", "vm"}
             Where to run it. The kernel and guests repeat what the paper's `kernel.toml` names.
         kernel, jobs, cache
@@ -130,10 +130,10 @@ class Paper:
         Returns
         -------
         Reproduction or KernelResults
-            The verdicts. A `Reproduction` is of the simulator: `report()` has them as text, Markdown and JSON,
-            `to_html()` as a page, `draw()` draws the figures. `KernelResults` hold the kernel's verdicts in `kernel`,
-            those of the paper's TCP in the simulator in `simulated`, and those of the kernel's settings in the
-            simulator in `matched`. `failing()` of both lists what is not reproduced.
+            The verdicts. The simulator gives a `Reproduction`: `report()` returns text, Markdown and JSON, `to_html()`
+            writes a page, `draw()` draws the figures. A kernel gives `KernelResults`. Its verdicts are in `kernel`,
+            those of the simulator in `simulated` (with the paper's TCP) and `matched` (with the kernel's settings).
+            `failing()` of both lists what is not reproduced.
 
         Raises
         ------

@@ -76,9 +76,9 @@ class Results(RunSet):
             cells with one label with B's (by default A's own) with the other. An axis with just two labels needs no
             more than its name.
         tolerance : mapping, optional
-            How far metrics may lie apart, as `unbloat.compare` has it.
+            Allowed differences of metrics, as in `unbloat.compare`.
         metrics : sequence of str
-            What is laid out.
+            Metrics that `print` shows.
 
         Returns
         -------
@@ -110,26 +110,26 @@ class Results(RunSet):
         Parameters
         ----------
         *kinds : str or sequence of str
-            A panel each; by default those that show most of these results. Over time: `cwnd`, `rtt`, `queue` (bytes),
+            Panels; by default those that show most of these results. Over time: `cwnd`, `rtt`, `queue` (bytes),
             `queue_delay`, `goodput`, `throughput` (of links), `send_queue` and `send_buffer` (of hosts' sockets).
-            Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, and likewise `queue_delay_cdf` and so on.
+            Distributions within runs: `rtt_cdf`, `rtt_ccdf`, `rtt_box`, `queue_delay_cdf` and so on.
             Metrics over a sweep: `bars`, `lines`, `heatmap`; over flows and runs: `box`, `ecdf`, `eccdf`. Goodput over
             delay, with an ellipse for repeats: `delay_throughput`. Of nodes: `mesh`. Two sets: `comparison`. Colours
-            are those of the axis that is compared, dashes of the next one; others, and more than a dozen lines over
-            time, have panels of their own.
+            show the axis that is compared, dashes the next one. Further axes get panels of their own, and so do more
+            than a dozen lines over time.
         over : str, optional
-            What runs across: "time", or an axis of the sweep, over which `kinds` are metrics, such as `goodput`.
-            Repeats over time are drawn as their mean, with a band of one standard deviation.
+            "time", or an axis of the sweep for the x axis; `kinds` then are metrics, such as `goodput`. Over time,
+            repeats give their mean and a band of one standard deviation.
         other : Results, optional
             The second set of a `comparison`.
         width : {"page", "slide", "column"}
-            Where it is looked at: size and type go by it.
+            Place of the figure, which sets its size and the size of its text.
         metrics : str or sequence of str
-            What a kind that draws metrics draws, such as `goodput` or `rtt_p95`.
+            Metrics for the kinds that draw metrics, such as `goodput` or `rtt_p95`.
         x, y : str, optional
-            The axes of the sweep that run across, and up in a heat map.
+            Axes of the sweep on the x axis, and on the y axis of a heat map.
         title : str, optional
-            In place of the scenario's name.
+            Title. Default: the scenario's name.
 
         Returns
         -------

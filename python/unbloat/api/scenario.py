@@ -173,58 +173,57 @@ class Scenario:
     ) -> Results:
         """Run every cell of the scenario, once or several times.
 
-        With `repeat`, the seed of each repeat is a hash of its cell's settings, so that a run is the same whatever else
-        is in the grid. Congestion controls are left out of the hash, so that all of them meet the same random losses.
+        With `repeat`, the seed of each repeat is a hash of its cell's settings. A run therefore does not depend on the
+        rest of the grid. The hash leaves out congestion controls, so that all of them meet the same random losses.
 
         Parameters
         ----------
         set : dict, optional
-            Keys to set anew: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
+            Keys to set: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
             adds an axis.
         cc : str or path or sequence of these, optional
-            Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several make an axis, in a
-            list or with commas between them.
+            Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several, in a list or
+            separated by commas, make an axis.
         receiver : str or path or sequence of these, optional
             Receive-window controller of every flow, named like `cc`.
         rtt : str or float or sequence of these, optional
             Round-trip time of the empty path, such as "40ms" or 0.04; several make an axis.
         duration : str or float, optional
-            How long each run lasts, such as "30s" or 30.
+            Duration of each run, such as "30s" or 30.
         include, define : str or sequence of str, optional
-            Folders of headers, and macros, for your own `.bpf.c` files: a compiler's -I and -D.
+            Folders of headers and macros for your own `.bpf.c` files, like a compiler's -I and -D.
         seed : int, optional
             Seed of the run's random draws. With `repeat`, another value gives a second, independent sample.
         repeat : int, optional
-            How often each cell runs, each time with another seed. By default once, with the scenario's own seed.
+            Runs of each cell, each with another seed. Default: one run with the scenario's own seed.
         only : dict or callable, optional
             Labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", "2mbit"]}`, or a function that gets the axes of a
             cell and returns whether to run it.
         on : {"simulator", "sim", "kernel", "vm"}
-            Where to run it: in the simulator, "sim" for short; with the TCP of the running kernel over emulated links,
-            in real time, as root; or with the TCP of a stock kernel in a guest, in virtual time.
+            "simulator", or "sim" for short. "kernel": the TCP of the running kernel over emulated links, in real time,
+            as root. "vm": the TCP of a stock kernel in a guest, in virtual time.
         kernel : str, optional
-            The guest's kernel: a release or how it begins ("6.1"), or an image's path. By default Linux 6.12, which
-            the simulator models, if the distribution has it.
+            The guest's kernel: a release or its beginning ("6.1"), or the path of an image. Default: Linux 6.12,
+            which the simulator models, if the distribution has it.
         jobs : int, optional
-            Number of processes at most. By default one for each core; on the kernel one: real runs disturb each other.
+            Largest number of processes. Default: one for each core; one on the kernel, where runs disturb each other.
         cache : bool, optional
-            Whether finished runs are reused. True: on the kernel too, if code and kernel release are the same. False:
-            no run is reused, and none is kept. By default, runs in the simulator and in guests are reused, and on the
-            kernel those of a grid that was interrupted.
+            True: also reuse finished runs on the kernel, if code and kernel release are the same. False: reuse no run
+            and store none. Default: reuse runs of the simulator, of guests, and of an interrupted grid on the kernel.
         dask : str, optional
-            The address of a Dask cluster's scheduler that does the repeats, or "local" for one on this machine with
-            `jobs` processes.
+            Address of the scheduler of a Dask cluster for the repeats. "local" starts one with `jobs` processes on
+            this machine.
         live : bool
-            Show queues, windows and goodputs on stderr while runs go on, one run at a time: a simulation in real time,
-            or faster if it is longer than 30 seconds. Finished runs are done again, so that there is something to see.
+            Show queues, windows and goodputs on stderr, one run at a time. Simulations run in real time, or faster if
+            they are longer than 30 seconds. Finished runs run again.
         progress : bool, optional
-            Show a progress bar. By default on a terminal and in a notebook.
+            Show a progress bar. Default: on a terminal and in a notebook.
         series : bool or str
-            Record time series at steps such as "10ms", or with True at about a thousandth of the run.
+            Record time series with a step such as "10ms". True: a step of about a thousandth of the run.
         pcap : path, optional
-            Write the packets at the senders to this file; for several runs, to one file each.
+            Write the packets at the senders to this file. Several runs write one file each.
         pcap_links : bool
-            Write the packets at the far ends of links too.
+            Also write the packets at the far ends of links.
 
         Returns
         -------
@@ -280,7 +279,7 @@ class Scenario:
 
 
 def checked_repeats(repeat: object) -> int:
-    """Return a number of repeats; raises `InputError` if it is none."""
+    """Return a number of repeats; raises `InputError` for anything else."""
     if not 1 <= (repeats := whole("repeat", repeat)) <= MOST_REPEATS:
         raise InputError(f"repeat {repeats}: a cell is run at least once, and at most {MOST_REPEATS:,} times")
     return repeats
@@ -318,11 +317,11 @@ def scenario(
     Parameters
     ----------
     source : path or str or dict, optional
-        The file of a scenario, the name of one that comes with the package, a scenario's text, or the same as a
-        dictionary, as in the last example. Numbers are in the units of the results' columns: seconds, bit/s, bytes,
-        percent. Without it, `rate` and `rtt` make the scenario.
+        A scenario's file, the name of a shipped scenario, a scenario's text, or a dictionary as in the last example.
+        Numbers have the units of the results' columns: seconds, bit/s, bytes, percent. Without `source`, `rate` and
+        `rtt` make the scenario.
     set : dict, optional
-        Keys to set anew: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
+        Keys to set: `{"link.bottleneck.rate": "10mbit", "flows.*.cc": "vegas"}`. A key `sweep.KEY` with a list
         adds an axis.
     rate, rtt : str or float, or sequence of these
         The link's rate, such as "20mbit", and the round-trip time of the empty path, such as "40ms".
@@ -331,7 +330,7 @@ def scenario(
     queue : str or sequence of str
         The queue discipline, such as "fq_codel"; by default "droptail".
     cc, receiver, duration, seed
-        As in `Scenario.run`; `cc` is "cubic" and `duration` "30s" by default where `rate` and `rtt` make the scenario.
+        As in `Scenario.run`. Where `rate` and `rtt` make the scenario, the defaults are "cubic" and "30s".
 
     Returns
     -------

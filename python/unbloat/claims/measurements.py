@@ -115,7 +115,7 @@ class Measurements:
         known = self.cells[0].axes
         for axis in axes:
             if axis not in known:
-                raise ClaimError(f"{self.scenario}: no axis `{axis}`; there are {', '.join(known)}")
+                raise ClaimError(f"{self.scenario}: unknown axis `{axis}`; valid: {', '.join(known)}")
         return list(dict.fromkeys(tuple(cell.axes[axis] for axis in axes) for cell in self._with(at)))
 
     def values(

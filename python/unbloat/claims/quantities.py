@@ -76,7 +76,7 @@ def _flows(record: Record, selectors: Selectors, numbers: Sequence[str] = ()) ->
         elif key in OF_FLOWS:
             flows = [flow for flow in flows if flow.get(key) == value]
         else:
-            raise ClaimError(f"no selector `{key}` here; there are {', '.join(['flow', *OF_FLOWS, *numbers])}")
+            raise ClaimError(f"unknown selector `{key}`; valid: {', '.join(['flow', *OF_FLOWS, *numbers])}")
     if not flows:
         raise ClaimError(f"no flow of the run has {_in_words(selectors)}")
     return flows
@@ -85,7 +85,7 @@ def _flows(record: Record, selectors: Selectors, numbers: Sequence[str] = ()) ->
 def _nodes(record: Record, selectors: Selectors) -> list[Node]:
     """Return the nodes of meshes that `mesh=`, `node=` and `hops=` select."""
     if unknown := selectors.keys() - {"mesh", "node", "hops"}:
-        raise ClaimError(f"no selector `{unknown.pop()}` here; there are mesh, node, hops")
+        raise ClaimError(f"unknown selector `{unknown.pop()}`; valid: mesh, node, hops")
     every = record.run.get("nodes", [])
     nodes = [node for node in every if all(node.get(key) == value for key, value in selectors.items())]
     if not nodes:
@@ -305,7 +305,7 @@ def _rate_of(record: Record, flows: Sequence[Flow]) -> series.Track:
 def _others(record: Record, chosen: Sequence[Flow]) -> series.Track:
     others = [flow for flow in record.run["flows"] if flow not in chosen]
     if not others:
-        raise ClaimError("every flow of the run is chosen, so that there are no others to give way to")
+        raise ClaimError("the selectors choose every flow of the run; the quantity needs at least one other flow")
     return _rate_of(record, others)
 
 
@@ -349,7 +349,7 @@ QUANTITIES: dict[str, Metric | Derived] = {metric.key: metric for metric in METR
 def quantity_named(name: str) -> Metric | Derived:
     """Return a quantity by its name; raises `ClaimError` that lists what there is."""
     if name not in QUANTITIES:
-        raise ClaimError(f"no quantity `{name}`; there are {', '.join(QUANTITIES)}")
+        raise ClaimError(f"unknown quantity `{name}`; valid: {', '.join(QUANTITIES)}")
     return QUANTITIES[name]
 
 

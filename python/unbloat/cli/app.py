@@ -43,7 +43,7 @@ class WithExamples(click.Command):
 
 
 class Command(WithExamples, TyperCommand):
-    """A command whose options stand under the headings that they were given."""
+    """A command with its options under their headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List arguments and options."""
@@ -62,7 +62,7 @@ class CommandWithProgram(Command):
     """A command line that ends in a program's own, behind `--`, which is left unparsed in the context's `obj`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read what stands before the dashes."""
+        """Read the words before the dashes."""
         at = args.index("--") if "--" in args else len(args)
         ctx.obj = args[at + 1 :]
         return super().parse_args(ctx, args[:at])
@@ -74,7 +74,7 @@ class Entry:
 
     name: str
     panel: str
-    """The heading that it stands under."""
+    """The heading of the command."""
     module: str
     about: str
     """The first line of the function's docstring; with it here, the list of commands loads no module."""
@@ -91,9 +91,9 @@ class Entry:
 
 EXPERIMENTS, LOOKING, FILES, KERNEL = "Experiments", "Looking things up", "Files", "This machine's kernel"
 COMMANDS = [
-    Entry("run", EXPERIMENTS, "run", "Run a scenario: simulated, on this kernel, or in a guest."),
-    Entry("sweep", EXPERIMENTS, "run", "Run a grid, every cell repeated, with confidence intervals."),
-    Entry("reproduce", EXPERIMENTS, "reproduce", "Repeat a paper: its numbers and statements beside ours."),
+    Entry("run", EXPERIMENTS, "run", "Run a scenario: in the simulator, on this kernel, or in a guest."),
+    Entry("sweep", EXPERIMENTS, "run", "Run every cell of a grid several times, with confidence intervals."),
+    Entry("reproduce", EXPERIMENTS, "reproduce", "Repeat a paper's experiments and compare its numbers with ours."),
     Entry("compare", EXPERIMENTS, "compare", "Compare two or three sets of results, or two packet traces."),
     Entry("shell", EXPERIMENTS, "shell", "Run a shell, or any program, behind an emulated link.", CommandWithProgram),
     Entry(
@@ -102,28 +102,28 @@ COMMANDS = [
         "listing",
         "List scenarios, congestion controls, receivers, classifiers, queues, links, papers.",
     ),
-    Entry("show", LOOKING, "listing", "Show all about one thing: its file, parameters, flows."),
-    Entry("keys", LOOKING, "listing", "List the keys of a scenario file with their values, defaults and meaning."),
-    Entry("new", FILES, "own", "Write a template of a scenario, a congestion control or a paper."),
+    Entry("show", LOOKING, "listing", "Show one of them: its file, its parameters, its flows."),
+    Entry("keys", LOOKING, "listing", "List the keys of a scenario file: values, defaults, meanings."),
+    Entry("new", FILES, "own", "Write a template for a scenario, a congestion control or a paper."),
     Entry("check", FILES, "own", "Check a scenario, or a congestion control for simulator and kernels."),
-    Entry("plot", FILES, "saved", "Draw saved results: over time, distributions, sweeps, two sets."),
-    Entry("report", FILES, "saved", "Write results, or the reproduction of a paper, as one HTML page."),
+    Entry("plot", FILES, "saved", "Draw saved results: time series, distributions, sweeps, two sets."),
+    Entry("report", FILES, "saved", "Write results or a paper's reproduction as one HTML page."),
     Entry("export", FILES, "saved", "Write results as CSV or LaTeX."),
-    Entry("cache", FILES, "upkeep", "Show what is kept of earlier runs, or remove it."),
+    Entry("cache", FILES, "upkeep", "Show or remove the stored runs, kernels and guests."),
     Entry("load", KERNEL, "kernel", "Load a congestion control, a receiver or a classifier into the running kernel."),
     Entry(
         "unload", KERNEL, "kernel", "Unload a congestion control, a receiver or a classifier from the running kernel."
     ),
-    Entry("attach", KERNEL, "kernel", "Set the congestion control of a control group's new connections."),
+    Entry("attach", KERNEL, "kernel", "Set the congestion control for new connections of a control group."),
     Entry("detach", KERNEL, "kernel", "Remove the congestion control of a control group."),
-    Entry("status", KERNEL, "kernel", "Show what is loaded, who uses it, and what it costs."),
-    Entry("doctor", KERNEL, "upkeep", "Report what this machine can do, and what is missing."),
-    Entry("clean", KERNEL, "upkeep", "Remove what killed runs left in the kernel and on the disk."),
+    Entry("status", KERNEL, "kernel", "Show loaded mechanisms, their users and their cost."),
+    Entry("doctor", KERNEL, "upkeep", "Report what this machine can do and what is missing."),
+    Entry("clean", KERNEL, "upkeep", "Remove leftovers of killed runs from the kernel and the disk."),
 ]
 
 
 class Commands(WithExamples, TyperGroup):
-    """All commands, under the headings that they were given; the module of one is loaded when it is called."""
+    """All commands under their headings; a command's module is loaded when somebody calls it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List their names."""
@@ -154,7 +154,7 @@ class Commands(WithExamples, TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="A laboratory for end-host mechanisms against bufferbloat.",
+    help="Write a congestion control once: simulate it, run it with real Linux TCP, load it into the kernel.",
     epilog=EXAMPLES,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -199,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Error as error:
         return complain(error, FAILED)
     except UnicodeEncodeError as error:
-        return complain(f"{error.object!r} is no text: its bytes are not UTF-8", WRONG_INPUT)
+        return complain(f"{error.object!r} is not text: its bytes are not UTF-8", WRONG_INPUT)
     except BrokenPipeError:
         return DONE  # Whoever read the output has had enough.
     except OSError as error:
@@ -307,4 +307,4 @@ def sentence_of(error: click.UsageError) -> str:
             said = f"{name}: {error.message.rstrip('.')}"
         case _:
             said = f"{command}: {error.format_message().rstrip('.')}"
-    return f"{said}; `{path} --help` has more"
+    return f"{said}; see `{path} --help`"

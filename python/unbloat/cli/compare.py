@@ -25,17 +25,17 @@ unbloat compare --packets a.pcapng b.pcapng --fields seq,ack"""
 
 FirstArgument = Annotated[Path, typer.Argument(metavar="A", help=RESULTS, show_default=False)]
 SecondArgument = Annotated[
-    Path | None, typer.Argument(metavar="[B]", help="Results to compare with A (default: with --between, A itself).")
+    Path | None, typer.Argument(metavar="[B]", help="Results to compare with A. Default with --between: A itself.")
 ]
 ThirdArgument = Annotated[
-    Path | None, typer.Argument(metavar="[C]", help="Results to compare with B, in the same table.")
+    Path | None, typer.Argument(metavar="[C]", help="Results to compare with B in the same table.")
 ]
 BetweenOption = Annotated[
     str | None,
     typer.Option(
         "--between",
         metavar="AXIS=LABEL_A,LABEL_B",
-        help="Compare A's cells with one label of an axis with B's (or its own) with another: cc=cubic,vegas.",
+        help="Compare two labels of an axis, the first in A and the second in B (or in A too): cc=cubic,vegas.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -44,7 +44,7 @@ ToleranceOption = Annotated[
     typer.Option(
         "--tolerance",
         metavar="METRIC=LIMIT",
-        help="How far a metric may lie apart: a share such as goodput=5%, or a factor such as losses=1.5x.",
+        help="Allowed difference of a metric: a share such as goodput=5%, or a factor such as losses=1.5x.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -53,8 +53,8 @@ SpreadOption = Annotated[
     typer.Option(
         "--spread",
         metavar="RESULTS",
-        help="More runs of A's or B's cells, with negligible changes (such as 1 us more delay): differences within "
-        "their range are explained.",
+        help="More runs of the same cells with negligible changes, such as 1 us more delay. Their range explains "
+        "differences within it.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -63,14 +63,16 @@ ReasonsOption = Annotated[
     typer.Option(
         "--reasons",
         metavar="FILE",
-        help="Reasons to put beside what lies outside the tolerances (TOML).",
+        help="TOML file with reasons for differences outside the tolerances.",
         rich_help_panel=WHAT,
     ),
 ]
 PacketsOption = Annotated[
     bool,
     typer.Option(
-        "--packets", help="A and B are packet traces: the first packet in which they differ.", rich_help_panel=WHAT
+        "--packets",
+        help="A and B are packet traces. Print the first packet in which they differ.",
+        rich_help_panel=WHAT,
     ),
 ]
 FieldsOption = Annotated[
@@ -78,7 +80,7 @@ FieldsOption = Annotated[
     typer.Option(
         "--fields",
         metavar="FIELD,...",
-        help="With --packets: what is compared, of seq, ack, sack, window, flags (default: all).",
+        help="With --packets: fields to compare, of seq, ack, sack, window, flags. Default: all.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -86,8 +88,8 @@ CheckOption = Annotated[
     bool,
     typer.Option(
         "--check",
-        help="End with status 1 if anything is outside the tolerances without a reason, unsound, or in one set "
-        "only; for sweeps, if more differences exceed their intervals than chance explains.",
+        help="Exit with status 1 after a difference without a reason, an unsound run, or a cell in one set only. "
+        "For sweeps: if more differences exceed their intervals than chance explains.",
         rich_help_panel=OUTPUT,
     ),
 ]

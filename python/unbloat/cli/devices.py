@@ -174,7 +174,7 @@ def screen(kind: Kind, found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         elif kind == "window":
             yield f"no connection of {status['device']} yet"
         if more := len(status["flows"]) - len(flows):
-            yield f"and {more} more (--json has all)"
+            yield f"and {more} more (--json lists all)"
 
 
 def columns(wanted: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Column]:

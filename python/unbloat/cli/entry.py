@@ -10,7 +10,7 @@ from unbloat.cli import INTERRUPTED
 
 
 def main() -> int:
-    """Run the command line; return the exit status. An interrupt is no traceback, not even while modules are loaded."""
+    """Run the command line; return the exit status. An interrupt prints no traceback, even while modules load."""
     open_standard_files()
     # While libraries are loaded, which make hundreds of thousands of objects that stay, and at the end, garbage
     # collection takes a sixth of the time of a short command.

@@ -45,36 +45,36 @@ STATUS_EXAMPLES = """\
 sudo unbloat status
 sudo unbloat status --measure 2s"""
 
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Its name in the kernel.", show_default=False)]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name in the kernel.", show_default=False)]
 CgroupArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="[CGROUP]",
-        help="A control group, such as system.slice/backup.service (default: the one that this command runs in).",
+        help="Control group, such as system.slice/backup.service. Default: the group of this command.",
     ),
 ]
 EveryoneOption = Annotated[
-    bool, typer.Option("--everyone", help="The root group, which holds every process of the machine.")
+    bool, typer.Option("--everyone", help="Use the root group, which contains every process of the machine.")
 ]
 ControlArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME|FILE",
-        help="A congestion control, a receiver or a classifier from `unbloat list`, or a .bpf.c file of your own.",
+        help="A congestion control, a receiver or a classifier from `unbloat list`, or your own .bpf.c file.",
         autocompletion=control_names,
         show_default=False,
     ),
 ]
 ParamOption = Annotated[
     list[str] | None,
-    typer.Option("--param", metavar="NAME=VALUE", help="Set a parameter (`unbloat show NAME` has them)."),
+    typer.Option("--param", metavar="NAME=VALUE", help="Set a parameter (`unbloat show NAME` lists them)."),
 ]
 AsOption = Annotated[
     str | None,
-    typer.Option("--as", metavar="NAME", help="Its name in the kernel (default: the one in its file)."),
+    typer.Option("--as", metavar="NAME", help="Name in the kernel. Default: the name in its file."),
 ]
-DefaultOption = Annotated[bool, typer.Option("--default", help="Make it the default of new connections.")]
-PersistOption = Annotated[bool, typer.Option("--persist", help="Load it at every boot, too (writes a systemd unit).")]
+DefaultOption = Annotated[bool, typer.Option("--default", help="Make it the default for new connections.")]
+PersistOption = Annotated[bool, typer.Option("--persist", help="Also load it at every boot (writes a systemd unit).")]
 LogOption = Annotated[
     Path | None,
     typer.Option(
@@ -84,34 +84,36 @@ LogOption = Annotated[
 DeviceOption = Annotated[
     str | None,
     typer.Option(
-        "--dev", metavar="DEVICE", help="For a receiver or a classifier: the device through which packets leave."
+        "--dev", metavar="DEVICE", help="For a receiver or a classifier: the network device that sends the packets."
     ),
 ]
 RateOption = Annotated[
     str | None,
-    typer.Option("--rate", metavar="RATE", help="For a classifier: send at this rate at most, such as 20mbit."),
+    typer.Option("--rate", metavar="RATE", help="For a classifier: limit the rate of the device, such as 20mbit."),
 ]
 PortOption = Annotated[
     int | None,
-    typer.Option("--port", metavar="PORT", min=1, max=65535, help="For a receiver: only connections to this port."),
+    typer.Option(
+        "--port", metavar="PORT", min=1, max=65535, help="For a receiver: control only connections to this port."
+    ),
 ]
 DestOption = Annotated[
     str | None,
-    typer.Option("--dest", metavar="NET", help="For a receiver: only connections to this address or network."),
+    typer.Option("--dest", metavar="NET", help="For a receiver: control only connections to this address or network."),
 ]
 GroupOption = Annotated[
     str | None,
-    typer.Option("--cgroup", metavar="CGROUP", help="For a receiver: only sockets of this control group."),
+    typer.Option("--cgroup", metavar="CGROUP", help="For a receiver: control only sockets of this control group."),
 ]
 RouterOption = Annotated[
-    bool, typer.Option("--router", help="For a receiver: connections that this machine forwards, too.")
+    bool, typer.Option("--router", help="For a receiver: also control connections that this machine forwards.")
 ]
 MapOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
         metavar="NAME[KEY]=VALUE",
-        help="Put a value in a BPF map of the control; commas separate the members of a struct.",
+        help="Put a value into a BPF map of the control. Commas separate the members of a struct.",
     ),
 ]
 VerboseOption = Annotated[
@@ -152,7 +154,7 @@ def load_command(
     if kind != "classifier":
         refuse_discipline(control, dev)
         if rate is not None:
-            raise InputError(f"--rate is for classifiers, such as sorpc; {control} is none")
+            raise InputError(f"--rate is only for classifiers, such as sorpc, not for {control}")
         if dev is not None or any(target.values()):
             kind = "window"
     if kind:
@@ -188,14 +190,14 @@ FOLDERS = {"congestion": "congestion controls", "window": "receivers", "classify
 
 
 def refuse_unknown(name: str) -> None:
-    """Raise `InputError` for a name that is no file's and that nothing has, with all names there are."""
+    """Raise `InputError` for a name that is neither a file's nor a mechanism's, and list the valid names."""
     names = {kind: mechanism_names(folder) for folder, kind in FOLDERS.items()}
     every = [each for listed in names.values() for each in listed]
     if name.isidentifier() and name not in every:
         near = did_you_mean(name, every)
         all_names = "; ".join(f"{kind}: {', '.join(listed)}" for kind, listed in names.items())
-        there = "`unbloat list` has all" if near else f"{all_names}; or the path of a .bpf.c file"
-        raise InputError(f"there is no {name}{near}; {there}")
+        there = "`unbloat list` shows all" if near else f"{all_names}; or the path of a .bpf.c file"
+        raise InputError(f"unknown name {name}{near}; {there}")
 
 
 def say_loaded(loaded: dict[str, Any], unit: Unit | None, sentences: str, as_json: bool) -> None:
@@ -245,7 +247,7 @@ def refuse_at_devices(name: str | None, default: bool, contents: list[str] | Non
     given = [("--as", name is not None), ("--default", default), ("--map", bool(contents))]
     if wrong := next((option for option, is_given in given if is_given), None):
         raise InputError(
-            f"{wrong} is for congestion controls; what stands at a device stays there until `unbloat unload`"
+            f"{wrong} is only for congestion controls; a mechanism at a device stays there until `unbloat unload`"
         )
 
 
@@ -264,16 +266,16 @@ def explained(log: Path | None, verbose: bool) -> Iterator[None]:
         if found and verbose:
             print(found, file=sys.stderr)
         if found and not (log or verbose):
-            error.args = (f"{error} (the whole of it: --verbose, or --log FILE)",)
+            error.args = (f"{error} (--verbose or --log FILE show the whole log)",)
         raise
 
 
 def load_sentences(control: str, loaded: dict[str, Any]) -> Iterator[str]:
     """Describe what the kernel has now."""
-    yield f"the kernel has {control} now and calls it {loaded['name']}"
+    yield f"loaded {control} as {loaded['name']}"
     yield from (f"  {line}" for line in devices.settings(loaded))
     if loaded["default_before"]:
-        yield f"every new connection gets it; so far that was {loaded['default_before']}"
+        yield f"new connections use it by default (before: {loaded['default_before']})"
 
 
 def loaded_already(control: str, name: str | None) -> LoadedControl | None:
@@ -286,7 +288,7 @@ def loaded_already(control: str, name: str | None) -> LoadedControl | None:
 
 
 def sources_of(control: str) -> list[Path]:
-    """List the files that a control of the user's own is written in; none for one that comes along."""
+    """List the source files of a user's own control; a shipped control has none."""
     if not Path(control.partition("#")[0]).is_file():
         return []
     from unbloat.scenarios.catalogue import control_files
@@ -300,13 +302,13 @@ Gone = dict[str, str | None]
 
 def unload_command(
     name: NameArgument,
-    drain: Annotated[bool, typer.Option("--drain", help="Let sockets that use it keep it until they close.")] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Let current sockets use it until they close.")] = False,
     keep_unit: Annotated[
-        bool, typer.Option("--keep-unit", help="Keep its systemd unit, which loads it again at the next boot.")
+        bool, typer.Option("--keep-unit", help="Leave its systemd unit, which loads it again at the next boot.")
     ] = False,
     dev: Annotated[
         str | None,
-        typer.Option("--dev", metavar="DEVICE", help="Take a receiver or a classifier from this device only."),
+        typer.Option("--dev", metavar="DEVICE", help="Unload a receiver or a classifier from this device only."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -380,7 +382,7 @@ def unload_sentences(name: str, unloaded: UnloadedControl) -> Iterator[str]:
 def attach_command(
     control: NameArgument, cgroup: CgroupArgument = None, everyone: EveryoneOption = False, as_json: JsonOption = False
 ) -> None:
-    """Set the congestion control of a control group's new connections."""
+    """Set the congestion control for new connections of a control group."""
     refuse_both(cgroup, everyone)
     attached = _core.kernel_attach(control, cgroup, everyone=everyone)
     say_attached(attached, as_json, "every new connection of {cgroup} gets {control}")
@@ -409,11 +411,13 @@ def say_attached(attachment: Attachment, as_json: bool, sentence: str) -> None:
 def status_command(
     measure: Annotated[
         str | None,
-        typer.Option("--measure", metavar="TIME", help="Count calls and their run time for this long, such as 2s."),
+        typer.Option(
+            "--measure", metavar="TIME", help="Count calls and measure their run time for this long, such as 2s."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is loaded, who uses it, and what it costs."""
+    """Show loaded mechanisms, their users and their cost."""
     found = _core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None)
     controls = [devices.by_name(control) for control in found]
     receivers, sorts = devices.statuses("window"), devices.statuses("classifier")

@@ -52,7 +52,7 @@ NameArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME|FILE",
-        help="Something from `unbloat list`, a scenario file, or a .bpf.c file.",
+        help="A name from `unbloat list`, a scenario file, or a .bpf.c file.",
         autocompletion=catalogue_names,
         show_default=False,
     ),
@@ -67,7 +67,7 @@ def list_command(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help=f"Only {', '.join(TITLES)}.",
+            help=f"List only one kind: {', '.join(TITLES)}.",
             autocompletion=lambda incomplete: [kind for kind in TITLES if kind.startswith(incomplete)],
         ),
     ] = None,
@@ -75,14 +75,14 @@ def list_command(
 ) -> None:
     """List scenarios, congestion controls, receivers, classifiers, queues, links, papers.
 
-    `unbloat show NAME` has all about one of them, with its parameters.
+    `unbloat show NAME` describes one of them, with its parameters.
     """
     from unbloat.scenarios.catalogue import catalogue
 
     if kind is not None and kind not in TITLES:
         names = [entry["name"] for entries in catalogue().values() for entry in entries]
         more = f"; `unbloat show {kind}` shows it" if kind in names else did_you_mean(kind, [*TITLES, *names])
-        raise InputError(f"list: {kind} is none of the kinds {', '.join(TITLES)}{more}")
+        raise InputError(f"list: unknown kind {kind}{more}; valid: {', '.join(TITLES)}")
     say_what_compiles()
     found = catalogue() if kind is None else {kind: catalogue()[kind]}
     say_json(found) if as_json else say(screen(found))
@@ -123,10 +123,10 @@ def in_short(about: str, taken: int) -> str:
 
 def show_command(
     name: NameArgument,
-    as_path: Annotated[bool, typer.Option("--path", help="Print only where its file or folder is.")] = False,
+    as_path: Annotated[bool, typer.Option("--path", help="Print only the path of its file or folder.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show all about one thing: its file, parameters, flows."""
+    """Show one of them: its file, its parameters, its flows."""
     if as_path:
         say("\n".join(str(thing["path"]) for thing in things(name) if thing["path"]))
     else:
@@ -150,9 +150,7 @@ def things(name: str) -> list[Thing]:
     named = [(kind, entry) for kind, entries in found.items() for entry in entries if entry["name"] == name]
     if not named:
         names = [entry["name"] for entries in found.values() for entry in entries]
-        raise InputError(
-            f"{name}: there is no such file, and nothing of that name in `unbloat list`{did_you_mean(name, names)}"
-        )
+        raise InputError(f"{name}: no such file, and no such name in `unbloat list`{did_you_mean(name, names)}")
     return [described(kind, entry) for kind, entry in named]
 
 
@@ -272,17 +270,19 @@ def keys_command(
     section: Annotated[
         str | None,
         typer.Argument(
-            metavar="SECTION|KEY", help="Only these: flows, queue, link.bottleneck.rate, ...", autocompletion=sections
+            metavar="SECTION|KEY",
+            help="List only one section or key: flows, queue, link.bottleneck.rate, ...",
+            autocompletion=sections,
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the keys of a scenario file with their values, defaults and meaning."""
+    """List the keys of a scenario file: values, defaults, meanings."""
     chosen = keys_of(section) if section else _core.scenario_keys()
     if as_json:
         say_json({"keys": chosen})
         return
-    more = [] if section else ["`unbloat keys SECTION` and `unbloat keys KEY` have ranges and choices too."]
+    more = [] if section else ["`unbloat keys SECTION` and `unbloat keys KEY` also show ranges and choices."]
     say("\n\n".join([keys_screen(chosen, detailed=section is not None), *more]))
 
 

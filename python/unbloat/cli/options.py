@@ -26,22 +26,22 @@ WHAT, WHERE, OUTPUT = "What is run", "Where and how", "What comes out"
 
 
 def scenario_names(incomplete: str) -> list[str]:
-    """List the scenarios that come along."""
+    """List the shipped scenarios."""
     return [name for name in paths.scenario_names() if name.startswith(incomplete)]
 
 
 def paper_names(incomplete: str) -> list[str]:
-    """List the papers that come along."""
+    """List the shipped papers."""
     return [name for name in paths.paper_names() if name.startswith(incomplete)]
 
 
 def control_names(incomplete: str) -> list[str]:
-    """List the congestion controls that come along, behind those that were typed already."""
+    """List the shipped congestion controls, after those that were typed already."""
     return _behind_commas(paths.mechanism_names("congestion"), incomplete)
 
 
 def receiver_names(incomplete: str) -> list[str]:
-    """List the receivers' window controllers that come along, behind those that were typed already."""
+    """List the shipped window controllers, after those that were typed already."""
     return _behind_commas(paths.mechanism_names("window"), incomplete)
 
 
@@ -58,14 +58,14 @@ def key_names(incomplete: str) -> list[str]:
 
 
 def metric_names(incomplete: str) -> list[str]:
-    """List the metrics, behind those that were typed already."""
+    """List the metrics, after those that were typed already."""
     from unbloat.results.metrics import BY_KEY
 
     return _behind_commas(BY_KEY, incomplete)
 
 
 def plot_kinds(incomplete: str) -> list[str]:
-    """List the kinds of pictures, behind those that were typed already."""
+    """List the kinds of pictures, after those that were typed already."""
     from unbloat.report.figures.kinds import KINDS, SHORT
 
     return _behind_commas((*KINDS, *SHORT), incomplete)
@@ -77,7 +77,7 @@ MetricsOption = Annotated[
         "-m",
         "--metrics",
         metavar="NAME,...",
-        help="What the table shows, such as goodput,queue_delay_p95; files and JSON have everything.",
+        help="Metrics of the table, such as goodput,queue_delay_p95. Files and JSON contain every metric.",
         autocompletion=metric_names,
         rich_help_panel=OUTPUT,
     ),
@@ -90,7 +90,7 @@ def _behind_commas(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def catalogue_names(incomplete: str) -> list[str]:
-    """List everything that there is by name."""
+    """List the names of everything in the catalogue."""
     from unbloat.scenarios.catalogue import catalogue
 
     names = [entry["name"] for entries in catalogue().values() for entry in entries]
@@ -108,14 +108,14 @@ ScenarioArgument = Annotated[
         show_default=False,
     ),
 ]
-RESULTS = "What `-o` wrote: a folder, or one above several; or a file that `--json` printed."
+RESULTS = "Results: a folder that `-o` wrote, a parent of several, or a file with the output of `--json`."
 ResultsArgument = Annotated[Path, typer.Argument(metavar="RESULTS", help=RESULTS, show_default=False)]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(
         "--only",
         metavar="AXIS=LABEL,...",
-        help="Only the cells with these labels of an axis, such as cc=cubic,vegas; may be given several times.",
+        help="Use only the cells with these labels of an axis, such as cc=cubic,vegas. Repeat it for more axes.",
     ),
 ]
 ControlOption = Annotated[
@@ -124,7 +124,7 @@ ControlOption = Annotated[
         "--cc",
         "-C",
         metavar="NAME|FILE,...",
-        help="Congestion control of every flow: names, or .bpf.c files of your own; several are run side by side.",
+        help="Congestion control of every flow: a name, or your own .bpf.c file. Several give one run each.",
         autocompletion=control_names,
         rich_help_panel=WHAT,
     ),
@@ -134,7 +134,7 @@ ReceiverOption = Annotated[
     typer.Option(
         "--receiver",
         metavar="NAME|FILE,...",
-        help="Receive-window controller of every flow: names, or files, as with --cc.",
+        help="Receive-window controller of every flow: a name or a file. Several give one run each.",
         autocompletion=receiver_names,
         rich_help_panel=WHAT,
     ),
@@ -144,7 +144,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a key of the scenario (`unbloat keys` has them), or an axis: sweep.KEY=[...].",
+        help="Set a key of the scenario (`unbloat keys` lists them), or an axis: sweep.KEY=[...].",
         autocompletion=key_names,
         rich_help_panel=WHAT,
     ),
@@ -154,15 +154,13 @@ RttOption = Annotated[
     typer.Option(
         "--rtt",
         metavar="TIME,...",
-        help="Round-trip time of the empty path, such as 40ms; several are run side by side.",
+        help="Round-trip time of the empty path, such as 40ms. Several give one run each.",
         rich_help_panel=WHAT,
     ),
 ]
 DurationOption = Annotated[
     str | None,
-    typer.Option(
-        "-t", "--duration", metavar="TIME", help="How long each run lasts, such as 30s.", rich_help_panel=WHAT
-    ),
+    typer.Option("-t", "--duration", metavar="TIME", help="Duration of each run, such as 30s.", rich_help_panel=WHAT),
 ]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", metavar="N", help="Seed of all random draws.", rich_help_panel=WHAT)
@@ -174,7 +172,7 @@ IncludeOption = Annotated[
         "-I",
         "--include",
         metavar="DIR",
-        help="Look for headers of your own .bpf.c files in this folder too, as a compiler's -I.",
+        help="Add a folder to the search path for headers of your own .bpf.c files, like a compiler's -I.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -184,7 +182,7 @@ DefineOption = Annotated[
         "-D",
         "--define",
         metavar="NAME[=VALUE]",
-        help="Set a macro for your own .bpf.c files, as a compiler's -D.",
+        help="Define a macro for your own .bpf.c files, like a compiler's -D.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -214,7 +212,7 @@ def quoted(key: str, value: str) -> str:
 
 
 def refuse_no_table(key: str, value: str) -> None:
-    """Raise `InputError` for what begins like a table and is none, with a table that may be meant."""
+    """Raise `InputError` for text that begins like a table and is not valid, and offer a valid table."""
     import tomllib
 
     try:
@@ -248,7 +246,7 @@ def labels_in(only: Sequence[str] | None) -> dict[str, list[str]]:
 
 
 def _assignment(text: str) -> tuple[str, str]:
-    """Split a key and what it is set to; a key with quotes, as it may stand in a file, needs none here."""
+    """Split a key and its value; a key needs no quotes here, unlike in a file."""
     key, value = split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit")
     bare = key.replace('"', "").replace("'", "")
     if bare != key:
@@ -257,7 +255,7 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def split_pair(text: str, option: str, form: str, example: str) -> tuple[str, str]:
-    """Split what an option of the form NAME=VALUE was given."""
+    """Split the text of an option of the form NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise InputError(f"{option}: {text} is not {form}, such as {example}")
@@ -272,12 +270,12 @@ def metrics_listed(names: Sequence[str] | None) -> list[str]:
 
 
 def listed(texts: Sequence[str] | None, option: str) -> list[str]:
-    """Split lists with commas in them; a file's name may have some too."""
+    """Split lists at commas, except in the name of a file that exists."""
     values: list[str] = []
     for text in texts or []:
         values += [text] if Path(text).is_file() else [value.strip() for value in text.split(",")]
     if "" in values:
-        raise InputError(f"{option}: there is nothing between two commas, or nothing at all, in {','.join(values)}")
+        raise InputError(f'{option}: a name is missing before or after a comma in "{",".join(values)}"')
     return values
 
 
@@ -288,8 +286,8 @@ OnOption = Annotated[
     typer.Option(
         "--on",
         metavar="sim|kernel|vm",
-        help="sim: the simulator; kernel: this kernel's TCP over emulated links, as root; vm: a stock kernel's in a "
-        "guest, without root (default: sim).",
+        help="sim: the simulator. kernel: this kernel's TCP over emulated links, as root. vm: a stock kernel's TCP in "
+        "a guest, without root. (default: sim)",
         show_default=False,
         rich_help_panel=WHERE,
     ),
@@ -299,7 +297,7 @@ KernelOption = Annotated[
     typer.Option(
         "--kernel",
         metavar="RELEASE|FILE",
-        help=f"Kernel of --on vm: a release such as 6.1, or an image (default: {LINUX}, if your distribution has it).",
+        help=f"Kernel for --on vm: a release such as 6.1, or an image. Default: {LINUX}, if your distribution has it.",
         rich_help_panel=WHERE,
     ),
 ]
@@ -310,7 +308,7 @@ JobsOption = Annotated[
         "--jobs",
         metavar="N",
         min=1,
-        help="Number of processes (default: one for each core; with --on kernel one, because runs disturb each other).",
+        help="Number of processes. Default: one for each core; one with --on kernel, where runs disturb each other.",
         rich_help_panel=WHERE,
     ),
 ]
@@ -318,8 +316,8 @@ CacheOption = Annotated[
     bool | None,
     typer.Option(
         "--cache/--no-cache",
-        help="Reuse finished runs of --on kernel too, if code and kernel are the same / run everything again, and keep "
-        "nothing.",
+        help="--cache also reuses finished runs of --on kernel, if code and kernel are unchanged. --no-cache runs "
+        "everything again and stores nothing.",
         show_default=False,
         rich_help_panel=WHERE,
     ),
@@ -328,12 +326,12 @@ CacheOption = Annotated[
 
 @contextmanager
 def keeping_runs(cache: bool | None) -> Iterator[None]:
-    """Make an interruption say that finished runs are kept, if they are."""
+    """Add a note on cached runs to an interruption, if the cache has any."""
     try:
         yield
     except (KeyboardInterrupt, Ended) as end:
         if cache is not False:
-            end.add_note("the runs that were finished are kept")
+            end.add_note("finished runs are cached")
         raise
 
 

@@ -46,11 +46,9 @@ def new_command(
         Literal["scenario", "control", "paper"],
         typer.Argument(metavar="KIND", help="scenario, control (a congestion control) or paper.", show_default=False),
     ],
-    name: Annotated[
-        Path, typer.Argument(metavar="NAME", help="Its name, with a folder before it if you like.", show_default=False)
-    ],
+    name: Annotated[Path, typer.Argument(metavar="NAME", help="Name or path of the template.", show_default=False)],
 ) -> None:
-    """Write a template of a scenario, a congestion control or a paper."""
+    """Write a template for a scenario, a congestion control or a paper."""
     suffix = SUFFIXES[kind]
     path = name if name.name.endswith(suffix) else name.with_name(name.name + suffix)
     if path.exists():
@@ -111,8 +109,8 @@ def check_command(
         typer.Option(
             "--kernel",
             metavar="RELEASE|FILE,...",
-            help="Kernels whose verifiers a congestion control is to pass, in guests (default: as root the running "
-            "kernel alone, otherwise those on this machine, or else the distribution's).",
+            help="Kernels whose verifiers check a congestion control, in guests. Default: the running kernel as root, "
+            "otherwise the kernels on this machine, or else the distribution's.",
         ),
     ] = None,
     include: IncludeOption = None,
@@ -121,9 +119,9 @@ def check_command(
 ) -> int | None:
     """Check a scenario, or a congestion control for simulator and kernels.
 
-    For a scenario, it reads every cell and says where the scenario can run. A congestion control is compiled for both,
-    with warnings, runs in the simulator for a moment, and is shown to the verifier of the running kernel, as root, or
-    to those of kernels in guests, without root. The status is 2 if anything is wrong.
+    For a scenario, the command reads every cell and reports where the scenario can run. A congestion control is
+    compiled for simulator and kernel, with warnings, and runs in the simulator for a moment. Then a kernel's verifier
+    checks it: that of the running kernel as root, otherwise those of kernels in guests. The status is 2 after an error.
     """
     is_control = file.partition("#")[0].endswith(".c")
     if kernel and not is_control:

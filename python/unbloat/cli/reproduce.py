@@ -69,8 +69,8 @@ TableOption = Annotated[
     typer.Option(
         "--table",
         metavar="ID",
-        help="Only the numbers and statements whose id begins with this, such as table2 or fig6. "
-        "With --choices: this table.",
+        help="Run only the numbers and statements whose id begins with this, such as table2 or fig6. "
+        "With --choices: only this table.",
         autocompletion=table_ids,
         rich_help_panel=WHAT,
     ),
@@ -80,7 +80,7 @@ ClaimOption = Annotated[
     typer.Option(
         "--claim",
         metavar="ID",
-        help="Only the number or statement of this id (`unbloat show PAPER` has them), and the runs that it needs.",
+        help="Run only the number or statement with this id. `unbloat show PAPER` lists the ids.",
         autocompletion=claim_ids,
         rich_help_panel=WHAT,
     ),
@@ -89,7 +89,7 @@ FullOption = Annotated[
     bool,
     typer.Option(
         "--full",
-        help="Up to as many repeats as in the paper, where verdicts hang on them; says first how long they take.",
+        help="Repeat undecided cases up to the paper's own number of runs. Prints an estimate of the time first.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -97,15 +97,15 @@ ChoicesOption = Annotated[
     bool,
     typer.Option(
         "--choices",
-        help="Instead of the tables: what changes with the choices that the paper leaves open. With --page: in "
-        "report.html too.",
+        help="Print how results change with the choices that the paper leaves open, in place of the tables. "
+        "With --page: also in report.html.",
         rich_help_panel=WHAT,
     ),
 ]
 CheckOption = Annotated[
     bool,
     typer.Option(
-        "--check", help="End with status 1 if anything is not reproduced, for scripts.", rich_help_panel=OUTPUT
+        "--check", help="For scripts: exit with status 1 if any number or statement fails.", rich_help_panel=OUTPUT
     ),
 ]
 OutputOption = Annotated[
@@ -114,7 +114,7 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Folder for the figures (default: results/PAPER, but for a --table or --claim with numbers).",
+        help="Folder for the figures. Default: results/PAPER; a --table or --claim with numbers draws none.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -122,8 +122,8 @@ PageOption = Annotated[
     bool,
     typer.Option(
         "--page",
-        help="Write the answer into the README.md of the paper's folder, and every table and figure into "
-        "results/PAPER/report.html; with --on kernel or vm, the agreement into its kernel.md.",
+        help="Update README.md in the paper's folder, and write results/PAPER/report.html with every table and "
+        "figure. With --on kernel or vm: update kernel.md with the agreement.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -160,7 +160,7 @@ def reproduce_command(
     output: OutputOption = None,
     page: PageOption = False,
 ) -> int | None:
-    """Repeat a paper: its numbers and statements beside ours."""
+    """Repeat a paper's experiments and compare its numbers with ours."""
     from unbloat.papers.reproduce import paper_of
     from unbloat.scenarios.checks import backend_named, check_kernel
 

@@ -63,7 +63,7 @@ LiveOption = Annotated[
     bool,
     typer.Option(
         "--live",
-        help="Show queues, windows and goodputs while it runs; simulations are slowed down to be followed.",
+        help="Show queues, windows and goodputs during the run. Simulations slow down so that you can follow.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -73,7 +73,7 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="DIR",
-        help="Write runs, flows, links and series, or with --repeat statistics, as Parquet files.",
+        help="Write runs, flows, links and time series (with --repeat: statistics) as Parquet files.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -86,7 +86,7 @@ PlotOption = Annotated[
     typer.Option(
         "--plot",
         metavar="KIND,...",
-        help=f"What the figure shows, a panel each. {kinds.ABOUT}",
+        help=f"Panels of the figure. {kinds.ABOUT}",
         autocompletion=plot_kinds,
         rich_help_panel=OUTPUT,
     ),
@@ -96,19 +96,21 @@ SeriesOption = Annotated[
     typer.Option(
         "--series",
         metavar="STEP",
-        help="Step of the time series, such as 10ms (default: about a thousandth of the run).",
+        help="Step of the time series, such as 10ms. Default: about a thousandth of the run.",
         rich_help_panel=OUTPUT,
     ),
 ]
 PcapOption = Annotated[
     Path | None,
-    typer.Option("--pcap", metavar="FILE", help="Write every packet at the senders as pcapng.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--pcap", metavar="FILE", help="Write every packet at the senders to a pcapng file.", rich_help_panel=OUTPUT
+    ),
 ]
 PcapLinksOption = Annotated[
     bool,
     typer.Option(
         "--pcap-links",
-        help="With --pcap: write the packets at the far end of each link too, an interface for each direction.",
+        help="With --pcap: also write the packets at the far end of each link, one interface per direction.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -120,7 +122,7 @@ RepeatOption = Annotated[
         "-n",
         "--repeat",
         metavar="N",
-        help="Runs of every cell, each with another seed; the table then has confidence intervals.",
+        help="Run every cell N times, each time with another seed. The table then has confidence intervals.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -129,7 +131,7 @@ DaskOption = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Do the repeats on a Dask cluster: its scheduler's address, or local to start one here.",
+        help="Run the repeats on a Dask cluster: the address of its scheduler, or local to start one here.",
         rich_help_panel=WHERE,
     ),
 ]
@@ -162,10 +164,10 @@ def run_command(
     pcap: PcapOption = None,
     pcap_links: PcapLinksOption = False,
 ) -> int | None:
-    """Run a scenario: simulated, on this kernel, or in a guest.
+    """Run a scenario: in the simulator, on this kernel, or in a guest.
 
-    Every cell of the scenario's grid runs once. With --repeat it runs N times, and the table has confidence intervals;
-    the status is 1 if runs failed, and the others are printed all the same.
+    Every cell of the scenario's grid runs once. With --repeat it runs N times, and the table has confidence intervals.
+    If a run fails, the command prints the others and exits with status 1.
     """
     panels, shown = listed(plot, "--plot"), metrics_listed(metrics)
     check_figure(figure, panels)
@@ -218,7 +220,7 @@ def sweep_command(**values: Any) -> int | None:  # noqa: D103
     return run_command(**values)
 
 
-sweep_command.__doc__ = """Run a grid, every cell repeated, with confidence intervals.
+sweep_command.__doc__ = """Run every cell of a grid several times, with confidence intervals.
 
 This is `unbloat run --repeat N`: the status is 1 if runs failed, and the others are printed all the same.
 """

@@ -50,7 +50,7 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="Where to draw: .svg, .pdf or .png (default: RESULTS.svg here).",
+        help="Figure file: .svg, .pdf or .png. Default: RESULTS.svg in this folder.",
     ),
 ]
 KindsArgument = Annotated[
@@ -58,7 +58,7 @@ KindsArgument = Annotated[
     typer.Argument(
         metavar="[KIND...]",
         help=(
-            f"What to draw, a panel each, separated by blanks or commas. {kinds.ABOUT} With --against: "
+            f"Panels to draw, separated by spaces or commas. {kinds.ABOUT} With --against: "
             f"{', '.join(kinds.OF_TWO)}, {AGREEMENT}."
         ),
         autocompletion=plot_kinds,
@@ -66,11 +66,12 @@ KindsArgument = Annotated[
     ),
 ]
 AgainstOption = Annotated[
-    Path | None, typer.Option("--against", metavar="RESULTS", help="The second set, for comparison or agreement.")
+    Path | None,
+    typer.Option("--against", metavar="RESULTS", help="The second set of results, for comparison or agreement."),
 ]
 WidthOption = Annotated[
     kinds.Width,
-    typer.Option("--width", help="Where it will be seen: on a page, a slide (16:9) or in a column of a paper."),
+    typer.Option("--width", help="Size of the figure: for a page, a slide (16:9) or a column of a paper."),
 ]
 MetricOption = Annotated[
     list[str] | None,
@@ -79,23 +80,25 @@ MetricOption = Annotated[
         "--metrics",
         "--metric",
         metavar="NAME,...",
-        help="What to draw of flows, runs and sweeps, such as rtt_p95.",
+        help="Metrics to draw of flows, runs and sweeps, such as rtt_p95.",
         autocompletion=metric_names,
     ),
 ]
-AcrossOption = Annotated[str | None, typer.Option("-x", metavar="AXIS", help="The axis of the sweep that runs across.")]
+AcrossOption = Annotated[str | None, typer.Option("-x", metavar="AXIS", help="Axis of the sweep on the x axis.")]
 OverOption = Annotated[
     str | None,
     typer.Option(
         "--over",
         metavar="time|AXIS",
-        help="What runs across: time, or an axis of the sweep, over which each KIND is a metric, such as goodput.",
+        help="Draw over time or over an axis of the sweep. Each KIND then is a metric, such as goodput.",
     ),
 ]
-UpOption = Annotated[str | None, typer.Option("-y", metavar="AXIS", help="The axis that runs up in a heat map.")]
+UpOption = Annotated[
+    str | None, typer.Option("-y", metavar="AXIS", help="Axis of the sweep on the y axis of a heat map.")
+]
 TitleOption = Annotated[
     str | None,
-    typer.Option("--title", metavar="TEXT", help="The title, in place of the scenario's name; empty for none."),
+    typer.Option("--title", metavar="TEXT", help="Title. Default: the scenario's name; '' omits it."),
 ]
 
 
@@ -112,9 +115,9 @@ def plot_command(
     title: TitleOption = None,
     only: OnlyOption = None,
 ) -> None:
-    """Draw saved results: over time, distributions, sweeps, two sets.
+    """Draw saved results: time series, distributions, sweeps, two sets.
 
-    --width sets the size of the picture and of its type. Unsound runs are marked, and left out of averages.
+    --width sets the size of the figure and of its text. The figure marks unsound runs; averages exclude them.
     """
     from unbloat.report.figures.draw import Choice
     from unbloat.report.figures.style import save
@@ -184,17 +187,17 @@ def report_command(
             "-o",
             "--output",
             metavar="FILE",
-            help="The page (default: report.html beside the results, or in results/PAPER).",
+            help="HTML file. Default: report.html beside the results, or in results/PAPER.",
         ),
     ] = None,
     only: OnlyOption = None,
     jobs: JobsOption = None,
     cache: CacheOption = None,
 ) -> None:
-    """Write results, or the reproduction of a paper, as one HTML page.
+    """Write results or a paper's reproduction as one HTML page.
 
-    The page is self-contained: it loads no script, font or picture from elsewhere. For a paper, the command first does
-    the runs that are not in the cache.
+    The page is self-contained: it loads no script, font or picture from elsewhere. For a paper, the command first
+    runs what is missing in the cache.
     """
     path = Path(what)
     if is_paper(path):
@@ -225,9 +228,7 @@ def is_paper(path: Path) -> bool:
     names = paper_names()
     if str(path) not in names:
         there = ", ".join(names)
-        raise InputError(
-            f"report: {path} is neither a file or folder of results nor a paper, of which there are {there}"
-        )
+        raise InputError(f"report: {path} is neither results (a file or folder) nor a paper; papers: {there}")
     return True
 
 
@@ -252,24 +253,26 @@ TableName = Literal["flows", "links", "runs", "stats"]
 def export_command(
     results: ResultsArgument,
     csv: Annotated[
-        bool, typer.Option("--csv", help="As comma-separated values, with every column (default, but for .tex).")
+        bool, typer.Option("--csv", help="Write comma-separated values with every column (the default).")
     ] = False,
     latex: Annotated[
         bool,
-        typer.Option("--latex", help="As a table of LaTeX, with the columns that the screen has (default for .tex)."),
+        typer.Option(
+            "--latex", help="Write a LaTeX table with the columns of the printed table (the default for .tex)."
+        ),
     ] = False,
     table: Annotated[
         TableName | None,
         typer.Option(
             "--table",
             metavar="flows|links|runs|stats",
-            help="What has a row: each flow, link or run, or each cell with means and intervals (default: stats where "
-            "cells are repeated, else flows).",
+            help="One row per flow, link or run; stats: one row per cell, with means and intervals. Default: stats "
+            "after --repeat, otherwise flows.",
         ),
     ] = None,
     only: OnlyOption = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to write it (default: print it).")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Output file. Default: print to the terminal.")
     ] = None,
 ) -> None:
     """Write results as CSV or LaTeX."""

@@ -43,32 +43,33 @@ def shell_command(
     on: Annotated[
         Literal["kernel", "vm"],
         typer.Option(
-            "--on", metavar="kernel|vm", help="kernel: the running kernel, as root; vm: a stock kernel in a guest."
+            "--on", metavar="kernel|vm", help="kernel: the running kernel, as root. vm: a stock kernel in a guest."
         ),
     ] = "kernel",
     kernel: KernelOption = None,
     at: Annotated[
-        Literal["sender", "receiver"], typer.Option("--at", metavar="sender|receiver", help="At which end of the link.")
+        Literal["sender", "receiver"],
+        typer.Option("--at", metavar="sender|receiver", help="End of the link at which the program runs."),
     ] = "sender",
     far: Annotated[
         str | None,
-        typer.Option("--far", metavar="COMMAND", help="What to run at the other end meanwhile, such as 'iperf3 -s'."),
+        typer.Option("--far", metavar="COMMAND", help="Command to run at the other end, such as 'iperf3 -s'."),
     ] = None,
     live: Annotated[
         bool,
-        typer.Option("--live", help="Watch the link of such a shell, which runs in another terminal already."),
+        typer.Option("--live", help="Show the live queue of a shell that runs in another terminal."),
     ] = False,
 ) -> int:
     """Run a shell, or any program, behind an emulated link.
 
-    Queues, rates, delays and losses are those of the scenario's link. Its flows and its duration are ignored, except
-    that every connection made here uses the congestion control of the first flow. The two ends can reach each other,
-    as "sender" and "receiver", and nothing else. The command ends when the program ends, with the program's status.
+    The scenario's link sets queues, rates, delays and losses. Every connection uses the congestion control of the
+    scenario's first flow; the command ignores the other flows and the duration. The two ends reach only each other, as
+    "sender" and "receiver". The command ends with the program and returns its status.
 
-    To see the queue while you work there, run the same command with --live in a second terminal.
+    To watch the queue, run the same command with --live in a second terminal.
 
-    On the running kernel this needs root. In a guest it does not: programs see the files of this machine, and what
-    they write is lost when the guest ends.
+    On the running kernel the command needs root. A guest needs none: its programs read the files of this machine, and
+    lose what they write when the guest ends.
     """
     from unbloat.scenarios.checks import check_kernel
     from unbloat.scenarios.chosen import chosen_source
@@ -80,8 +81,8 @@ def shell_command(
     if live:
         if on == "vm" or context.obj or far:
             raise InputError(
-                "shell --live: watches a shell that runs on this machine already: start that in another terminal, with "
-                "its program and without --live; a guest's cannot be watched"
+                "shell --live: watches a shell in another terminal of this machine, not in a guest; start "
+                "that shell with its program and without --live"
             )
         watch(cells[0].name)
         return 0

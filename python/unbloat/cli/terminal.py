@@ -19,7 +19,7 @@ from unbloat.system.legible import plain, screen_width
 
 PROGRAM = "unbloat"
 WIPE = "\r\033[K"
-"""Clears the line of a terminal, on which a progress bar may stand."""
+"""Clears the line of a terminal, where a progress bar may be."""
 LONGEST = 4000
 """The longest line of an error, in characters; longer ones quote somebody's file."""
 

@@ -20,7 +20,7 @@ DOCTOR_EXAMPLES = "unbloat doctor"
 
 
 def doctor_command(as_json: JsonOption = False) -> None:
-    """Report what this machine can do, and what is missing."""
+    """Report what this machine can do and what is missing."""
     from unbloat.api.doctor import checks
 
     found = checks()
@@ -38,7 +38,7 @@ WISHES = {
 
 
 def doctor_screen(checks: Sequence[Check]) -> str:
-    """Say for each wish whether this machine is fit for it, then list its checks."""
+    """Say for each purpose whether this machine is fit for it, then list its checks."""
     wishes = {wish: [check for check in checks if purposes_of(check) & {*of}] for wish, of in WISHES.items()}
     known = {purpose for of in WISHES.values() for purpose in of}
     wishes |= {purpose: [c] for c in checks for purpose in purposes_of(c) - known}
@@ -61,7 +61,7 @@ def purposes_of(check: Check) -> set[str]:
 
 
 def answer_of(checks: Sequence[Check], first: str) -> str:
-    """Say whether a wish can be had, and what is missing for it or for a part of it."""
+    """Say whether this machine supports a purpose, and what is missing for it or a part of it."""
     missing: dict[str, list[str]] = {}
     for check in checks:
         if check["there"] is False and not check["optional"]:
@@ -105,7 +105,7 @@ def cache_command(
         Literal["show", "prune", "clear"],
         typer.Argument(
             metavar="[ACTION]",
-            help="show what is kept; prune: remove what has not been used lately; clear: remove everything.",
+            help="show: list stored files. prune: remove files that no command used lately. clear: remove everything.",
         ),
     ] = "show",
     unused: Annotated[
@@ -113,20 +113,21 @@ def cache_command(
         typer.Option(
             "--unused",
             metavar="TIME",
-            help="With prune: remove what has not been used for this long, such as 12h, 2w (default: 30d).",
+            help="With prune: remove files that no command used for this long, such as 12h or 2w. Default: 30d.",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is kept of earlier runs, or remove it.
+    """Show or remove the stored runs, kernels and guests.
 
-    The cache is in ~/.cache/unbloat, or where UNBLOAT_CACHE says. Whatever is removed is made again when it is needed.
+    The cache is in ~/.cache/unbloat, or in the folder that UNBLOAT_CACHE names. Commands recreate removed files when
+    they need them.
     """
     from unbloat.system import paths
     from unbloat.system.paths import cache_folder
 
     if unused is not None and action != "prune":
-        raise InputError(f"cache --unused says what prune removes, and not what {action} does")
+        raise InputError(f"cache --unused only works with prune, not with {action}")
     if action == "show":
         found = {kind.folder: paths.things(kind) for kind in paths.KINDS}
         before = f"{cache_folder()}\n"
@@ -169,9 +170,9 @@ CLEAN_EXAMPLES = "sudo unbloat clean"
 
 
 def clean_command(as_json: JsonOption = False) -> None:
-    """Remove what killed runs left in the kernel and on the disk.
+    """Remove leftovers of killed runs from the kernel and the disk.
 
-    Every run does this first. The cache of finished runs stays: `unbloat cache` is for that.
+    Every run does this first. The cache stays; `unbloat cache` manages it.
     """
     from unbloat.system import scratch
 

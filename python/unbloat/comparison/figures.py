@@ -59,7 +59,7 @@ def draw_sets(a: RunSet, b: RunSet, kinds: Sequence[str], choice: Choice) -> Fig
     """Draw how far two sets lie apart; raises `InputError` for kinds that draw one set, or without a common cell."""
     check(kinds, choice, is_two=True)
     if not a.records:
-        raise InputError("there is nothing to draw: no run has a result")
+        raise InputError("nothing to draw: no run has a result")
     both = [*a.records, *b.records]
     bottlenecks = Bottlenecks.of(both)
     panels = {
@@ -124,7 +124,9 @@ def _changes(
 def _draw_changes(found: Sequence[Change], what: str, sides: tuple[str, str], axes: Axes, size: Size) -> None:
     """Draw the change of a metric, called `what` with its unit, from A to B in every cell, a line for its interval."""
     if len(found) > MOST_CELLS:
-        raise InputError(f"comparison: {len(found)} cells are too many for one picture; there may be {MOST_CELLS}")
+        raise InputError(
+            f"comparison: {len(found)} cells are too many for one picture, which shows at most {MOST_CELLS}"
+        )
     axes.axvline(0, color=GREY, linewidth=0.8 * size.line)
     for place, (_, change) in enumerate(found):
         percent, half_width = change.change_percent or 0.0, change.half_width_percent

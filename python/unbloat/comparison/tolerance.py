@@ -133,7 +133,7 @@ def read_reasons(file: Path, figures: Sequence[str]) -> list[KnownReason]:
 def _reason(entry: Mapping[str, object], where: str, figures: Sequence[str]) -> KnownReason:
     known = ("text", "at", "figures", "scenario")
     if unknown := [key for key in entry if key not in known]:
-        raise InputError(f"{where}: no key `{unknown[0]}`; there are {', '.join(known)}")
+        raise InputError(f"{where}: unknown key `{unknown[0]}`; valid: {', '.join(known)}")
     text = entry.get("text")
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{where}: `text` must say why, in a string")
@@ -307,7 +307,7 @@ def _by_cell(around: Perturbed | None, places: Sequence[CellKey]) -> dict[CellKe
     others = [(CellKey.of(record), record) for record in around.records if record.run["sound"]]
     cells = {place: [record for where, record in others if place.holds(where)] for place in places}
     if others and not any(cells.values()):
-        raise InputError(f"the spread's runs lie in none of the cells: they begin with ({others[0][0]})")
+        raise InputError(f"no run of the spread belongs to a cell of A or B; its first run is of ({others[0][0]})")
     return {place: Perturbed(around.words, records) for place, records in cells.items()}
 
 

@@ -152,16 +152,14 @@ def package_for(wanted: str | None, there: Iterable[str]) -> str:
     Raises `InputError` if there is none, naming what there is; `there` are the kernels that need no package.
     """
     if not has_packages():
-        found = f"; there is {', '.join(there)}" if there else ""
-        raise InputError(
-            f"there is no kernel {wanted or 'that can be read in /boot'}{found}: name the file of an image"
-        )
+        found = f" (found: {', '.join(there)})" if there else ""
+        raise InputError(f"no kernel {wanted or 'that can be read in /boot'}{found}: name the file of an image")
     current = current_package() if wanted is None else None
     if release := current or newest_offered(wanted):
         return release
     series = offered_series()
     if not series:
-        raise RunError("the distribution's package lists are empty, so there is no kernel for a guest: apt-get update")
+        raise RunError("the distribution's package lists name no kernel for a guest: run apt-get update")
     raise InputError(f"the distribution has no kernel {wanted}; it has {', '.join(series)}")
 
 

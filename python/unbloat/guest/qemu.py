@@ -228,7 +228,7 @@ class BootedMachine(Machine):
         # QEMU reports completion before the whole state is in the file.
         while (state := self.ask("query-migrate").get("status")) != "completed" or not written.exists():
             if state in ("failed", "cancelled") or failed.exists():
-                raise RunError("the guest's state cannot be kept; is there room on the disk?")
+                raise RunError("cannot store the guest's state; is the disk full?")
             self.pause()
         written.unlink()
 

@@ -89,7 +89,7 @@ def parse_fields(text: str) -> tuple[str, ...]:
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in FIELDS:
-            raise InputError(f'fields: "{word}" is no field: there are {", ".join(FIELDS)}')
+            raise InputError(f'fields: unknown field "{word}"; valid: {", ".join(FIELDS)}')
     return tuple(field for field in FIELDS if field in words)
 
 

@@ -214,9 +214,9 @@ def read(file: Path) -> Trace:
         # What dpkt.NeedData and Python's own errors say is not about packets.
         wrong = "it ends too early" if isinstance(error, dpkt.NeedData) else "it says wrong lengths"
         why = str(error) if type(error) is ValueError else wrong
-        raise InputError(f"{file}: is no packet trace (pcapng or pcap): {why}") from None
+        raise InputError(f"{file}: not a packet trace (pcapng or pcap): {why}") from None
     if not flows:
-        raise InputError(f"{file}: holds no TCP over IPv4")
+        raise InputError(f"{file}: contains no TCP over IPv4")
     return Trace(flows, at_senders)
 
 

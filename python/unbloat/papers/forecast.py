@@ -49,7 +49,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
     packets = in_words(sum(map(most_packets, new)))
     words = f"{runs} runs of {packets} packets at most: {clock(seconds)}"
     if not new:
-        words = f"all {runs} runs are kept"
+        words = f"all {runs} runs are cached"
     elif len(new) < runs:
         words = f"{len(new)} of {runs} runs are new, with {packets} packets at most: {clock(seconds)}"
     return Forecast(words, [cell.duration_s for cell in new])

@@ -394,7 +394,9 @@ class Paper:
         """Return the part of the paper whose ids begin with `prefix`; raises `PaperError` if there is none."""
         part = dataclasses.replace(self, asked=prefix)._part_asked_for()
         if not part.scenarios():
-            raise PaperError(f"nothing of {self.name} begins with `{prefix}`; there are {', '.join(self.starts())}")
+            raise PaperError(
+                f"nothing of {self.name} begins with `{prefix}`; valid beginnings: {', '.join(self.starts())}"
+            )
         return part
 
     def starts(self) -> list[str]:

@@ -65,7 +65,7 @@ class TomlFile:
             known = _type_at(kind, keys)
             assert isinstance(known, inspect.StructType)
             names = ", ".join(field.name for field in known.fields)
-            return self.wrong([*keys, found[1]], f"there is no such key; there are {names}")
+            return self.wrong([*keys, found[1]], f"unknown key; valid: {names}")
         if what.startswith("Invalid enum value"):
             choice = _type_at(kind, keys)
             assert isinstance(choice, inspect.LiteralType)
@@ -89,7 +89,7 @@ def toml_file(path: Path, what: str) -> TomlFile:
     except tomllib.TOMLDecodeError as error:
         found = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error), re.DOTALL)
         where, why = (f"{path}:{found[2]}", found[1]) if found else (str(path), str(error))
-        raise PaperError(f"{where}: this is no TOML: {why}") from None
+        raise PaperError(f"{where}: not valid TOML: {why}") from None
     except (OSError, ValueError, RecursionError) as error:  # A `ValueError` says that it is no UTF-8.
         raise PaperError(f"{path}: {error}") from None
 
@@ -225,7 +225,7 @@ Mistakes = Iterator[tuple[Keys, str]]
 def _mistakes(paper: Paper) -> Mistakes:
     for keys, scenario in _scenarios(paper):
         if not is_scenario(paper.folder, scenario):
-            yield keys, f"there is no file {shortened(scenario)}.toml beside it"
+            yield keys, f"no file {shortened(scenario)}.toml beside it"
     parts: list[tuple[str, Sequence[Reading | Perturbation]]] = [
         ("readings", paper.readings),
         ("perturbations", paper.perturbations),
@@ -235,7 +235,7 @@ def _mistakes(paper: Paper) -> Mistakes:
             for place, scenario in enumerate(entry.scenarios):
                 if scenario not in paper.scenarios():
                     known = ", ".join(paper.scenarios())
-                    yield (part, number, "scenarios", place), f"no scenario `{scenario}`; there are {known}"
+                    yield (part, number, "scenarios", place), f"unknown scenario `{scenario}`; valid: {known}"
     for number, apart in enumerate(paper.apart):
         for place, pattern in enumerate(apart.claims):
             if not fnmatch.filter(paper.ids(), pattern):
@@ -244,7 +244,7 @@ def _mistakes(paper: Paper) -> Mistakes:
         figures = [figure.id for figure in paper.figures]
         for place, name in enumerate(paper.answer.figures):
             if name not in figures:
-                yield ("answer", "figures", place), f"no figure is {shortened(name)}; there are {', '.join(figures)}"
+                yield ("answer", "figures", place), f"unknown figure {shortened(name)}; valid: {', '.join(figures)}"
     for number, table in enumerate(paper.tables):
         yield from _mistakes_of_a_table(("tables", number), table)
     seen: set[str] = set()

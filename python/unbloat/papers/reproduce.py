@@ -180,8 +180,8 @@ def folder_of(name: str | Path) -> Path:
     if (PAPERS / name / "published.toml").exists():
         return (PAPERS / name).resolve()
     known = sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
-    others = f"there are {', '.join(known)}, and any folder with a published.toml"
-    raise PaperError(f"no paper `{name}`{did_you_mean(str(name), known)}; {others}")
+    others = f"papers: {', '.join(known)}, or a folder with a published.toml"
+    raise PaperError(f"unknown paper `{name}`{did_you_mean(str(name), known)}; {others}")
 
 
 def _beyond(paper: Paper, tables: Iterable[ExtraTable]) -> list[tuple[Batch, int]]:

@@ -236,7 +236,7 @@ def part_of(text: str, name: str) -> str | None:
 def require_part(page: Path, name: str) -> None:
     """Refuse a page without such a part before long runs are made for it; raises `InputError`."""
     if not page.is_file():
-        raise InputError(f"{page}: there is no such page to write to")
+        raise InputError(f"{page}: no such page to write to")
     _with_part(page, page.read_text(encoding="utf-8"), name, "")
 
 

@@ -86,8 +86,8 @@ def axis_named(name: str, axes: Iterable[str]) -> str:
     names = list(axes)
     found = [axis for axis in names if axis == name] or [axis for axis in names if axis.endswith(f".{name}")]
     if not found:
-        there = f"it has {', '.join(names)}" if names else "there is no sweep"
-        raise InputError(f"no axis of the sweep is called {name}; {there}")
+        there = f"valid: {', '.join(names)}" if names else "the results have no sweep"
+        raise InputError(f"unknown axis {name}; {there}")
     if len(found) > 1:
         raise InputError(f"{name} means several axes of the sweep: {', '.join(found)}")
     return found[0]
@@ -107,7 +107,7 @@ def picked(only: Only | None, cells: Sequence[Mapping[str, str]]) -> list[int]:
     found = [number for number, cell in enumerate(cells) if wants is None or wants(cell)]
     if not found:
         first = ", ".join(f"{axis}={label}" for axis, label in cells[0].items()) if cells else ""
-        raise InputError(f"only: picks none of the {count_of(len(cells), 'cell')}; the first has {first or 'no axes'}")
+        raise InputError(f"only: no match among {count_of(len(cells), 'cell')}; the first has {first or 'no axes'}")
     return found
 
 

@@ -139,7 +139,7 @@ def read(path: Path) -> list[Record]:
 def load(path: Path) -> Saved:
     """Read a file, or all results in a folder and below it; raises `InputError`."""
     if not path.exists():
-        raise InputError(f"{path}: there is no such file or folder")
+        raise InputError(f"{path}: no such file or folder")
     if not path.is_dir():
         return _read_file(path)
     files = [*sets.found(path, RUNS), *filter(_holds_runs, path.rglob("*.json"))]
@@ -201,7 +201,7 @@ def _why(error: Exception) -> str:
     """Describe what was wrong with a file of results."""
     match error:
         case json.JSONDecodeError():
-            return f"line {error.lineno} is no JSON"
+            return f"line {error.lineno} is not JSON"
         case KeyError():
             return f"it has no {error.args[0]}"
         case AttributeError() | TypeError():
@@ -327,7 +327,7 @@ COUNTED = ("goodput_mbps", "lost_packets", "retransmitted_packets")
 
 def _require(right: bool, what: str) -> None:
     if not right:
-        raise ValueError(f"{what} is missing, or something else stands there")
+        raise ValueError(f"{what} is missing or has another type")
 
 
 def is_number(value: object) -> bool:

@@ -171,8 +171,8 @@ class RunSet:
         if kind not in self._series:
             if self._fetch_series is None:
                 raise InputError(
-                    "these results hold no time series: run again with series, such as 100ms; without them there are "
-                    "lines, bars, heatmap, delay_throughput, box and ecdf to draw"
+                    "no time series recorded: run again with series, such as 100ms; figures without series: "
+                    "lines, bars, heatmap, delay_throughput, box, ecdf"
                 )
             values = self._fetch_series(kind)
             heads = self._heads(files.SERIES[kind]).iloc[values["run"].tolist()].reset_index(drop=True)

@@ -152,8 +152,8 @@ def opened(folder: Path, names: Iterable[str]) -> dict[str, Table]:
     for first, other in pairwise(tables.values()):
         if other.identity != first.identity:
             raise InputError(
-                f"{folder}: holds tables of two runs: {other.file.name} was not written with {first.file.name}; "
-                "run again with -o, or keep each run's tables in a folder of their own"
+                f"{folder}: contains tables of two runs: {other.file.name} was not written with {first.file.name}; "
+                "run again with -o, or give each run its own folder"
             )
     return tables
 
@@ -188,4 +188,4 @@ def damage(file: Path) -> Iterator[None]:
         raise InputError(f"{file}: takes more memory than there is: its numbers of rows or bytes are wrong") from None
     except (pyarrow.ArrowException, OSError, ValueError, LookupError, TypeError, NotImplementedError) as error:
         why = str(error).split("\n")[0][:200]
-        raise InputError(f"{file}: is no Parquet file, or a damaged one: {why}") from None
+        raise InputError(f"{file}: not a Parquet file, or damaged: {why}") from None

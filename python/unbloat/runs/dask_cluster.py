@@ -77,7 +77,7 @@ def _answers(
     for future, result in ended:
         task = under_way.pop(future)
         if isinstance(result, distributed.CancelledError):
-            raise RunError(f"the Dask cluster at {address} was lost; the runs that were finished are kept")
+            raise RunError(f"the Dask cluster at {address} was lost; finished runs are cached")
         yield task, result if isinstance(result, dict) else _why(result[1])
         for item in islice(waiting, 1):
             future = submit(*item)

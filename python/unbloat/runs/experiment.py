@@ -440,9 +440,8 @@ def checked_step(cell: _core.Cell, series: str) -> int:
     least = max(1, math.ceil(cell.duration_s * 1e9 * (flows + links) / MOST_SAMPLES))
     if step < least:
         raise InputError(
-            f"series: a step of {series} is too short: a series may have {MOST_SAMPLES:,} samples in all, so that a "
-            f"run of {cell.duration_s:g} s with {count_of(flows, 'flow')} and {count_of(links, 'direction')} of links "
-            f"needs steps of at least {least} ns"
+            f"series: a step of {series} is too short for {cell.duration_s:g} s, {count_of(flows, 'flow')} and "
+            f"{count_of(links, 'direction')} of links; use at least {least} ns (at most {MOST_SAMPLES:,} samples)"
         )
     return step
 

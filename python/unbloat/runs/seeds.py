@@ -29,7 +29,7 @@ def repeats_of(cell: _core.Cell, count: int) -> list[tuple[_core.Cell, int]]:
     """Return `count` repeats of a cell, each with its number; raises `InputError` if the seed is an axis."""
     if "seed" in dict(cell.axes):
         raise InputError(
-            f"{cell.locate('seed')}: a sweep draws the seeds of its repeats itself; take this axis out and give the "
-            "number of repeats (`unbloat run` takes the seeds that a file lists)"
+            f"{cell.locate('seed')}: a sweep with repeats draws its own seeds; remove this axis and use --repeat, "
+            "or run the listed seeds with `unbloat run`"
         )
     return [(cell.seeded(seed_of(cell, number)), number) for number in range(1, count + 1)]

@@ -54,7 +54,7 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
     if not tasks:
         return errors
     guest = manner.guest()
-    log.info("%d runs to do, %d are kept", len(tasks), kept)
+    log.info("%d runs to do, %d cached", len(tasks), kept)
     if manner.on == "simulator" and not dask:
         costs.tell((costs.of(run.cell, task.recording.series_ns) for task, run in tasks.items()), manner.processes())
     durations = [run.cell.duration_s for run in tasks.values()]

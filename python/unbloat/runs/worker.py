@@ -107,7 +107,7 @@ def attempt(
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         way_out = "UNBLOAT_CACHE names another folder for it, and --no-cache keeps nothing"
-        return {"error": f"the result cannot be kept in {store.folder}: {why}; {way_out}", "wrong_input": False}
+        return {"error": f"cannot store the result in {store.folder}: {why}; {way_out}", "wrong_input": False}
     return {"finished": True}
 
 

@@ -26,7 +26,7 @@ def backend_named(on: str) -> Backend:
 def one_of(what: str, value: str, allowed: Sequence[str]) -> str:
     """Return `value` if it is allowed; otherwise raises `InputError` with the allowed values."""
     if value not in allowed:
-        raise InputError(f"{what}: {value} is none of {', '.join(allowed)}{did_you_mean(value, allowed)}")
+        raise InputError(f"{what}: unknown value {value}{did_you_mean(value, allowed)}; valid: {', '.join(allowed)}")
     return value
 
 
@@ -45,7 +45,7 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 def check_kernel(kernel: str | None, on: str) -> None:
     """Refuse a kernel for a backend that has no choice of kernels."""
     if kernel is not None and on != "vm":
-        raise InputError(f"kernel {kernel}: only guests (--on vm) have a choice of kernels, not runs --on {on}")
+        raise InputError(f"kernel {kernel}: only guests (--on vm) run a chosen kernel, not runs --on {on}")
 
 
 def whole(what: str, value: object) -> int:
@@ -59,7 +59,7 @@ def whole(what: str, value: object) -> int:
 def check_jobs(jobs: int | None) -> None:
     """Refuse a number of processes below one."""
     if jobs is not None and whole("jobs", jobs) < 1:
-        raise InputError(f"jobs {jobs}: there must be at least one process; by default there is one for each core")
+        raise InputError(f"jobs {jobs}: at least one process must run; the default is one for each core")
 
 
 def time_ns(text: str, option: str) -> int:

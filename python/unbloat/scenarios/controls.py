@@ -85,7 +85,7 @@ def known_control(name: str) -> str:
     names = mechanism_names("congestion")
     is_name = re.fullmatch(r"\w+", name) is not None
     if is_name and name not in names and (hint := did_you_mean(name, names)):
-        raise InputError(f"there is no congestion control {name}{hint}; `unbloat list controls` has all")
+        raise InputError(f"unknown congestion control {name}{hint}; `unbloat list controls` shows all")
     return name
 
 

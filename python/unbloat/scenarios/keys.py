@@ -50,7 +50,7 @@ def keys_of(name: str) -> list[ScenarioKey]:
             dict.fromkeys(key["section"] for key in every if key["section"] and ":" not in key["section"])
         )
         hint = did_you_mean(name, list(names))
-        raise InputError(f"keys: there is no section and no key {name}{hint}; the sections are {there}")
+        raise InputError(f"keys: unknown section or key {name}{hint}; sections: {there}")
     return inside or dotted
 
 

@@ -58,7 +58,7 @@ def _cache_path() -> Path:
     try:
         return (Path(base) if base else Path.home() / ".cache") / "unbloat"
     except RuntimeError:
-        raise InputError("this user has no home folder to keep runs in: set UNBLOAT_CACHE to a folder") from None
+        raise InputError("this user has no home folder for the cache: set UNBLOAT_CACHE to a folder") from None
 
 
 def _refuse_of_others(folder: Path) -> None:
@@ -66,12 +66,12 @@ def _refuse_of_others(folder: Path) -> None:
     state = folder.stat()
     if state.st_uid not in (0, os.geteuid()):
         raise InputError(
-            f"the cache folder {folder} belongs to another user (uid {state.st_uid}), who could have you run what "
-            "stands there: set UNBLOAT_CACHE to a folder of your own"
+            f"the cache folder {folder} belongs to another user (uid {state.st_uid}), whose files you would run: "
+            "set UNBLOAT_CACHE to a folder of your own"
         )
     if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise InputError(
-            f"others may write to the cache folder {folder}, and could have you run what stands there: "
+            f"other users may write to the cache folder {folder}, whose files you run: "
             f"chmod go-w {folder}, or set UNBLOAT_CACHE to a folder of your own"
         )
 
@@ -80,11 +80,13 @@ def find_scenario(name: str) -> Path:
     """Return a path if it exists, or the shipped scenario of that name; raises `InputError` if neither exists."""
     path = Path(name)
     if not name:
-        raise InputError("a scenario's name is missing: there is nothing between the quotes")
+        raise InputError("the scenario's name is empty")
     if path.is_dir():
-        raise InputError(f"{name}: is a folder, and no scenario")
+        raise InputError(f"{name}: is a folder, not a scenario")
     if name.partition("#")[0].endswith(".c"):
-        raise InputError(f"{name}: is a congestion control, and no scenario: run one with it, as home-dsl --cc {name}")
+        raise InputError(
+            f"{name}: is a congestion control, not a scenario: run one with it, such as home-dsl --cc {name}"
+        )
     if path.exists():
         return path
     wanted = name.removesuffix(".toml")
@@ -93,7 +95,7 @@ def find_scenario(name: str) -> Path:
     beside = [str(path.with_suffix(".toml"))] if path.name and path.with_suffix(".toml").is_file() else []
     near = beside or get_close_matches(wanted, names, 1)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    raise InputError(f"{name}: there is no such file, and no scenario of that name in `unbloat list`{hint}")
+    raise InputError(f"{name}: no such file, and no such scenario in `unbloat list`{hint}")
 
 
 # ---------------------------------------------------------------- What the cache holds

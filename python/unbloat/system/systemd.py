@@ -124,13 +124,13 @@ def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
     for path, part in ((program, changeable(program)), (package, changeable_within(package))):
         if part:
             raise InputError(
-                f"--persist: root would run {path} at every boot, and not only root can change {part}: install "
+                f"--persist: root would run {path} at every boot, and others can change {part}: install "
                 "unbloat where only root can write, as `sudo make install` does"
             )
     for path in (UNITS, SOURCES):
         if part := changeable(path):
             raise InputError(
-                f"--persist: root would run what {path} says at every boot, and not only root can change {part}: give "
+                f"--persist: root would obey {path} at every boot, and others can change {part}: give "
                 f"it to root alone (chown -h root {part}, chmod go-w {part})"
             )
     return AtBoot((sys.executable, "-m", "unbloat"), control, sources)
@@ -234,7 +234,7 @@ def command_line(words: Sequence[str]) -> str:
 def quoted(word: str) -> str:
     """Write a word as a unit's command line wants it: % and $ mean something there, and a line is a setting."""
     if any(ord(letter) < ord(" ") for letter in word):
-        raise InputError(f"{word!r} has a control character in it, such as a new line, and cannot stand in a unit")
+        raise InputError(f"{word!r} has a control character in it, such as a new line, which a unit cannot contain")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"' if set(escaped) & set(" \t'\"\\;#") else escaped
 

@@ -124,7 +124,7 @@ def _known(metric: Metric, view: View) -> list[Sample]:
     """Return the samples that have values; raises `InputError` if none has."""
     if known := [each for each in values_of(view.records, metric, view.whole) if len(each.values)]:
         return known
-    raise InputError(f"there is nothing to draw: no sound run has a value of {metric.title}")
+    raise InputError(f"nothing to draw: no sound run has a value of {metric.title}")
 
 
 def _name(view: View, looks: Looks, drawn: Sequence[Histogram]) -> None:
@@ -151,7 +151,7 @@ def within_runs(kind: str, shown: Shown) -> tuple[list[Histogram], str, str]:
 def pooled(lines: Sequence[Line]) -> list[Histogram]:
     """Put the histograms of one name together; where there are too many names, those of their groups."""
     if not lines:
-        raise InputError("there is nothing to draw: no run has such samples")
+        raise InputError("nothing to draw: no run has such samples")
     for level in range(-1, len(lines[0].groups)):
         parts: dict[str, list[Line]] = {}
         for line in lines:

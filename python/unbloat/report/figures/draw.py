@@ -104,7 +104,7 @@ def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY) -
     """Draw a panel for each kind, and each metric where a kind draws these; raises `InputError` if that cannot be."""
     check(kinds, choice)
     if not results.records:
-        raise InputError("there is nothing to draw: no run has a result")
+        raise InputError("nothing to draw: no run has a result")
     size, whole = choice.size, results.records
     kinds = kinds or usual_kinds(results)
     quantities = [panels for kind in panels_of(kinds) for panels in _panels(kind, results, choice)]
@@ -183,7 +183,7 @@ def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None =
         raise InputError(f"{of_two[0]}: draws two sets of results, and there is one only")
     if is_two and len(of_two) < len(wanted):
         others = ", ".join(kind for kind in wanted if kind not in OF_TWO)
-        raise InputError(f"{others}: draws one set of results, and there are two; {' and '.join(OF_TWO)} draws two")
+        raise InputError(f"{others}: draws one set of results, not two; {' and '.join(OF_TWO)} draws two")
 
 
 def panels_of(kinds: Sequence[str]) -> list[str]:

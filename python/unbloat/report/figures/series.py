@@ -84,8 +84,8 @@ def _of_sockets(column: str, name: str, view: View) -> None:
     """Draw what a socket holds, or may hold, for its program: data that wait or are on their way."""
     table = view.results.series("flows")
     if column not in table or not (table[column] > 0).any():
-        why = "flows of a host ([host.NAME]) have one in the simulator, and those of a kernel"
-        raise InputError(f"there is nothing to draw: no flow has a {name}; {why}")
+        why = "only flows of a host ([host.NAME]) in the simulator and flows of a kernel have one"
+        raise InputError(f"nothing to draw: no flow has a {name}; {why}")
     view.axes.set_ylabel(f"{name} (KB)")
     table = active(table.assign(kilobytes=table[column] / 1e3))
     _draw(view, list(flow_lines(view, table, "kilobytes")), [], "KB", drawstyle="steps-post")

@@ -152,7 +152,7 @@ def curves(view: View, metric: Metric, axis: str, looks: Looks) -> list[Curve]:
         for group in groups
     ]
     if not (known := [curve for curve in drawn if curve.at]):
-        raise InputError(f"there is nothing to draw: no sound run has a value of {metric.title}")
+        raise InputError(f"nothing to draw: no sound run has a value of {metric.title}")
     return known
 
 
