@@ -16,7 +16,7 @@ from unbloat import _core
 MARKDOWN = MarkdownIt().enable("table")
 GENERATED = re.compile(r"<!-- begin (.*?) -->.*?<!-- end (?:.*?) -->", re.DOTALL)
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|cf|vs|al|Fig|Sec|Eq|No|approx|etc)\.$")
-END = re.compile(r"""[.!?]["')\]]*\s+(?=["'(\[]\w|[A-Z0-9`]|unbloat\b)""")
+END = re.compile(r"""(?:[.!?]["')\]]*\s+|\s·\s+)(?=["'(\[]\w|[A-Z0-9`]|unbloat\b)""")
 FOREIGN = ("algorithms/include/linux/", "algorithms/include/bpf/", "algorithms/include/libbpf/")
 """Folders of headers that come from elsewhere."""
 WORDS_OF_A_SENTENCE = 3
