@@ -34,7 +34,7 @@ WIDE_NUMBERS, HIGH_NUMBERS = 0.25, 0.1
 POINTS = 200
 """Points of the edge of a tolerance."""
 MOST_CELLS = 40
-"""More cells than this cannot be told apart in one picture."""
+"""A figure with more cells than this is not legible."""
 
 
 def draw(
@@ -210,9 +210,9 @@ def _pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
 def _draw_agreement(
     pairs: Sequence[Pair], criterion: Criterion, sides: tuple[str, str], axes: Axes, size: Size
 ) -> None:
-    """Draw B over A on logarithmic axes; what lies in the shaded band is within the tolerance.
+    """Draw B over A on logarithmic axes; the shaded band is the tolerance.
 
-    Values of zero have no place on such an axis: they stand at its foot.
+    Values of zero have no place on such an axis and are drawn at its foot.
     """
 
     def is_near(a: float, b: float) -> bool:  # Packets' transmission times differ from cell to cell.

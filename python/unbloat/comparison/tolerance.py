@@ -1,7 +1,7 @@
 """Two sets of results, compared cell by cell within tolerances; known reasons for what lies outside them.
 
-Runs of both sets belong together when their scenario's name and all labels of their sweep's axes agree; runs that
-differ in the seed only are repeats of one cell, and their means are compared.
+Runs of both sets belong together when their scenario's name and all labels of their sweep's axes agree. Runs that
+differ only in the seed are repeats of one cell; the comparison uses their means.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Criterion:
 
     @property
     def is_count(self) -> bool:
-        """Return whether the metric is a number of packets, of which there may be none."""
+        """Return whether the metric is a number of packets, which may be zero."""
         return self.metric.unit == "packets" and self.metric.fold is not MEAN
 
     def take(self, run: Run) -> float | None:
@@ -211,7 +211,7 @@ class ComparedCell:
 
     @property
     def verdict(self) -> Verdict:
-        """Judge the cell; what is unsound is neither near nor far."""
+        """Judge the cell; an unsound cell is neither near nor far."""
         if self.unsound:
             return "unsound"
         return "outside" if self.outside else "within"
@@ -251,7 +251,7 @@ class Comparison:
         )
 
     def counts(self) -> dict[str, int]:
-        """Count the verdicts, and the cells that stand alone."""
+        """Count the verdicts, and the cells of one set only."""
         counter = Counter(cell.verdict for cell in self.cells)
         unexplained = sum(cell.verdict == "outside" and not cell.is_explained for cell in self.cells)
         in_spread = sum(cell.verdict == "outside" and cell.is_in_spread for cell in self.cells)

@@ -27,7 +27,7 @@ class OfTable(Takes):
 
 @final
 class BesideTable(TypedDict):
-    """A key that stands beside the table of a link's impairment."""
+    """A key beside the table of a link's impairment."""
 
     name: str
     about: str
@@ -125,7 +125,7 @@ def table_keys(keys: Sequence[ScenarioKey], section: str) -> list[OfTable]:
 
 
 def scenarios() -> list[Entry]:
-    """List the scenarios that come along, each described by the comment that opens its file."""
+    """List the shipped scenarios, each described by the comment that opens its file."""
     return [
         {"name": file.stem, "about": opening_comment(file.read_text())}
         for file in sorted(SCENARIOS.glob("*.toml"), key=_stem)
@@ -137,10 +137,10 @@ def _stem(file: Path) -> str:
 
 
 def control(file: Path) -> Mechanism:
-    """Describe a congestion control of the user's, as the core describes those that come along.
+    """Describe a user's congestion control, as the core describes shipped ones.
 
-    The core knows a folder with controls and the contract's headers, so the file gets one of its own; what it includes
-    is looked for beside it. Raises `InputError` if it does not compile.
+    The core reads a folder with controls and the contract's headers, so the file gets its own folder. Its includes are
+    looked for beside the file. Raises `InputError` if it does not compile.
     """
     import tempfile  # Half of what it takes to list everything.
 
@@ -194,7 +194,7 @@ count = 2
 
 
 def opening_comment(text: str) -> str:
-    """Join the comment lines at the top of a file; two blanks stand between its paragraphs."""
+    """Join the comment lines at the top of a file; two blanks separate its paragraphs."""
     words = []
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -214,7 +214,7 @@ def papers() -> list[Entry]:
 
 
 def _paper_of(published: str) -> dict[str, str]:
-    """Read the table `paper` of a `published.toml`; the rest, which is long, only if that does not stand first."""
+    """Read the table `paper` of a `published.toml`; the rest, which is long, only if that table is not the first."""
     first = re.split(r"^\[(?!paper\])", published, maxsplit=1, flags=re.MULTILINE)[0]
     paper: dict[str, str] | None = tomllib.loads(first).get("paper")
     return paper or dict(tomllib.loads(published)["paper"])

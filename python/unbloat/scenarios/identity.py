@@ -79,7 +79,7 @@ class Code:
 
     @classmethod
     def now(cls) -> Code:
-        """Read it. The stamp comes first: what is changed after it has another stamp than the one here."""
+        """Read it. The stamp comes first: a later change gives another stamp than the one here."""
         files = code_files()
         present = stamp(files)
         return cls(files, present, code_hash_at(present))

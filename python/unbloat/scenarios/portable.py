@@ -14,7 +14,7 @@ from unbloat import _core
 from unbloat.system.paths import ALGORITHMS
 
 PLACE = re.compile(r"^\?: ([^\s:]+)", re.MULTILINE)
-"""Stands in an error from another process for file and line."""
+"""Placeholder for file and line in an error from another process."""
 
 Packed = dict[str, Any]
 """A cell for another machine: its scenario, and the user's own files by their paths."""

@@ -142,7 +142,7 @@ def _magnitude(value: float) -> int:
 
 
 def digits_beside(published: str) -> int:
-    """Return with how many digits to write what stands beside a printed number, if any: one more than that has."""
+    """Return the number of digits for a number beside a printed one, if any: one more than that has."""
     if not published:
         return FIVE
     mantissa = published.lower().partition("e")[0].lstrip("+-").replace(".", "")

@@ -23,25 +23,25 @@ SCENARIOS = DATA / "scenarios"
 
 
 def mechanism_names(kind: str) -> list[str]:
-    """List the mechanisms that come along, of a folder of theirs: `congestion`, `window` or `classify`."""
+    """List the shipped mechanisms of a folder: `congestion`, `window` or `classify`."""
     return sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob(f"{kind}/*.bpf.c"))
 
 
 def paper_names() -> list[str]:
-    """List the papers that come along."""
+    """List the shipped papers."""
     return sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
 
 
 def scenario_names() -> list[str]:
-    """List the scenarios that come along."""
+    """List the shipped scenarios."""
     return sorted(file.stem for file in SCENARIOS.glob("*.toml"))
 
 
 def cache_folder(kind: str = "") -> Path:
-    """Where finished runs are kept: `$UNBLOAT_CACHE`, or `unbloat` in the user's cache folder; made if it is missing.
+    """Return the cache: `$UNBLOAT_CACHE`, or `unbloat` in the user's cache folder. Creates it if it is missing.
 
-    `kind` is a folder in it, which whoever writes there makes. Raises `InputError` if others may write to either: what
-    stands there is taken as this user's, and run.
+    `kind` is a folder in it, which its first writer creates. Raises `InputError` if others may write to either, because
+    unbloat takes files there as this user's, and runs them.
     """
     folder = _cache_path()
     with suppress(OSError):  # Whoever writes there will say why that cannot be.
@@ -108,7 +108,7 @@ class Kind:
     folder: str
     about: str
     pattern: str
-    """The pattern of what is kept or removed as a whole there."""
+    """The pattern of the files or folders that are stored or removed as a whole there."""
 
 
 KINDS = (

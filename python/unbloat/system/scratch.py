@@ -1,7 +1,7 @@
 """Removal that stays inside of a folder, and temporary folders that do not outlive their process.
 
-A process that is killed cannot remove its folder. So each folder is locked by the process that made it: a lock goes
-with its holder, and whoever comes next removes the folders that nobody holds.
+A process that is killed cannot remove its folder. So each process locks its folder. The lock goes with its
+holder, and the next process removes the folders that nobody holds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Units of systemd that load a congestion control at every boot, or what stands at a device when that comes."""
+"""Units of systemd that load a congestion control at every boot, or a mechanism when its device appears."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WantedBy=multi-user.target
 
 Kind = Literal["window", "classifier"]
 WHAT: dict[Kind, str] = {"window": "TCP receive windows", "classifier": "Order of packets"}
-"""Mechanisms that stand at a device, with what each is about."""
+"""Mechanisms at a device, each with its description."""
 
 AT_DEVICE = """\
 [Unit]
@@ -100,11 +100,11 @@ class UnitName:
 
 @dataclass(frozen=True)
 class AtBoot:
-    """The program that a unit will run, and a congestion control that comes along or is the user's own."""
+    """The program that a unit will run, and a shipped or a user's own congestion control."""
 
     program: tuple[str, ...]
     control: str
-    """Its name, or its file, maybe with `#NAME` behind it."""
+    """The control's name, or its file, maybe with `#NAME` behind it."""
     sources: Sequence[Path] = ()
     """The files that a control of the user's own is written in."""
 
