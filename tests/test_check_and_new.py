@@ -54,7 +54,9 @@ def test_a_new_paper_is_reproduced(cli: Cli, tmp_path: Path) -> None:
     assert found["paper"] == "mine" and len(found["claims"]) == 3
     assert sum(found["counts"].values()) == 3
     assert cli("reproduce", "papers/mine", "--page").returncode == 0
-    assert "goodput" in (tmp_path / "papers" / "mine" / "README.md").read_text()
+    page = (tmp_path / "papers" / "mine" / "README.md").read_text()
+    assert "| Reno waits no longer than CUBIC |" in page and "What the control does" not in page
+    assert "goodput" in (tmp_path / "results" / "mine" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
