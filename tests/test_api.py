@@ -389,7 +389,7 @@ def test_errors_have_a_hint_of_what_to_try_next() -> None:
     )
     assert hint(lambda: scenario.run(cc="cubik")) == "did you mean cubic?"
     assert hint(lambda: ub.scenario("home-dls")) == "did you mean home-dsl?"
-    assert hint(lambda: scenario.run(on="moon")) == snapshot("one of simulator, kernel, vm")
+    assert hint(lambda: scenario.run(on="moon")) == snapshot("valid: simulator, kernel, vm")
     assert ub.InputError("no place").hint is None
 
 
