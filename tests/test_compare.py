@@ -299,7 +299,7 @@ within theirs.
         ),
         (
             "[[reasons]]\nwhy = 'x'\n",
-            snapshot("TMP/why.toml: reason 1: no key `why`; there are text, at, figures, scenario"),
+            snapshot("TMP/why.toml: reason 1: unknown key `why`; valid: text, at, figures, scenario"),
         ),
         ("[[reasons]]\ntext = ' '\n", snapshot("TMP/why.toml: reason 1: `text` must say why, in a string")),
         (
