@@ -36,7 +36,7 @@ class Sentence(NamedTuple):
 
     @property
     def words(self) -> int:
-        """How many words it has; signs between them are no words."""
+        """The number of words; signs between them do not count."""
         return sum(any(letter.isalnum() for letter in word) for word in self.text.split())
 
 
