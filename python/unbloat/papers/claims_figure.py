@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from unbloat.claims.claim import Claim, places
 from unbloat.claims.expressions import margins
@@ -16,7 +15,7 @@ from unbloat.claims.measurements import Measurements
 from unbloat.claims.verdicts import Bounds, Printed, Uncertain
 from unbloat.papers.judge import Judged, JudgedPaper
 from unbloat.papers.paper import Paper, Statements
-from unbloat.papers.ratios import COLOURS, MOST, SHAPES
+from unbloat.papers.ratios import COLOURS, MOST, SHAPES, cut, set_ratio_axis
 
 TITLE = "Main claims: green is what the paper says, dots are what was measured"
 WIDTH = 60
@@ -49,21 +48,16 @@ def draw(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> Canva
     canvas = Canvas(figsize=(7.5, 1.0 + ROW * len(rows)), layout="constrained")
     axes = canvas.subplots()
     for height, row in enumerate(rows):
-        low, high = (min(max(end, 1 / MOST), MOST) for end in row.reach)
+        low, high = map(cut, row.reach)
         axes.fill_between([low, high], height - 0.4, height + 0.4, color="#009E73", alpha=0.15, linewidth=0)
         places_of_dots = height + np.linspace(-0.25, 0.25, len(row.dots) + 2)[1:-1]
         colour, shape = COLOURS[row.judged.verdict], SHAPES[row.judged.verdict]
         for dot, place in zip(row.dots, places_of_dots, strict=True):
-            value, least, most = (min(max(each, 1 / MOST), MOST) for each in (dot.value, dot.low, dot.high))
+            value, least, most = map(cut, (dot.value, dot.low, dot.high))
             axes.plot([least, most], [place, place], color=colour, linewidth=0.9, alpha=0.7)
             axes.scatter([value], [place], c=colour, marker=shape, s=24, linewidths=0)
     axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xscale("log")
-    shown = [min(max(dot.value, 1 / MOST), MOST) for row in rows for dot in row.dots]
-    axes.set_xlim(min(0.45, *shown) / 1.2, max(2.2, *shown) * 1.2)
-    axes.xaxis.set_major_locator(FixedLocator([1 / 100, 1 / 10, 1 / 5, 1 / 2, 1, 2, 5, 10, 100]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    set_ratio_axis(axes, [cut(dot.value) for row in rows for dot in row.dots])
     axes.set_yticks(range(len(rows)), [textwrap.fill(row.says, WIDTH) for row in rows], fontsize=7.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel("measured / published number, or larger / smaller side of a comparison")

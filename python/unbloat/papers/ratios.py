@@ -50,7 +50,7 @@ def ratio_of(judged: Judged) -> float:
         return MOST if judged.measured == "unfinished" else math.nan
     assert isinstance(judged.published, float)
     ratio = judged.measured / judged.published
-    return min(max(ratio, 1 / MOST), MOST)
+    return cut(ratio)
 
 
 def group_of(judged: Judged) -> str:
@@ -106,19 +106,28 @@ def _dots(axes: Axes, verdict: Verdict, numbers: Sequence[Judged], heights: Sequ
     for each, ratio, height in zip(numbers, ratios, heights, strict=True):
         if each.half_width and isinstance(each.measured, float) and isinstance(each.published, float):
             ends = sorted((each.measured + side * each.half_width) / each.published for side in (-1, 1))
-            reach = [min(max(end, 1 / MOST), MOST) for end in ends]
+            reach = [*map(cut, ends)]
             axes.plot(reach, [height, height], color=COLOURS[verdict], linewidth=0.8, alpha=0.6)
         if ratio in (MOST, 1 / MOST):
             axes.annotate("→" if ratio == MOST else "←", (ratio, height), fontsize=7, va="center", ha="center")
 
 
-def _axes(axes: Axes, groups: Sequence[str], numbers: Sequence[Judged]) -> None:
+def set_ratio_axis(axes: Axes, ratios: Sequence[float]) -> None:
+    """Give a picture a logarithmic axis on which these ratios fit, with 1 between its ends."""
     axes.set_xscale("log")
-    ratios = [ratio_of(each) for each in numbers]
-    axes.set_xlim(min(0.45, min(ratios) / 1.15), max(2.2, max(ratios) * 1.15))
+    axes.set_xlim(min([0.45, *(each / 1.15 for each in ratios)]), max([2.2, *(each * 1.15 for each in ratios)]))
     ticks = [1 / 100, 1 / 10, 1 / 5, 1 / 2, 1, 2, 5, 10, 100]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
+
+
+def cut(ratio: float) -> float:
+    """Cut a ratio to what a picture shows."""
+    return min(max(ratio, 1 / MOST), MOST)
+
+
+def _axes(axes: Axes, groups: Sequence[str], numbers: Sequence[Judged]) -> None:
+    set_ratio_axis(axes, [ratio_of(each) for each in numbers])
     axes.set_yticks(range(len(groups)), groups, fontsize=8)
     axes.set_ylim(len(groups) - 0.5, -0.5)
