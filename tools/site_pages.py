@@ -71,6 +71,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for notebook in NOTEBOOKS:
         for place, content in executed(notebook):
             files.append(File.generated(config, place, content=content))
+    files.append(File.generated(config, "index.md", abs_src_path=str(ROOT / "README.md")))
     for name in beside():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     for file in files:
@@ -129,4 +130,6 @@ def turned(link: re.Match[str], here: str, known: set[str]) -> str:
 
 def repository_path(here: str) -> str:
     """Tell where a page lies in the checkout."""
+    if here == "index.md":
+        return "README.md"
     return here if (ROOT / here).exists() and here not in GENERATED else f"docs/{here}"
