@@ -1,4 +1,4 @@
-"""unbloat: a laboratory for end-host mechanisms against bufferbloat.
+"""unbloat: a test bench for TCP congestion control against bufferbloat.
 
     scenario(NAME | FILE | rate=, rtt=, ...)   a Scenario: keys(), check(), set(), run()
     Scenario.run(cc=, repeat=, on=, series=)   Results: flows, links, stats, series(), plot(), compare(), save()
