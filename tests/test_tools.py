@@ -38,7 +38,7 @@ def test_every_discipline_of_ours_has_the_kernel_s_of_the_same_parameters_beside
     table = tool["TABLES"][name]
     ours = _core.load(table.scenario, [])
     kernels = _core.load(table.scenario, [("sweep.discipline", tool["kernels_disciplines"](table))])
-    for axis, cases in table.trifles().items():
+    for axis, cases in table.perturbations().items():
         assert len(_core.load(table.scenario, [(axis, cases)])) == 8 * len(ours)
     places, others = ([table.place(dict(cell.axes)) for cell in cells] for cells in (ours, kernels))
     assert sorted(places) == sorted(others)
