@@ -1,9 +1,9 @@
-//! What a call of CUBIC costs in the kernel: ours, and the kernel's own behind a BPF program that only calls it. Called
-//! by `benches/cost-per-call`; needs root.
+//! Measures a call of CUBIC in the kernel: of ours, and of the kernel's own behind a BPF program that only calls it.
+//! `benches/cost-per-call` runs it; it needs root.
 //!
-//! Both drive a flow on one link at one time, and the kernel times their programs (statistics of BPF programs). That
-//! includes reading the clock twice, as the empty program shows: what is printed is without it. What comes before a BPF
-//! program, a few dozen instructions that build its arguments, is in neither.
+//! Both drive a flow on one link at the same time, and the kernel times their programs (statistics of BPF programs).
+//! Its times include reading the clock twice; the printed figures subtract the time of an empty program. Neither
+//! includes the few dozen instructions that build the arguments of a BPF program.
 
 use kernel::{Calls, status};
 use model::records::Options;
@@ -18,10 +18,10 @@ const RUNS: usize = 5;
 /// Shorter than the run, which needs a moment to begin.
 const MEASURED: Duration = Duration::from_secs(8);
 const EMPTY: &str = "min_tso_segs";
-/// By how much the figures of a callback with fewer calls scatter is not worth printing.
+/// Callbacks with fewer calls are not printed: their figures scatter too much.
 const CALLS_ENOUGH: u64 = 1000;
 
-/// Nanoseconds a call in each run, and calls in all, by group and callback.
+/// By group and callback: nanoseconds per call in each run, and the number of calls in all runs.
 type Figures = BTreeMap<(usize, String), (Vec<f64>, u64)>;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,12 +1,11 @@
-//! The bytes of packets on their way, in a pool.
+//! A pool of buffers with the bytes of packets on their way.
 
 use crate::ip::{LONGEST_ADDITION, mark_ce};
 use crate::packet::PacketInfo;
 use kernel::tun::HEADER;
 use std::io;
 
-/// The buffers of packets on their way, used again and again: what goes in and out changes places with a buffer of the
-/// caller.
+/// A pool of packet buffers. A packet goes in and out by swapping the caller's buffer with one of the pool.
 #[derive(Debug)]
 pub struct Buffers {
     size: usize,
@@ -15,20 +14,22 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers for IP packets of up to `mtu` bytes with an IPv4 header, which they do not fill.
+    /// Makes a pool for IP packets of up to `mtu` bytes, counted with an IPv4 header. Each buffer has a byte more, so
+    /// that a packet that was cut off shows.
     pub fn new(mtu: u32) -> Buffers {
         Buffers { size: HEADER + (mtu + LONGEST_ADDITION) as usize + 1, buffers: vec![], free: vec![] }
     }
 
-    /// A buffer of the right size.
+    /// Allocates a buffer of the pool's size.
     pub fn buffer(&self) -> Box<[u8]> {
         vec![0; self.size].into()
     }
 
-    /// Has a packet that came into a buffer, with what precedes it, found room? A device cuts off what finds none.
+    /// Checks that a buffer was large enough for a packet of `length` bytes, its `virtio_net_hdr` included. A device
+    /// cuts off what does not fit.
     ///
     /// # Errors
-    /// If it fills the buffer.
+    /// If the packet fills the whole buffer.
     #[inline]
     pub fn check(&self, length: usize) -> io::Result<()> {
         if length < self.size {
@@ -40,7 +41,7 @@ impl Buffers {
         )))
     }
 
-    /// Takes the caller's buffer in, gives it another, and says where the packet is.
+    /// Swaps the caller's buffer for a free one and returns the slot in which the packet is now.
     #[inline]
     pub fn put(&mut self, buffer: &mut Box<[u8]>) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -51,7 +52,7 @@ impl Buffers {
         slot
     }
 
-    /// Takes in the same packet once more, and says where that is.
+    /// Copies a packet into another buffer and returns the slot of the copy.
     pub fn copy(&mut self, info: &PacketInfo) -> u32 {
         let mut buffer = self.buffer();
         let bytes = self.bytes(info);
@@ -59,7 +60,8 @@ impl Buffers {
         self.put(&mut buffer)
     }
 
-    /// Puts a packet into the caller's hands; gives its length with the `virtio_net_hdr` in front.
+    /// Swaps a packet into the caller's buffer, frees its slot, and returns its length with the `virtio_net_hdr` in
+    /// front.
     #[inline]
     pub fn take(&mut self, info: &PacketInfo, buffer: &mut Box<[u8]>) -> usize {
         std::mem::swap(&mut self.buffers[info.slot as usize], buffer);
@@ -71,7 +73,7 @@ impl Buffers {
         length
     }
 
-    /// The packet as it is on the wire.
+    /// Returns the packet as it is on the wire.
     pub fn packet(&mut self, info: &PacketInfo) -> &[u8] {
         let packet = &mut self.bytes(info)[HEADER..];
         if info.is_marked() {
@@ -80,12 +82,12 @@ impl Buffers {
         packet
     }
 
-    /// The packet's bytes, the `virtio_net_hdr` in front.
+    /// Returns the packet's bytes, with the `virtio_net_hdr` in front.
     pub fn bytes(&mut self, info: &PacketInfo) -> &mut [u8] {
         &mut self.buffers[info.slot as usize][..HEADER + info.length()]
     }
 
-    /// A packet that needs no buffer any more, if it has one.
+    /// Frees a slot; [`PacketInfo::NO_BUFFER`] is ignored.
     #[inline]
     pub fn release(&mut self, slot: u32) {
         if slot != PacketInfo::NO_BUFFER {

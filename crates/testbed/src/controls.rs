@@ -1,5 +1,5 @@
-//! The mechanisms of a run, each group's congestion control and its receivers' window controller: their instances in
-//! the kernel, gone when the run is over.
+//! The mechanisms of a run in the kernel: each group's congestion control and its receivers' window controller. They
+//! are unloaded when the run is over.
 
 use crate::error::Error;
 use crate::host::Host;
@@ -9,53 +9,53 @@ use model::{FlowGroup, MechanismRef, MechanismSource, Scenario};
 use nix::net::if_::if_nametoindex;
 use std::io;
 
-/// The kernel's own control that needs ECN at both ends.
+/// The kernel's own congestion control that needs ECN at both ends.
 const DCTCP: &str = "dctcp";
 
-/// What datagrams have, as their records say.
+/// The name of the congestion control in records of datagrams, which have none.
 const NONE: &str = "none";
 
-/// What a group's hosts use.
+/// The congestion control and window controller that a group's hosts use.
 pub struct GroupControl {
-    /// The kernel's name for it; empty where there is none.
+    /// The congestion control's name in the kernel; empty if the group has none.
     pub name: String,
-    /// What the scenario calls it.
+    /// The congestion control's name in the scenario.
     pub listed: String,
-    /// It works with ECN only, and the receiver needs it too.
+    /// Whether the congestion control needs ECN at both ends.
     pub needs_ecn: bool,
-    /// Ours is registered as long as this lives.
+    /// Keeps our own congestion control registered until it is dropped.
     loaded: Option<Loaded>,
-    /// What lowers the windows of its receivers, if anything does.
+    /// The window controller of the group's receivers, if it has one.
     receiver: Option<WindowPrograms>,
 }
 
 impl GroupControl {
-    /// What was loaded; none of the kernel's own.
+    /// Returns the congestion control that was loaded; none if the group uses one of the kernel's own.
     pub fn loaded(&self) -> Option<&Loaded> {
         self.loaded.as_ref()
     }
 
-    /// What programs get that do not choose: the kernel's own where the group has none.
+    /// Returns the congestion control of programs that do not choose one; none leaves the kernel's default.
     pub(crate) fn preferred(&self) -> Option<&str> {
         Some(&*self.name).filter(|name| !name.is_empty())
     }
 
-    /// The programs of its window controller; none if it has none.
+    /// Returns the programs of the group's window controller, if it has one.
     pub fn receiver(&self) -> Option<&WindowPrograms> {
         self.receiver.as_ref()
     }
 
-    /// Gives a receiving host of the group its window controller.
+    /// Attaches the group's window controller to a receiving host.
     pub(crate) fn attach_to(&self, host: &Host) -> io::Result<()> {
         let Some(programs) = &self.receiver else { return Ok(()) };
         host.namespace.within(|| programs.attach(if_nametoindex(tun::NAME)?).map_err(io::Error::other))
     }
 }
 
-/// Loads one instance for each group of `scenario`.
+/// Loads the mechanisms of each flow group of `scenario`.
 ///
 /// # Errors
-/// If a mechanism cannot be built, or the kernel does not take it or has none of that name.
+/// If a mechanism cannot be built, or the kernel rejects it or has none of that name.
 pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>, Error> {
     let control = |(group, flows): (usize, &FlowGroup)| {
         let control = one(&flows.cc, library, scenario.control_seed(group));

@@ -11,31 +11,31 @@ use std::io;
 pub enum Error {
     /// A mechanism cannot be built or loaded.
     Mechanism(MechanismError),
-    /// The kernel's TCP cannot do what the group's profile says.
+    /// The kernel's TCP cannot do what the group's profile asks for.
     Unswitchable {
-        /// The flow group.
+        /// The number of the flow group.
         group: usize,
-        /// The switch.
+        /// The setting that the kernel cannot change.
         switch: Unswitchable,
     },
-    /// What stands behind this key cannot be had here.
+    /// The running kernel does not support the value of a key.
     Scenario {
-        /// Dotted, such as `link.bottleneck.queue.kind`.
+        /// The dotted key, such as `link.bottleneck.queue.kind`.
         key: String,
-        /// Why.
+        /// The reason, as a sentence.
         why: String,
     },
-    /// The series' step is finer than the least.
+    /// The step of the series is shorter than [`crate::LEAST_STEP`].
     #[allow(missing_docs)]
     Step { step: Nanos, least: Nanos },
-    /// The machine refused, or something failed on the way.
+    /// A call to the operating system failed.
     Machine(String),
-    /// `progress` asked to stop.
+    /// The `progress` callback asked to stop.
     Interrupted,
 }
 
 impl Error {
-    /// What the kernel said.
+    /// Wraps an error of the operating system.
     pub(crate) fn machine(error: io::Error) -> Error {
         Error::Machine(error.to_string())
     }

@@ -1,42 +1,42 @@
 //! IP headers of either version.
 //!
-//! Nodes of a mesh and their receivers talk IPv6, as 6LoWPAN carries it; other hosts talk IPv4. Lengths are counted as
-//! if every packet had an IPv4 header, as a scenario has them (`packet`) and the simulator: an IPv6 header is
-//! [`Version::longer_by`] longer.
+//! Nodes of a mesh and their receivers use IPv6, as 6LoWPAN carries it; other hosts use IPv4. Lengths count every
+//! packet as if it had an IPv4 header, as the key `packet` and the simulator do. An IPv6 header is
+//! [`Version::longer_by`] bytes longer.
 
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice};
 use model::{FlowGroup, Scenario};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The longest header that is longer than IPv4's, by so much.
+/// How many bytes the longest IP header exceeds an IPv4 header.
 pub const LONGEST_ADDITION: u32 = 20;
-/// No IPv6 link carries less (RFC 8200, section 5).
+/// The smallest MTU of an IPv6 link, bytes (RFC 8200, section 5).
 const LEAST_IPV6_MTU: u32 = 1280;
 
 /// A version of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// RFC 791.
+    /// IPv4 (RFC 791).
     V4,
-    /// RFC 8200.
+    /// IPv6 (RFC 8200).
     V6,
 }
 
 impl Version {
-    /// That of the hosts of a group. Datagrams of a mesh are IPv4's, and all where a queue is the kernel's, whose
-    /// device takes no other.
+    /// Returns the version that the hosts of a group use: IPv6 for connections of a mesh, otherwise IPv4. Where a queue
+    /// is the kernel's, all hosts use IPv4, because its device takes nothing else.
     pub fn of_group(scenario: &Scenario, group: &FlowGroup) -> Version {
         let has_datagrams = group.datagrams().is_some();
         let is_ipv6 = group.origin.is_some() && !has_datagrams && scenario.only_in_the_kernel().is_none();
         if is_ipv6 { Version::V6 } else { Version::V4 }
     }
 
-    /// That of an address.
+    /// Returns the version of an address.
     pub fn of(address: &IpAddr) -> Version {
         if address.is_ipv6() { Version::V6 } else { Version::V4 }
     }
 
-    /// By how much its header is longer than IPv4's.
+    /// How many bytes the header of this version is longer than an IPv4 header.
     pub fn longer_by(self) -> u32 {
         match self {
             Version::V4 => 0,
@@ -44,7 +44,7 @@ impl Version {
         }
     }
 
-    /// The MTU of an interface for packets of up to so many bytes with an IPv4 header.
+    /// Returns the MTU of an interface whose packets are up to `packet` bytes long, counted with an IPv4 header.
     pub fn interface_mtu(self, packet: u32) -> u32 {
         match self {
             Version::V4 => packet,
@@ -52,7 +52,7 @@ impl Version {
         }
     }
 
-    /// The address of the near (0) or far (1) host of a pair.
+    /// Returns the address of the near (`side` 0) or far (`side` 1) host of a pair.
     pub fn address(self, side: u32, pair: u32) -> IpAddr {
         match self {
             Version::V4 => Ipv4Addr::from(0x0a00_0001 + (side << 23) + pair).into(),
@@ -64,24 +64,25 @@ impl Version {
     }
 }
 
-/// A header, as far as the emulator looks at it.
+/// The fields of an IP header that the emulator reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Its version.
+    /// The version of IP.
     pub version: Version,
-    /// Its length, bytes.
+    /// The header's length, bytes.
     pub length: usize,
-    /// What it is before.
+    /// The protocol of the payload.
     pub protocol: IpNumber,
-    /// Type of service or traffic class, whose two lowest bits are ECN's.
+    /// The type of service or traffic class, whose two lowest bits are the ECN field.
     pub tos: u8,
-    /// Behind it there is a part of a datagram only.
+    /// Whether the packet is a fragment of a datagram.
     pub is_fragment: bool,
 }
 
 impl Header {
-    /// That of a packet between two hosts; none if it is no such packet. Of IPv6 none with extension headers, which no
-    /// socket of ours asks for, and none to many, such as the kernel's own reports of groups.
+    /// Reads the header of a packet between two hosts; none if the packet is something else. IPv6 packets with
+    /// extension headers and to multicast groups give none: our sockets send neither, and the kernel sends the latter
+    /// by itself.
     pub fn read(packet: &[u8]) -> Option<Header> {
         match packet.first()? >> 4 {
             4 => {
@@ -112,8 +113,7 @@ impl Header {
     }
 }
 
-/// Sets both ECN bits of a packet, unless they are, and mends the checksum of a header that has one (RFC 1624,
-/// equation 3).
+/// Marks a packet with "congestion experienced" and updates the checksum of an IPv4 header (RFC 1624, equation 3).
 pub fn mark_ce(packet: &mut [u8]) {
     if packet[0] >> 4 == 6 {
         // The traffic class begins in the middle of the first byte (RFC 8200, section 3).

@@ -1,30 +1,30 @@
-//! Packets as the emulator carries them: a descriptor with what the path and the meters read. `tools/fuzz packet` reads
-//! arbitrary bytes with this file and `ip.rs`.
+//! Descriptors of packets in the emulator, with the fields that the path and the meters read. `tools/fuzz packet`
+//! parses arbitrary bytes with this file and `ip.rs`.
 
 use crate::ip::{Header, Version};
 use etherparse::{IpNumber, TcpHeaderSlice, TcpOptionElement};
 use model::units::Nanos;
 use path::{Ecn, Packet};
 
-/// A packet in a buffer of the pool.
+/// The descriptor of a packet in a buffer of the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketInfo {
-    /// Its buffer's number; [`PacketInfo::NO_BUFFER`] while its bytes are with the kernel.
+    /// The number of the packet's buffer; [`PacketInfo::NO_BUFFER`] while the kernel has its bytes.
     pub slot: u32,
-    /// The flow whose hosts it travels between.
+    /// The number of the packet's flow.
     pub flow: u32,
-    /// From the flow's sender, not from its receiver.
+    /// Whether the packet comes from the flow's sender.
     pub is_data: bool,
-    /// With an IPv4 header, whichever it has.
+    /// The packet's length, counted with an IPv4 header, bytes.
     bytes: u32,
     version: Version,
     tos: u8,
     marked: bool,
-    /// It is data that its sender's meter counts, and so it counts if it is lost.
+    /// Whether the sender's meter counts the packet, so that its loss counts too.
     pub counts: bool,
-    /// What its TCP header says; none if it has none.
+    /// The fields of the TCP header; none for other protocols.
     pub segment: Option<Segment>,
-    /// When its application sent it, of a datagram that says so, or of the one that it answers.
+    /// The time that a datagram carries: when it was sent, or when the datagram that it answers was sent.
     pub stamp: Option<Nanos>,
 }
 
@@ -55,7 +55,7 @@ impl Packet for PacketInfo {
     }
 }
 
-/// What the meters read of a TCP header.
+/// The fields of a TCP header that the meters read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number.
@@ -64,9 +64,9 @@ pub struct Segment {
     pub ack: u32,
     /// Payload, bytes.
     pub payload: u32,
-    /// Opens a connection.
+    /// Whether the segment has SYN.
     pub syn: bool,
-    /// The first SACK block: what arrived last (RFC 2018, section 4).
+    /// The first SACK block, which contains the latest segment that arrived (RFC 2018, section 4).
     pub sack: Option<(u32, u32)>,
 }
 
@@ -88,11 +88,11 @@ impl Segment {
 }
 
 impl PacketInfo {
-    /// No buffer.
+    /// The slot of a packet without a buffer.
     pub const NO_BUFFER: u32 = u32::MAX;
 
-    /// The descriptor of a packet that a host of `flow` sent; its buffer is not settled yet. None if it is no packet
-    /// between two hosts.
+    /// Reads the descriptor of a packet that a host of `flow` sent; it has no buffer yet. Returns none if the packet is
+    /// not between two hosts.
     pub fn read(packet: &[u8], flow: u32, is_data: bool) -> Option<PacketInfo> {
         let ip = Header::read(packet)?;
         let inside = &packet[ip.length..];
@@ -112,36 +112,36 @@ impl PacketInfo {
         })
     }
 
-    /// The number of its route (`path::Topology`).
+    /// Returns the number of the packet's route (`path::Topology`).
     pub fn route(&self) -> u32 {
         2 * self.flow + !self.is_data as u32
     }
 
-    /// Its length with the header that it has.
+    /// Returns the packet's length with its own IP header, bytes.
     pub fn length(&self) -> usize {
         (self.bytes + self.version.longer_by()) as usize
     }
 
-    /// Has a queue marked it?
+    /// Whether a queue has marked the packet.
     pub fn is_marked(&self) -> bool {
         self.marked
     }
 }
 
-/// Bytes of a header of UDP's, and of an ICMP echo.
+/// Length of the header of UDP, and of an ICMP echo, bytes.
 pub const DATAGRAM_HEADER: usize = 8;
-/// Where the identifier of an ICMP echo stands in its header (RFC 792).
+/// The place of the identifier in the header of an ICMP echo (RFC 792).
 const ICMP_IDENTIFIER: std::ops::Range<usize> = 4..6;
-/// Types of ICMP echoes.
+/// The type of an ICMP echo request; [`ECHO_REPLY`] is that of its reply.
 const ECHO_REQUEST: u8 = 8;
 const ECHO_REPLY: u8 = 0;
 
-/// The time that the payload of a datagram begins with.
+/// Reads the time with which the payload of a datagram begins.
 pub fn stamp(payload: &[u8]) -> Option<Nanos> {
     payload.first_chunk().map(|bytes| Nanos(u64::from_be_bytes(*bytes)))
 }
 
-/// The ports of a packet: where from, where to. Of an ICMP echo both are its identifier.
+/// Returns the source and destination port of a packet; for an ICMP echo, its identifier twice.
 pub fn ports(packet: &[u8]) -> Option<(u16, u16)> {
     let ip = Header::read(packet)?;
     let inside = packet.get(ip.length..).filter(|inside| inside.len() >= DATAGRAM_HEADER)?;
@@ -154,7 +154,7 @@ pub fn ports(packet: &[u8]) -> Option<(u16, u16)> {
     }
 }
 
-/// The identifier of an ICMP echo, request or reply.
+/// Returns the identifier of an ICMP echo request or reply.
 pub fn echo_identifier(icmp: &[u8]) -> Option<u16> {
     let identifier = icmp.get(ICMP_IDENTIFIER)?;
     let is_echo = matches!(icmp[0], ECHO_REQUEST | ECHO_REPLY);
@@ -167,7 +167,7 @@ pub(crate) mod tests {
     use etherparse::{Ipv4HeaderSlice, PacketBuilder};
     use kernel::tun::HEADER;
 
-    /// A sent packet, the `virtio_net_hdr` in front.
+    /// Builds a sent packet, with the `virtio_net_hdr` in front.
     pub(crate) fn sent(payload: usize, ecn: u8) -> Vec<u8> {
         let mut packet = vec![];
         let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 128, 0, 1], 64).tcp(4000, 5001, 77, 1000);
@@ -187,7 +187,7 @@ pub(crate) mod tests {
         assert_eq!(ports(&sent(100, 0)[HEADER..]), Some((4000, 5001)));
     }
 
-    /// The same over IPv6, which counts as long as it would be over IPv4.
+    /// Builds a sent packet over IPv6, whose length counts as if it were over IPv4.
     pub(crate) fn sent_over_ipv6(payload: usize, ecn: u8) -> Vec<u8> {
         let mut packet = vec![];
         let (from, to) = (Version::V6.address(0, 3), Version::V6.address(1, 3));
@@ -201,7 +201,7 @@ pub(crate) mod tests {
         [vec![0; HEADER], packet].concat()
     }
 
-    /// As what a kernel reports of its groups.
+    /// A kernel sends reports about its multicast groups by itself, for example.
     #[test]
     fn what_goes_to_many_is_not_carried() {
         let mut bytes = sent_over_ipv6(10, 0);

@@ -1,9 +1,9 @@
-//! A packet trace that Wireshark opens: the real packets at the senders' interfaces, and at the far ends of links if
-//! these are watched.
+//! A packet trace for Wireshark: the real packets at the senders' interfaces and, if asked for, at the far ends of
+//! links.
 //!
-//! Data packets stand at the time the emulator took them from their host, acknowledgements at the time it gave them
-//! back; the run's start is the epoch. The kernel leaves the checksum of TCP to the network card, which the trace's
-//! writer stands for.
+//! A data packet has the time at which the emulator took it from its host, an acknowledgement the time at which it gave
+//! it back. The epoch is the start of the run. The kernel leaves the TCP checksum to the network card, so the writer of
+//! the trace computes it.
 
 use crate::ip::{Header, Version};
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, TcpHeaderSlice};
@@ -13,9 +13,9 @@ use model::units::Nanos;
 use std::io;
 use std::path::Path;
 
-/// Written at a time: more would hold up the packets behind.
+/// Bytes that are written at a time: larger writes would delay the packets behind.
 const CHUNK: usize = 1 << 16;
-/// Where the checksum stands in a TCP header.
+/// Offset of the checksum in a TCP header, bytes.
 const TCP_CHECKSUM: usize = 16;
 
 /// Writes packets to a pcapng file.
@@ -26,7 +26,7 @@ pub struct Pcap {
 }
 
 impl Pcap {
-    /// Creates the file of packets at the senders and at these links.
+    /// Creates a trace of the packets at the senders and at `links`.
     pub fn create(
         path: &Path,
         scenario: &Scenario,
@@ -39,7 +39,7 @@ impl Pcap {
         Ok(Pcap { file, snap_length, packet: vec![] })
     }
 
-    /// Writes an IP packet of a flow that passes an interface at `now`.
+    /// Writes an IP packet of `flow` that passes `interface` at `now`.
     pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8], flow: u32) -> io::Result<()> {
         let opens = is_first_syn(packet).then_some(flow);
         if !self.snap_length.has_all_of(packet) {
@@ -52,27 +52,27 @@ impl Pcap {
         self.file.write(now, interface, &self.packet, opens)
     }
 
-    /// Writes what is still buffered.
+    /// Writes the buffered packets and closes the file.
     pub fn close(self) -> io::Result<()> {
         self.file.close()
     }
 }
 
-/// Does a packet ask for a connection?
+/// Whether a packet is the SYN that opens a connection.
 fn is_first_syn(packet: &[u8]) -> bool {
     let tcp = Header::read(packet).filter(|ip| ip.protocol == IpNumber::TCP && !ip.is_fragment);
     let tcp = tcp.and_then(|ip| TcpHeaderSlice::from_slice(&packet[ip.length..]).ok());
     tcp.is_some_and(|tcp| tcp.syn() && !tcp.ack())
 }
 
-/// Puts the checksum in that the kernel left to the network card.
+/// Computes the TCP checksum, which the kernel leaves to the network card.
 fn finish_checksum(packet: &mut [u8]) {
     if let Some((start, sum)) = tcp_checksum(packet) {
         packet[start + TCP_CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
     }
 }
 
-/// Where a packet's TCP header begins, and its checksum.
+/// Returns the offset of a packet's TCP header, and the checksum that belongs there.
 fn tcp_checksum(packet: &[u8]) -> Option<(usize, u16)> {
     let ip = Header::read(packet)?;
     let tcp = TcpHeaderSlice::from_slice(&packet[ip.length..]).ok()?;

@@ -1,4 +1,4 @@
-//! One run: hosts, controls, emulator and applications together, and the records that come of it.
+//! One run: sets up hosts, mechanisms, emulator and applications, lets them run, and makes the records.
 
 use crate::controls::{self, GroupControl};
 use crate::emulator::network::Network;
@@ -24,19 +24,18 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often the caller is asked whether to go on.
+/// How often the `progress` callback is called.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// The finest step of a series. Each of the threads that sample looks at the clock without sleeping before a step for
-/// as long as waking up may take ([`crate::timing::clock`]): steps of little more leave no processor to those that
-/// carry packets.
+/// The shortest step of a series. Before each step the sampling threads poll the clock for as long as a wake-up may
+/// take ([`crate::timing::clock`]). Much shorter steps would leave no processor to the threads that carry packets.
 pub const LEAST_STEP: Nanos = Nanos::from_millis(1);
 
-/// Runs `scenario` with the kernel's TCP, as time passes here. `progress` is told how far that is, and may
-/// stop the run.
+/// Runs `scenario` with the kernel's TCP, in real or virtual time. The run calls `progress` again and again, which may
+/// stop it.
 ///
 /// # Errors
-/// If the kernel cannot do what the scenario asks for, if a right is missing, or if a connection or device fails.
+/// If the kernel cannot do what the scenario asks for, if a permission is missing, or if a connection or device fails.
 pub fn run(
     scenario: &Scenario,
     library: &Library,
@@ -51,10 +50,10 @@ pub fn run(
     run_with(scenario, library, &controls, time, options, progress)
 }
 
-/// The same with controls that the caller has loaded, one for each group.
+/// Runs `scenario` like [`run`], with mechanisms that the caller has loaded ([`load`](crate::load_controls)).
 ///
 /// # Errors
-/// As `run`.
+/// The errors of [`run`].
 pub fn run_with(
     scenario: &Scenario,
     library: &Library,
@@ -125,7 +124,7 @@ pub fn run_with(
     Ok(Outcome { run, series, data_packets })
 }
 
-/// What came too late, or not at all, where packets passed.
+/// Returns why the figures of the run mean nothing because packets were late or missed; none if they are sound.
 fn late(
     scenario: &Scenario,
     plan: &Plan,
@@ -137,7 +136,7 @@ fn late(
     soundness::complaint(scenario, &network.around.lateness, network.missed()?, pairs, &lived)
 }
 
-/// The records of the flows.
+/// Makes the records of the flows.
 fn flow_records(
     plan: &Plan,
     controls: &[GroupControl],
@@ -155,10 +154,10 @@ fn flow_records(
     flows
 }
 
-/// Says no to what a kernel of this version does not have.
+/// Checks that a kernel of this version supports everything that `scenario` asks for.
 ///
 /// # Errors
-/// The first such thing, with its key.
+/// The first unsupported key.
 pub fn check(scenario: &Scenario, version: (u32, u32)) -> Result<(), Error> {
     for (group, flows) in scenario.flows.iter().enumerate() {
         if let Some(switch) = stack::unswitchable(&flows.stack, version) {
@@ -189,11 +188,11 @@ fn pairs(scenario: &Scenario, plan: &Plan, controls: &[GroupControl]) -> Result<
     plan.hosts.iter().zip(0..).map(pair).collect()
 }
 
-/// Pair `number` of hosts, of which the near one is a host of the scenario, with all its flows.
+/// Makes pair `number` of hosts for all flows of a host of the scenario, which is the near one.
 fn shared_pair(number: u32, host: &model::Host, plan: &Plan, hosts: &Hosts, ecn: bool) -> io::Result<Pair> {
     let groups = || hosts.flows.iter().map(|flow| &plan.flows[*flow].settings);
     let first = groups().next().expect("a host has flows");
-    // Its settings are those of the others too. Packets are as long as the longest, and sockets keep theirs shorter.
+    // The other flows have the same settings. The interface allows the longest packets; the sockets limit theirs.
     let packet = groups().map(|group| group.largest_packet()).max().unwrap_or(first.packet);
     let group = FlowGroup { packet, app: None, reverse: false, ..FlowGroup::clone(first) };
     let pair = pair(number, &group, Version::V4, ecn, None)?;
@@ -211,14 +210,14 @@ fn shared_pair(number: u32, host: &model::Host, plan: &Plan, hosts: &Hosts, ecn:
     Ok(pair)
 }
 
-/// The near host of a pair, the number of the pair, and the link that its packets leave by.
+/// The near host of a pair, the number of the pair, and the uplink of the host.
 struct Near<'a> {
     host: &'a Host,
     hosts: usize,
     link: usize,
 }
 
-/// Gives the devices of the scenario's hosts their queues.
+/// Sets up the queues on the devices of the scenario's hosts.
 fn uplinks<'a>(
     scenario: &Scenario,
     plan: &Plan,
@@ -235,7 +234,7 @@ fn uplinks<'a>(
     near.filter_map(give).collect()
 }
 
-/// Pair `number` of hosts, with the congestion control that their programs get unless they choose.
+/// Makes pair `number` of hosts; `preferred` is the congestion control of programs that do not choose one.
 pub(crate) fn pair(
     number: u32,
     group: &FlowGroup,
@@ -269,7 +268,7 @@ fn monitors(scenario: &Scenario, plan: &Plan) -> Vec<FlowMonitor> {
     plan.flows.iter().map(monitor).collect()
 }
 
-/// Why nothing was measured, where a flow's application opened it and the emulator took not even its SYN.
+/// Returns why nothing was measured, if an application opened a flow but the emulator did not even see its SYN.
 fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> Option<String> {
     let late = scenario.duration.since(emulator::LONGEST_SLEEP);
     let flows = plan.flows.iter().zip(&apps.flows).zip(&network.around.monitors);
@@ -278,24 +277,24 @@ fn silent(scenario: &Scenario, plan: &Plan, network: &Network, apps: &Apps) -> O
     soundness::nothing_carried(silent.count())
 }
 
-/// What a run has been like for those who drove it.
+/// How a run went, apart from its packets.
 struct Driven {
-    /// `progress` ended it.
+    /// Whether `progress` stopped the run.
     interrupted: bool,
-    /// How long the emulator stood still.
+    /// The total time for which the emulator stood still.
     stalls: Nanos,
-    /// What the processors have been doing since its start.
+    /// The processors' idle time since the start of the run.
     processors: Processors,
 }
 
-/// Tells the caller how far the run is.
+/// Reports the progress of a run to the caller.
 struct Watch<'a, 'p> {
     gathering: Option<&'a mut Gathering>,
     progress: Progress<'p>,
 }
 
 impl Watch<'_, '_> {
-    /// Tells of the steps that have come in; gives whether the run is to stop.
+    /// Reports the steps that both threads have sampled. Returns whether the caller stops the run.
     fn steps(&mut self, now: Nanos) -> bool {
         let mut stops = false;
         while let Some(step) = self.gathering.as_mut().and_then(|gathering| gathering.next()) {
@@ -304,19 +303,19 @@ impl Watch<'_, '_> {
         stops
     }
 
-    /// Tells of the time; gives whether the run is to stop.
+    /// Reports the present time. Returns whether the caller stops the run.
     fn time(&mut self, now: Nanos) -> bool {
         (self.progress)(ProgressUpdate { now, step: None }).is_break()
     }
 }
 
-/// Lets time pass.
+/// Lets the emulator and the applications run until `end`, until one of them fails, or until the caller stops the run.
 fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, watch: &mut Watch) -> Result<Driven, Error> {
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::Relaxed);
     let driven = std::thread::scope(|scope| {
         let carrying = scope.spawn(|| {
-            // Whoever ends first ends the other: without packets no application gets on, and the other way round.
+            // The thread that ends first ends the other: neither can go on alone.
             let result = emulator.run(end, stopped);
             stop.store(true, Ordering::Relaxed);
             result
@@ -336,7 +335,7 @@ fn drive(end: Nanos, clock: Clock, emulator: &Emulator, apps: &mut Apps, watch: 
         while !stopped() && !interrupted {
             std::thread::sleep(TICK);
             let now = clock.now().min(end);
-            // In virtual time nobody looks on, and work of ours would take time from the run.
+            // In virtual time nobody watches, and reporting would take time from the run.
             interrupted = clock.is_real() && watch.steps(now) || watch.time(now);
         }
         stop.store(true, Ordering::Relaxed);
@@ -352,7 +351,7 @@ fn flow_record(number: u32, cc: &str, start: Nanos, monitor: &mut FlowMonitor, f
     monitor.refused(&flow.refused);
     monitor.measured(&flow.round_trips);
     let sender = &mut monitor.sender;
-    // What is acknowledged after the application has stopped is no completion.
+    // An acknowledgement after the application has stopped does not complete the flow.
     let completed_at = monitor.completed_at.filter(|at| flow.stopped_at.is_none_or(|stopped| *at <= stopped));
     let ended = completed_at.or(flow.stopped_at);
     for &(at, cwnd) in flow.windows.iter().take_while(|(at, _)| ended.is_none_or(|ended| *at <= ended)) {

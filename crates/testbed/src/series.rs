@@ -1,26 +1,26 @@
-//! The series of a run: what both threads see at each step, put side by side while the run goes on.
+//! The series of a run: joins what both threads sample at each step, while the run goes on.
 
 use crate::emulator::network::Sample;
 use measure::{FlowSample, Sampler};
 use model::series::{FlowRow, Step};
 use std::sync::mpsc::Receiver;
 
-/// Takes the steps of a series as the threads hand them over, each at its own time.
+/// Joins the samples of a series, which the two threads hand over each at its own time.
 pub struct Gathering {
     sampler: Sampler,
     links: Receiver<Sample>,
     flows: Receiver<Vec<FlowSample>>,
-    /// The links at a step of which the flows are still missing.
+    /// The links' sample of a step whose flow samples have not come yet.
     ahead: Option<Sample>,
 }
 
 impl Gathering {
-    /// What comes from the thread that carries packets, and from the applications'.
+    /// Joins the samples of the thread that carries packets (`links`) and of the applications' thread (`flows`).
     pub fn new(sampler: Sampler, links: Receiver<Sample>, flows: Receiver<Vec<FlowSample>>) -> Gathering {
         Gathering { sampler, links, flows, ahead: None }
     }
 
-    /// The next step that both have seen, if there is one.
+    /// Returns the next step that both threads have sampled, if there is one.
     pub fn next(&mut self) -> Option<&Step> {
         let seen = self.ahead.take().or_else(|| self.links.try_recv().ok())?;
         let Ok(flows) = self.flows.try_recv() else {
@@ -36,7 +36,7 @@ impl Gathering {
         Some(self.sampler.latest())
     }
 
-    /// The steps so far.
+    /// Returns the sampler with all joined steps.
     pub fn finish(self) -> Sampler {
         self.sampler
     }

@@ -1,7 +1,8 @@
-//! Any program behind an emulated link.
+//! Runs any program behind an emulated link.
 //!
-//! The programs live in the two hosts' network namespaces and in a process namespace of their own, whose first process
-//! dies with us: then the kernel ends all others in it, also those that have gone into the background.
+//! The programs run in the network namespaces of the two hosts and in a process namespace of their own. Its first
+//! process dies with the calling thread; then the kernel ends all other processes in it, including those in the
+//! background.
 
 use crate::emulator::Emulator;
 use crate::emulator::network::{Network, Sample};
@@ -35,39 +36,39 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Long enough for any shell.
+/// The duration of the scenario: long enough for any shell.
 const ENDLESS: Nanos = Nanos::from_secs(10 * 365 * 86_400);
-/// How long a program at the far end may take to listen before the near one starts all the same.
+/// How long the near program waits for the far one to listen before it starts anyway.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// `/proc/net/tcp` has the state in hexadecimal.
+/// The state of a listening socket in `/proc/net/tcp`, hexadecimal.
 const LISTENING: &str = "0A";
-/// The state of a UDP socket that takes packets from anybody, in `/proc/net/udp`.
+/// The state of an unconnected UDP socket in `/proc/net/udp`, hexadecimal.
 const UNCONNECTED: &str = "07";
 
-/// What to run behind the link.
+/// The programs to run behind a link.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// Where the program runs.
+    /// The end at which the near program runs.
     pub at: End,
-    /// The program with its arguments.
+    /// The near program with its arguments.
     pub near: Vec<OsString>,
-    /// A program at the other end meanwhile.
+    /// A program that runs at the other end meanwhile, with its arguments.
     pub far: Option<Vec<OsString>>,
-    /// How time passes here.
+    /// How time passes on this machine.
     pub time: Time,
 }
 
 /// How a program behind a link ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The near program's exit status; 128 and the signal's number if one ended it.
+    /// The near program's exit status, or 128 plus the number of the signal that ended it.
     pub status: i32,
-    /// Why the link was not the scenario's, if the machine could not keep up with it.
+    /// Why the link did not behave as the scenario says, if the machine could not keep up.
     pub unsound_because: Option<String>,
 }
 
-/// What a scenario asks of a kernel when programs run behind its link. They are the user's, and so the file's
-/// applications and their hosts are not there.
+/// Returns the scenario for a user's programs: its links and the settings of its flows, without its applications and
+/// hosts.
 fn without_flows(scenario: &Scenario) -> Scenario {
     let flows = scenario.flows.iter().map(|group| FlowGroup {
         count: 1,
@@ -81,22 +82,22 @@ fn without_flows(scenario: &Scenario) -> Scenario {
     Scenario { duration: ENDLESS, warmup: Nanos::ZERO, flows, hosts, ..scenario.clone() }
 }
 
-/// Says no to what a kernel of this version cannot have behind the link of `scenario`, as [`crate::check`] does of a
+/// Checks that a kernel of this version supports programs behind the link of `scenario`, as [`crate::check`] does for a
 /// run.
 ///
 /// # Errors
-/// The first such thing.
+/// The first unsupported key.
 pub fn check_shell(scenario: &Scenario, version: (u32, u32)) -> Result<(), Error> {
     run::check(&without_flows(scenario), version)
 }
 
-/// Runs programs behind the link of `scenario`, with the congestion control of its first flow as the default of both
-/// ends, and gives how the near program ended.
+/// Runs programs behind the link of `scenario` and returns how the near program ended. Both ends have the congestion
+/// control of the first flow as the default.
 ///
-/// With `watch` the links are looked at at such steps, and somebody is told, who may end the programs.
+/// With `watch`, a callback gets a sample of the links at each such step and may end the programs.
 ///
 /// # Errors
-/// As [`crate::run`], and if a program cannot be started.
+/// The errors of [`crate::run`], and if a program cannot be started.
 pub fn shell(
     scenario: &Scenario,
     library: &Library,
@@ -113,7 +114,7 @@ pub fn shell(
         // A guest's kernel is there for these programs only.
         stack::allow(name).map_err(Error::machine)?;
     }
-    // Programs take what names of hosts come to, and many of them IPv4 only.
+    // Programs resolve the names of the hosts, and many of them support only IPv4.
     let pair = run::pair(0, &scenario.flows[0], Version::V4, control.needs_ecn, control.preferred());
     let pair = pair.map_err(Error::machine)?;
     control.attach_to(&pair.receiver).map_err(Error::machine)?;
@@ -135,7 +136,7 @@ pub fn shell(
             result
         });
         let (tell, told) = channel();
-        // A thread of its own, for it goes into other namespaces.
+        // A thread of its own, because it enters other namespaces.
         let living = scope.spawn(|| {
             let status = live(&pairs[0], programs, &keeper);
             drop(tell);
@@ -160,7 +161,7 @@ pub fn shell(
     Ok(Ended { status, unsound_because })
 }
 
-/// Why the link was not the scenario's. A link that carried nothing disturbed nobody.
+/// Returns why the link did not behave as the scenario says, if so. A link that carried no packet is sound.
 fn unsound(
     scenario: &Scenario,
     network: &Network,
@@ -176,12 +177,12 @@ fn unsound(
     Ok(complaint.or_else(|| soundness::standstill(scenario, stood_still).filter(|_| clock.is_real())))
 }
 
-/// Tells somebody of the links while the programs run.
+/// Reports samples of the links to the caller while the programs run.
 struct Watch<'a> {
     sampler: Sampler,
     samples: Receiver<Sample>,
     progress: Progress<'a>,
-    /// Nobody wants to be told any more.
+    /// Whether the caller has ended the programs, so that nothing more is reported.
     is_over: bool,
 }
 
@@ -190,7 +191,7 @@ impl<'a> Watch<'a> {
         Watch { sampler: Sampler::new(step, 0), samples, progress, is_over: false }
     }
 
-    /// Goes on until nothing can come from `ended` any more; calls `end` if it is to end earlier.
+    /// Reports samples until the other end of `ended` is closed; calls `end` if the caller stops earlier.
     fn until(&mut self, ended: &Receiver<()>, end: impl Fn()) {
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(run::TICK) {
             if !self.is_over && self.tell().is_break() {
@@ -210,7 +211,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Starts the programs, and waits for the near one.
+/// Starts the programs, waits for the near one, and returns its exit status.
 fn live(pair: &Pair, programs: &Programs, keeper: &Keeper) -> io::Result<ExitStatus> {
     let (near, opposite) = match programs.at {
         End::Sender => (&pair.sender, &pair.receiver),
@@ -227,7 +228,7 @@ fn live(pair: &Pair, programs: &Programs, keeper: &Keeper) -> io::Result<ExitSta
         let mut near = start(&programs.near, &near.namespace, pair)?;
         Ok((far, near.wait()?))
     });
-    // It is not gone before we have taken note of the others.
+    // The first process stays until the others have been waited for.
     end(keeper);
     let (far, status) = waited?;
     if let Some(mut far) = far {
@@ -238,13 +239,13 @@ fn live(pair: &Pair, programs: &Programs, keeper: &Keeper) -> io::Result<ExitSta
     Ok(status)
 }
 
-/// The first process of the programs' process namespace, while it is there: with it all others end.
+/// The first process of the programs' process namespace, while it exists: all others end with it.
 type Keeper = Mutex<Option<Child>>;
 
 /// Ends all programs.
 fn end(keeper: &Keeper) {
     if let Some(first) = keeper.lock().expect("no thread panics with the lock").as_mut() {
-        // It may be dead already, which is what is wanted.
+        // An error means that it is dead already, which is fine.
         let _ = first.kill();
     }
 }
@@ -263,8 +264,8 @@ fn start(program: &[OsString], place: &Namespace, pair: &Pair) -> io::Result<Chi
     })
 }
 
-/// In the new process: into its host, with `/proc` and `/etc/hosts` to match, and no longer alive than the thread that
-/// started it. A file of hosts that does not exist stays away: only its place could hold another.
+/// Moves a new process into its host, with `/proc` and `/etc/hosts` to match, and lets it die with the thread that
+/// started it. A missing `/etc/hosts` stays missing, because a file can be mounted only over an existing one.
 fn settle(network: &File, hosts: &str) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     setns(network, CloneFlags::CLONE_NEWNET)?;
@@ -277,12 +278,11 @@ fn settle(network: &File, hosts: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Names of hosts (hosts(5)).
+/// The file with the names of hosts (hosts(5)).
 const HOSTS: &str = "/etc/hosts";
 
-/// Puts a file in the place of `/etc/hosts`, in which the two ends have names. It lies in a file system that only this
-/// process and its children see, and that goes with them; that stands where `/proc` will be for as long as the file is
-/// written.
+/// Mounts a file with names for the two ends over `/etc/hosts`. The file is in a file system that only this process and
+/// its children see, and that disappears with them. While the file is written, that file system is mounted at `/proc`.
 fn name_the_ends(hosts: &str) -> io::Result<()> {
     const FOLDER: &str = "/proc";
     const FILE: &str = "/proc/hosts";
@@ -293,10 +293,11 @@ fn name_the_ends(hosts: &str) -> io::Result<()> {
     Ok(umount(FOLDER)?)
 }
 
-/// An argument that `mount` has no use for.
+/// An argument that `mount` ignores.
 const NONE: Option<&str> = None;
 
-/// A server needs a moment before it can be reached; a far program that is none does not hold us up for long.
+/// Waits until the far program listens, as a server does after a moment, or until the program ends or [`PATIENCE`] is
+/// over.
 fn wait_until_listening(far: &mut Child, host: &Host) -> io::Result<()> {
     let start = Instant::now();
     while start.elapsed() < PATIENCE && far.try_wait()?.is_none() && !is_listening(host)? {

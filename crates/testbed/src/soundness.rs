@@ -1,5 +1,5 @@
-//! Could the machine keep up? A run that it could not keep up with says why, in place of figures that mean something
-//! else.
+//! Checks whether the machine could keep up. A run that it could not keep up with reports why, because its figures mean
+//! nothing.
 
 use crate::flows::apps::Flow;
 use crate::flows::plan::Planned;
@@ -12,26 +12,27 @@ use model::{Limit, Link, Member, Scenario, Service};
 use std::io;
 use std::time::Instant;
 
-/// Lateness that never matters: the kernel's own timers are no better.
+/// A lateness that never matters: the kernel's own timers are no better.
 const HARMLESS: Nanos = Nanos::from_micros(200);
-/// Share of the base round-trip time that the 99th percentile of the lateness may take: a tenth of the agreement that
-/// simulator and kernel are held to.
+/// The share of the base round-trip time that the 99th percentile of the lateness may reach. It is a tenth of the
+/// agreement required between simulator and kernel.
 const TOLERATED: f64 = 0.01;
-/// Share of the time of one transmission at the bottleneck: the grain of every queueing delay is a whole one.
+/// The share of the time of one transmission at the bottleneck that the lateness may reach: queueing delays come in
+/// whole transmissions.
 const OF_A_TRANSMISSION: f64 = 0.1;
-/// What a processor in virtual time has to have left over, percent: one that is always busy makes packets wait, and
-/// nobody outside is late. The emulator is a real-time thread, which Linux never gives the last 5 %
-/// (`sched_rt_runtime_us`): they come on top.
+/// The least idle time of a processor in virtual time, percent. A processor that is always busy makes packets wait,
+/// although no lateness shows it. It includes the last 5 % that Linux never gives to real-time threads, such as the
+/// emulator's (`sched_rt_runtime_us`).
 const LEAST_IDLE: f64 = 10.0;
-/// What waking up takes anyhow.
+/// The slack of a wait on slow links: a wake-up takes about that long anyway.
 const HARMLESS_SLACK: Nanos = Nanos::from_micros(50);
 
-/// Share of a run for which the emulator may stand still.
+/// The share of a run for which the emulator may stand still.
 const TOLERATED_STANDSTILL: f64 = 0.01;
-/// Share of its own steps that a thread may miss.
+/// The share of its own steps that a thread may miss.
 const TOLERATED_MISSES: f64 = 0.01;
 
-/// Why the figures of a run mean nothing whose emulator stood still for so long, if they do.
+/// Returns why a run is unsound whose emulator stood still for `total`; none if that is short enough.
 pub fn standstill(scenario: &Scenario, total: Nanos) -> Option<String> {
     let share = total.as_secs_f64() / scenario.duration.as_secs_f64();
     (share > TOLERATED_STANDSTILL).then(|| {
@@ -42,7 +43,7 @@ pub fn standstill(scenario: &Scenario, total: Nanos) -> Option<String> {
     })
 }
 
-/// Why the series of a run means nothing, if it does not; `step` is its step.
+/// Returns why the series of a run, with this step, is unsound; none if few enough steps were missed.
 pub fn missed_steps(steps: &Steps, step: Option<Nanos>) -> Option<String> {
     let (step, missed) = (step?, steps.missed as f64 / steps.due.max(1) as f64);
     (missed > TOLERATED_MISSES).then(|| {
@@ -55,25 +56,24 @@ pub fn missed_steps(steps: &Steps, step: Option<Nanos>) -> Option<String> {
     })
 }
 
-/// Why the figures of a run mean nothing in which so many flows were opened and not one packet of theirs was taken.
+/// Returns why a run is unsound in which `flows` flows were opened without any packet; none if `flows` is 0.
 pub fn nothing_carried(flows: usize) -> Option<String> {
     let what = if flows == 1 { "a flow".to_string() } else { format!("{flows} flows") };
     (flows > 0).then(|| format!("no packet of {what} was carried, though the application had opened it"))
 }
 
-/// Why the figures of a run mean nothing in which this was read for a flow's slow-start threshold.
+/// Returns why a run is unsound in which a flow had this impossible slow-start threshold.
 pub fn skipped_program(stray_ssthresh: u32) -> String {
     format!("a flow's ssthresh became {stray_ssthresh} packets, which no control returns: this kernel skips programs")
 }
 
-/// How much of the processors' time was left over since this was made.
+/// Measures the processors' idle time since it was made.
 pub struct Processors {
     since: Instant,
     before: Option<Idle>,
 }
 
-/// The processors' idle time since boot: the only one of their times that a kernel measures by the clock, and not by
-/// ticks.
+/// The processors' idle time since boot. A kernel measures it by the clock, but other times of processors by ticks.
 #[derive(Clone, Copy, Debug)]
 struct Idle {
     processors: usize,
@@ -81,12 +81,12 @@ struct Idle {
 }
 
 impl Processors {
-    /// Starts to watch.
+    /// Starts to measure.
     pub fn watch() -> Processors {
         Processors { since: Instant::now(), before: idle() }
     }
 
-    /// Idle time in percent; none where the kernel does not tell.
+    /// Returns the idle time in percent; none if the kernel does not report it.
     pub fn idle_percent(&self) -> Option<f64> {
         let elapsed_s = self.since.elapsed().as_secs_f64();
         let (before, now) = (self.before?, idle()?);
@@ -95,9 +95,9 @@ impl Processors {
     }
 }
 
-/// The idle time of all processors, from the first line of `/proc/stat`.
+/// Reads the idle time of all processors from the first line of `/proc/stat`.
 fn idle() -> Option<Idle> {
-    /// In what `/proc` counts times, whatever the kernel's ticks are.
+    /// The ticks per second in which `/proc` counts times, whatever the kernel's own ticks are.
     const USER_HZ: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat.lines().next()?.split_whitespace().nth(4)?.parse().ok()?;
@@ -105,13 +105,13 @@ fn idle() -> Option<Idle> {
     Some(Idle { processors, time_s: ticks as f64 / USER_HZ })
 }
 
-/// The lateness that the figures of this scenario allow.
+/// Returns the 99th percentile of lateness up to which the figures of this scenario are sound.
 pub fn tolerated(scenario: &Scenario) -> Nanos {
     let part = transmission_time(scenario).0 as f64 * OF_A_TRANSMISSION;
     tolerated_of_round_trips(scenario).max(Nanos(part as u64))
 }
 
-/// What leaves a queue at once takes so long: a packet, or an aggregate of packets, whose packets then arrive at once.
+/// Returns the time of one transmission: of a packet, or of an aggregate, whose packets arrive together.
 fn transmission_time(scenario: &Scenario) -> Nanos {
     let aggregates = scenario
         .links
@@ -121,8 +121,8 @@ fn transmission_time(scenario: &Scenario) -> Nanos {
     longest.max(scenario.packet_time().unwrap_or(Nanos::ZERO))
 }
 
-/// The longest single lateness that is allowed: packets that were held up come in a burst, and a burst of more than
-/// half of what the queue holds makes losses of its own.
+/// Returns the longest single lateness up to which a run is sound. Delayed packets come in a burst, and a burst of more
+/// than half of the queue causes losses of its own.
 fn tolerated_once(scenario: &Scenario) -> Nanos {
     let packet = scenario.flows.iter().map(|group| group.packet.0).max().unwrap_or(0);
     let time = |link: &Link| {
@@ -136,8 +136,8 @@ fn tolerated_once(scenario: &Scenario) -> Nanos {
     least.map_or(Nanos::NEVER, |least| least.max(tolerated(scenario)))
 }
 
-/// How much too long a wait of the emulator may take on purpose, so that it does more at once. All packets are late by
-/// that, so it stays small where no second packet would come meanwhile.
+/// Returns how much longer than needed the emulator waits on purpose, to handle more packets at once. All packets are
+/// late by that time, so it is short where no second packet would come meanwhile.
 pub fn slack(scenario: &Scenario) -> Nanos {
     let batch = Nanos(tolerated_of_round_trips(scenario).0 / 4);
     let is_slow = scenario.packet_time().is_none_or(|time| time > batch);
@@ -149,7 +149,7 @@ fn tolerated_of_round_trips(scenario: &Scenario) -> Nanos {
     HARMLESS.max(Nanos((base as f64 * TOLERATED) as u64))
 }
 
-/// Why the figures of a run in virtual time mean nothing; none if its processor had time left over.
+/// Returns why a run in virtual time is unsound; none if its processor was idle for long enough.
 pub fn saturation(idle_percent: Option<f64>) -> Option<String> {
     let busy = 100.0 - idle_percent.filter(|idle| *idle < LEAST_IDLE)?;
     Some(format!(
@@ -157,7 +157,7 @@ pub fn saturation(idle_percent: Option<f64>) -> Option<String> {
     ))
 }
 
-/// Why the run's figures mean nothing; none if they do.
+/// Returns why a run is unsound; none if the machine kept up.
 pub fn complaint(
     scenario: &Scenario,
     lateness: &Histogram,
@@ -191,8 +191,8 @@ pub fn complaint(
     if missed > 0 {
         return Ok(Some(format!("{missed} packets were dropped before they reached the emulated link")));
     }
-    // The receiver's window may hold a flow back only where the scenario says so, room in the sender's buffer where
-    // that is the kernel's.
+    // The receiver's window may limit a flow only where the scenario says so, and the send buffer only where the kernel
+    // tunes it.
     let free = flows.iter().filter(|(planned, _)| !planned.settings.receiver_may_limit());
     let shares = free.map(|(planned, flow)| {
         let (window, room) = flow.held_by_buffers();

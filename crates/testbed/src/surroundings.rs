@@ -1,4 +1,4 @@
-//! What the links need of the emulator around them: the packets' bytes, and those who watch.
+//! What the links use of the emulator around them: packet buffers, monitors and the packet trace.
 
 use crate::buffers::Buffers;
 use crate::flows::monitor::FlowMonitor;
@@ -9,25 +9,25 @@ use model::units::Nanos;
 use path::{DropReason, Observer, PortId};
 use std::io;
 
-/// The emulator, as its links see it.
+/// The parts of the emulator that its links use.
 pub struct Surroundings {
-    /// The packets' bytes.
+    /// The buffers with the packets' bytes.
     pub buffers: Buffers,
-    /// By flow; none where nothing is measured.
+    /// One monitor for each flow; empty where nothing is measured.
     pub monitors: Vec<FlowMonitor>,
-    /// How much later than it should a packet was handed to its host, or to the kernel.
+    /// Distribution of how late packets were handed to their hosts, or to the kernel.
     pub lateness: Histogram,
-    /// The time by the clock while the links do what was due by then; none while a host hands a packet over.
+    /// The clock's time while the links catch up with it; none while a host hands a packet over.
     pub catching_up_at: Option<Nanos>,
-    /// The packet trace, if one is wanted.
+    /// The packet trace, if one is written.
     pub pcap: Option<Pcap>,
-    /// Those of its interfaces that are links.
+    /// The interfaces of the packet trace that are links.
     pub interfaces: LinkInterfaces,
     failure: Option<io::Error>,
 }
 
 impl Surroundings {
-    /// Those of packets of up to `mtu` bytes.
+    /// Makes surroundings for packets of up to `mtu` bytes; `monitors` watch the flows.
     pub fn new(mtu: u32, monitors: Vec<FlowMonitor>) -> Surroundings {
         Surroundings {
             buffers: Buffers::new(mtu),
@@ -40,22 +40,22 @@ impl Surroundings {
         }
     }
 
-    /// A packet is handed to the kernel that should have been at `due`.
+    /// Records how late a packet, due at `due`, is handed to the kernel.
     pub fn note_handing_over(&mut self, due: Nanos) {
         if let Some(now) = self.catching_up_at {
             self.lateness.record(now.since(due));
         }
     }
 
-    /// A device has failed; the first failure counts.
+    /// Notes that a device has failed; later failures are ignored.
     pub fn fail(&mut self, error: io::Error) {
         self.failure.get_or_insert(error);
     }
 
-    /// Whether a device has failed since the last call.
+    /// Reports the failure of a device since the last call.
     ///
     /// # Errors
-    /// What it said.
+    /// The error of the device, if one has failed.
     pub fn check(&mut self) -> io::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }

@@ -1,5 +1,5 @@
-//! Losses in bursts on the emulated link: the packets that a real program misses are those that the simulator's link
-//! loses. Needs root.
+//! Losses in bursts on the emulated link: a real program misses exactly the packets that the simulator's link loses.
+//! Needs root.
 
 use mechanism::Library;
 use model::Scenario;
@@ -48,7 +48,7 @@ impl Packet for Datagram {
     }
 }
 
-/// The numbers of those that are lost.
+/// The numbers of the lost datagrams.
 struct Lost(HashSet<u32>);
 
 impl Observer<Datagram> for Lost {
@@ -61,7 +61,7 @@ impl Observer<Datagram> for Lost {
     }
 }
 
-/// Of so many packets after a first one that opens the way, those that the simulator's link delivers.
+/// Returns the numbers of the packets that the simulator's link delivers, of [`COUNT`] packets after a first one.
 fn simulated(scenario: &Scenario) -> Vec<u32> {
     let mut network: Network<Datagram> = Topology::new(scenario, &[1]).network();
     let mut lost = Lost(HashSet::new());
@@ -69,7 +69,7 @@ fn simulated(scenario: &Scenario) -> Vec<u32> {
     (0..COUNT).filter(|number| !lost.0.contains(&(number + 1))).collect()
 }
 
-/// Of a train of as many UDP packets, those that come through.
+/// Returns the numbers of the UDP packets that the emulated link delivers, of a train of [`COUNT`].
 fn emulated(scenario: &Scenario) -> Vec<u32> {
     let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let folder = temporary.path();

@@ -1,4 +1,4 @@
-//! The ports of the network whose queues are the kernel's: of links, and of the devices of hosts.
+//! The ports of the network whose queues are in the kernel: of links, and of the devices of hosts.
 
 use crate::error::Error;
 use crate::kernel_qdisc::kernel_link::KernelLink;
@@ -11,19 +11,19 @@ use model::units::Nanos;
 use model::{Emulator, Link, Scenario};
 use path::{External, ExternalPort, Gone, LinkOutput, PacketId, Pool, Transit};
 
-/// Such a port.
+/// A port of the network whose queue is in the kernel.
 pub enum KernelPort {
-    /// A link whose queue, and with `netem` whose channel, the emulator feeds.
+    /// A link whose packets the emulator sends through a kernel queue and, with `netem`, a kernel channel.
     Link(Box<KernelLink>),
-    /// What stands behind the queue of a host's device.
+    /// The transmitter and channel behind the queue of a host's device.
     Uplink(Box<UplinkPort>),
 }
 
 impl KernelPort {
-    /// The port of a direction of a link, if it is one of these; its draws are for `purpose`.
+    /// Makes the port of one direction of a link, if its queue is in the kernel; `purpose` selects its random stream.
     ///
     /// # Errors
-    /// If the kernel does not have the queue that the scenario asks for.
+    /// If the kernel does not support the queue that the scenario asks for.
     pub fn of(scenario: &Scenario, link: &Link, purpose: u64, time: Time) -> Result<Option<KernelPort>, Error> {
         let is_uplink = |host: &model::Host| scenario.links[host.uplink].forward.name == link.name;
         if scenario.hosts.iter().any(is_uplink) {
@@ -34,7 +34,7 @@ impl KernelPort {
         is_the_kernels.then(of_link).transpose()
     }
 
-    /// The same if the emulator feeds its queue.
+    /// Returns the port as a link; none if it is a host's uplink.
     pub fn link(&self) -> Option<&KernelLink> {
         match self {
             KernelPort::Link(link) => Some(link),

@@ -1,8 +1,8 @@
 //! Carries packets between the hosts' network cards and the network.
 //!
-//! In real time two threads do it, one for each end. In virtual time, where there is one processor, one thread does it
-//! all, and is woken up for packets only. A packet that is written to a card runs through that host's TCP before the
-//! call is back, so its answers are there to be collected at once, with their right time.
+//! In real time two threads carry packets, one for each end. In virtual time, where there is one processor, one thread
+//! does it all, and wakes up for packets only. A packet that is written to a card runs through that host's TCP before
+//! the call returns. So its answers can be collected at once, with the right time.
 
 mod kernel_port;
 pub mod network;
@@ -21,24 +21,24 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// A quiet emulator looks this often whether it is to stop.
+/// How often an idle emulator checks whether it should stop.
 pub const LONGEST_SLEEP: Nanos = Nanos::from_millis(20);
-/// An end looks no more often than this for what the other has sent on a link without delay.
+/// The shortest time between two looks of one end for packets of the other, on a link without delay.
 const LEAST_POLL: Nanos = Nanos::from_micros(50);
 
-/// What its threads have in common.
+/// The state that the emulator's threads share.
 pub struct Emulator<'a> {
     pairs: &'a [Pair],
     clock: Clock,
-    /// What a wait may take too long, to do more at once.
+    /// How much longer than needed a wait may take, so that more packets are handled at once.
     slack: Nanos,
-    /// How long a packet is on its way at least, to the receivers and to the senders.
+    /// The shortest delay of a packet to the receivers, and to the senders.
     delays: [Nanos; 2],
     network: Mutex<Network>,
 }
 
 impl<'a> Emulator<'a> {
-    /// Hosts and the network between them.
+    /// Makes an emulator of pairs of hosts and the network between them.
     pub fn new(scenario: &Scenario, pairs: &'a [Pair], network: Network, clock: Clock) -> Emulator<'a> {
         Emulator {
             pairs,
@@ -49,11 +49,11 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// Carries packets until `end`, or until `stopped` says so; gives how long the thread that stood still longest did
-    /// so, in all.
+    /// Carries packets until `end`, or until `stopped` returns true. Returns for how long the most delayed thread stood
+    /// still, in total.
     ///
     /// # Errors
-    /// When a device fails: then both ends stop at once.
+    /// If a device fails: then both ends stop at once.
     pub fn run(&self, end: Nanos, stopped: impl Fn() -> bool + Sync) -> io::Result<Nanos> {
         let failed = AtomicBool::new(false);
         let stopped = || failed.load(Ordering::Relaxed) || stopped();
@@ -73,7 +73,7 @@ impl<'a> Emulator<'a> {
         Ok(stood_still)
     }
 
-    /// The ends that each thread serves.
+    /// Returns the ends that each thread serves.
     fn threads(&self) -> &'static [&'static [End]] {
         match self.clock.is_real() {
             true => &[&[End::Receiver], &[End::Sender]],
@@ -81,7 +81,7 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// What the run has come to.
+    /// Returns the network, with what it recorded.
     pub fn finish(self) -> Network {
         self.network.into_inner().expect("no thread has panicked")
     }
@@ -90,7 +90,7 @@ impl<'a> Emulator<'a> {
         self.network.lock().expect("no thread panics with the lock")
     }
 
-    /// Serves these ends; gives how long it stood still.
+    /// Carries packets at these ends. Returns for how long the thread stood still, in total.
     fn serve(&self, ends: &[End], until: Nanos, stopped: impl Fn() -> bool) -> io::Result<Nanos> {
         priority::raise(RtPriority::Emulator);
         let mut waiting = self.sources(ends)?;
@@ -119,8 +119,8 @@ impl<'a> Emulator<'a> {
         Ok(stalls.total)
     }
 
-    /// Where packets come from at these ends: the number is twice that of the pair of hosts, or a larger one for the
-    /// kernel's qdiscs, and one more at the other end.
+    /// Watches every file that packets of these ends come from, each under a number. A host's number is twice the
+    /// number of its pair, plus the number of its end. The kernel's qdiscs of an end come after all pairs.
     fn sources(&self, ends: &[End]) -> io::Result<Waiting> {
         let waiting = Waiting::new(self.slack)?;
         for end in ends {
@@ -132,12 +132,12 @@ impl<'a> Emulator<'a> {
         Ok(waiting)
     }
 
-    /// When to look again at these ends, unless a packet comes before.
+    /// When to look at these ends again, unless a packet comes before.
     fn next(&self, ends: &[End], now: Nanos) -> io::Result<Nanos> {
         let mut network = self.network();
         network.sample(now)?;
         let due = ends.iter().map(|end| network.next(*end)).fold(network.next_sample(), Nanos::min);
-        // What another thread sends meanwhile takes its time.
+        // A packet that another thread sends meanwhile takes its delay.
         let others = match ends {
             [end] => self.delays[*end as usize],
             _ => LONGEST_SLEEP,
@@ -145,7 +145,7 @@ impl<'a> Emulator<'a> {
         Ok(due.min(now + others.min(LONGEST_SLEEP)))
     }
 
-    /// Gives the hosts of an end, in virtual time those of both, what is due.
+    /// Hands the packets that are due to the hosts of an end; in virtual time, of both ends.
     fn hand_over(&self, end: End, buffer: &mut Box<[u8]>, stalls: &mut Standstill) -> io::Result<()> {
         loop {
             let now = self.clock.now();
@@ -158,7 +158,7 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// Takes what a host has sent, at a given time or just now.
+    /// Takes the packets that a host has sent. They count as sent at `at`, or without it at the present time.
     fn collect(
         &self,
         end: End,
@@ -202,8 +202,7 @@ queue = {}
 cc = "kernel:reno"
 "#;
 
-    /// A device that is deleted fails its end of the emulator; the other end has nothing to do with it. This test needs
-    /// root.
+    /// Deleting a device makes its end of the emulator fail, and then the other end stops too. This test needs root.
     #[test]
     fn both_ends_stop_when_one_fails() {
         const AN_HOUR: Nanos = Nanos::from_secs(3600);

@@ -26,64 +26,66 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A flow is paced that has sent so many packets of data off the ticks, and unasked.
+/// A flow counts as paced once it has sent this many data packets between ticks, without an acknowledgement to cause
+/// them.
 const PACED_AFTER: u8 = 3;
 
-/// The links at one step of the series, and the round-trip times seen last.
+/// A sample of the links at one step of the series, with the latest round-trip times.
 #[derive(Debug)]
 pub struct Sample {
-    /// When.
+    /// The time of the step.
     pub at: Nanos,
-    /// In the order of their records.
+    /// The links, in the order of their records.
     pub links: Vec<LinkSample>,
-    /// By flow, us.
+    /// The latest round-trip time of each flow, us.
     pub rtt_us: Vec<Option<u64>>,
 }
 
 /// A packet that has come to a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
-    /// The end of that host.
+    /// The end at which the host is.
     pub to: End,
-    /// The pair of hosts of which it is one.
+    /// The number of the host's pair.
     pub hosts: usize,
-    /// Bytes, the `virtio_net_hdr` included.
+    /// The packet's length with its `virtio_net_hdr`, bytes.
     pub length: usize,
-    /// When it was due.
+    /// The time at which the packet was due.
     pub due: Nanos,
 }
 
-/// Links, packets on their way, and what is seen of the flows.
+/// The links, the packets on their way, and the monitors of the flows.
 pub struct Network {
     plan: Plan,
     links: path::Network<PacketInfo, KernelPort>,
-    /// Buffers, monitors and lateness, which the links work with.
+    /// Buffers, monitors and lateness, which the links use.
     pub around: Surroundings,
-    /// The time up to which the links have been told of packets: it must not go back.
+    /// The latest time at which a packet entered the links; it never goes back.
     clock: Nanos,
-    /// What has come to the hosts of each end and is not handed over yet, with the time at which it was due.
+    /// Packets that have come to the hosts of each end and wait to be handed over, each with the time at which it was
+    /// due.
     arrived: [VecDeque<(Nanos, PacketInfo)>; 2],
-    /// The ports towards each end whose queues are the kernel's.
+    /// The ports towards each end whose queues are in the kernel.
     kernel_ports: [Vec<PortId>; 2],
-    /// By pair of hosts, what tells when packets of the near one came to its queue.
+    /// For each pair of hosts, the reader of the times at which the near host's packets entered its queue.
     stamps: Vec<Option<StampReader>>,
-    /// By flow, how many packets of data its pacer is known to have sent, up to [`PACED_AFTER`].
+    /// For each flow, how many data packets its pacer is known to have sent, up to [`PACED_AFTER`].
     paced: Vec<u8>,
-    /// What tells of the send buffers there, with the pair of hosts.
+    /// The readers of the hosts' send buffers, each with the number of the pair of hosts.
     send_buffers: Vec<(usize, SendBuffers)>,
     time: Time,
     step: Option<Nanos>,
-    /// Steps of the series that are over.
+    /// The number of steps that have been sampled.
     steps: u64,
-    /// Where the links at each step go.
+    /// The channel that takes the links' sample of each step.
     samples: Sender<Sample>,
 }
 
 impl Network {
-    /// An empty network for the flows of a plan; `monitors` watch them.
+    /// Makes an empty network for the flows of a plan; `monitors` watch them.
     ///
     /// # Errors
-    /// If the packet trace cannot be created, or the kernel does not have the queues that the scenario asks for.
+    /// If the packet trace cannot be created, or the kernel does not support the queues that the scenario asks for.
     pub fn new(
         scenario: &Scenario,
         plan: Plan,
@@ -132,22 +134,23 @@ impl Network {
         })
     }
 
-    /// Hands the links at each step to whoever receives them, from now on.
+    /// Returns the receiver of the links' sample of each step from now on.
     pub fn samples(&mut self) -> Receiver<Sample> {
         let (sender, receiver) = channel();
         self.samples = sender;
         receiver
     }
 
-    /// A buffer to read a packet into.
+    /// Allocates a buffer to read a packet into.
     pub fn buffer(&self) -> Box<[u8]> {
         self.around.buffers.buffer()
     }
 
-    /// Takes a packet of `length` bytes that one of a pair of hosts has sent by itself, not later than `now`.
+    /// Takes a packet of `length` bytes that a host has sent by itself, no later than `now`. In virtual time it works
+    /// out when the packet left.
     ///
     /// # Errors
-    /// As `enter`.
+    /// The errors of [`enter`](Self::enter).
     pub fn enter_unasked(
         &mut self,
         from: End,
@@ -163,7 +166,8 @@ impl Network {
         self.enter(from, at, hosts, length, buffer)
     }
 
-    /// When a packet left that a host in virtual time has sent by itself, and that was seen at `now`.
+    /// Works out when a packet left its host that was seen at `now`, in virtual time, if nothing that arrived caused
+    /// it.
     fn left_at(&mut self, now: Nanos, flow: usize, is_data: bool, packet: &[u8]) -> Nanos {
         let planned = &self.plan.flows[flow];
         let by_default = sent_by_itself(now, planned.arrival.at);
@@ -189,8 +193,8 @@ impl Network {
         by_default
     }
 
-    /// Takes a packet of `length` bytes that one of a pair of hosts has sent out of `buffer`, which then holds nothing
-    /// in particular. What is no packet between two hosts, or of no flow where several share the hosts, is thrown away.
+    /// Takes a packet of `length` bytes that a host has sent out of `buffer`, whose contents are then arbitrary. A
+    /// packet that is not between two hosts, or belongs to no flow of these hosts, is thrown away.
     #[inline]
     pub fn enter(
         &mut self,
@@ -224,15 +228,15 @@ impl Network {
         self.around.check()
     }
 
-    /// The flow of a packet that a pair of hosts sends, and whether it comes from the flow's sender.
+    /// Returns the flow of a packet that a host sends, and whether it comes from the flow's sender.
     #[inline]
     fn flow_of(&self, hosts: usize, from: End, packet: &[u8]) -> Option<(usize, bool)> {
         let flow = self.plan.hosts[hosts].flow_of(|| ports(packet.get(tun::HEADER..)?))?;
         Some((flow, from == self.plan.flows[flow].from()))
     }
 
-    /// Has the links do what was due by `now`. In virtual time they stop at a packet that has come to a host: its
-    /// answer enters the network at the time of that packet, which the links must not have passed.
+    /// Moves the links forward to `now`. In virtual time they stop at a packet that has come to a host. Its answer
+    /// enters the network at the time of that packet, so the links must not go past it.
     fn catch_up(&mut self, now: Nanos) {
         self.around.catching_up_at = Some(now);
         while !self.waits_for_an_answer() {
@@ -256,14 +260,15 @@ impl Network {
         self.time == Time::Virtual && self.arrived.iter().any(|packets| !packets.is_empty())
     }
 
-    /// The packets to hand over next by whoever serves this end: in virtual time those of either end, in their order.
+    /// Returns the end whose packets the thread of `end` hands over next: in virtual time, the end whose packet is due
+    /// first.
     fn arrived_at(&self, end: End) -> End {
         let first = |end: End| self.arrived[end as usize].front().map_or(Nanos::NEVER, |(due, _)| *due);
         let other = end.opposite();
         if self.time == Time::Virtual && first(other) < first(end) { other } else { end }
     }
 
-    /// Has `waiting` look out for what comes out of the kernel's qdiscs towards this end, under a number.
+    /// Makes `waiting` watch the exits of the kernel's qdiscs towards this end, under `number`.
     pub fn watch(&self, to: End, waiting: &Waiting, number: usize) -> io::Result<()> {
         let mut links = self.kernel_ports[to as usize].iter().filter_map(|port| self.kernel_link(*port));
         links.try_for_each(|link| link.exits().try_for_each(|exit| waiting.watch(exit, number)))
@@ -276,7 +281,8 @@ impl Network {
         }
     }
 
-    /// Takes in what has come out there; `buffer` holds nothing in particular before and after.
+    /// Takes the packets that the kernel's qdiscs towards this end have released. The contents of `buffer` are
+    /// arbitrary before and after.
     pub fn collect(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<()> {
         self.catch_up(now);
         let Network { links, around, kernel_ports, clock, .. } = self;
@@ -289,7 +295,7 @@ impl Network {
         around.check()
     }
 
-    /// Puts the port of a link behind the queue of the device of a host, the near one of this pair.
+    /// Connects the port of a link to the queue of a host's device; the host is the near one of pair `hosts`.
     pub fn stand_behind(&mut self, hosts: usize, link: usize, queue: HostQueue, send_buffers: SendBuffers) {
         self.send_buffers.push((hosts, send_buffers));
         self.stamps.resize(self.plan.hosts.len(), None);
@@ -297,7 +303,7 @@ impl Network {
         self.with_uplink(path::forward(link), |uplink| uplink.stand_behind(queue));
     }
 
-    /// Takes note of what was told of send buffers since the last call.
+    /// Records what the kernel has reported about send buffers since the last call.
     fn note_send_buffers(&mut self) {
         for (hosts, send_buffers) in &self.send_buffers {
             for seen in send_buffers.take() {
@@ -310,7 +316,7 @@ impl Network {
         }
     }
 
-    /// The run is over: takes note of what the hosts' queues have dropped.
+    /// Records the drops of the hosts' queues at the end of the run.
     pub fn finish(&mut self) -> io::Result<()> {
         self.note_send_buffers();
         let all = self.kernel_ports[End::Receiver as usize].clone();
@@ -325,21 +331,21 @@ impl Network {
         })
     }
 
-    /// Packets that the kernel's queues released and nobody took in time.
+    /// Returns the number of packets that the kernel's queues released, but that were lost before they were taken.
     pub fn missed(&self) -> io::Result<u64> {
         let links = self.kernel_ports.iter().flatten().filter_map(|port| self.kernel_link(*port));
         links.map(KernelLink::missed).sum()
     }
 
-    /// When there is something to do for the hosts of this end, as far as is known; `Nanos::NEVER` if there is not.
+    /// Returns when the next known packet is due for the hosts of this end; `Nanos::NEVER` if there is none.
     pub fn next(&self, end: End) -> Nanos {
         let arrived = self.arrived[self.arrived_at(end) as usize].front().map_or(Nanos::NEVER, |(due, _)| *due);
         let other_way = if end == End::Receiver { path::reverse(0) } else { path::forward(0) };
         arrived.min(self.links.next_without(other_way))
     }
 
-    /// Puts the next packet that is due at this end, in virtual time at either, into `buffer`; none if it is still on
-    /// its way.
+    /// Puts the next packet that is due at this end, in virtual time at either end, into `buffer`; none if no packet is
+    /// due.
     pub fn due(&mut self, to: End, now: Nanos, buffer: &mut Box<[u8]>) -> io::Result<Option<Delivery>> {
         self.catch_up(now);
         self.around.check()?;
@@ -369,12 +375,12 @@ impl Network {
         self.around.pcap.as_mut().map_or(Ok(()), |pcap| pcap.write(now, SENDERS, packet, flow))
     }
 
-    /// When the links are to be looked at next for the series.
+    /// Returns the time of the next step of the series.
     pub fn next_sample(&self) -> Nanos {
         self.step.map_or(Nanos::NEVER, |step| Nanos(step.0 * (self.steps + 1)))
     }
 
-    /// Looks at the links if a step of the series is over.
+    /// Samples the links if a step of the series is over.
     pub fn sample(&mut self, now: Nanos) -> io::Result<()> {
         while self.next_sample() <= now {
             self.catch_up(now);
@@ -387,33 +393,33 @@ impl Network {
         self.around.check()
     }
 
-    /// The records of the links.
+    /// Returns the records of the links.
     pub fn records(&self) -> Vec<records::Link> {
         self.links.records()
     }
 
-    /// The records of the nodes of meshes.
+    /// Returns the records of the nodes of meshes.
     pub fn node_records(&self) -> Vec<records::Node> {
         self.links.node_records()
     }
 
-    /// The distributions of their queueing delays, each with the number of its record.
+    /// Returns the distribution of the queueing delays of each link, with the number of the link's record.
     pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)> {
         self.links.queue_delays()
     }
 
-    /// Writes what is left of the packet trace.
+    /// Writes the rest of the packet trace and closes it.
     pub fn close(&mut self) -> io::Result<()> {
         self.around.pcap.take().map_or(Ok(()), Pcap::close)
     }
 }
 
-/// The descriptor of what a host has sent, the `virtio_net_hdr` in front.
+/// Returns the descriptor of a packet that a host has sent, which has a `virtio_net_hdr` in front.
 fn info_of(sent: &[u8], flow: usize, is_data: bool) -> Option<PacketInfo> {
     PacketInfo::read(sent.get(tun::HEADER..)?, flow as u32, is_data)
 }
 
-/// The end of the hosts that a port leads to.
+/// Returns the end that a port leads to.
 fn towards(port: PortId) -> End {
     if path::is_reverse(port) { End::Sender } else { End::Receiver }
 }

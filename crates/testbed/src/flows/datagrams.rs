@@ -1,7 +1,7 @@
 //! The sockets of datagrams: pings, calls, UDP at a constant rate.
 //!
-//! Each datagram begins with the time at which its program sent it, and the answer to a ping, which is the kernel's,
-//! with the time of what it answers.
+//! Each datagram begins with the time at which its program sent it. The kernel's answer to a ping begins with the time
+//! of the ping.
 
 use crate::flows::plan::Planned;
 use crate::flows::sockets::{address, service_type};
@@ -15,38 +15,38 @@ use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockProtocol, So
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// IPv4 header.
+/// Length of an IPv4 header without options, bytes.
 const IP_HEADER: usize = 20;
-/// `ICMP_FILTER` (linux/icmp.h): the types that a raw socket does not take are set.
+/// `ICMP_FILTER` (linux/icmp.h): a mask of the types that a raw socket ignores.
 const ICMP_FILTER: libc::c_int = 1;
 const ECHO_REQUEST: u8 = 8;
-/// Where an echo's sequence number stands.
+/// The place of the sequence number in an ICMP echo.
 const SEQUENCE: std::ops::Range<usize> = 6..8;
 
 /// Both ends of a flow of datagrams.
 pub struct DatagramSockets {
     kind: DatagramKind,
-    /// To wait for what comes back, of calls.
+    /// The sender's socket, which becomes readable when the other end of a call answers.
     pub sender: OwnedFd,
-    /// To wait for what arrives.
+    /// The receiver's socket, which becomes readable when a datagram arrives.
     pub receiver: OwnedFd,
     port: u16,
-    /// What is sent: of pings with the header of an ICMP echo, which the kernel completes.
+    /// The bytes to send. A ping's include the header of an ICMP echo, which the kernel completes.
     packet: Vec<u8>,
     sent: u16,
 }
 
 impl DatagramSockets {
-    /// Those of a flow between two hosts; none of a flow that has a connection.
+    /// Opens the sockets of a flow of datagrams; none if the flow has a connection.
     pub fn open(planned: &Planned, pair: &Pair) -> io::Result<Option<DatagramSockets>> {
         let Some(datagrams) = planned.datagrams() else { return Ok(None) };
         let (from, to) = (pair.host(planned.from()), pair.host(planned.from().opposite()));
         let (port, is_ping) = (planned.datagram_port(), datagrams.kind == DatagramKind::Ping);
         let sender = from.namespace.within(|| {
             let fd = if is_ping { ping_socket()? } else { udp_socket()? };
-            // What the host refuses is told to the program that sends it.
+            // The host reports refused datagrams to the sending program.
             set_at(&fd, libc::IPPROTO_IP, libc::IP_RECVERR, 1 as libc::c_int)?;
-            // Who reads the answers of a ping is the emulator.
+            // The answers to pings are read by the emulator, not by the program.
             match planned.is_call() {
                 true => socket::setsockopt(&fd, sockopt::RcvBufForce, &AMPLE)?,
                 false => socket::setsockopt(&fd, sockopt::RcvBuf, &0)?,
@@ -70,7 +70,7 @@ impl DatagramSockets {
         Ok(Some(DatagramSockets { kind: datagrams.kind, sender, receiver, port, packet, sent: 0 }))
     }
 
-    /// Sends the next, which says that it was sent at `at`. False if the host has no room for it.
+    /// Sends the next datagram, stamped with the time `at`. Returns false if the host has no room for it.
     pub fn send(&mut self, at: Nanos) -> io::Result<bool> {
         let mut payload = 0;
         if self.kind == DatagramKind::Ping {
@@ -82,7 +82,7 @@ impl DatagramSockets {
         offer(&self.sender, &self.packet)
     }
 
-    /// Takes the next that has arrived: when it was sent, and the bytes of its payload.
+    /// Takes the next datagram that has arrived. Returns when it was sent, and the length of its payload in bytes.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(Nanos, usize)>> {
         loop {
             let Some(length) = taken(&self.receiver, buffer)? else { return Ok(None) };
@@ -99,19 +99,19 @@ impl DatagramSockets {
         }
     }
 
-    /// The other end sends a datagram, which says that it was sent at `at`. If it has no room for it, it is lost.
+    /// Sends a datagram from the other end, stamped with the time `at`. If that host has no room for it, it is lost.
     pub fn send_back(&mut self, at: Nanos) -> io::Result<()> {
         self.packet[..size_of::<u64>()].copy_from_slice(&at.0.to_be_bytes());
         offer(&self.receiver, &self.packet).map(|_| ())
     }
 
-    /// Takes the next that has come back: when it was sent.
+    /// Takes the next datagram that has come back, and returns when it was sent.
     pub fn receive_back(&self, buffer: &mut [u8]) -> io::Result<Option<Nanos>> {
         Ok(taken(&self.sender, buffer)?.and_then(|length| stamp(&buffer[..length])))
     }
 }
 
-/// Takes the next datagram, if there is one; gives its length.
+/// Takes the next datagram, if there is one, and returns its length.
 fn taken(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     match recv(fd.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
         Ok(length) => Ok(Some(length)),
@@ -120,7 +120,7 @@ fn taken(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// Sends a datagram; false if there is no room for it.
+/// Sends a datagram; returns false if the host has no room for it.
 fn offer(fd: &OwnedFd, packet: &[u8]) -> io::Result<bool> {
     match send(fd.as_raw_fd(), packet, MsgFlags::MSG_DONTWAIT) {
         Ok(_) => Ok(true),
@@ -139,12 +139,12 @@ fn udp_socket() -> io::Result<OwnedFd> {
     Ok(socket::socket(AddressFamily::Inet, SockType::Datagram, flags(), SockProtocol::Udp)?)
 }
 
-/// A socket as ping(8) has it, whose port is the identifier of its echoes (icmp(7)).
+/// Opens a socket like that of ping(8), whose port is the identifier of its echoes (icmp(7)).
 fn ping_socket() -> io::Result<OwnedFd> {
     Ok(socket::socket(AddressFamily::Inet, SockType::Datagram, flags(), SockProtocol::Icmp)?)
 }
 
-/// A socket that gets a copy of each echo request.
+/// Opens a socket that gets a copy of each echo request.
 fn echo_listener() -> io::Result<OwnedFd> {
     let fd = socket::socket(AddressFamily::Inet, SockType::Raw, flags(), SockProtocol::Icmp)?;
     set_at(&fd, libc::SOL_RAW, ICMP_FILTER, !(1u32 << ECHO_REQUEST))?;

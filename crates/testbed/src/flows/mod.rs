@@ -1,4 +1,4 @@
-//! The flows of a run: their applications and sockets, and what is seen of their packets.
+//! The flows of a run: their applications, sockets, and monitors of their packets.
 
 pub mod apps;
 pub mod datagrams;

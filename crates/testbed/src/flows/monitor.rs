@@ -1,4 +1,4 @@
-//! What can be told of a flow from its packets at the sender's interface, as tcptrace does it.
+//! Measures a flow by its packets at the sender's interface, as tcptrace does.
 
 use crate::packet::Segment;
 use measure::{ReceiverMeter, SendBufferMeter, SenderMeter};
@@ -8,19 +8,20 @@ use std::collections::VecDeque;
 /// A data packet that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
-    /// Where its payload ends in the stream.
+    /// The place in the stream at which the packet's payload ends.
     end: u64,
     sent_at: Nanos,
-    /// Sent more than once.
+    /// Whether the packet was sent more than once.
     sent_again: bool,
-    /// So its acknowledgement says nothing about the round trip (Karn); or it was selectively acknowledged.
+    /// Whether the packet's acknowledgement gives no round-trip time: it was sent again (Karn), or already selectively
+    /// acknowledged.
     not_timed: bool,
 }
 
-/// What is seen of one flow.
+/// The monitor of one flow's packets.
 #[derive(Debug)]
 pub struct FlowMonitor {
-    /// A packet of its sender's was seen.
+    /// Whether a packet of the flow's sender was seen.
     pub has_begun: bool,
     /// The sequence number of the first byte of the stream.
     origin: Option<u32>,
@@ -30,20 +31,20 @@ pub struct FlowMonitor {
     outstanding: VecDeque<Outstanding>,
     /// The stream's length, if it has an end.
     size: Option<u64>,
-    /// When its last byte was acknowledged.
+    /// When the last byte of the stream was acknowledged.
     pub completed_at: Option<Nanos>,
-    /// What its sender is seen to do.
+    /// The meter of the packets that the sender sends.
     pub sender: SenderMeter,
-    /// What is seen to reach its receiver.
+    /// The meter of the packets that reach the receiver.
     pub receiver: ReceiverMeter,
-    /// What its send buffer is seen to hold; none unless its sender is on a host.
+    /// The meter of the send buffer, if the sender is on a host of the scenario.
     pub send_buffer: Option<SendBufferMeter>,
-    /// Data packets that were sent in the measuring interval and were dropped or lost.
+    /// Data packets that were sent in the measuring interval and then dropped or lost.
     pub lost: u64,
 }
 
 impl FlowMonitor {
-    /// A flow that has not begun.
+    /// Makes the monitor of a flow that has not begun.
     pub fn new(sender: SenderMeter, receiver: ReceiverMeter, size: Option<u64>) -> FlowMonitor {
         FlowMonitor {
             has_begun: false,
@@ -60,13 +61,14 @@ impl FlowMonitor {
         }
     }
 
-    /// The sequence number `seq` as a place in the stream, which is less than 2^31 bytes from `near`.
+    /// Returns the place in the stream of the sequence number `seq`, which is less than 2^31 bytes from `near`.
     fn place(&self, seq: u32, near: u64) -> Option<u64> {
         let ahead = seq.wrapping_sub(self.origin?).wrapping_sub(near as u32) as i32;
         near.checked_add_signed(ahead as i64)
     }
 
-    /// A segment leaves the sender's host. Tells whether it is data that counts, also if it is lost later.
+    /// Notes a segment that leaves the sender's host. Returns whether the segment is data of the measuring interval,
+    /// which counts if it is lost later.
     #[inline]
     pub fn leaves(&mut self, now: Nanos, segment: &Segment) -> bool {
         self.has_begun = true;
@@ -90,30 +92,30 @@ impl FlowMonitor {
         counts
     }
 
-    /// A datagram leaves the sender's host. Tells whether it counts.
+    /// Notes a datagram that leaves the sender's host. Returns whether it belongs to the measuring interval.
     pub fn datagram_leaves(&mut self, now: Nanos) -> bool {
         self.has_begun = true;
         self.sender.sent(now, false)
     }
 
-    /// Datagrams that the sender's own host has refused at these times: they were sent, and are lost.
+    /// Notes datagrams that the sender's own host refused at the times `at`: they count as sent and lost.
     pub fn refused(&mut self, at: &[Nanos]) {
         self.lost += at.iter().map(|at| u64::from(self.sender.sent(*at, false))).sum::<u64>();
     }
 
-    /// The answer to a datagram that was sent at `sent_at` reaches the sender's host.
+    /// Notes that the answer to a datagram, which was sent at `sent_at`, reaches the sender's host.
     pub fn answer_returns(&mut self, now: Nanos, sent_at: Nanos) {
         self.sender.rtt(now, now.since(sent_at).as_micros());
     }
 
-    /// The round-trip times that the flow's program has measured, each with when that was.
+    /// Adds round-trip times that the flow's program has measured, each after the time of its measurement.
     pub fn measured(&mut self, round_trips: &[(Nanos, Nanos)]) {
         for &(at, rtt) in round_trips {
             self.sender.rtt(at, rtt.as_micros());
         }
     }
 
-    /// A segment reaches the receiver's host, in a packet of so many bytes.
+    /// Notes a segment that reaches the receiver's host in a packet of `bytes` bytes.
     #[inline]
     pub fn arrives(&mut self, now: Nanos, segment: &Segment, bytes: u32) {
         if segment.payload > 0 {
@@ -121,7 +123,7 @@ impl FlowMonitor {
         }
     }
 
-    /// The packets with an end in `(start, end]` have no first answer any more.
+    /// Excludes the packets with an end in `(start, end]` from round-trip samples, because they are sent again.
     fn exclude_from_rtt(&mut self, start: u64, end: u64) {
         let first = self.outstanding.partition_point(|o| o.end <= start);
         self.outstanding.range_mut(first..).take_while(|o| o.end <= end).for_each(|o| {
@@ -129,7 +131,7 @@ impl FlowMonitor {
         });
     }
 
-    /// A segment reaches the sender's host.
+    /// Notes a segment that reaches the sender's host.
     #[inline]
     pub fn returns(&mut self, now: Nanos, segment: &Segment) {
         let Some(ack) = self.place(segment.ack, self.acked) else { return };
@@ -140,7 +142,7 @@ impl FlowMonitor {
             sent_again |= head.sent_again;
             self.outstanding.pop_front();
         }
-        // What came after a hole has waited for it at the receiver (`tcp_clean_rtx_queue`).
+        // Data after a hole has waited at the receiver until the hole was filled (`tcp_clean_rtx_queue`).
         latest = latest.filter(|_| !sent_again);
         self.acked = self.acked.max(ack);
         if let Some((low, high)) = segment.sack {
@@ -154,7 +156,7 @@ impl FlowMonitor {
         }
     }
 
-    /// When the newest packet was sent that this block acknowledges for the first time.
+    /// Returns when the newest packet was sent that a SACK block acknowledges for the first time.
     fn newest_sacked(&mut self, low: u32, high: u32) -> Option<Nanos> {
         let (low, high) = (self.place(low, self.acked)?, self.place(high, self.acked)?);
         let above = self.outstanding.partition_point(|o| o.end <= high);
@@ -215,7 +217,7 @@ mod tests {
         assert_eq!(monitor.sender.rtt.samples(), 1);
     }
 
-    /// What comes back before the SYN is acknowledged is no answer to it.
+    /// A packet that comes back without acknowledging the SYN does not connect the flow.
     #[test]
     fn a_flow_is_connected_once_its_syn_is_acknowledged() {
         let mut monitor = monitor();
@@ -226,7 +228,7 @@ mod tests {
         assert_eq!(monitor.sender.connected, Some(true));
     }
 
-    /// One is refused in the warm-up, one after it.
+    /// One datagram is refused in the warm-up, one after it.
     #[test]
     fn datagrams_are_sent_refused_and_answered() {
         let interval = Interval { from: ms(10), to: ms(1000) };

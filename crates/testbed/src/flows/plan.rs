@@ -1,8 +1,9 @@
-//! Which flows a run has, and between which hosts.
+//! The flows of a run, and the hosts that each one connects.
 //!
-//! A flow has two hosts of its own, as each sender has its own access link. Flows that come at random may be thousands:
-//! those of a group share their hosts. So do the flows of all groups on a host of the scenario, in either direction;
-//! at their other ends they share one host too. Flows that share their hosts are told apart by the sender's port.
+//! A flow has two hosts of its own, as each sender has its own access link. Flows that arrive at random may be
+//! thousands, so the flows of such a group share two hosts. All flows of a host of the scenario, in either direction,
+//! share that host at one end, and one more host at the other. The sender's port distinguishes flows that share their
+//! hosts.
 
 use crate::error::Error;
 use crate::host::End;
@@ -12,85 +13,85 @@ use model::workload::FlowArrival;
 use model::{FlowGroup, Scenario};
 use std::sync::Arc;
 
-/// Where the receivers listen, and below it where several do at one host: iperf3's port, so that Wireshark and people
-/// know it.
+/// The port at which a receiver listens; further receivers of a host use the ports below it. It is iperf3's port, so
+/// that Wireshark and people know it.
 const PORT: u16 = 5201;
-/// The sender's port of the first of the flows that share their hosts.
+/// The sender's port of the first flow of shared hosts; the other flows take the ports above it.
 const FIRST_PORT: u16 = PORT + 1;
 
-/// A flow.
+/// A planned flow: its group, hosts and ports.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// Its group's number.
+    /// The number of the flow's group.
     pub group: usize,
-    /// The group as this flow is: responses go the other way.
+    /// The group's settings for this flow: a response goes in the opposite direction.
     pub settings: Arc<FlowGroup>,
-    /// When it opens, and how much it sends.
+    /// When the flow opens, and how many bytes it sends.
     pub arrival: FlowArrival,
-    /// The number of its pair of hosts.
+    /// The number of the flow's pair of hosts.
     pub hosts: usize,
-    /// The port that its sender has to take; none where any will do.
+    /// The sender's port on shared hosts; none where any port will do.
     pub port: Option<u16>,
-    /// The number of the socket that waits for its connection.
+    /// The number of the listening socket to which the flow connects.
     pub listener: usize,
-    /// Payload of its full segments, in which its application counts.
+    /// The payload of a full segment, in which applications count, bytes.
     pub segment: u64,
 }
 
 impl Planned {
-    /// The end at which its data is sent.
+    /// Returns the end from which the flow's data is sent.
     pub fn from(&self) -> End {
         if self.settings.reverse { End::Receiver } else { End::Sender }
     }
 
-    /// Is it a call, whose other end talks too?
+    /// Whether the flow is a call, whose other end sends too.
     pub fn is_call(&self) -> bool {
         self.datagrams().is_some_and(|datagrams| datagrams.kind == DatagramKind::Voice)
     }
 
-    /// Its datagrams, if it has them in place of a connection.
+    /// Returns the settings of the flow's datagrams; none if it has a connection.
     pub fn datagrams(&self) -> Option<Datagrams> {
         self.settings.datagrams()
     }
 
-    /// Is its sender on a host of the scenario?
+    /// Whether the flow's sender is on a host of the scenario and uses TCP.
     pub fn sends_from_host(&self) -> bool {
         self.settings.host.is_some() && self.from() == End::Sender && self.datagrams().is_none()
     }
 
-    /// Has its sender a send buffer as the kernel tunes it? Without a host and an application that says when it writes
-    /// the buffer is one that never holds the flow up.
+    /// Whether the kernel tunes the sender's send buffer. That needs a host of the scenario or an application;
+    /// otherwise the buffer is so large that it never limits the flow.
     pub fn has_send_buffer(&self) -> bool {
         self.settings.host.is_some() || self.settings.app.is_some()
     }
 
-    /// What writes to it at a rate of its own, if the scenario says so.
+    /// Returns the writer of a flow with a `write_rate`.
     pub fn slow_writer(&self) -> Option<SlowWriter> {
         let mss = u32::try_from(self.segment).unwrap_or(u32::MAX);
         self.settings.write_rate.map(|rate| SlowWriter::new(rate, mss, self.arrival.size, self.arrival.at))
     }
 
-    /// The port that the sender of datagrams takes, and that they go to.
+    /// Returns the port from which and to which datagrams are sent.
     pub fn datagram_port(&self) -> u16 {
         self.port.unwrap_or(FIRST_PORT)
     }
 }
 
-/// What a pair of hosts is for.
+/// A pair of hosts, and the flows between them.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    /// The group of its first flow.
+    /// The group of the pair's first flow.
     pub group: usize,
-    /// The host of the scenario that is its near end.
+    /// The host of the scenario that is the near host, if any.
     pub host: Option<usize>,
-    /// Its flows, in the order of their ports.
+    /// The numbers of the pair's flows, in the order of their ports.
     pub flows: Vec<usize>,
-    /// They are told apart by their ports.
+    /// Whether several flows may share the hosts; ports then distinguish them.
     pub is_shared: bool,
 }
 
 impl Hosts {
-    /// The flow of a packet from and to these ports, if it has ports.
+    /// Returns the flow of a packet by its source and destination port.
     pub fn flow_of(&self, ports: impl FnOnce() -> Option<(u16, u16)>) -> Option<usize> {
         if !self.is_shared {
             return self.flows.first().copied();
@@ -99,7 +100,7 @@ impl Hosts {
         self.flow_with(if from >= FIRST_PORT { from } else { to })
     }
 
-    /// The flow whose sender has this port.
+    /// Returns the flow whose sender has this port.
     pub fn flow_with(&self, port: u16) -> Option<usize> {
         match self.is_shared {
             false => self.flows.first().copied(),
@@ -108,44 +109,44 @@ impl Hosts {
     }
 }
 
-/// A socket that waits for connections.
+/// A listening socket.
 #[derive(Clone, Debug)]
 pub struct Listener {
-    /// The pair of hosts of which one has it.
+    /// The number of the pair of hosts, one of which listens.
     pub hosts: usize,
-    /// The group of its flows.
+    /// The group of the flows that connect.
     pub group: usize,
-    /// The group as these flows are.
+    /// The group's settings for these flows.
     pub settings: Arc<FlowGroup>,
-    /// Where it listens.
+    /// The port of the socket.
     pub port: u16,
-    /// How many flows come there.
+    /// The number of flows that connect to the socket.
     pub flows: usize,
 }
 
 impl Listener {
-    /// The end at which it is.
+    /// Returns the end at which the socket listens.
     pub fn at(&self) -> End {
         if self.settings.reverse { End::Sender } else { End::Receiver }
     }
 }
 
-/// Flows and hosts.
+/// The flows, hosts and listening sockets of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// In the order of their numbers.
+    /// The flows, in the order of their numbers.
     pub flows: Vec<Planned>,
     /// The pairs of hosts.
     pub hosts: Vec<Hosts>,
-    /// The sockets that wait for connections.
+    /// The listening sockets.
     pub listeners: Vec<Listener>,
 }
 
 impl Plan {
-    /// That of a scenario.
+    /// Plans the flows and hosts of a scenario.
     ///
     /// # Errors
-    /// If flows that share a host are more than it has ports.
+    /// If more flows share a pair of hosts than it has ports.
     pub fn new(scenario: &Scenario) -> Result<Plan, Error> {
         let mut plan = Plan::default();
         // Where flows come at random there may be none.
@@ -168,12 +169,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// How many flows a group has.
+    /// Returns the number of a group's flows.
     pub fn flows_of(&self, group: usize) -> u32 {
         self.flows.iter().filter(|flow| flow.group == group).count() as u32
     }
 
-    /// The pair of hosts of which one is this host of the scenario.
+    /// Returns the pair with this host of the scenario, which it adds if needed.
     fn hosts_of(&mut self, host: usize, group: usize) -> usize {
         let known = self.hosts.iter().position(|hosts| hosts.host == Some(host));
         known.unwrap_or_else(|| self.add_hosts(group, Some(host), true))
@@ -209,10 +210,11 @@ impl Plan {
         Ok(())
     }
 
-    /// The socket to which such a flow connects: those of a group that go the same way between two hosts have one.
+    /// Returns the listening socket of a flow, which it adds if needed. The flows of a group in one direction between
+    /// two hosts share a socket.
     fn listener(&mut self, group: usize, settings: &Arc<FlowGroup>, hosts: usize) -> usize {
         let is_its = |known: &Listener| known.hosts == hosts && Arc::ptr_eq(&known.settings, settings);
-        // The flows of a group stand together, and of a group's last sockets one is for each way.
+        // The flows of a group are adjacent, and among a group's last sockets is one for each direction.
         let known = self.listeners.iter().rposition(is_its);
         if let Some(known) = known {
             self.listeners[known].flows += 1;
@@ -247,8 +249,8 @@ host = "pc"
 app = "voice"
 "#;
 
-    /// Every flow of a host is found by its sender's port, whichever way its packets go, and its responses come from
-    /// the other end.
+    /// The sender's port finds every flow of a host, whichever way its packets go, and responses come from the other
+    /// end.
     #[test]
     fn flows_of_a_host_share_it_and_are_told_apart() {
         let scenario = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;

@@ -1,61 +1,62 @@
-//! How an application fills its socket again in virtual time: piece by piece.
+//! How an application refills its socket in virtual time: piece by piece.
 //!
-//! Applications go before the emulator, for one that is put aside with its socket's lock holds packets up. What a link
-//! carries in 20 ms takes some hundred microseconds to write; a timer that rings meanwhile would be seen that much
-//! late, and an acknowledgement be handled that much late. The simulated application takes no time at all. So ours
-//! writes a piece, and lets the emulator have the processor before the next. What it writes, and which segments are
-//! pushed, is the same as at once: that is known beforehand.
+//! Applications have priority over the emulator, because a preempted application that holds its socket's lock delays
+//! packets. Writing the data of 20 ms of a link takes some hundred microseconds. A timer that expires meanwhile would
+//! be seen that much later, and acknowledgements would be handled that much later. The simulated application takes no
+//! time at all. So an application here writes a piece, and leaves the processor to the emulator before the next. It
+//! writes the same bytes as a single call would, and the same segments have PSH: both are known beforehand.
 
 use model::units::{Bytes, Nanos};
 
-/// Segments of a piece. They take some 20 us, a nanosecond an instruction.
+/// Segments of a piece. Writing them takes some 20 us, with a nanosecond per instruction.
 const PIECE: u64 = 4;
-/// A refill has no more pieces than this, as long as one call can write them: a fast link goes on sending meanwhile.
+/// The largest number of pieces of a refill, as long as one call can write a piece: a fast link goes on sending
+/// meanwhile.
 const PIECES: u64 = 64;
-/// Between two pieces.
+/// The pause between two pieces.
 pub const PAUSE: Nanos = Nanos::from_micros(40);
 
-/// How an application writes, and what it has begun to write.
+/// The pieces of an application's present refill.
 #[derive(Clone, Copy, Debug)]
 pub struct Refill {
     ahead: Bytes,
     segment: Bytes,
     at_once: Bytes,
-    /// Still to be written, bytes.
+    /// Bytes of the refill that are not written yet.
     rest: u64,
-    /// What is written before the next pause, bytes.
+    /// Bytes that are written before the next pause.
     piece: u64,
-    /// The last segment is to have PSH.
+    /// Whether the last segment gets PSH.
     pushes_last: bool,
 }
 
 impl Refill {
-    /// An application that writes segments of so many bytes, as if by calls with `at_once` bytes each, until `ahead`
-    /// bytes are unsent. It has begun nothing.
+    /// Describes an application that writes segments of `segment` bytes until `ahead` bytes are unsent, as if by calls
+    /// with `at_once` bytes each. No refill has begun.
     pub fn new(ahead: Bytes, segment: Bytes, at_once: Bytes) -> Refill {
         Refill { ahead, segment, at_once, rest: 0, piece: 0, pushes_last: false }
     }
 
-    /// Begins, when so many bytes are unsent and `left` bytes of the flow are not written.
+    /// Begins a refill: `unsent` bytes are in the socket, and `left` bytes of the flow are not written.
     pub fn begin(&mut self, unsent: u64, left: u64) {
         let segments = self.ahead.0.saturating_sub(unsent).div_ceil(self.segment.0);
         self.rest = left.min(segments * self.segment.0);
         self.piece = (self.segment.0 * PIECE.max(segments.div_ceil(PIECES))).min(self.at_once.0);
-        // By a call that writes the last of all, or a part of what it was to write (`tcp_sendmsg_locked`).
+        // PSH comes from a call that writes the flow's last bytes, or only a part of its bytes (`tcp_sendmsg_locked`).
         self.pushes_last = self.rest == left || !self.rest.is_multiple_of(self.at_once.0);
     }
 
-    /// Leaves it at what has been written.
+    /// Ends the refill early.
     pub fn end(&mut self) {
         self.rest = 0;
     }
 
-    /// Nothing is left to be written.
+    /// Whether everything of the refill is written.
     pub fn is_done(&self) -> bool {
         self.rest == 0
     }
 
-    /// The next piece, in bytes, and whether more will follow it at once.
+    /// Returns the next piece in bytes, and whether more data follows it immediately.
     pub fn next_piece(&mut self) -> Option<(usize, bool)> {
         let piece = self.rest.min(self.piece);
         self.rest -= piece;
@@ -78,7 +79,7 @@ mod tests {
         assert_eq!(pieces(20_000, 9_500, u64::MAX), [(4000, true), (4000, true), (3000, false)]);
     }
 
-    /// Only then the kernel has it wait at the beginning of a call, which has nothing to push.
+    /// The kernel then waits for room at the beginning of the next call, when there is nothing to push.
     #[test]
     fn what_ends_with_a_whole_call_is_not_pushed() {
         assert_eq!(pieces(20_000, 4_000, u64::MAX), [(4000, true); 4]);

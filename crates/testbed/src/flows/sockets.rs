@@ -17,14 +17,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Connections that may wait to be accepted (`net.core.somaxconn`).
 const MOST_WAITING: usize = 4096;
-/// IP and TCP header without options.
+/// Length of the IPv4 and TCP headers without options, bytes.
 const HEADERS: u32 = 40;
-/// The option that each segment carries (RFC 7323).
+/// Length of the timestamps option that each segment carries, bytes (RFC 7323).
 const TIMESTAMPS: u32 = 12;
-/// Since this version of Linux the window offered depends on the memory that segments take.
+/// Since this version of Linux the advertised window depends on the memory that segments take.
 const WINDOW_FOLLOWS_MEMORY: (u32, u32) = (6, 6);
 
-/// A socket that waits for connections, whose application is woken when the data of this time has come, or with each
+/// Opens a listening socket. Its application is woken when the data of the time `reads_every` has come, or with each
 /// segment if it waits for messages.
 pub fn listen(
     scenario: &Scenario,
@@ -37,7 +37,7 @@ pub fn listen(
     host.namespace.within(|| {
         let fd = stream(host, group)?;
         let window = match group.tcp_rmem {
-            // A buffer whose size is set is not tuned any more (tcp(7), SO_RCVBUF).
+            // Setting a buffer's size would end its tuning (tcp(7), SO_RCVBUF).
             Some(_) => Bytes(scenario.receive_buffer(group).first_window() as u64),
             None => {
                 let window = group.receive_window.unwrap_or_else(|| scenario.ample_window(group));
@@ -60,13 +60,13 @@ pub fn listen(
     })
 }
 
-/// A socket of a flow that is ready to connect, with its congestion control.
+/// Opens the sending socket of a flow, with its congestion control `control`, ready to connect.
 pub fn prepare(scenario: &Scenario, host: &Host, planned: &Planned, control: &str) -> io::Result<OwnedFd> {
     let group = &planned.settings;
     host.namespace.within(|| {
         let fd = stream(host, group)?;
         if planned.has_send_buffer() {
-            // Its size is the kernel's business, within the bounds of the namespace.
+            // The kernel tunes its size within the bounds of the namespace.
             let sends_from = group.host.filter(|_| planned.from() == End::Sender);
             if let Some(lowat) = sends_from.and_then(|host| scenario.hosts[host].send_buffer.notsent_lowat) {
                 set(&fd, libc::TCP_NOTSENT_LOWAT, lowat.0 as u32)?;
@@ -88,7 +88,7 @@ pub fn prepare(scenario: &Scenario, host: &Host, planned: &Planned, control: &st
     })
 }
 
-/// The type of service of what a group's sockets at a host send.
+/// Sets the type of service of the packets that a group's socket sends.
 pub fn service_type(fd: &OwnedFd, host: &Host, group: &FlowGroup) -> io::Result<()> {
     let (level, option) = match Version::of(&host.address) {
         Version::V4 => (libc::IPPROTO_IP, libc::IP_TOS),
@@ -97,26 +97,27 @@ pub fn service_type(fd: &OwnedFd, host: &Host, group: &FlowGroup) -> io::Result<
     set_at(fd, level, option, group.tos as libc::c_int)
 }
 
-/// How much has to arrive to wake the application: on a fast link a wake-up for each packet would take the time of
-/// several. It is little of the window, for what has not been read is not offered.
+/// Returns how many bytes must arrive to wake the application. On a fast link a wake-up for each packet would take the
+/// time of several packets. The amount is a small part of the window, because unread data reduces the advertised
+/// window.
 fn read_at_once(link: &Link, window: Bytes, reads_every: Nanos) -> Bytes {
     Bytes(link.service.carried_in(reads_every).0.min(window.0 / 50).max(1))
 }
 
-/// At most so many bytes, but at least a segment, and no part of one.
+/// Returns the bytes of as many whole segments as fit into `most` bytes, but of at least one segment.
 pub fn whole_segments(group: &FlowGroup, most: Bytes) -> Bytes {
     let segment = payload(group);
     Bytes((most.0 / segment).max(1) * segment)
 }
 
-/// What a full segment carries.
+/// Returns the payload of a full segment, bytes.
 pub fn payload(group: &FlowGroup) -> u64 {
     let options = if group.stack.timestamps { TIMESTAMPS } else { 0 };
     group.packet.0 - (HEADERS + options) as u64
 }
 
-/// The buffer, as `setsockopt` doubles it, that offers this window. A larger one would be acknowledged segment by
-/// segment for as long as its window still widens.
+/// Returns the buffer size to pass to `setsockopt`, which doubles it, so that the socket advertises this window. With a
+/// larger buffer each segment would be acknowledged for as long as the window still grows.
 fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
     if running_version() < WINDOW_FOLLOWS_MEMORY {
         return window.0 as usize; // Half of any buffer is offered (`tcp_adv_win_scale`).
@@ -124,7 +125,7 @@ fn receive_buffer(window: Bytes, group: &FlowGroup) -> usize {
     receive_memory(window, payload(group) as u32, group.packet) as usize / 2
 }
 
-/// Begins to connect.
+/// Begins to connect a socket; the connection may be set up later.
 pub fn connect(fd: &OwnedFd, to: &Host, port: u16) -> io::Result<()> {
     match socket::connect(fd.as_raw_fd(), &address(to, port)) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(()),
@@ -136,12 +137,12 @@ fn bind(fd: &OwnedFd, host: &Host, port: u16) -> io::Result<()> {
     Ok(socket::bind(fd.as_raw_fd(), &address(host, port))?)
 }
 
-/// A port of a host.
+/// Returns the socket address of a host's port.
 pub fn address(host: &Host, port: u16) -> SockaddrStorage {
     SocketAddr::new(host.address, port).into()
 }
 
-/// Takes the next connection that has come in, if there is one, and says from which port.
+/// Accepts the next connection, if one waits, and returns its socket and the sender's port.
 pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, u16)>> {
     let fd = match socket::accept4(listener.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC) {
         // SAFETY: the descriptor is new and nobody else's.
@@ -155,12 +156,12 @@ pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, u16)>> {
     Ok(Some((fd, port.expect("it is a socket of TCP's"))))
 }
 
-/// Has a socket closed without a FIN or RST, because simulated flows are not closed either.
+/// Makes a socket close without a FIN or RST, because simulated flows are not closed either.
 pub fn close_silently(fd: &OwnedFd) -> io::Result<()> {
     set(fd, libc::TCP_REPAIR, 1)
 }
 
-/// A socket of TCP's at a host, for the packets of a group.
+/// Opens a TCP socket at a host, for packets of a group's length.
 fn stream(host: &Host, group: &FlowGroup) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let family = match Version::of(&host.address) {
@@ -168,8 +169,7 @@ fn stream(host: &Host, group: &FlowGroup) -> io::Result<OwnedFd> {
         Version::V6 => AddressFamily::Inet6,
     };
     let fd = socket::socket(family, SockType::Stream, flags, None)?;
-    // When the run is over its connections are, at both ends: an orphan would go on for minutes in a namespace without
-    // a network.
+    // Connections end with the run, at both ends: an orphan would stay for minutes in a namespace without a network.
     socket::setsockopt(&fd, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 })?;
     if group.packet.0 < host.mtu.into() {
         set(&fd, libc::TCP_MAXSEG, group.packet.0 as u32 - HEADERS)?;
@@ -183,7 +183,7 @@ fn set_control(fd: &OwnedFd, control: &str) -> io::Result<()> {
     })
 }
 
-/// Any limit turns pacing at the control's own rate on; this one is never reached.
+/// Turns on pacing at the congestion control's own rate: any limit does so, and this one is never reached.
 fn pace(fd: &OwnedFd) -> io::Result<()> {
     set_at(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, u64::MAX - 1)
 }
@@ -192,9 +192,10 @@ fn set(fd: &OwnedFd, option: libc::c_int, value: u32) -> io::Result<()> {
     set_at(fd, libc::IPPROTO_TCP, option, value)
 }
 
-/// Memory in the send buffer of a socket, and memory that it may take, bytes (`sk_wmem_queued` and `sk_sndbuf`).
+/// Returns the memory that the send buffer of a socket uses, and its limit, both in bytes (`sk_wmem_queued` and
+/// `sk_sndbuf`).
 pub fn send_buffer(fd: &OwnedFd) -> io::Result<(u32, u32)> {
-    // Their places in what `SO_MEMINFO` gives (include/uapi/linux/sock_diag.h).
+    // Indices into the numbers that `SO_MEMINFO` returns (include/uapi/linux/sock_diag.h).
     const SNDBUF: usize = 3;
     const WMEM_QUEUED: usize = 5;
     let mut all = [0u32; 9];

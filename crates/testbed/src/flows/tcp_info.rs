@@ -1,10 +1,10 @@
-//! `TCP_INFO`: what the kernel tells of a connection (include/uapi/linux/tcp.h).
+//! `TCP_INFO`: the state of a connection, as the kernel reports it (include/uapi/linux/tcp.h).
 
 use std::io;
 use std::mem::offset_of;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// `struct tcp_info` up to the last member in use. A kernel that knows less leaves the rest zero.
+/// `struct tcp_info` up to the last member in use. An older kernel leaves the members that it does not have zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
@@ -69,12 +69,12 @@ pub struct TcpInfo {
     pub total_rto: u16,
     pub total_rto_recoveries: u16,
     pub total_rto_time: u32,
-    /// So many bytes the kernel filled in: it is no member of the kernel's.
+    /// The number of bytes that the kernel has filled in. The kernel's structure does not have this member.
     known: libc::socklen_t,
 }
 
 impl TcpInfo {
-    /// Of this socket, now.
+    /// Reads the present `TCP_INFO` of a socket.
     pub fn of(socket: impl AsFd) -> io::Result<TcpInfo> {
         let mut info = TcpInfo::default();
         let mut length = offset_of!(TcpInfo, known) as libc::socklen_t;
@@ -92,15 +92,15 @@ impl TcpInfo {
         if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Connected, and all that was written is acknowledged.
+    /// Whether the connection is established and everything that was written is acknowledged.
     pub fn is_quiet(&self) -> bool {
         const ESTABLISHED: u8 = 1;
         self.state == ESTABLISHED && self.unacked == 0 && self.notsent_bytes == 0
     }
 
-    /// Retransmission timeouts since this was asked before. Kernels before 6.7 do not count them; there it is how far
-    /// the number of timeouts in a row has risen, which begins again with 0 when data is acknowledged: two recoveries
-    /// from timeouts with no question between them are one.
+    /// Returns the number of retransmission timeouts since `before` was read. Kernels before 6.7 do not count them.
+    /// There it is the increase of the timeouts in a row, which begin again with 0 when data is acknowledged. Two
+    /// recoveries from timeouts between two reads then count as one.
     pub fn timeouts_since(&self, before: &TcpInfo) -> u64 {
         if self.known as usize > offset_of!(TcpInfo, total_rto) {
             return self.total_rto.wrapping_sub(before.total_rto) as u64;
@@ -109,7 +109,7 @@ impl TcpInfo {
         (self.retransmits - if began_again { 0 } else { before.retransmits }) as u64
     }
 
-    /// `tcp_packets_in_flight`.
+    /// Returns the number of packets in flight, as `tcp_packets_in_flight` does.
     pub fn in_flight(&self) -> u32 {
         (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
     }
@@ -119,7 +119,7 @@ impl TcpInfo {
 mod tests {
     use super::*;
 
-    /// The offsets are the kernel's interface.
+    /// The offsets of the members are the kernel's interface.
     #[test]
     fn members_stand_where_the_kernel_writes_them() {
         assert_eq!(offset_of!(TcpInfo, rto), 8);
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(timeouts([(0, 0), (1, 0), (4, 2), (4, 0)].into_iter().map(look)), 4);
     }
 
-    /// What Linux 6.1 fills in ends before the count.
+    /// Linux 6.1 does not fill in the count of timeouts.
     #[test]
     fn timeouts_of_an_older_kernel_are_its_backoffs() {
         let look = |retransmits| TcpInfo { retransmits, known: 240, ..TcpInfo::default() };

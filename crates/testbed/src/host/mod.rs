@@ -1,4 +1,4 @@
-//! An end host: a namespace with one interface, whose other end we hold.
+//! An end host: a network namespace with one interface, whose other end the emulator has.
 
 pub mod sockopt;
 pub mod stack;
@@ -14,38 +14,39 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-/// Packets that a host may have ready for us before we take them: more than any window that fits a scenario's path, and
-/// the most that Linux 6.1 allows.
+/// Packets that a host may have sent before the emulator takes them. It is more than any window that fits a scenario's
+/// path, and the most that Linux 6.1 allows.
 const RING: u32 = 32_767;
 
-/// What the kernel has where nobody has set it (`linux/netdevice.h`).
+/// The kernel's default for the segments of a batch (`linux/netdevice.h`).
 const GSO_MAX_SEGS: u32 = 65_535;
 
-/// A route to an address of the host's own (`linux/ipv6_route.h`).
+/// The flag of a route to the host's own address (`linux/ipv6_route.h`).
 const RTF_LOCAL: u32 = 0x8000_0000;
 
-/// IP and TCP header without options.
+/// Length of the IPv4 and TCP headers without options, bytes.
 const HEADERS: u32 = 40;
 
-/// An end host with its address.
+/// An end host: its namespace, network card and address.
 #[derive(Debug)]
 pub struct Host {
-    /// Where its sockets live.
+    /// The network namespace of the host's sockets.
     pub namespace: Namespace,
-    /// Its network card.
+    /// The host's network card.
     pub tun: Tun,
-    /// Its only address.
+    /// The host's only address.
     pub address: IpAddr,
-    /// The length of its longest IP packets, with an IPv4 header.
+    /// The length of the longest IP packet, counted with an IPv4 header, bytes.
     pub mtu: u32,
 }
 
 impl Host {
-    /// A host that sends IP packets of at most `mtu` bytes, with an IPv4 header, by default under the congestion
-    /// control `preferred`. It reaches `peer` only: what asks for others, such as a name server, is told so at once.
+    /// Makes a host that sends IP packets of at most `mtu` bytes, counted with an IPv4 header. `preferred` is the
+    /// default congestion control. The host reaches only `peer`; programs that contact other addresses, such as a name
+    /// server, get an error immediately.
     ///
     /// # Errors
-    /// Whatever the kernel refuses on the way.
+    /// Any refusal of the kernel on the way.
     pub fn new(
         address: IpAddr,
         peer: IpAddr,
@@ -74,11 +75,12 @@ impl Host {
             if let Some(control) = preferred {
                 stack::prefer(control)?;
             }
-            // By the route too: as the namespace's default the kernel takes only controls that are free for all.
+            // Set by the route too: as a namespace's default the kernel accepts only congestion controls that every
+            // user may choose.
             let preference = preferred.map(|control| RouteMetric::CcAlgo(control.into()));
-            // What a SYN announces follows from the longest packet too; Linux by itself announces 256 bytes or more
-            // (`ip_rt_min_advmss`), over IPv6 1220. That is no bound: Debian's 6.1.0-56 and 6.12.117 announce 88 bytes
-            // at least (`tcp_dst_advmss`). The interface's MTU is one over IPv4; over IPv6 it may be too long
+            // The MSS that a SYN announces follows from the longest packet too; Linux by itself announces 256 bytes or
+            // more (`ip_rt_min_advmss`), over IPv6 1220. That is no bound: Debian's 6.1.0-56 and 6.12.117 announce 88
+            // bytes at least (`tcp_dst_advmss`). The interface's MTU is one over IPv4; over IPv6 it may be too long
             // (RFC 8200, section 5), and the route's is one.
             let advmss = RouteMetric::Advmss(mtu - HEADERS);
             let route_mtu = (version == Version::V6).then(|| RouteMetric::Mtu(mtu + version.longer_by()));
@@ -90,24 +92,24 @@ impl Host {
         Ok(Host { namespace, tun, address, mtu })
     }
 
-    /// Lets TCP hand over several segments in one buffer, which the kernel splits behind the queue of its device, as
-    /// for a device that takes a segment at a time. It holds for connections that are made from now on.
+    /// Lets TCP send several segments in one buffer, for connections that are made from now on. The kernel splits the
+    /// buffer behind the device's queue, as for a device that takes a segment at a time.
     ///
     /// # Errors
-    /// Whatever the kernel refuses.
+    /// Any refusal of the kernel.
     pub fn allow_batches(&self) -> io::Result<()> {
         let most = LinkAttribute::GsoMaxSegs(GSO_MAX_SEGS);
         self.namespace.within(|| Netlink::open()?.set_up(tun::NAME, vec![most]))
     }
 
-    /// Packets that its card had to drop because we did not take them in time.
+    /// Returns the number of packets that the card dropped because the emulator did not take them in time.
     pub fn missed(&self) -> io::Result<u64> {
         self.namespace.within(|| Netlink::open()?.dropped(tun::NAME))
     }
 }
 
-/// The kernel makes the route to an IPv6 address of its own in a work queue (`addrconf_dad_work`), and drops what comes
-/// before that.
+/// Waits until the kernel has made the route to its own IPv6 address. It does so in a work queue (`addrconf_dad_work`),
+/// and drops packets that come before.
 fn wait_for_local_route(address: Ipv6Addr) -> io::Result<()> {
     let destination = format!("{:032x} 80 ", u128::from(address));
     let is_local = |line: &str| {
@@ -124,20 +126,20 @@ fn wait_for_local_route(address: Ipv6Addr) -> io::Result<()> {
     Ok(())
 }
 
-/// One of the two ends of a link.
+/// One of the two ends of the emulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where data goes to, that of reverse flows excepted.
+    /// The end to which data flows, except the data of reverse flows.
     Receiver,
-    /// Where data comes from, that of reverse flows excepted.
+    /// The end from which data flows, except the data of reverse flows.
     Sender,
 }
 
 impl End {
-    /// In the order of their numbers.
+    /// Both ends, in the order of their numbers.
     pub const BOTH: [End; 2] = [End::Receiver, End::Sender];
 
-    /// The other one.
+    /// Returns the other end.
     pub fn opposite(self) -> End {
         match self {
             End::Sender => End::Receiver,
@@ -149,16 +151,16 @@ impl End {
 /// The two hosts of a flow.
 #[derive(Debug)]
 pub struct Pair {
-    /// Sends the data.
+    /// The host that sends the data.
     pub sender: Host,
-    /// Acknowledges it.
+    /// The host that acknowledges the data.
     pub receiver: Host,
-    /// Its sender is at the receivers' end, and the other way round.
+    /// Whether the flow is reverse: its sender is at [`End::Receiver`], and its receiver at [`End::Sender`].
     pub reverse: bool,
 }
 
 impl Pair {
-    /// The host at this end.
+    /// Returns the host at an end.
     pub fn host(&self, end: End) -> &Host {
         match (end, self.reverse) {
             (End::Sender, false) | (End::Receiver, true) => &self.sender,
@@ -177,8 +179,8 @@ mod tests {
     use std::net::SocketAddr;
     use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-    /// Also where that is far less than what the version of IP asks of an interface, and though the peer announces
-    /// that it takes more. This test needs root.
+    /// The longest packet may be far shorter than the smallest MTU of the version of IP, and the peer may announce a
+    /// larger MSS. This test needs root.
     #[test]
     fn a_segment_fits_the_longest_packet() {
         for version in [Version::V4, Version::V6] {
@@ -199,7 +201,7 @@ mod tests {
 
     const PORTS: (u16, u16) = (4000, 5201);
 
-    /// A socket that has begun to connect.
+    /// Opens a socket that has begun to connect.
     fn connecting(near: IpAddr, far: IpAddr) -> io::Result<OwnedFd> {
         let family = if near.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet };
         let socket = socket::socket(family, SockType::Stream, SockFlag::SOCK_NONBLOCK, None)?;
@@ -211,7 +213,7 @@ mod tests {
         }
     }
 
-    /// The next packet from a host: its length, and its TCP header.
+    /// Returns the length and TCP header of the next packet from a host.
     fn sent(host: &Host) -> (usize, TcpHeader) {
         poll(&mut [PollFd::new(host.tun.as_fd(), PollFlags::POLLIN)], PollTimeout::MAX).unwrap();
         let mut buffer = [0; 2000];
@@ -221,7 +223,7 @@ mod tests {
         (packet.len(), TcpHeaderSlice::from_slice(&packet[ip.length..]).unwrap().to_header())
     }
 
-    /// A peer's answer to a SYN, which announces segments of 1220 bytes; the `virtio_net_hdr` in front.
+    /// Builds a peer's answer to a SYN, which announces segments of 1220 bytes, with the `virtio_net_hdr` in front.
     fn syn_ack(near: IpAddr, far: IpAddr, syn: &TcpHeader) -> Vec<u8> {
         let ip = match (near, far) {
             (IpAddr::V4(near), IpAddr::V4(far)) => PacketBuilder::ipv4(far.octets(), near.octets(), 64),

@@ -3,10 +3,10 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The size of a buffer that never holds a socket up.
+/// The size of a socket buffer that never limits a flow, bytes.
 pub const AMPLE: usize = 1 << 29;
 
-/// `setsockopt` with a plain number.
+/// Sets a socket option to a plain number.
 pub fn set_at<T>(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: T) -> io::Result<()> {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of a plain number.
     let status = unsafe {

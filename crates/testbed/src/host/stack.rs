@@ -1,4 +1,4 @@
-//! The scenario's TCP switches as the kernel has them: per-namespace sysctls, route metrics, socket options.
+//! A profile's settings of TCP as the kernel has them: sysctls of a namespace, route metrics, socket options.
 
 use crate::ip::Version;
 use model::{LossDetection, Reduction, SendBuffer, TcpProfile, TcpRmem};
@@ -9,22 +9,22 @@ use std::path::Path;
 /// Since this version of Linux timestamps may count microseconds.
 const MICROSECOND_TIMESTAMPS: (u32, u32) = (6, 7);
 
-/// A switch that a kernel's TCP does not have.
+/// A setting of a profile that a kernel's TCP cannot change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unswitchable {
     /// The key under `profile`.
     pub key: &'static str,
-    /// What the kernel always does.
+    /// The kernel's fixed behaviour, such as "detects losses by RACK".
     pub always: &'static str,
 }
 
-/// The first switch of `stack` that differs from Linux's own behaviour and cannot be turned in this version of it.
+/// Returns the first setting of `stack` that differs from Linux's own behaviour and cannot be changed in this version.
 pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitchable> {
     let linux = TcpProfile::LINUX;
     let fixed = [
         ("prr", stack.repair.reduction != Reduction::AtOnce, "recovers by proportional rate reduction"),
         ("rate_halving", stack.repair.reduction != Reduction::Halving, "recovers by proportional rate reduction"),
-        // Without SACK there is nothing for it to go by (`tcp_identify_packet_loss`).
+        // RACK does nothing without SACK (`tcp_identify_packet_loss`).
         ("rack", stack.repair.loss_detection == LossDetection::Rack || !stack.sack, "detects losses by RACK"),
         ("undo", stack.undo == linux.undo, "undoes a reduction that proves spurious"),
         ("quick_ack", stack.quick_ack == linux.quick_ack, "acknowledges the first segments at once"),
@@ -44,7 +44,8 @@ pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitcha
     fixed.into_iter().find(|(_, same, _)| !same).map(|(key, _, always)| Unswitchable { key, always })
 }
 
-/// Sets the calling thread's namespace up as `stack` says, for this version of IP; `ecn` asks for it besides.
+/// Sets up the calling thread's network namespace as `stack` says, for this version of IP; `ecn` turns on ECN in
+/// addition.
 pub fn apply(stack: &TcpProfile, ecn: bool, version: Version) -> io::Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let settings = [
@@ -63,10 +64,10 @@ pub fn apply(stack: &TcpProfile, ecn: bool, version: Version) -> io::Result<()> 
         ("ipv4/tcp_rmem", "4096 131072 536870912"),
         ("ipv4/tcp_wmem", "4096 16384 536870912"),
         ("ipv4/ip_local_port_range", "20000 60999"),
-        // Whoever has this group may ping without more rights (icmp(7)): root does.
+        // This group, which root has, may ping without further rights (icmp(7)).
         ("ipv4/ping_group_range", "0 0"),
-        // What killed programs leave undelivered is given up after about ten seconds, not after minutes: with it go the
-        // hosts and the congestion control.
+        // Data that killed programs leave undelivered is given up after about ten seconds, not after minutes: the hosts
+        // and the congestion control stay until then.
         ("ipv4/tcp_orphan_retries", "4"),
     ];
     settings.into_iter().try_for_each(|(key, value)| set(key, value))?;
@@ -76,35 +77,35 @@ pub fn apply(stack: &TcpProfile, ecn: bool, version: Version) -> io::Result<()> 
     }
 }
 
-/// Has interfaces that the calling thread's namespace gets from now on talk IPv6 with the addresses that they are
-/// given, and nothing by themselves.
+/// Makes later interfaces of the calling thread's namespace use IPv6 with the addresses that they are given, and send
+/// nothing by themselves.
 fn use_ipv6() -> io::Result<()> {
     if !Path::new(IPV6).exists() {
         return Err(io::Error::other("this kernel has no IPv6, which the nodes of a mesh talk"));
     }
-    // 1 is none: no address that a router would be asked from.
+    // Mode 1 makes no link-local address, from which a router would be asked.
     let settings = [("disable_ipv6", "0"), ("addr_gen_mode", "1"), ("accept_ra", "0"), ("accept_dad", "0")];
     settings.into_iter().try_for_each(|(key, value)| set(&format!("ipv6/conf/default/{key}"), value))
 }
 
-/// There is a kernel without it.
+/// The folder of IPv6 settings, which a kernel without IPv6 does not have.
 const IPV6: &str = "/proc/sys/net/ipv6";
 
-/// Has receivers in the calling thread's namespace tune their buffers within these bounds.
+/// Makes receivers in the calling thread's namespace tune their buffers within these bounds.
 pub fn tune_receive_buffers(tcp_rmem: TcpRmem) -> io::Result<()> {
     set("ipv4/tcp_rmem", &format!("4096 {} {}", tcp_rmem.default.0, tcp_rmem.max.0))
 }
 
-/// Has senders in the calling thread's namespace tune their buffers within these bounds.
+/// Makes senders in the calling thread's namespace tune their buffers within these bounds.
 pub fn tune_send_buffers(send_buffer: &SendBuffer) -> io::Result<()> {
     set("ipv4/tcp_wmem", &format!("4096 {} {}", send_buffer.default.0, send_buffer.max.0))
 }
 
 const ALLOWED: &str = "ipv4/tcp_allowed_congestion_control";
 
-/// Has new sockets in the calling thread's namespace begin with this control, where everybody may choose it: the
-/// namespace begins with the default of the machine's first one. Of a control that not everybody may choose the kernel
-/// would forget to count back who uses it (`tcp_set_default_congestion_control`), so it is not asked for that.
+/// Makes a congestion control the default of the calling thread's namespace, if every user may choose it. Otherwise
+/// nothing changes, and the namespace has the default of the machine's first one. The kernel would miscount the users
+/// of a congestion control that not everybody may choose (`tcp_set_default_congestion_control`).
 pub fn prefer(control: &str) -> io::Result<()> {
     if get(ALLOWED)?.split_whitespace().any(|allowed| allowed == control) {
         set("ipv4/tcp_congestion_control", control)?;
@@ -112,7 +113,8 @@ pub fn prefer(control: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets everybody on this machine choose a control; for the calling thread in the first network namespace.
+/// Lets every user of this machine choose a congestion control. The calling thread must be in the first network
+/// namespace.
 pub fn allow(control: &str) -> io::Result<()> {
     let allowed = get(ALLOWED)?;
     if allowed.split_whitespace().any(|known| known == control) {
@@ -121,7 +123,7 @@ pub fn allow(control: &str) -> io::Result<()> {
     set(ALLOWED, &format!("{} {control}", allowed.trim()))
 }
 
-/// No neighbour discovery, no router solicitation from the calling thread's namespace.
+/// Turns off neighbour discovery and router solicitation in the calling thread's namespace.
 pub fn silence() -> io::Result<()> {
     if Path::new(IPV6).exists() {
         set("ipv6/conf/all/disable_ipv6", "1")?;
@@ -130,8 +132,8 @@ pub fn silence() -> io::Result<()> {
     Ok(())
 }
 
-/// Has the calling thread's namespace forget at the next timeout what closed connections have not delivered: nothing
-/// carries it any more.
+/// Makes the calling thread's namespace give up, at the next timeout, data that closed connections have not delivered:
+/// the emulator carries no more packets.
 pub fn give_up_what_is_undelivered() -> io::Result<()> {
     set("ipv4/tcp_orphan_retries", "1")
 }
@@ -146,12 +148,12 @@ fn set(key: &str, value: &str) -> io::Result<()> {
         .map_err(|error| io::Error::new(error.kind(), format!("net/{key} cannot be set to {value}: {error}")))
 }
 
-/// The number of that metric (linux/rtnetlink.h).
+/// The number of the route metric `rto_min` (linux/rtnetlink.h).
 const RTAX_RTO_MIN: u32 = 13;
 /// `RTAX_FEATURE_TCP_USEC_TS` (linux/rtnetlink.h).
 const TCP_USEC_TS: u32 = 1 << 4;
 
-/// What `stack` asks of the route to the other end, where it differs from the kernel's own.
+/// Returns the metrics that `stack` needs on the route to the other end, where it differs from the kernel's defaults.
 pub fn route_metrics(stack: &TcpProfile) -> Vec<RouteMetric> {
     let linux = TcpProfile::LINUX;
     let mut metrics = vec![];

@@ -1,7 +1,7 @@
-//! A kernel qdisc that packets can be sent through: a namespace of its own, with one device that has it.
+//! A kernel qdisc to send packets through, on the only device of a namespace of its own.
 //!
-//! What is offered goes to the device as any packet does that a program sends; what the discipline lets go comes out at
-//! the device's other end, which we hold.
+//! A packet is sent to the device as any program would send it. The packets that the discipline releases come out at
+//! the device's other end, which the emulator has.
 
 use crate::host::sockopt::{AMPLE, set_at};
 use crate::host::stack;
@@ -15,31 +15,32 @@ use nix::sys::socket::{self, AddressFamily, MsgFlags, SockFlag, SockType, sockop
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// What network cards have, and the disciplines' own defaults go by; also what may have come out before we take it.
+/// The queue length of network cards, from which disciplines derive their defaults. It also limits how many released
+/// packets wait to be taken.
 const QUEUE_LENGTH: u32 = 1000;
-/// Have a `virtio_net_hdr` before each packet; not in libc yet.
+/// The socket option for a `virtio_net_hdr` before each packet; libc does not have it yet.
 const PACKET_VNET_HDR: libc::c_int = 15;
-/// Where `struct virtio_net_hdr` says how much of a packet has to lie in one piece.
+/// The place of `hdr_len` in `struct virtio_net_hdr`: how many bytes of a packet must be contiguous in memory.
 const HEADER_LENGTH: std::ops::Range<usize> = 2..4;
-/// Where the type of service is, behind that header.
+/// The offset of the type of service in a packet with a `virtio_net_hdr`.
 const TOS: usize = tun::HEADER + 1;
-/// The kernel's priorities for a type of service by its bits "low delay" and "high throughput": best effort, bulk,
+/// The kernel's priorities by the bits "low delay" and "high throughput" of the type of service: best effort, bulk,
 /// interactive, interactive bulk (tc-prio(8)).
 const PRIORITIES: [libc::c_int; 4] = [0, 2, 6, 4];
 
-/// The way through a queue discipline.
+/// A device with a queue discipline, to send packets through.
 pub struct QdiscDevice {
     namespace: Namespace,
     tun: Tun,
-    /// One for each priority.
+    /// One socket for each priority.
     entrances: [OwnedFd; 4],
 }
 
 impl QdiscDevice {
-    /// For packets of up to `mtu` bytes; `set_up` gives the device its discipline.
+    /// Makes a device for packets of up to `mtu` bytes; `set_up` gives it a discipline.
     ///
     /// # Errors
-    /// Whatever the kernel refuses on the way, and the errors of `set_up`.
+    /// Any refusal of the kernel on the way, and the errors of `set_up`.
     pub fn new(mtu: u32, set_up: impl FnOnce(&Netlink) -> io::Result<()>) -> io::Result<QdiscDevice> {
         let namespace = Namespace::new()?;
         let (tun, entrances) = namespace.within(|| {
@@ -55,10 +56,10 @@ impl QdiscDevice {
         Ok(QdiscDevice { namespace, tun, entrances })
     }
 
-    /// Offers a packet, a `virtio_net_hdr` in front. False if the discipline says that it has dropped it; it may drop
-    /// more in silence.
+    /// Sends a packet with a `virtio_net_hdr` in front. Returns false if the discipline reports that it has dropped the
+    /// packet; it may drop others silently.
     pub fn offer(&self, packet: &mut [u8]) -> io::Result<bool> {
-        // All in one piece: the disciplines look into headers, and mark only what they can reach.
+        // The whole packet is contiguous, because disciplines read headers and mark only bytes that they can reach.
         let length = (packet.len() - tun::HEADER) as u16;
         packet[HEADER_LENGTH].copy_from_slice(&length.to_ne_bytes());
         let entrance = &self.entrances[(packet[TOS] >> 3 & 3) as usize];
@@ -69,12 +70,12 @@ impl QdiscDevice {
         }
     }
 
-    /// Takes the next packet that the discipline has released; none if there is none.
+    /// Takes the next packet that the discipline has released, if there is one, and returns its length.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         self.tun.read(buffer)
     }
 
-    /// Packets that were released, but lost because nobody took them in time.
+    /// Returns the number of packets that were released, but lost because nobody took them in time.
     pub fn missed(&self) -> io::Result<u64> {
         self.namespace.within(|| Netlink::open()?.dropped(tun::NAME))
     }
@@ -86,7 +87,7 @@ impl AsFd for QdiscDevice {
     }
 }
 
-/// A socket whose packets go straight to the device, with this priority.
+/// Opens a socket whose packets go straight to the device, with this priority.
 fn entrance(priority: libc::c_int) -> io::Result<OwnedFd> {
     let protocol = None; // nothing is to be received
     let fd = socket::socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;

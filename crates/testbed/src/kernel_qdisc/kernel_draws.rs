@@ -7,8 +7,8 @@ use std::os::fd::AsRawFd;
 
 nix::ioctl_none_bad!(reseed, nix::request_code_none!(b'R', 0x07)); // RNDRESEEDCRNG of linux/random.h
 
-/// Mixes `seed` into the state of the kernel's random number generator. In a guest whose every run starts from the same
-/// memory, the draws of two runs are then the same if their seeds are.
+/// Mixes `seed` into the kernel's random number generator. In a guest whose every run starts from the same memory, two
+/// runs with the same seed then draw the same numbers.
 ///
 /// # Errors
 /// Without CAP_SYS_ADMIN, or before the kernel's generator is ready.
@@ -20,7 +20,8 @@ pub fn follow(seed: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The seed of a `netem` for one purpose of a run; no two purposes of neighbouring runs have the same.
+/// Returns the seed of a `netem` for one purpose of a run. Different purposes and neighbouring seeds give different
+/// seeds.
 pub fn netem_seed(seed: u64, purpose: u64) -> u64 {
     model::rng(seed, purpose).next_u64()
 }

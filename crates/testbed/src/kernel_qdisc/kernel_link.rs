@@ -1,8 +1,8 @@
-//! A port whose queue, and with `netem` whose channel, is the kernel's.
+//! A port whose queue is in the kernel, and with `netem` its channel too.
 //!
-//! The kernel's shaper paces what the queue lets go, so that packets wait where they would before a real transmitter.
-//! When each one's transmission begins is worked out as for a link of ours: at once, or when all before it are out.
-//! What is left to the kernel is which packet goes next, and which is dropped or marked.
+//! The kernel's shaper paces the queue, so that packets wait where they would before a real transmitter. The start of
+//! each transmission is computed as for a simulated link: immediately, or when all packets before it are out. So the
+//! kernel decides only which packet goes next, and which ones are dropped or marked.
 
 use crate::error::Error;
 use crate::kernel_qdisc::device::QdiscDevice;
@@ -29,21 +29,21 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Both ECN bits: congestion experienced (RFC 3168).
 const CE: u8 = 3;
 
-/// Queue, transmitter and channel, with what was seen of them.
+/// The queue, transmitter and channel of a link, with their statistics.
 pub struct KernelLink {
     queue: QdiscDevice,
     waiting: QueueTracker,
-    /// None where the discipline shapes too: then a packet is ready when it comes, however late that may be.
+    /// The lag of the shaper; none where the discipline shapes too, and packets are ready when they come.
     lag: Option<ShaperLag>,
     output: LinkOutput,
     channel: Option<Netem>,
 }
 
 impl KernelLink {
-    /// One direction of the bottleneck of `scenario`, whose draws are for `purpose`.
+    /// Makes one direction of a link of `scenario`; `purpose` selects its random stream.
     ///
     /// # Errors
-    /// If the kernel does not have the discipline, or does not take its parameters.
+    /// If the kernel does not have the discipline, or rejects its parameters.
     pub fn new(scenario: &Scenario, link: &model::Link, purpose: u64, time: Time) -> Result<KernelLink, Error> {
         let Service::Own(Transmitter::Rate(rate)) = link.service else {
             return Err(Error::Machine("the kernel's shaper needs a rate".into()));
@@ -78,12 +78,13 @@ impl KernelLink {
         Ok(KernelLink { queue, waiting: QueueTracker::default(), lag, output, channel })
     }
 
-    /// Where packets come out.
+    /// Returns the files at which packets come out of the kernel.
     pub fn exits(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         std::iter::once(self.queue.as_fd()).chain(self.channel.as_ref().map(|netem| netem.device.as_fd()))
     }
 
-    /// Takes in what the kernel has released by `now`; `buffer` holds nothing in particular before and after.
+    /// Takes the packets that the kernel has released by `now`. The contents of `buffer` are arbitrary before and
+    /// after.
     pub fn collect(
         &mut self,
         now: Nanos,
@@ -117,7 +118,7 @@ impl KernelLink {
         }
     }
 
-    /// When the packet that was read at `now` is the transmitter's, for which it is free at `free_at`.
+    /// Returns when the transmitter, free from `free_at` on, gets a packet that was read at `now`.
     fn ready(&mut self, now: Nanos, free_at: Nanos, lateness: &mut Histogram) -> Nanos {
         match &mut self.lag {
             Some(lag) => lag.ready(now, free_at, lateness),
@@ -125,7 +126,7 @@ impl KernelLink {
         }
     }
 
-    /// Packets that the kernel released and nobody took in time.
+    /// Returns the number of packets that the kernel released, but that were lost before they were taken.
     pub fn missed(&self) -> io::Result<u64> {
         let channel = self.channel.as_ref().map_or(Ok(0), |netem| netem.device.missed());
         Ok(self.queue.missed()? + channel?)
@@ -133,7 +134,7 @@ impl KernelLink {
 }
 
 impl ExternalPort for KernelLink {
-    /// The next packet is at the far end, or out of the transmitter before a netem.
+    /// Returns when the next packet reaches the far end, or leaves the transmitter before a `netem`.
     fn next(&self) -> Nanos {
         self.output.next().min(self.channel.as_ref().map_or(Nanos::NEVER, |netem| netem.channel.next()))
     }
@@ -192,11 +193,11 @@ impl External<PacketInfo, Surroundings> for KernelLink {
     }
 }
 
-/// A channel of the kernel's.
+/// A channel in the kernel: a device with `netem`.
 struct Netem {
     device: QdiscDevice,
     tracker: QueueTracker,
-    /// What has come out, until the time at which it should have.
+    /// Packets that have come out, until the time at which they should have.
     channel: DelayLine,
 }
 
@@ -208,7 +209,7 @@ impl Netem {
         Ok(Netem { device, tracker: QueueTracker::default(), channel: DelayLine::new(link.delay) })
     }
 
-    /// A packet is out of the transmitter.
+    /// Sends a packet that has left the transmitter through the channel.
     fn enter(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<PacketInfo>, around: &mut Surroundings) {
         let info = packets.get_mut(id);
         let packet = around.buffers.bytes(info);
@@ -220,7 +221,7 @@ impl Netem {
         info.slot = PacketInfo::NO_BUFFER;
     }
 
-    /// Takes in what is at the far end.
+    /// Takes the packets that have come out of the channel.
     fn collect(
         &mut self,
         packets: &mut Pool<PacketInfo>,
@@ -242,7 +243,7 @@ impl Netem {
     }
 }
 
-/// The shaper with the queue's discipline inside.
+/// Sets up the shaper with the queue's discipline inside.
 fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()> {
     const CLASS: u16 = 1;
     let (root, class) = (handle(1, 0), handle(1, CLASS));
@@ -251,7 +252,7 @@ fn shape(netlink: &Netlink, shaper: &Qdisc, discipline: &Qdisc) -> io::Result<()
     netlink.set_qdisc(tun::NAME, class, handle(2, 0), discipline)
 }
 
-/// Whether a discipline lets packets go at a rate of its own.
+/// Whether a discipline releases packets at a rate of its own.
 fn is_shaper(queue: &Queue) -> bool {
     matches!(queue, Queue::Managed { discipline: Discipline::Cake(Cake { bandwidth: Some(_), .. }), .. })
 }
@@ -260,7 +261,8 @@ fn handle(major: u16, minor: u16) -> TcHandle {
     TcHandle { major, minor }
 }
 
-/// What the kernel does not have or take stands behind `key`; everything else is the machine's.
+/// Converts an error of the kernel. An unsupported discipline or a rejected parameter is an error of the key `key`,
+/// everything else one of the machine.
 pub fn refused(error: io::Error, key: String) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound => Error::Scenario { key, why: format!("{error}; --on vm runs one that has it") },

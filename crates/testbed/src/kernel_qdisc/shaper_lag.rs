@@ -1,22 +1,22 @@
-//! How a transmitter of ours keeps in step with the kernel's shaper before it.
+//! Keeps a simulated transmitter in step with the kernel's shaper before it.
 
 use crate::timing::clock::Time;
 use measure::Histogram;
 use model::units::{Bytes, Nanos, Rate};
 
-/// How late packets may come out of the shaper and count as punctual: what no timer is better than, or where that is
-/// more a tenth of a packet's transmission.
+/// The lateness of the shaper up to which packets count as punctual: no timer is better. A tenth of a packet's
+/// transmission time counts if it is longer.
 const TOLERANCE: Nanos = Nanos::from_micros(200);
 const TOLERANCE_SHARE: u64 = 10;
 
-/// That lateness at a rate, with packets of up to `mtu` bytes.
+/// Returns the lateness up to which packets count as punctual, at a rate and with packets of up to `mtu` bytes.
 pub fn tolerance(rate: Rate, mtu: u32) -> Nanos {
     TOLERANCE.max(Nanos(rate.time_to_send(Bytes(mtu as u64)).0 / TOLERANCE_SHARE))
 }
 
-/// How late the kernel's timers may let a packet go and make up for it with the next, so that the rate holds. By as
-/// much the shaper is ahead of the transmitter while packets wait, and the discipline sees them wait the less: in
-/// virtual time, where timers are late by instructions only, it is a hundredth of what CoDel aims at.
+/// Returns how late the kernel's timers may release a packet and make up for it with the next, so that the rate is
+/// right. While packets wait, the shaper is ahead of the transmitter by this time, and the discipline sees shorter
+/// waits. In virtual time, where timers are late by instructions only, it is a hundredth of CoDel's target.
 pub fn ahead(time: Time, tolerance: Nanos) -> Nanos {
     match time {
         Time::Real => tolerance,
@@ -24,8 +24,8 @@ pub fn ahead(time: Time, tolerance: Nanos) -> Nanos {
     }
 }
 
-/// How late the shaper is against the transmitter that it is to be in step with, told from packets that are read later
-/// than it lets them go: the least lateness of a row of them.
+/// Estimates how late the shaper is compared with the transmitter. Packets may be read later than the shaper releases
+/// them, so the estimate is the least lateness of several packets in a row.
 pub struct ShaperLag {
     tolerance: Nanos,
     seen: u32,
@@ -33,22 +33,22 @@ pub struct ShaperLag {
 }
 
 impl ShaperLag {
-    /// So many in a row are never all read late.
+    /// The length of a row: so long that at least one of its packets is read in time.
     const ROW: u32 = 16;
 
-    /// In step, as long as the shaper is not later than that.
+    /// Starts in step with the shaper, and ignores a lateness of up to `tolerance`.
     pub fn new(tolerance: Nanos) -> ShaperLag {
         ShaperLag { tolerance, seen: 0, least: Nanos::ZERO }
     }
 
-    /// When the packet that was read at `now` is the transmitter's, which could have begun with it at `free_at`.
+    /// Returns when the transmitter gets a packet that was read at `now` and could have been sent from `free_at` on.
     pub fn ready(&mut self, now: Nanos, free_at: Nanos, lateness: &mut Histogram) -> Nanos {
         let Some(late) = self.late(now.since(free_at)).filter(|late| *late > self.tolerance) else { return free_at };
         lateness.record(late);
         free_at + late
     }
 
-    /// Takes note of how late a packet was seen; at the end of a row the shaper's own lateness.
+    /// Notes how late a packet was read. At the end of a row it returns the lateness of the shaper.
     fn late(&mut self, late: Nanos) -> Option<Nanos> {
         self.least = if self.seen == 0 { late } else { self.least.min(late) };
         self.seen = (self.seen + 1) % Self::ROW;
@@ -60,7 +60,7 @@ impl ShaperLag {
 mod tests {
     use super::*;
 
-    /// A packet that is read late was not let go late; sixteen in a row were.
+    /// One packet that is read late does not mean that the shaper is late; sixteen in a row do.
     #[test]
     fn the_transmitter_follows_a_shaper_that_is_late_and_no_reader_that_is() {
         let ms = Nanos::from_millis;

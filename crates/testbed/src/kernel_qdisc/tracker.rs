@@ -1,32 +1,32 @@
-//! Which packets are inside a kernel qdisc, inferred from the packets that go in and come out.
+//! Infers which packets are inside a kernel qdisc from the packets that go in and come out.
 //!
-//! Packets of one connection stay in order there, so when one comes out, those of its connection that went in before it
-//! never will.
+//! Packets of one connection stay in order in a qdisc. So when one comes out, the earlier packets of its connection
+//! that are still inside must have been dropped.
 
 use model::units::Nanos;
 use path::PacketId;
 use std::collections::{HashMap, VecDeque};
 
-/// Protocol, addresses and ports: what belongs together and stays in order.
+/// Protocol, addresses and ports of packets that stay in order.
 type Connection = [u8; 13];
-/// Length and identification of the IP packet; ports, sequence and acknowledgement number behind.
+/// Length and identification of an IP packet, then ports, sequence number and acknowledgement number.
 type Identity = [u8; 16];
 
-/// So many connections are remembered although nothing of them is inside.
+/// The number of connections above which those without packets inside are forgotten.
 const MANY: usize = 1000;
 
-/// A packet inside.
+/// A packet inside the qdisc.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     identity: Identity,
-    /// When it went in.
+    /// When the packet went in.
     pub at: Nanos,
-    /// What it is; its bytes are with the kernel.
+    /// The packet's number in the pool of descriptors; the kernel has its bytes.
     pub id: PacketId,
     length: u32,
 }
 
-/// The packets inside.
+/// The packets inside a qdisc.
 #[derive(Debug, Default)]
 pub struct QueueTracker {
     connections: HashMap<Connection, VecDeque<Entry>>,
@@ -35,7 +35,7 @@ pub struct QueueTracker {
 }
 
 impl QueueTracker {
-    /// A packet goes in.
+    /// Notes a packet that goes in.
     pub fn enter(&mut self, packet: &[u8], at: Nanos, id: PacketId) {
         let length = packet.len() as u32;
         self.bytes += length as u64;
@@ -48,7 +48,8 @@ impl QueueTracker {
         self.connections.entry(connection).or_default().push_back(entry);
     }
 
-    /// A packet comes out; `dropped` is told of those that it shows to be gone. None if it never went in.
+    /// Removes a packet that has come out, and calls `dropped` for each packet that must have been dropped. Returns
+    /// none if the packet never went in.
     pub fn leave(&mut self, packet: &[u8], mut dropped: impl FnMut(&Entry)) -> Option<Entry> {
         let queue = self.connections.get_mut(&connection(packet))?;
         let identity = identity(packet);
@@ -63,13 +64,13 @@ impl QueueTracker {
         Some(left)
     }
 
-    /// Bytes and packets inside, as far as is known.
+    /// Returns the bytes and packets that are inside, as far as is known.
     pub fn waiting(&self) -> (u64, u64) {
         (self.bytes, self.packets)
     }
 }
 
-/// `N` bytes of `packet` from here and there, 0 beyond its end.
+/// Returns the bytes of `packet` at `N` places, 0 beyond its end.
 fn picked<const N: usize>(packet: &[u8], places: impl Iterator<Item = usize>) -> [u8; N] {
     let mut picked = [0; N];
     picked.iter_mut().zip(places).for_each(|(to, at)| *to = packet.get(at).copied().unwrap_or(0));
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_overtaken_by_its_own_connection_is_gone() {
         let mut tracker = QueueTracker::default();
-        // One connection's packets, told apart by their identification; another's between them.
+        // Packets of one connection, with different identifications, and one of another connection between them.
         let packet = |connection: u8, number: u8| {
             let mut packet = sent(100, 0);
             (packet[HEADER + 5], packet[HEADER + 21]) = (number, connection);

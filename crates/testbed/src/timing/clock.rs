@@ -8,53 +8,53 @@ use std::hint::black_box;
 use std::io;
 use std::time::Duration;
 
-/// A tick of the kernel, ns.
+/// The length of a kernel tick, ns.
 const JIFFY: u64 = 1_000_000_000 / HZ;
-/// The jiffies of a simulated host when a run begins, whose uptime is then 1000 s.
+/// The jiffies of a simulated host at the start of a run: its uptime is then 1000 s.
 const JIFFIES_AT_START: u64 = 1000 * HZ;
-/// The jiffies after which the first four levels of the kernel's timer wheel are back where they were.
+/// The number of jiffies after which the first four levels of the kernel's timer wheel repeat.
 const WHEEL_TURN: u64 = 512;
-/// In virtual time a packet is in the hands of a host's TCP so many instructions after it was due, more or less. A tick
-/// comes that much after the time at which a simulated host has it, so that both find the same number of ticks gone by
-/// when they count them.
+/// The time in virtual time, in instructions of 1 ns, between the due time of a packet and its handling by a host's
+/// TCP. Ticks come later than a simulated host's by this time, so that both count the same number of ticks when they
+/// handle a packet.
 const HANDLING: Nanos = Nanos::from_micros(8);
-/// Within so many instructions of a tick what a timer of the kernel sends is on the wire, and a flow's first packet
-/// after its application has opened it.
+/// The time after a tick, in instructions of 1 ns, within which the packets of the kernel's timers are on the wire. A
+/// flow's first packet follows within this time after its application has opened it.
 const SENDING: Nanos = Nanos::from_micros(80);
-/// A timer that does not go by ticks, such as that of compressed acknowledgements, is set late by `HANDLING`, and what
-/// it sends is on the wire as many instructions after it rings.
+/// The total lateness of packets that a timer finer than ticks sends, such as that of compressed acknowledgements. The
+/// timer is set late by `HANDLING`, and its packet is on the wire as many instructions after it expires.
 const RINGING: Nanos = Nanos::from_micros(16);
-/// What a run may take to get its sockets ready before it starts.
+/// The time that a run may need to get its sockets ready before it starts.
 const PREPARATION: Nanos = Nanos::from_millis(200);
 
 /// How time passes on the machine that the run is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Time {
-    /// As everywhere: a processor that sleeps needs some time to wake up.
+    /// Real time: a processor that sleeps needs some time to wake up.
     #[default]
     Real,
-    /// By instructions, as in an emulated machine: a thread that sleeps wakes up some thousands of them late, and
-    /// reading the clock takes some.
+    /// Virtual time, which counts instructions of an emulated machine. A sleeping thread wakes up some thousands of
+    /// them late, and reading the clock takes some too.
     Virtual,
 }
 
-/// Counts from its start.
+/// The clock of a run, which counts from its start.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// On the monotonic clock.
+    /// The start on the monotonic clock.
     start: Nanos,
     time: Time,
 }
 
 impl Clock {
-    /// Starts to count now.
+    /// Makes a clock that starts now.
     pub fn start(time: Time) -> Clock {
         Clock { start: monotonic(), time }
     }
 
-    /// For a run. In virtual time it starts a little later: when the kernel's ticks, and with them its timers, stand as
-    /// those of a simulated host do at the start of a run. A kernel timer that is set for the same time then expires at
-    /// the same time.
+    /// Makes the clock of a run. In virtual time it starts a little later: the kernel's ticks and timer wheel then have
+    /// the phase of a simulated host at the start of a run. A kernel timer that is set for a time then expires when the
+    /// simulated one does.
     pub fn of_run(time: Time) -> io::Result<Clock> {
         let start = match time {
             Time::Real => monotonic(),
@@ -63,7 +63,7 @@ impl Clock {
         Ok(Clock { start, time })
     }
 
-    /// What the kernel's monotonic clock shows at the start.
+    /// Returns the start on the kernel's monotonic clock.
     pub fn origin(&self) -> Nanos {
         self.start
     }
@@ -74,14 +74,14 @@ impl Clock {
         while clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &start).is_err() {}
     }
 
-    /// The time since the start; zero before.
+    /// Returns the time since the start; zero before it.
     #[inline]
     pub fn now(&self) -> Nanos {
         monotonic().since(self.start)
     }
 
-    /// Keeps the processor until `at`. In virtual time an iteration takes a few nanoseconds, whatever the machine; the
-    /// clock, which is emulated slowly, is read a few times only.
+    /// Waits until `at` without giving up the processor. In virtual time an iteration takes a few nanoseconds on every
+    /// machine. The clock is slow to emulate, so it is read only a few times.
     pub fn spin_until(&self, at: Nanos) {
         const ITERATION: u64 = 8;
         while let left @ 1.. = at.since(self.now()).0 {
@@ -91,12 +91,12 @@ impl Clock {
         }
     }
 
-    /// Does it go on while all processors are idle?
+    /// Whether the clock goes on while all processors are idle.
     pub fn is_real(&self) -> bool {
         self.time == Time::Real
     }
 
-    /// How long a thread takes to wake up. It is awake during the last part of a wait, of this length.
+    /// Returns how long a thread takes to wake up. A thread polls during the last part of a wait, of this length.
     pub fn wake_up(&self) -> Nanos {
         match self.time {
             Time::Real => Nanos::from_micros(120),
@@ -104,7 +104,8 @@ impl Clock {
         }
     }
 
-    /// How much too long a wait may be, to handle more packets at once, where `slack` is allowed.
+    /// Returns how much longer than needed a wait may be, to handle more packets at once: `slack` in real time, nothing
+    /// in virtual time.
     pub fn slack(&self, slack: Nanos) -> Nanos {
         match self.time {
             Time::Real => slack,
@@ -113,28 +114,28 @@ impl Clock {
     }
 }
 
-/// When a packet left that a host in virtual time has sent by itself, and that was seen at `now`: with the tick before,
-/// if a timer can have sent it, when its flow was to open, if it is the first of one, or otherwise with a timer that is
-/// finer than ticks. In between are instructions, which a simulated host does not take.
+/// Returns when a packet left that a host in virtual time sent by itself and that was seen at `now`. If the flow opened
+/// just before, at `arrival`, or a tick came just before, it left then; otherwise a timer finer than ticks sent it. The
+/// difference is the time of instructions, which a simulated host does not need.
 pub fn sent_by_itself(now: Nanos, arrival: Nanos) -> Nanos {
     let is_just_before = |at: &Nanos| *at <= now && now - *at < SENDING;
     let tick = Nanos(now.0 - now.0 % JIFFY);
     [arrival, tick].into_iter().find(is_just_before).unwrap_or(sent_by_a_fine_timer(now))
 }
 
-/// When a packet left that a timer finer than ticks has sent, such as the pacer's, and that was seen at `now`.
+/// Returns when a packet left that was seen at `now`, if a timer finer than ticks sent it, such as the pacer's.
 pub fn sent_by_a_fine_timer(now: Nanos) -> Nanos {
     now.since(RINGING)
 }
 
-/// The time of day of timers (`CLOCK_MONOTONIC`).
+/// Returns the time of the kernel's timers (`CLOCK_MONOTONIC`).
 #[inline]
 fn monotonic() -> Nanos {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Linux has this clock");
     Nanos::from_secs(now.tv_sec() as u64) + Nanos(now.tv_nsec() as u64)
 }
 
-/// What the kernel's jiffies were, or would have been, when its monotonic clock showed zero.
+/// Returns the value that the kernel's jiffies had, or would have had, when its monotonic clock showed zero.
 fn jiffies_at_zero() -> io::Result<u64> {
     let timers = std::fs::read_to_string("/proc/timer_list")?;
     let number = |before: &str| {
@@ -146,7 +147,8 @@ fn jiffies_at_zero() -> io::Result<u64> {
     Ok(number("jiffies: ").ok_or_else(missing)?.wrapping_sub(now / JIFFY))
 }
 
-/// The first tick from `earliest` on with which a turn of the timer wheel stands as at the start of a simulated run.
+/// Returns the first tick from `earliest` on at which the timer wheel has the same phase as at the start of a simulated
+/// run.
 fn aligned(earliest: Nanos, jiffies_at_zero: u64) -> Nanos {
     let tick = earliest.0.div_ceil(JIFFY);
     let behind = JIFFIES_AT_START.wrapping_sub(jiffies_at_zero).wrapping_sub(tick) % WHEEL_TURN;

@@ -1,30 +1,31 @@
-//! Are the threads of a run where their clock is?
+//! Whether the threads of a run keep up with its clock.
 
 use model::units::Nanos;
 
-/// A thread may spend this part of its time on looking at sockets: it goes before those that carry packets.
+/// A thread may spend one part in this many of its time on sampling sockets, because it has priority over those that
+/// carry packets.
 const LOOKING_TAKES_AT_MOST: u64 = 4;
 
-/// How long a thread stood still that looks at the clock once a packet at least. It counts where packets wait that
-/// nobody has taken yet: those are late without any lateness being seen.
+/// Measures how long a thread stood still that looks at the clock at least once per packet. It finds delays of packets
+/// that nobody has taken yet, whose lateness is not measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Standstill {
-    /// The thread should look at the clock by then.
+    /// The time by which the thread should look at the clock again.
     expected: Nanos,
-    /// In all.
+    /// The total time for which the thread stood still.
     pub total: Nanos,
 }
 
 impl Standstill {
-    /// What the work for one packet never takes.
+    /// The shortest delay that counts: the work for one packet never takes as long.
     const NOTABLE: Nanos = Nanos::from_millis(1);
 
-    /// Counts from `now` on.
+    /// Starts to measure at `now`.
     pub fn from(now: Nanos) -> Standstill {
         Standstill { expected: now, total: Nanos::ZERO }
     }
 
-    /// The thread has looked at the clock.
+    /// Notes that the thread has looked at the clock, which showed `now`.
     #[inline]
     pub fn look(&mut self, now: Nanos) {
         let behind = now.since(self.expected);
@@ -34,25 +35,25 @@ impl Standstill {
         self.expected = now;
     }
 
-    /// The thread sleeps until then at most.
+    /// Notes that the thread sleeps until `next` at the latest.
     pub fn sleep_until(&mut self, next: Nanos) {
         self.expected = next;
     }
 }
 
-/// The steps at which a thread looks at sockets, and those that it missed.
+/// Counts the steps at which a thread samples sockets, and those that it missed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Steps {
-    /// All of them so far.
+    /// The number of steps, including missed ones.
     pub due: u64,
-    /// Those at whose time nothing was looked at.
+    /// The number of steps at whose time nothing was sampled.
     pub missed: u64,
 }
 
 impl Steps {
-    /// What was due at `due` has been done, from `began` to `done`: gives how many steps are over with it, of which all
-    /// but the first are missed. The next one lies in the future, and leaves as much time between as three times the
-    /// work took.
+    /// Notes that the step due at `due` was sampled from `began` to `done`. Returns how many steps are over with it, of
+    /// which all but the first are missed. The next step is late enough to leave three times the sampling time in
+    /// between.
     pub fn take(&mut self, due: Nanos, step: Nanos, began: Nanos, done: Nanos) -> u64 {
         let earliest = began + Nanos(done.since(began).0 * LOOKING_TAKES_AT_MOST);
         let over = (earliest.since(due).0 / step.0) + 1;
@@ -79,7 +80,7 @@ mod tests {
         assert_eq!((steps.due, steps.missed), (1, 0));
     }
 
-    /// Looking at very many sockets takes longer than a step, and the thread goes before those that carry packets.
+    /// Sampling very many sockets takes longer than a step, and the thread has priority over those that carry packets.
     #[test]
     fn looking_takes_a_quarter_of_the_time_at_most() {
         let mut steps = Steps::default();

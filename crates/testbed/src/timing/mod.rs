@@ -1,4 +1,4 @@
-//! Real time: the clock of a run, waiting by it, and whether threads keep up with it.
+//! Real time: the clock of a run, waiting until a time, and whether threads keep up.
 
 pub mod clock;
 pub mod lateness;

@@ -1,4 +1,4 @@
-//! Waiting for packets or an instant, whichever comes first, more precisely than a sleeping thread is woken.
+//! Waits for packets or a time, whichever comes first, more precisely than a sleeping thread wakes up.
 
 use crate::timing::clock::Clock;
 use model::units::Nanos;
@@ -13,34 +13,34 @@ use std::time::Duration;
 
 const AT_ONCE: usize = 64;
 
-/// A set of files to read from, each with a number.
+/// A set of files to wait for, each with a number.
 pub struct Waiting {
     epoll: OwnedFd,
     slack: Nanos,
-    /// The numbers of the files that can be used.
+    /// The numbers of the files that are ready.
     ready: Vec<usize>,
 }
 
 impl Waiting {
-    /// An empty set, whose waits may be too long by `slack`: then more is done at once, and less time is spent waking
-    /// up.
+    /// Makes an empty set. Its waits may be too long by `slack`, so that more is done at once and less time goes into
+    /// wake-ups.
     pub fn new(slack: Nanos) -> io::Result<Waiting> {
         // The default slack of 50 us would come on top of every sleep.
         nix::sys::prctl::set_timerslack(1)?;
         Ok(Waiting { epoll: epoll::create(CreateFlags::CLOEXEC)?, slack, ready: Vec::with_capacity(AT_ONCE) })
     }
 
-    /// Adds a file under a number.
+    /// Adds a file to read from, under a number.
     pub fn watch(&self, file: impl AsFd, number: usize) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, file, EventData::new_u64(number as u64), EventFlags::IN)?)
     }
 
-    /// Adds a file to write to under a number.
+    /// Adds a file to write to, under a number.
     pub fn watch_writing(&self, file: impl AsFd, number: usize) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, file, EventData::new_u64(number as u64), EventFlags::OUT)?)
     }
 
-    /// Takes a file out again; one that is not in is fine.
+    /// Removes a file; one that is not in the set is ignored.
     pub fn unwatch(&self, file: impl AsFd) -> io::Result<()> {
         match epoll::delete(&self.epoll, file) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -48,13 +48,13 @@ impl Waiting {
         }
     }
 
-    /// Waits until a file can be used, or until `at`; gives the numbers of those that can be.
+    /// Waits until a file is ready, or until `at`, and returns the numbers of the ready files.
     pub fn until(&mut self, clock: &Clock, at: Nanos) -> io::Result<impl Iterator<Item = usize> + use<'_>> {
         self.ready.clear();
         let mut looked = false;
         loop {
             let asleep = (at.since(clock.now()) + self.slack).since(clock.wake_up());
-            // In virtual time there is one processor: nobody else makes a file usable while this thread has it.
+            // In virtual time there is one processor: no file becomes ready while this thread has it.
             if looked && asleep == Nanos::ZERO && !clock.is_real() {
                 clock.spin_until(at);
                 break;
@@ -68,7 +68,7 @@ impl Waiting {
         Ok(self.ready.iter().copied())
     }
 
-    /// Finds out which files can be used; while there are none it waits, but not longer than this.
+    /// Finds the ready files; if none is ready, it waits for one, but no longer than `long`.
     fn look(&mut self, long: Nanos) -> io::Result<()> {
         let long = Timespec::try_from(Duration::from_nanos(long.0)).expect("64 bits of nanoseconds fit");
         let mut events = [const { MaybeUninit::uninit() }; AT_ONCE];
@@ -100,7 +100,7 @@ mod tests {
 
             write(&writes, b"a byte").unwrap();
             assert!(waiting.until(&clock, Nanos::from_secs(3600)).unwrap().eq([7]));
-            // Those that are there are given when the time is over, too.
+            // Ready files are returned when the time is over, too.
             assert!(waiting.until(&clock, soon).unwrap().eq([7]));
             waiting.unwatch(&reads).unwrap();
             waiting.unwatch(&reads).unwrap();

@@ -1,4 +1,4 @@
-//! The disciplines of a host's device, as the kernel has them.
+//! Sets up the kernel's disciplines on a host's device.
 
 pub use crate::kernel_qdisc::kernel_link::refused;
 use crate::kernel_qdisc::shaper_lag;
@@ -13,16 +13,16 @@ use model::{Limit, Link, Queue, Service, Transmitter};
 use netlink_packet_route::tc::TcHandle;
 use std::io;
 
-/// The shaper, and the one class that it has around a discipline.
+/// The handle of the shaper; [`CLASS`] is its only class, which contains the discipline.
 const SHAPER: u16 = 1;
 const CLASS: u16 = 1;
 
-/// The bands of a link's queue, if it has any.
+/// Returns the number of bands of a link's queue, if it has bands.
 pub fn bands(link: &Link) -> Option<u32> {
     banded(&link.queue).map(|(bands, _)| bands)
 }
 
-/// Bands, and the room in each.
+/// Returns the number of bands and the room in each, packets.
 fn banded(queue: &Queue) -> Option<(u32, u32)> {
     match queue.simulated()? {
         Discipline::Prio(prio) => Some((prio.bands, prio.limit)),
@@ -31,7 +31,7 @@ fn banded(queue: &Queue) -> Option<(u32, u32)> {
     }
 }
 
-/// How late the shaper may be before a link, with packets of up to `mtu` bytes.
+/// Returns how late the shaper before a link may be, with packets of up to `mtu` bytes.
 pub fn tolerance(link: &Link, mtu: u32) -> Nanos {
     match link.service {
         Service::Own(Transmitter::Rate(rate)) => shaper_lag::tolerance(rate, mtu),
@@ -39,10 +39,10 @@ pub fn tolerance(link: &Link, mtu: u32) -> Nanos {
     }
 }
 
-/// Gives the device of the calling thread's namespace the queue of `link`, for packets of up to `mtu` bytes.
+/// Sets up the queue of `link` on the device of the calling thread's namespace, for packets of up to `mtu` bytes.
 ///
 /// # Errors
-/// What the kernel refuses, of kind `NotFound` if it does not have what it is asked for.
+/// Any refusal of the kernel, of kind `NotFound` if it does not have the discipline.
 pub fn give(netlink: &Netlink, link: &Link, mtu: u32, time: Time, small_queues: bool) -> io::Result<()> {
     let Service::Own(Transmitter::Rate(rate)) = link.service else {
         return Err(io::Error::other("the kernel's shaper needs a rate"));
@@ -71,7 +71,7 @@ pub fn give(netlink: &Netlink, link: &Link, mtu: u32, time: Time, small_queues: 
     }
 }
 
-/// The shaper with one discipline inside.
+/// Sets up the shaper with one discipline inside.
 fn give_one(netlink: &Netlink, discipline: &Qdisc, rate: Rate, mtu: u32, ahead: Nanos) -> io::Result<()> {
     let class = shape(netlink, rate, mtu, ahead)?;
     netlink.set_qdisc(tun::NAME, class, handle(SHAPER + 1, 0), discipline)
@@ -84,7 +84,7 @@ fn shape(netlink: &Netlink, rate: Rate, mtu: u32, ahead: Nanos) -> io::Result<Tc
     Ok(class)
 }
 
-/// Bands, each such a FIFO: `prio` inside the shaper, or the shaper's own classes where the kernel has
+/// Sets up bands with the queue `room` in each: `prio` inside the shaper, or classes of the shaper where the kernel has
 /// no `prio`.
 fn give_bands(netlink: &Netlink, bands: u32, room: &Qdisc, rate: Rate, mtu: u32, ahead: Nanos) -> io::Result<()> {
     let class = shape(netlink, rate, mtu, ahead)?;

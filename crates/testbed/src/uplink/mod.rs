@@ -1,9 +1,9 @@
-//! The uplink of a host of the scenario: the queue of its device, which is the kernel's, and the transmitter behind it,
-//! which is ours.
+//! The uplink of a host of the scenario: a queue in the kernel, on the host's device, and a simulated transmitter
+//! behind it.
 //!
-//! The host's device has the link's discipline inside the kernel's shaper (`htb`) at the link's rate: a packet comes
-//! out when its transmission begins, so that packets wait where the host sorts them, and what is in the queue is still
-//! its socket's (TCP small queues). The emulator then has nothing to queue.
+//! The host's device has the link's discipline inside the kernel's shaper (`htb`) at the link's rate. A packet comes
+//! out when its transmission begins. So packets wait where the host sorts them, and a queued packet still counts for
+//! its socket (TCP small queues). The emulator has no queue of its own then.
 
 mod discipline;
 pub mod port;
@@ -21,7 +21,7 @@ use nix::net::if_::if_nametoindex;
 use std::collections::BTreeMap;
 use std::io;
 
-/// The classifier that does what `prio` and `pfifo_fast` do by themselves.
+/// The classifier that sorts by type of service, as `prio` and `pfifo_fast` do without one.
 const BY_SERVICE: &str = "pfifo_fast";
 
 /// The discipline of a host's device, with the programs before it.
@@ -31,20 +31,20 @@ pub struct Uplink {
     device: u32,
 }
 
-/// Tells what a device's queue has, and what did not get through it.
+/// Reads the state of the queue of a host's device: waiting and dropped packets.
 pub struct HostQueue {
     netlink: Netlink,
     device: u32,
     classifier: Option<ClassifierDrops>,
-    /// What reads when packets came to it.
+    /// The reader of the times at which packets entered the queue.
     pub reader: StampReader,
 }
 
 impl Uplink {
-    /// Gives the device of host `number` its discipline.
+    /// Sets up the discipline, classifier and time stamps on the device of host `number`.
     ///
     /// # Errors
-    /// If the kernel does not have it, or the classifier cannot be had.
+    /// If the kernel does not have the discipline, or the classifier cannot be loaded.
     pub fn give(
         scenario: &Scenario,
         number: usize,
@@ -61,7 +61,7 @@ impl Uplink {
         let classifier = classifier.transpose().map_err(failed)?;
         let stamp = Stamp::load(longest_wait(link, host.mtu, scenario.duration))
             .map_err(|error| Error::Machine(error.message))?;
-        // Where TCP is to fill the queue it is netem that a kernel may not have.
+        // Where TCP may fill the queue, the discipline that a kernel may lack is netem.
         let key = || match model.small_queues {
             true => format!("link.{}.queue.kind", link.name),
             false => format!("host.{}.small_queues", model.name),
@@ -77,8 +77,8 @@ impl Uplink {
         Ok(Uplink { stamp, classifier, device })
     }
 
-    /// What tells of the queue of `host`, whose uplink this is, in a run at whose start the kernel's clock shows
-    /// `origin`.
+    /// Returns a reader of the queue of `host`, whose uplink this is. The kernel's clock shows `origin` at the start of
+    /// the run.
     pub fn queue(&self, host: &Host, origin: Nanos) -> io::Result<HostQueue> {
         let drops = self.classifier.as_ref().map(ClassifierProgram::drops);
         let classifier = drops.transpose().map_err(io::Error::other)?;
@@ -93,28 +93,28 @@ impl Uplink {
 }
 
 impl HostQueue {
-    /// Packets that did not get into the queue, or not out of it, so far.
+    /// Returns the number of packets that the classifier and the queue have dropped.
     pub fn dropped(&self) -> io::Result<u64> {
         let by_classifier = self.classifier.as_ref().map_or(0, ClassifierDrops::total);
         Ok(u64::from(self.netlink.queue_counts(self.device)?.dropped) + by_classifier)
     }
 
-    /// Bytes and packets that wait.
+    /// Returns the bytes and packets that wait in the queue.
     pub fn waiting(&self) -> io::Result<(u64, u64)> {
         let counts = self.netlink.queue_counts(self.device)?;
         Ok((counts.bytes.into(), counts.packets.into()))
     }
 }
 
-/// The host's classifier. Without one the type of service chooses: told by a program, it does so also where a kernel
-/// has no discipline with bands, but a shaper with classes.
+/// Returns the host's classifier. A host without one gets a program that sorts by type of service. It also works where
+/// the kernel has no `prio` and bands are classes of the shaper.
 fn classifier_of(host: &model::Host) -> MechanismRef {
     let by_service = || MechanismRef::new(MechanismSource::Builtin(BY_SERVICE.into()), BTreeMap::new());
     host.classifier.clone().unwrap_or_else(by_service)
 }
 
-/// How long a packet waits at most: twice as long as it takes to send all that the queue has room for, or until the run
-/// ends. Only one that those before it in the order of bands keep waiting can wait for longer.
+/// Returns how long a packet waits at most: twice the time to send a full queue, or the duration of the run. Only a
+/// packet of a lower band can wait longer, while packets of higher bands overtake it.
 fn longest_wait(link: &Link, mtu: u32, duration: Nanos) -> Nanos {
     let room = match link.queue.limit() {
         Some(Limit::Bytes(bytes)) => bytes,
@@ -139,7 +139,7 @@ queue = { kind = "prio", bands = 2 }
 cc = "reno"
 "#;
 
-    /// Two bands of 1000 packets of 1 ms, and a queue without end.
+    /// Checks two bands of 1000 packets of 1 ms, and a queue without a limit.
     #[test]
     fn what_waits_is_out_when_all_before_it_is() {
         let link = |queue: &str| {

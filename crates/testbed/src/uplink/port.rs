@@ -1,5 +1,5 @@
-//! What stands behind the queue of a host's device: transmitter and channel. A packet comes when its transmission
-//! begins.
+//! The transmitter and channel behind the queue of a host's device. A packet comes out of the queue when its
+//! transmission begins.
 
 use crate::kernel_qdisc::shaper_lag::ShaperLag;
 use crate::packet::PacketInfo;
@@ -11,19 +11,19 @@ use model::{Link, Scenario};
 use path::{DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, Packet, PacketId, Pool, Transit};
 use std::io;
 
-/// The port of a host's uplink.
+/// The network port of a host's uplink: its transmitter and channel.
 pub struct UplinkPort {
     output: LinkOutput,
     warmup: Nanos,
     lag: ShaperLag,
-    /// The queue before it; none before there are hosts.
+    /// The queue before the transmitter; none until the hosts are set up.
     queue: Option<HostQueue>,
-    /// Packets that the queue had dropped when the warm-up ended.
+    /// The number of packets that the queue had dropped when the warm-up ended.
     dropped_before: Option<u64>,
 }
 
 impl UplinkPort {
-    /// That of a link of `scenario`, whose draws are for `purpose`.
+    /// Makes the port of a link of `scenario`; `purpose` selects its random stream.
     pub fn new(scenario: &Scenario, link: &Link, purpose: u64) -> UplinkPort {
         let Scenario { seed, warmup, duration, .. } = *scenario;
         let output = LinkOutput::new(link, seed, purpose, warmup, duration);
@@ -32,12 +32,12 @@ impl UplinkPort {
         UplinkPort { output, warmup, lag, queue: None, dropped_before: None }
     }
 
-    /// Puts it behind a queue.
+    /// Connects the port to the queue before it.
     pub fn stand_behind(&mut self, queue: HostQueue) {
         self.queue = Some(queue);
     }
 
-    /// Takes note of what the queue has dropped in all.
+    /// Records the drops of the queue at the end of the run.
     pub fn finish(&mut self) -> io::Result<()> {
         let Some(queue) = &self.queue else { return Ok(()) };
         let dropped = queue.dropped()?;
@@ -48,12 +48,12 @@ impl UplinkPort {
         Ok(())
     }
 
-    /// When a packet that is out at `now` came to the queue.
+    /// Returns when a packet, which left the queue at `now`, entered it.
     fn arrival(&self, now: Nanos, packet: &[u8]) -> Nanos {
         self.queue.as_ref().map_or(now, |queue| queue.reader.came(now, packet))
     }
 
-    /// With the first packet after the warm-up its drops are over.
+    /// Notes the drops of the warm-up when the first packet after it passes.
     fn note_drops(&mut self, now: Nanos) -> io::Result<()> {
         if let (Some(queue), None) = (&self.queue, self.dropped_before)
             && now >= self.warmup
@@ -70,7 +70,7 @@ impl ExternalPort for UplinkPort {
     }
 
     fn sample(&self, link: u32) -> LinkSample {
-        // The kernel has told before; if it does not any more, the run ends with that.
+        // The kernel has reported before; if it no longer does, the end of the run reports the error.
         let queue = self.queue.as_ref();
         let total_drops = queue.map_or(0, |queue| queue.dropped().unwrap_or(0));
         let waiting = queue.map_or((0, 0), |queue| queue.waiting().unwrap_or_default());
@@ -99,7 +99,7 @@ impl External<PacketInfo, Surroundings> for UplinkPort {
         let could_begin = arrival.max(self.output.free_at());
         let ready = self.lag.ready(now, could_begin, &mut around.lateness);
         if info.ecn() == Ecn::Ce {
-            // No sender does that.
+            // Senders do not send packets with this mark.
             self.output.stats.marked(arrival);
         }
         let (_, lost) = self.output.send(arrival, ready, info.bytes(), id);

@@ -1,4 +1,4 @@
-//! What packets meet in the emulated network, at times that the tests give it.
+//! Tests of the emulated network with given times.
 
 use super::*;
 use crate::packet::tests::sent;
@@ -22,7 +22,7 @@ fn network(scenario: &Scenario, monitors: Vec<FlowMonitor>, options: &Options) -
     Network::new(scenario, Plan::new(scenario).unwrap(), monitors, Time::Real, options).unwrap()
 }
 
-/// One that looks at the packets of its only flow.
+/// Makes a network whose monitor watches the only flow.
 fn monitored(scenario: &Scenario) -> Network {
     let interval = measure::Interval::new(scenario, None);
     let sender = measure::SenderMeter::new(interval, Nanos::ZERO);
@@ -30,8 +30,8 @@ fn monitored(scenario: &Scenario) -> Network {
     network(scenario, monitors, &Options::default())
 }
 
-/// A look at the links comes whenever its time has come, and packets may be on the access link then that are due at
-/// the bottleneck already.
+/// Sampling the links must not change what they do. At that time packets may still be on the access link that are
+/// already due at the bottleneck.
 #[test]
 fn a_look_at_the_links_changes_nothing() {
     let scenario = &scenario(SCENARIO, &[]);
@@ -48,8 +48,8 @@ fn a_look_at_the_links_changes_nothing() {
     assert_eq!((network.links.packets.count(), bottleneck.drops, waited), (60, 0, Some(0.0)));
 }
 
-/// When two packets that are sent at once come to the receiver, and their answers back, where the threads that
-/// serve the ends take turns and are always late by so much.
+/// Returns when two packets that are sent at once come to the receiver, and when their answers come back. The threads
+/// of the two ends take turns, each of them late by `lateness`.
 fn deliveries_in_virtual_time(lateness: Nanos) -> Vec<(End, Nanos)> {
     let scenario = &scenario(SCENARIO, &[]);
     let options = Options::default();
@@ -109,8 +109,7 @@ fn a_packet_that_was_cut_off_is_an_error() {
     assert!(refused.to_string().contains("of 1520 bytes at most"), "{refused}");
 }
 
-/// When packets of 1500 bytes, each with bytes of its own, come to the receiver, and which they are. All are sent
-/// at once.
+/// Sends `count` packets of 1500 bytes at once. Returns when each one comes to the receiver, and its number.
 fn arrivals_of_train(overrides: &[(&str, &str)], count: u8) -> Vec<(Nanos, u8)> {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = &scenario(IMPAIRED, &overrides);
@@ -136,9 +135,8 @@ fn arrivals_of_train(overrides: &[(&str, &str)], count: u8) -> Vec<(Nanos, u8)> 
     came
 }
 
-/// A packet takes 1 ms, and 2 ms from 5 ms on; the eighth is half out when the link goes down for 20 ms, and the
-/// ninth is out when what is sent is lost. The links are those of the simulator, whose tests hold them against
-/// more.
+/// A packet takes 1 ms, and 2 ms from 5 ms on. The eighth is half out when the link goes down for 20 ms. The ninth is
+/// sent while the channel loses everything. The simulator uses the same links, and its tests check more of them.
 #[test]
 fn rates_change_links_go_down_and_packets_come_twice() {
     let ends = [1, 2, 3, 4, 5, 7, 9, 31, 35];
@@ -172,7 +170,8 @@ fn packets_leave_the_order_only_where_they_may() {
     assert_eq!(held_back, ahead.iter().map(|(number, _)| (*number, 7_000_000)).collect::<Vec<_>>());
 }
 
-/// When a packet is at the receiver that its host sent by itself, and that was seen 24 us after a tick, or then.
+/// A packet that a timer sent is seen 24 us after a tick. In virtual time it arrives as if sent at the tick, in real
+/// time 24 us later.
 #[test]
 fn what_a_timer_sends_in_virtual_time_leaves_with_its_tick() {
     let scenario = &scenario(SCENARIO, &[]);
@@ -202,7 +201,7 @@ cc = "reno"
 access = { delay = "100ms" }
 "#;
 
-/// Packets that leave 50 ms before the warm-up's end come to a full queue 50 ms after it.
+/// Packets leave 50 ms before the end of the warm-up and meet a full queue 50 ms after it. They do not count as lost.
 #[test]
 fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
     let scenario = &scenario(WARM_UP, &[]);

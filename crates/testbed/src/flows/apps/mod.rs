@@ -1,8 +1,8 @@
-//! The applications at the two ends: they open flows on time, write and read as fast as TCP lets them or as slowly as
-//! the scenario says, and look at `TCP_INFO`.
+//! The applications at the two ends. They open flows on time, write and read as fast as TCP allows or as slowly as the
+//! scenario says, and sample `TCP_INFO`.
 //!
-//! * `programs`: those that say themselves when they write or send
-//! * `reading`: those that receive
+//! * `programs`: applications that decide themselves when they write or send
+//! * `reading`: applications that receive
 
 mod programs;
 mod reading;
@@ -33,23 +33,23 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// How often each sender's `TCP_INFO` is read.
 const TCP_INFO_STEP: Nanos = Nanos::from_millis(10);
-/// A flow of many that has come to its end keeps its sockets so long: what is still on its way finds them.
+/// How long a finished flow of an arrival process keeps its sockets, so that packets still on their way find them.
 const LINGER: Nanos = Nanos::from_secs(1);
-/// How late an application may be.
+/// How late an application may wake up.
 const SLACK: Nanos = Nanos::from_micros(20);
-/// What is written and read at a time.
+/// Bytes that are written or read at a time.
 const CHUNK: usize = 256 << 10;
-/// An application is woken when the data of this time has come: on a fast link a wake-up for each packet would take the
-/// time of several.
+/// A reading application is woken when the data of this time has come. On a fast link a wake-up for each packet would
+/// take the time of several packets.
 const READS_EVERY: Nanos = Nanos::from_millis(1);
-/// The same in virtual time, where up to 100 Mbit/s each segment is read as it comes, as in the simulator.
+/// [`READS_EVERY`] in virtual time: up to 100 Mbit/s each segment is read as it comes, as in the simulator.
 const READS_OFTEN: Nanos = Nanos::from_micros(100);
-/// More will be written at once; nix has no name for it.
+/// The flag for more data that follows immediately; nix has no name for it.
 const MORE: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_MORE);
-/// What the applications send.
+/// The bytes that the applications send.
 static ZEROES: [u8; CHUNK] = [0; CHUNK];
 
-/// What an application does at a given time.
+/// An action of an application that the event queue holds, with the number of its flow or program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AppEvent {
     Open(usize),
@@ -63,43 +63,43 @@ enum AppEvent {
     Sample,
 }
 
-/// Both ends of one flow.
+/// The sockets, application state and measurements of one flow.
 pub struct Flow {
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
-    /// Its sockets, if it has datagrams in place of a connection.
+    /// The sockets of a flow of datagrams, which has no connection.
     datagrams: Option<DatagramSockets>,
-    /// When datagrams were sent that its host had no room for.
+    /// The times of datagrams that the sending host had no room for.
     pub refused: Vec<Nanos>,
-    /// Round-trip times that its program has measured, each with when that was.
+    /// The round-trip times that the flow's program has measured, each after the time of its measurement.
     pub round_trips: Vec<(Nanos, Nanos)>,
-    /// It waits for room in its send buffer.
+    /// Whether the application waits for room in the send buffer.
     waits_for_room: bool,
-    /// It goes on writing after a pause.
+    /// Whether the application pauses between two pieces that it writes.
     pauses: bool,
-    /// The application has opened it.
+    /// Whether the application has opened the flow.
     pub opened: bool,
-    /// When one of many was seen to have come to its end.
+    /// When a flow of an arrival process was seen to be finished.
     ended: Option<Nanos>,
-    /// Bytes that are still to be written.
+    /// Bytes that are not written yet.
     left: u64,
-    /// What writes at a rate of its own.
+    /// The writer of a flow with a `write_rate`.
     slow_writer: Option<SlowWriter>,
-    /// What is written at a time in virtual time, as in the simulator: it decides which segments are pushed.
+    /// Bytes that are written at a time in virtual time, as in the simulator: they decide which segments have PSH.
     whole_segments: usize,
-    /// What is written when TCP can take more, in virtual time.
+    /// The pieces that are written when TCP can take more, in virtual time.
     refill: Refill,
-    /// When the application stopped writing before its end.
+    /// When the application stopped before it had written everything.
     pub stopped_at: Option<Nanos>,
-    /// The window from each of these times on.
+    /// The congestion window, in packets, after the time from which it holds.
     pub windows: Vec<(Nanos, u32)>,
-    /// What the receiving application got.
+    /// The meter of the data that the receiving application got.
     pub receiver_meter: ReceiverMeter,
     /// Retransmission timeouts since the warm-up.
     pub timeouts: u64,
-    /// What was read for the slow-start threshold and is none ([`is_ssthresh`]).
+    /// The first value of the slow-start threshold that cannot be one ([`is_ssthresh`]).
     pub stray_ssthresh: Option<u32>,
-    /// The last look at the sender.
+    /// The latest `TCP_INFO` of the sender.
     pub info: TcpInfo,
 }
 
@@ -109,30 +109,30 @@ pub struct Apps<'a> {
     plan: &'a Plan,
     pairs: &'a [Pair],
     controls: &'a [GroupControl],
-    /// In the order of the plan.
+    /// The listening sockets, in the order of the plan.
     listeners: Vec<OwnedFd>,
-    /// What says when which flow writes or sends what.
+    /// The programs, which decide when a flow writes or sends.
     programs: Programs,
-    /// For each of them the time for which the event queue has it.
+    /// For each program, the time at which the event queue will wake it.
     wakes: Vec<Nanos>,
     clock: Clock,
     waiting: Waiting,
     events: BinaryHeap<Reverse<(Nanos, AppEvent)>>,
     step: Option<Nanos>,
-    /// A buffer for received bytes, which are not looked at.
+    /// A buffer for received bytes, which nobody reads.
     nowhere: Box<[u8]>,
-    /// One per flow.
+    /// One entry for each flow.
     pub flows: Vec<Flow>,
-    /// Where the flows that have opened go at each step of the series; at a step that was missed, what they were
-    /// before.
+    /// The channel that takes a sample of the open flows at each step of the series. A missed step gets the sample
+    /// before it.
     samples: Sender<Vec<FlowSample>>,
-    /// The steps of the series.
+    /// The steps of the series, taken and missed.
     pub steps: Steps,
 }
 
 impl<'a> Apps<'a> {
-    /// Makes the sockets of the flows of a plan, but those of flows that share their hosts, which may be many;
-    /// `controls` are the groups'.
+    /// Makes the applications and sockets of a plan's flows; `controls` holds the mechanisms of each group. Flows that
+    /// arrive at random may be many, so each gets its socket only when it opens.
     pub fn new(
         scenario: &'a Scenario,
         plan: &'a Plan,
@@ -210,7 +210,7 @@ impl<'a> Apps<'a> {
             pauses: false,
             opened: false,
             ended: None,
-            // Some programs say later what they write.
+            // Some programs decide later what they write.
             left: match planned.arrival.size {
                 _ if group.app.is_some() || slow_writer.is_some() => 0,
                 size => size.map_or(u64::MAX, |size| size.0),
@@ -233,23 +233,23 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
-    /// The sender's socket of a flow.
+    /// Makes the sending socket of a flow.
     fn prepare(&self, planned: &Planned) -> io::Result<OwnedFd> {
         let host = self.pairs[planned.hosts].host(planned.from());
         sockets::prepare(self.scenario, host, planned, &self.controls[planned.group].name)
     }
 
-    /// Hands the flows at each step to whoever receives them, from now on.
+    /// Returns the receiver of the flows' samples at each step from now on.
     pub fn samples(&mut self) -> Receiver<Vec<FlowSample>> {
         let (sender, receiver) = channel();
         self.samples = sender;
         receiver
     }
 
-    /// Lives until `end`, or until `stopped` says so.
+    /// Runs the applications until `end`, or until `stopped` returns true.
     ///
     /// # Errors
-    /// When a connection fails.
+    /// If a connection fails.
     pub fn run(&mut self, end: Nanos, stopped: impl Fn() -> bool) -> io::Result<()> {
         while !stopped() {
             let now = self.clock.now();
@@ -328,7 +328,7 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
-    /// The application ends what it has begun to write, and writes no more.
+    /// Makes the application of a flow stop writing.
     fn stop(&mut self, now: Nanos, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
         flow.left = 0;
@@ -363,7 +363,7 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
-    /// TCP can take more.
+    /// Writes when TCP can take more.
     fn write(&mut self, number: usize) -> io::Result<()> {
         if self.fills_send_buffer(number) {
             return self.write_on(number);
@@ -393,7 +393,7 @@ impl<'a> Apps<'a> {
         self.stop_writing(number)
     }
 
-    /// Goes on with what it has begun to write.
+    /// Writes the next piece, and plans the one after it.
     fn refill(&mut self, number: usize) -> io::Result<()> {
         self.write_piece(number)?;
         if !self.flows[number].refill.is_done() {
@@ -439,12 +439,12 @@ impl<'a> Apps<'a> {
         Ok(())
     }
 
-    /// What the program counted that has this flow as its first, if there is one.
+    /// Returns the counts of the program whose first flow this is, if there is one.
     pub fn counted(&mut self, flow: u32) -> Option<AppStats> {
         self.programs.stats(flow)
     }
 
-    /// Takes a sample of every flow that has opened; of those that come at random, as long as they live.
+    /// Samples every flow that is open; a flow of an arrival process until its end.
     fn sample(&self, now: Nanos, step: Nanos) -> io::Result<Vec<FlowSample>> {
         let mut row = vec![];
         let lives = |flow: &Flow| flow.opened && flow.ended.is_none_or(|ended| ended + step > now);
@@ -470,15 +470,15 @@ impl<'a> Apps<'a> {
 }
 
 impl Flow {
-    /// Shares of its busy time that it could not send: for its receiver's window, and for want of room in its own
-    /// buffer.
+    /// Returns the shares of the busy time in which the receiver's window, and the room in the send buffer, limited the
+    /// flow.
     pub fn held_by_buffers(&self) -> (f64, f64) {
         let share = |time| time as f64 / self.info.busy_time.max(1) as f64;
         (share(self.info.rwnd_limited), share(self.info.sndbuf_limited))
     }
 }
 
-/// Writes so many bytes, or as many of them as TCP takes, which it gives; `more` will be written at once.
+/// Writes up to `bytes` bytes and returns how many TCP took. With `more`, further data follows immediately.
 fn send_some(socket: &OwnedFd, bytes: usize, more: bool) -> nix::Result<usize> {
     let more = if more { MORE } else { MsgFlags::empty() };
     send(socket.as_raw_fd(), &ZEROES[..bytes], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL | more)

@@ -1,4 +1,5 @@
-//! Programs that say themselves when they write or send: those of `app`, and writers with a rate of their own.
+//! Applications that decide themselves when they write or send: programs of the key `app`, and writers with a
+//! `write_rate`.
 
 use super::{AppEvent, Apps, CHUNK, send_some};
 use crate::flows::refill::PAUSE;
@@ -8,11 +9,11 @@ use model::units::Nanos;
 use std::cmp::Reverse;
 use std::io;
 
-/// Segments that are written at once into a send buffer in virtual time: see `refill`.
+/// Segments that are written into a send buffer at a time in virtual time: see `refill`.
 const PIECE: u64 = 4;
 
 impl Apps<'_> {
-    /// Has the event queue wake a program when it next has something to do.
+    /// Plans a program's next wake-up in the event queue.
     pub(super) fn plan_program(&mut self, program: u32) {
         let next = self.programs.next(program);
         if next != Nanos::NEVER && next != self.wakes[program as usize] {
@@ -21,8 +22,8 @@ impl Apps<'_> {
         }
     }
 
-    /// The time has come of what a program does by itself, unless it was put off. It takes that time for now: how late
-    /// this thread is does not add up.
+    /// Wakes a program at its planned time, unless it has put the action off. The program sees the planned time as the
+    /// present, so that delays of this thread do not add up.
     pub(super) fn wake_program(&mut self, now: Nanos, program: u32) -> io::Result<()> {
         let due = self.programs.next(program);
         if due <= now {
@@ -67,7 +68,8 @@ impl Apps<'_> {
         Ok(())
     }
 
-    /// Writes a message if the socket takes some of it at once. While the connection is being made one may wait.
+    /// Writes a message if the socket takes some of it immediately, and returns whether it did. While the connection is
+    /// being set up, one message may wait.
     fn try_to_write(&mut self, number: usize, bytes: u64) -> io::Result<bool> {
         let is_connecting = self.flows[number].waits_for_room;
         if self.flows[number].left > 0 {
@@ -84,14 +86,14 @@ impl Apps<'_> {
         Ok(false)
     }
 
-    /// Goes on with what a flow has to write.
+    /// Writes more of a flow's data, and informs its program.
     pub(super) fn write_on(&mut self, number: usize) -> io::Result<()> {
         self.fill_send_buffer(number)?;
         self.tell_what_is_written(self.clock.now(), number);
         Ok(())
     }
 
-    /// Tells the program of a flow, if it has one, that all of what it had to write is written, if that is so.
+    /// Informs the program of a flow, if it has one, once all its data is written.
     fn tell_what_is_written(&mut self, now: Nanos, number: usize) {
         let flow = number as u32;
         let is_written = self.flows[number].left == 0;
@@ -100,7 +102,7 @@ impl Apps<'_> {
         self.plan_program(program);
     }
 
-    /// Tells the program of a flow, if it has one, what has come to it in all.
+    /// Informs the program of a flow, if it has one, how many bytes have arrived in total.
     pub(super) fn tell_program(&mut self, number: usize) -> io::Result<()> {
         let flow = number as u32;
         let Some(program) = self.programs.of(flow) else { return Ok(()) };
@@ -112,14 +114,14 @@ impl Apps<'_> {
         Ok(())
     }
 
-    /// Has the event queue let the slow writer of a flow, if it has one, write in time.
+    /// Plans the next write of a flow's slow writer, if it has one.
     pub(super) fn plan_slow_writer(&mut self, number: usize) {
         if let Some(next) = self.flows[number].slow_writer.as_ref().and_then(SlowWriter::next) {
             self.events.push(Reverse((next, AppEvent::WriteSlowly(number))));
         }
     }
 
-    /// A slow writer writes what is due.
+    /// Lets a slow writer write the data that is due.
     pub(super) fn write_slowly(&mut self, now: Nanos, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
         let (Some(writer), Some(sender)) = (&mut flow.slow_writer, &flow.sender) else { return Ok(()) };
@@ -131,13 +133,14 @@ impl Apps<'_> {
         self.fill_send_buffer(number)
     }
 
-    /// Does it write into its send buffer when it has something to write? Others write when TCP wants more.
+    /// Whether a flow's application writes into the send buffer as soon as it has data. Others write when TCP can send
+    /// more.
     pub(super) fn fills_send_buffer(&self, number: usize) -> bool {
         self.plan.flows[number].has_send_buffer() || self.flows[number].slow_writer.is_some()
     }
 
-    /// Writes what a flow has to write and what its send buffer has room for. In virtual time it does so piece by
-    /// piece, so that packets are not held up meanwhile.
+    /// Writes as much of a flow's data as its send buffer has room for. In virtual time it writes piece by piece, so
+    /// that packets are not delayed meanwhile.
     pub(super) fn fill_send_buffer(&mut self, number: usize) -> io::Result<()> {
         let flow = &mut self.flows[number];
         let Some(sender) = flow.sender.as_ref().filter(|_| !flow.pauses) else { return Ok(()) };

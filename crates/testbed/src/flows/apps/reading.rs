@@ -1,4 +1,4 @@
-//! The receiving applications: they read all that has come, or a segment at a time at a rate of their own.
+//! The receiving applications: they read everything that has come, or a segment at a time at their `read_rate`.
 
 use super::{AppEvent, Apps, CHUNK, Flow};
 use crate::flows::sockets;
@@ -45,7 +45,7 @@ impl Apps<'_> {
         Ok(())
     }
 
-    /// Reads what the other end of a call has sent.
+    /// Reads the datagrams that the other end of a call has sent, and notes the measured round-trip times.
     pub(super) fn read_what_came_back(&mut self, number: usize) -> io::Result<()> {
         let Flow { datagrams: Some(datagrams), round_trips, .. } = &mut self.flows[number] else { return Ok(()) };
         while let Some(sent_at) = datagrams.receive_back(&mut self.nowhere)? {
@@ -60,7 +60,7 @@ impl Apps<'_> {
         self.scenario.flows[self.plan.flows[number].group].read_rate.is_some()
     }
 
-    /// A slow application reads a segment, then rests for as long as that takes at its rate.
+    /// Reads a segment of a flow with a `read_rate`, and plans the next read after the segment's time at that rate.
     pub(super) fn read_at_rate(&mut self, number: usize) -> io::Result<()> {
         let group = &self.plan.flows[number].settings;
         let (Some(socket), Some(rate)) = (&self.flows[number].receiver, group.read_rate) else { return Ok(()) };
