@@ -2,10 +2,10 @@
 /*
  * pfifo_fast: bands by the type of service, as in Linux's queue discipline of this name.
  *
- * The kernel makes a priority of the type of service (ip_tos2prio), and a band of the priority (prio2band in
- * sch_generic.c): low delay goes first; without a type of service, and for reliability or low delay with throughput,
- * next; throughput alone and low cost last. It takes three bands. Hardly any program sets a type of service, so nearly
- * all packets share the second.
+ * The kernel derives a priority from the type of service (ip_tos2prio), and a band from the priority (prio2band in
+ * sch_generic.c). The first of three bands takes low delay. The second takes packets without a type of service, for
+ * reliability, or for low delay with throughput. The third takes throughput alone and low cost. Hardly any program sets
+ * a type of service, so nearly all packets share the second band.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -3,26 +3,29 @@
  * BBR: paces at the largest delivery rate, keeps about twice rate times least RTT in flight, and ignores most losses.
  *
  * From Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: congestion-based congestion control", ACM Queue 14(5), 2016,
- * version 1 in the form that Linux gives it. The path is a model of two numbers, each seen only while the other is
- * disturbed: the bottleneck's rate (largest of ten rounds) and the path's RTT (least of ten seconds). Four modes take
- * turns:
+ * version 1 in the form that Linux gives it. BBR models the path by two numbers: the bottleneck's rate (largest of ten
+ * rounds) and the path's RTT (least of ten seconds). It can measure each only while it disturbs the other. Four modes
+ * take turns:
  *
- *    STARTUP    both gains 2.89, the rate doubles a round trip, until three rounds bring less than a quarter more
- *    DRAIN      paces at 1 / 2.89 until no more is in flight than the pipe holds
- *    PROBE_BW   eight phases of one least RTT: pace at 5/4 (is there more?), 3/4 (let the queue drain), then six times
- *               at 1
- *    PROBE_RTT  after ten seconds without a new least RTT: four packets in flight for 200 ms and a round
+ *     STARTUP    both gains 2.89, the rate doubles a round trip, until three rounds bring less than a quarter more
+ *     DRAIN      paces at 1 / 2.89 until no more is in flight than the pipe holds
+ *     PROBE_BW   eight phases of one least RTT: pace at 5/4 (is there more?), 3/4 (let the queue drain), then six times
+ *                at 1
+ *     PROBE_RTT  after ten seconds without a new least RTT: four packets in flight for 200 ms and a round
  *
- * Beside the model: room for ACKs that come in clumps (extra_acked), and a detector of token-bucket policers, which
- * pass a burst and then drop what is above their rate: two intervals with much loss at one rate make that the rate for
- * 48 rounds.
+ * Beside the model, BBR leaves room for ACKs that come in clumps (extra_acked), and detects token-bucket policers. Such
+ * a policer passes a burst and then drops all that exceeds its rate. After two intervals with much loss at one rate,
+ * BBR takes that rate for 48 rounds.
  *
  * Departures from the paper, all of them Linux's: the pacing margin, extra_acked, the policer, packet conservation in
- * the first round of a recovery. From Linux: a gain follows its mode at once, there with the next ACK; the policer's
- * clock counts us, there ms, and its tolerance has no pacing margin; an extra_acked of more than 65535 packets counts
- * as 65535, where Linux keeps its lower 16 bits. In a kernel before 6.10 the mark that PROBE_RTT leaves on its rate
- * samples is kept here and covers its first round too: older kernels do not let a BPF program write the socket's
- * (app_limited).
+ * the first round of a recovery.
+ *
+ * Departures from Linux:
+ *  - A gain follows its mode at once; in Linux it does so with the next ACK.
+ *  - The policer's clock counts microseconds, in Linux milliseconds, and its tolerance has no pacing margin.
+ *  - An extra_acked of more than 65535 packets counts as 65535, where Linux takes its lower 16 bits.
+ *  - In kernels before 6.10 a BPF program may not write the socket's mark of rate samples (app_limited). There the mark
+ *    that PROBE_RTT sets is in private state, and covers its first round too.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -4,30 +4,31 @@
  * little.
  *
  * From Jiang, Jin, "Adaptive low-priority congestion control for high bandwidth-delay product and wireless networks",
- * Computer Communications, 2016. q is the queueing delay of the path to the receiver, q_a its moving average, and every
- * 10 ms
+ * Computer Communications, 2016. CLPC measures the queueing delay q of the path to the receiver and its moving average
+ * q_a. Every 10 ms
  *
  *    alpha = min(q_a / target, 1)     N = N + 1 - alpha N
  *
- * For each segment acknowledged the window grows by N (target - q) / target / cwnd while q is zero, else by the same
- * without N, which is less than nothing above the target. A loss leaves eta1 of the window if at most beta segments are
- * queued, cwnd q / rtt of them, else eta2.
+ * For each segment acknowledged the window grows by N (target - q) / target / cwnd while q is zero. Otherwise it grows
+ * by the same without N, and shrinks if q is above the target. A loss leaves eta1 of the window if at most beta
+ * segments are queued (cwnd q / rtt of them), else eta2.
  *
  * Departures and choices (in brackets: the row of papers/clpc/choices.toml):
- *  - N counts while q is zero, as in the algorithm; in the text it does whatever q is: `n_always`, which growth alone
- *    heeds [C1];
- *  - q is zero up to `eps`: a clock that ticks every millisecond does not know it better [C2]. An ACK of two segments
- *    also waits for the second, which on links below some 10 Mbit/s takes longer;
- *  - N, without bound in the paper, stays below `n_max` and the window, which so at most doubles in a round trip [C3];
+ *  - N counts while q is zero, as in the paper's algorithm. Its text counts N whatever q is: `n_always`, which only
+ *    growth regards [C1];
+ *  - q is zero up to `eps`, because a clock that ticks every millisecond does not know it better [C2]. An ACK of two
+ *    segments also waits for the second, which takes longer than that on links below some 10 Mbit/s;
+ *  - N has no bound in the paper. Here it stays below `n_max` and below the window, which so at most doubles in a round
+ *    trip [C3];
  *  - the q that judges a loss is the latest, or the largest of the last round trip, `judge_by_largest` [C5];
- *  - the least delay that q is above is kept for life; with `history` it is that of the last one to two times as long
- *    [C6];
- *  - a window that shrinks takes the slow-start threshold with it (`change_window`); else slow start would restore at
- *    once what delay has taken away;
- *  - `slow_start`, which the paper has in some experiments only; after a timeout there always is one;
+ *  - CLPC measures q from the least delay of the connection. With `history` it forgets delays after one to two times
+ *    that long [C6];
+ *  - a window that shrinks takes the slow-start threshold with it (`change_window`). Otherwise slow start would restore
+ *    at once what the delay has taken away;
+ *  - the paper uses `slow_start` in some experiments only. After a timeout there always is one;
  *  - an ACK that the receiver held back does not count while more segments are on their way [C11];
- *  - a mark counts as a loss that finds a queue; a timeout leaves eta2 of the window, N = 1 and q_a = 0, a pause the
- *    latter two;
+ *  - an ECN mark counts as a loss that finds a queue. A timeout leaves eta2 of the window, N = 1 and q_a = 0; a pause
+ *    sets only N and q_a;
  *  - without timestamps it is Reno.
  */
 #include "vmlinux.h"

@@ -4,16 +4,16 @@
  * builds up.
  *
  * From Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006,
- * and draft-sridharan-tcpm-ctcp. win = cwnd + dwnd; cwnd grows as Reno's, by 1 / win for each segment acknowledged;
- * once a round trip, with the segments queued estimated as diff = win (RTT - baseRTT) / RTT,
+ * and draft-sridharan-tcpm-ctcp. The window is win = cwnd + dwnd, of which cwnd grows as Reno's, by 1 / win for each
+ * segment acknowledged. Compound estimates the segments queued as diff = win (RTT - baseRTT) / RTT. Once a round trip,
  *
  *    diff < gamma:    dwnd += max(win^(3/4) / 8 - 1, 0)          else:  dwnd = max(dwnd - diff, 0)
  *
- * A loss halves cwnd and win, so dwnd has the rest; slow start and a timeout have no dwnd.
+ * A loss halves cwnd and win, and dwnd is the rest. In slow start and after a timeout dwnd is 0.
  *
  * Departures and choices:
- *  - gamma follows the flow as the draft has it, `tune_gamma`; the paper's is fixed;
- *  - the kernel has one window, which is win: cwnd is what dwnd leaves of it, whatever else changed it;
+ *  - gamma follows the flow as in the draft, `tune_gamma`; the paper's gamma is fixed;
+ *  - the kernel has one window, which is win: cwnd is win less dwnd, whatever else changed win;
  *  - the RTT of a round is its least, as in ports for Linux, and a round with no more than two samples says nothing.
  */
 #include "vmlinux.h"

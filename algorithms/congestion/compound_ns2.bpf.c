@@ -3,8 +3,8 @@
  * Compound TCP of ns-2.35, a port for Linux from 2006: papers of that time simulated it as C-TCP.
  *
  * From Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006,
- * by way of ns-2.35's tcp_compound.c and tcp-linux.cc. As in compound.bpf.c the window is Reno's part and dwnd; once a
- * round trip, with the segments queued estimated as diff = win (RTT - baseRTT) / RTT of the last round trip's data,
+ * by way of ns-2.35's tcp_compound.c and tcp-linux.cc. As in compound.bpf.c the window is Reno's part and dwnd. The
+ * segments queued are estimated as diff = win (RTT - baseRTT) / RTT of the last round trip's data. Once a round trip,
  *
  *    diff < gamma:    dwnd += max(win^(3/4) / 8 - 1, 0)          else:  dwnd = max(dwnd - diff, 0)
  *
@@ -13,7 +13,7 @@
  *  - dwnd grows and shrinks in slow start too, and from any window on;
  *  - a loss leaves a quarter of the window (min_cwnd), from which slow start returns to half of it;
  *  - an ACK counts as one segment whatever it covers; diff is in half segments, roots are whole numbers.
- * Departure from ns-2: after a pause it keeps its RTTs and the window, where the port starts with new ones.
+ * Departure from ns-2: after a pause compound_ns2 keeps its RTTs and the window, where the port starts with new ones.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -4,18 +4,19 @@
  * above it.
  *
  * From Ha, Rhee, Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS OSR 42(5), 2008, and RFC 9438, in
- * the integer form that Linux gives it; slow start ends by HyStart (Ha, Rhee, "Taming the elephants", 2011). The curve
- * is read once a jiffy and turned into a number of ACKed segments for each additional one.
+ * the integer form that Linux gives it. HyStart ends slow start (Ha, Rhee, "Taming the elephants", 2011). CUBIC reads
+ * the curve once a jiffy. It turns the curve into a number of ACKed segments for each additional one.
  *
  * Departures:
- *  - from RFC 9438, with Linux: the threshold after a loss is beta times the window, not the flight; the Reno estimate
- *    keeps its slope when it passes the window before the loss; the window grows to at most 1.5 times in a round trip;
+ *  - from RFC 9438, with Linux: the threshold after a loss is beta times the window, not beta times the flight. The
+ *    Reno estimate keeps its slope when it passes the window before the loss. The window grows to at most 1.5 times in
+ *    a round trip;
  *  - from RFC 9438 and from the paper, with Linux: before the first loss the window grows by at least 5 % a round trip;
- *  - from Linux: the cube root is exact, where Linux is within 0.2 %; the distance from K ends at 256 s, where Linux
- *    overflows at 346 s.
+ *  - from Linux: the cube root is exact; Linux's is within 0.2 %. The distance from K ends at 256 s; Linux overflows at
+ *    346 s.
  *
- * CUBIC 2.1, as Linux 2.6.22 had it and ns-2.35 has it, is `beta = 819, s_max = 16, ack_ratio = 31, hystart = false`:
- * its estimate of segments an ACK starts at 2 and, where each segment is acknowledged, stays at 31/16.
+ * CUBIC 2.1, as Linux 2.6.22 had it and ns-2.35 has it, is `beta = 819, s_max = 16, ack_ratio = 31, hystart = false`.
+ * Its estimate of segments an ACK starts at 2. Where each segment is acknowledged, it stays at 31/16.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -5,10 +5,10 @@
  * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016.
  * delayed_window_update.h describes the mechanism and each open choice of the paper; CUBIC is cubic.bpf.c.
  *
- * Departures: the paper says nothing of CUBIC's curve. Here its clock stands still while the window is held,
- * `shift_epoch_on_hold`; otherwise the first ACK after a hold would move the window to where the curve has gone
+ * Departures: the paper says nothing of CUBIC's curve. Here a hold of the window stops the curve's clock,
+ * `shift_epoch_on_hold`. Otherwise the first ACK after a hold would move the window to where the curve has gone
  * meanwhile. After a serious cut the curve starts again from the new window with W_max unchanged, `cut_ends_epoch`
- * [A16]; otherwise the window soon returns to the old curve.
+ * [A16]. Otherwise the window would soon return to the old curve.
  */
 #define CUBIC_AS_BASE
 #include "cubic.bpf.c"

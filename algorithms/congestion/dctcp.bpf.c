@@ -3,7 +3,7 @@
  * DCTCP: cuts the window in proportion to the share of segments that met a queue above the marking threshold.
  *
  * From RFC 8257 (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010), in the form that Linux gives it. The
- * receiver echoes each change of the mark at once; the sender averages the marked share F of each round trip, alpha :=
+ * receiver echoes each change of the mark at once. The sender averages the marked share F of each round trip, alpha :=
  * (1 - g) alpha + g F, and cuts the window by alpha / 2.
  *
  * Departures from the RFC, all of them Linux's: a loss halves the window whatever alpha is; alpha starts at 1.

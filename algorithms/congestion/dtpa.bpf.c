@@ -2,28 +2,27 @@
 /*
  * dtpa: waits before each window, so that near and far nodes of a sensor network send equally much.
  *
- * DTPA (dynamic TX period adjustment) is Reno with a wait: every node of a multi-hop network sends c segments a second,
- * the near ones too, which have fewer losses and shorter round trips.
+ * DTPA (dynamic TX period adjustment) is Reno with a wait. Every node of a multi-hop network sends c segments a second.
+ * Without the wait the near nodes would send more, because they have fewer losses and shorter round trips.
  *
  * From H.-S. Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015,
- * chapter 4. p is the share of the segments sent that timeouts and duplicates have found lost. At each sample of the
- * RTT, whose average has the weight 1/8,
+ * chapter 4. DTPA counts the share p of the segments sent that timeouts and duplicates have found lost. It updates TXP
+ * at each sample of the RTT, whose average has the weight 1/8:
  *
  *    TXP = max(0, a / (c sqrt(p)) - RTT),  a = sqrt(3/2)
  *
- * and the node sends a window, waits until it is acknowledged, and waits TXP. Packets of others that it forwards never
- * wait.
+ * A node sends a window, waits until it is acknowledged, and waits TXP. Packets that it forwards for others never wait.
  *
  * Departures and choices (papers/dtpa/choices.toml, table `wait`, has the gate and the memory beside the others):
- *  - the wait is spread over the window: pacing at cwnd / (TXP + RTT), as kernels can; the simulator can hold whole
- *    windows too, with gate = true in the profile;
- *  - without a loss p is 0 and TXP without bound: until the first one there is no wait; then p counts as 1/10000 at
- *    least, and TXP is 30 s at most;
- *  - the paper counts over the life of the connection; with `memory` both counts are halved when more segments than
- *    that were sent;
+ *  - the wait is spread over the window: DTPA paces at cwnd / (TXP + RTT), as kernels can. The simulator can also hold
+ *    whole windows, with gate = true in the profile;
+ *  - without a loss p is 0 and TXP has no bound, so there is no wait before the first loss. After it p counts as at
+ *    least 1/10000, and TXP is at most 30 s;
+ *  - the paper counts over the life of the connection. With `memory` both counts are halved after more segments than
+ *    that;
  *  - an ECN mark, and a loss that a probe has found, count like duplicates;
- *  - the window grows in the paper by 1/cwnd with every ACK. Here only a window that is in use grows, as in Linux: one
- *    that waits, with more data behind it, is in use.
+ *  - the window grows in the paper by 1/cwnd with every ACK. Here only a window in use grows, as in Linux, and a window
+ *    that waits with more data behind it is in use.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

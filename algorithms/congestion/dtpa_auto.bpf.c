@@ -2,49 +2,53 @@
 /*
  * dtpa_auto: DTPA that learns from the mean rate of all nodes how much each is to send.
  *
- * DTPA (dtpa.bpf.c) has every node of a network of sensors send c segments a second, and leaves it to somebody to find
- * c, which depends on tree and radio. Here c is a headroom above the mean rate, over the last minute, of the flows that
- * come up the tree. Who would send more than c a second waits, before each window,
+ * DTPA (dtpa.bpf.c) makes every node of a sensor network send c segments a second. It leaves open how to find c, which
+ * depends on tree and radio. Here c is a headroom above the mean rate of the flows that come up the tree, over the last
+ * minute. A node that would send more than c a second waits, before each window,
  *
  *    TXP = max(0, window / c - RTT)
  *
- * and who gets less sends as Reno does. What the fast ones leave the others can take: the mean rises, and c with it, up
- * to where nodes get no more than 1/(1 + headroom) of c.
+ * A node that gets less sends as Reno does. The slow nodes can take the share that the fast ones leave. So the mean
+ * rises, and c with it, until nodes get no more than 1/(1 + headroom) of c.
  *
  * From H.-S. Im's dissertation (see dtpa.bpf.c), which leaves "proper setting of c" to future work; this answer is the
  * project's own.
  *
- * Who counts: the border router, past which every packet goes, counts those with data, flow by flow, in buckets of five
- * seconds, and tells the mean of twelve full ones in each packet down (`announces_rate` of a mesh). A flow counts from
- * its first packet on, and if it has been silent for half a minute, to its last. A time in which packets go up and none
- * comes down is left out: nodes have nothing but their timeouts then, and what they send tells of no share. Nodes go by
- * what they have been told last. Where the border router does not announce anything, a node goes by what it forwards
- * itself. That is not enough: such nodes are no faster than those behind them, but one that forwards nothing knows of
- * no others, and sends as Reno does, next to the border router too (table `auto` of papers/dtpa/choices.toml).
+ * The border router counts, because every packet passes it. It counts packets with data, flow by flow, in buckets of
+ * five seconds. Each packet down carries the mean of twelve full buckets (`announces_rate` of a mesh). A flow counts
+ * from its first packet on, and to its last if it has been silent for half a minute. The border router leaves out a
+ * time in which packets go up and none comes down. Nodes have only their timeouts then, and their sending says nothing
+ * about shares. Nodes use the latest mean that they received.
  *
- * Cost: no message. Six bytes in each packet down, most of which are acknowledgements. A node keeps what it is told and
- * its period. The border router keeps two bytes for each bucket, and of each node four: its short address, and in which
- * buckets its first packet came and its last.
+ * Where the border router announces nothing, a node uses the rate of the flows that it forwards. That is not enough.
+ * Such nodes are no faster than those behind them, but a node that forwards nothing knows of no others. It sends as
+ * Reno does, even next to the border router (table `auto` of papers/dtpa/choices.toml).
  *
- * Convergence: the larger c is, the smaller the share of it that nodes get. So there is one c of which they get
- * 1/(1 + headroom), and c moves towards it from both sides: from above, where it starts, as soon as a minute has been
- * counted; from below by about twice the headroom in a minute. A node that joins learns c from its first
+ * Cost: no message of its own, but six bytes in each packet down; most of these packets are acknowledgements. A node
+ * stores the mean and its period. The border router stores two bytes for each bucket, and four for each node: its short
+ * address, and the buckets of its first packet and its last.
+ *
+ * Convergence: the larger c is, the smaller the share of it that nodes get. So there is one c of which they get 1/(1 +
+ * headroom), and c moves towards it from both sides. From above, where it starts, c arrives as soon as a minute has
+ * been counted. From below it rises by about twice the headroom in a minute. A node that joins learns c from its first
  * acknowledgement.
  *
  * Limits:
- *  - it makes equal whatever nodes want to send: who has more to send than others waits, though the channel be idle;
- *  - in the first minute, and after one in which nothing has come up, nothing is known, and nobody waits;
+ *  - dtpa_auto equalises whatever nodes want to send: a node with more to send than others waits even while the channel
+ *    is idle;
+ *  - nobody waits in the first minute, or after a minute in which nothing came up, because the mean is unknown;
  *  - when all rates fall together though some packets are answered, c falls with them, though not below `least`, and
- *    needs minutes to come back: whether the others are slow because they have to be, the mean does not tell;
- *  - nodes of which nothing arrives do not count: nothing but the wait of the others helps them;
- *  - a kernel's socket cannot know what others send: the simulator only.
+ *    needs minutes to come back. The mean does not show whether the others are slow because they have to be;
+ *  - nodes do not count while nothing arrives from them: only the wait of the others helps them;
+ *  - a kernel's socket cannot know the rates of others, so dtpa_auto works in the simulator only.
  *
  * Departures from dtpa.bpf.c:
- *  - p is not needed, because the window that Reno has come to with it is known: nodes wait before their first loss
- *    too, and no count of a lifetime makes them slow to learn;
- *  - the period follows every acknowledgement, not only those with a sample of the RTT: after a timeout the window is
- *    one segment, and the wait that of one segment;
- *  - a window that waits needs not grow, as c is sent whatever it is, and the wait has no bound of its own.
+ *  - dtpa_auto does not need p, because it knows the window that Reno has come to with p. So nodes wait before their
+ *    first loss too, and no count of a lifetime makes them slow to learn;
+ *  - the period follows every acknowledgement, not only those with a sample of the RTT. After a timeout the window is
+ *    one segment, and the wait is the one for one segment;
+ *  - a window that waits does not need to grow, because the node sends c whatever the window is. The wait has no bound
+ *    of its own.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

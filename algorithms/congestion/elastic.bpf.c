@@ -3,16 +3,17 @@
  * Elastic-TCP: grows by the root of the window, and faster the farther the RTT is below the largest seen.
  *
  * From Alrshah, Al-Moqri, Othman, "Elastic-TCP: Flexible Congestion Control Algorithm to Adapt for High-BDP Networks",
- * IEEE Systems Journal, 2019. A long queue shows in RTT_cur close to RTT_max; until then the path has room:
+ * IEEE Systems Journal, 2019. A long queue brings RTT_cur close to RTT_max; until then the path has room:
  *
  *    WWF = sqrt(cwnd RTT_max / RTT_cur)     cwnd += WWF / cwnd for each segment acknowledged: WWF segments a round trip
  *
  * Departures and choices, where the paper is silent:
- *  - the paper leaves the reaction to a loss to the stack it is built on: `beta`, half the window as Reno. Its printed
- *    numbers need seven eighths (896/1024). The default stays at half: with seven eighths Elastic-TCP yields even less;
+ *  - the paper leaves the reaction to a loss to the stack below: `beta`, half the window as in Reno. Its printed
+ *    numbers need seven eighths (896/1024). The default stays at half, because with seven eighths Elastic-TCP yields
+ *    even less;
  *  - RTT_max is "over this connection" in the text: `horizon = 0`, which the printed numbers need. Ports of the
- *    algorithm forget it at a timeout, and so does the default: after a change of route an RTT_max for life would keep
- *    the window growing at a rate that the new path never justified;
+ *    algorithm forget it at a timeout, and so does the default. After a change of route an RTT_max for life would let
+ *    the window grow at a rate that the new path never justified;
  *  - the pseudocode looks at the RTT in congestion avoidance only: `sample_slow_start = false`. By default every sample
  *    counts, because the overshoot of slow start is what later tells an empty queue from a full one.
  */

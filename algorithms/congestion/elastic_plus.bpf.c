@@ -3,11 +3,11 @@
  * Elastic+: Elastic-TCP behind the delayed window update, which keeps it from filling the buffer.
  *
  * From the future work of Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the
- * Bufferbloat", KSII TIIS, 2016: the mechanism on another base. It stands in delayed_window_update.h; Elastic-TCP is
- * elastic.bpf.c.
+ * Bufferbloat", KSII TIIS, 2016: the mechanism on another base. The file delayed_window_update.h describes the
+ * mechanism, and elastic.bpf.c describes Elastic-TCP.
  *
- * Departures: the paper gives no parameters for this base; they are those of Cubic+. Elastic-TCP has no clock that a
- * hold could stop, and goes on looking at RTTs while it is held.
+ * Departures: the paper gives no parameters for this base, so they are those of Cubic+. Elastic-TCP has no clock that a
+ * hold could stop, and goes on measuring RTTs during a hold.
  */
 #define ELASTIC_AS_BASE
 #include "elastic.bpf.c"

@@ -2,23 +2,23 @@
 /*
  * H-TCP: grows faster the longer ago the last loss was, and at a loss keeps what fills the path without a queue.
  *
- * From Leith, Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004, as Linux has it. With
- * Delta seconds since the last loss the window grows in a round trip by
+ * From Leith, Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004, in the form that Linux
+ * gives it. With Delta seconds since the last loss the window grows in a round trip by
  *
  *    alpha = 2 (1 - beta) f,  f = 1 up to a second, then 1 + 10 (Delta - 1) + ((Delta - 1) / 2)^2
  *
- * segments; f is multiplied by 10 RTT_min (between 1/10 and 2), so that growth in time is that of a path of 100 ms. A
- * loss leaves
+ * segments. H-TCP multiplies f by 10 RTT_min (between 1/10 and 2), so that growth in time is that of a path of 100 ms.
+ * A loss leaves
  *
  *    beta = RTT_min / RTT_max, between 0.5 and 0.8
  *
- * of the window: the queue was RTT_max - RTT_min long, and is then just empty. It is a half at the first loss, on a
- * path of at most 10 ms, and where the throughput since the last loss differs by more than a fifth from that before it:
- * then a flow has come or gone.
+ * of the window. That just empties the queue, which was RTT_max - RTT_min long. H-TCP takes beta = 1/2 instead at the
+ * first loss, and on a path of at most 10 ms. It also does so if the throughput since the last loss differs by more
+ * than a fifth from that before it, because a flow has come or gone.
  *
- * Departures from the paper, all of them Linux's: f is a whole number; RTT_max grows by at most 20 ms at a time, only
- * while nothing is being repaired, and a loss takes it a twentieth back towards RTT_min; times are in jiffies, at 250 a
- * second 4 ms each, and RTTs are rounded up.
+ * Departures from the paper, all of them Linux's: f is a whole number. RTT_max grows by at most 20 ms at a time, and
+ * only while TCP repairs nothing. A loss takes RTT_max a twentieth back towards RTT_min. Times are in jiffies, 4 ms
+ * each at 250 a second, and RTTs are rounded up.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -12,10 +12,10 @@
  *
  * Departures and choices:
  *  - timestamps are TCP's; without them it is Reno;
- *  - what was in flight is the most of the last round, as Linux counts it: a host that sends in bursts is not at its
- *    window at every ACK;
- *  - the retransmission timer is TCP's, a timeout leaves one segment; there is no slow start, also after a timeout,
- *    unless `slow_start`;
+ *  - the data in flight is the most of the last round, as Linux counts it, because a host that sends in bursts does not
+ *    fill its window at every ACK;
+ *  - the retransmission timer is TCP's, and a timeout leaves one segment. There is no slow start, even after a timeout,
+ *    unless `slow_start` is set;
  *  - a pause forgets the last four delays and keeps those of the ten minutes.
  */
 #include "vmlinux.h"

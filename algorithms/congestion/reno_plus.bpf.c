@@ -3,10 +3,10 @@
  * Reno+: Reno behind the delayed window update, which keeps it from filling the buffer.
  *
  * From the future work of Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the
- * Bufferbloat", KSII TIIS, 2016: the mechanism on another base. It stands in delayed_window_update.h; Reno is
- * reno.bpf.c.
+ * Bufferbloat", KSII TIIS, 2016: the mechanism on another base. The file delayed_window_update.h describes the
+ * mechanism, and reno.bpf.c describes Reno.
  *
- * Departures: the paper gives no parameters for this base; they are those of Cubic+. Reno has no clock that a hold
+ * Departures: the paper gives no parameters for this base, so they are those of Cubic+. Reno has no clock that a hold
  * could stop.
  */
 #define RENO_AS_BASE

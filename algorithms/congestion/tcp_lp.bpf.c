@@ -4,26 +4,26 @@
  * lost.
  *
  * From Kuzmanovic, Knightly, "TCP-LP: Low-Priority Service via End-Point Congestion Control", IEEE/ACM Transactions on
- * Networking 14(4), 2006. Congestion shows when the moving average of the delay is above the least by more than `delta`
- * of the range up to the largest. The first time the window halves, and for `inference` round trips it does not grow;
- * when congestion shows again in that time it falls to one segment.
+ * Networking 14(4), 2006. TCP-LP sees congestion when the moving average of the delay exceeds the least delay by more
+ * than `delta` of the range up to the largest. It then halves the window and does not let it grow for `inference` round
+ * trips. If it sees congestion again in that time, the window falls to one segment.
  *
  * Departures and choices:
  *  - only the distance of a delay from the least counts. Linux's module uses the absolute value, which the random
- *    offset of each connection's timestamps makes meaningless: unless tcp_timestamps is 2, Linux's module is Reno;
- *  - for the same reason the range is not reset to once and twice the average when congestion shows, as Linux has it;
- *    the paper does not do so either;
- *  - with the paper, the range is learnt up to the first loss and used after it, `learn_range`; Linux uses it from the
- *    start, so that the first burst is congestion;
+ *    offset of each connection's timestamps makes meaningless. Unless tcp_timestamps is 2, Linux's module is Reno;
+ *  - for the same reason congestion does not reset the range to once and twice the average, as it does in Linux. The
+ *    paper does not do so either;
+ *  - the range is learnt up to the first loss and used after it, as in the paper, `learn_range`. Linux uses it from the
+ *    start, so that the first burst counts as congestion;
  *  - congestion that shows within a round trip of the reaction answers what was sent before it, and counts once;
- *  - a delay of up to one tick above the threshold is no congestion: clocks that tick every millisecond are no finer,
- *    and Linux counts whole milliseconds;
- *  - an ACK that the receiver held back can only lower the average: a window of one segment would take each of its own
- *    ACKs as congestion, and stay at one;
- *  - a reduction sets the threshold of slow start, as Reno's do. In the paper the window then grows by a segment a
- *    round trip; in Linux it slow-starts up to the old threshold;
- *  - with Linux, a single delay above all others is not the largest until another one confirms it, slow start is
- *    Reno's, and without timestamps all of it is.
+ *  - a delay of up to one tick above the threshold does not count as congestion. Clocks that tick every millisecond
+ *    cannot measure less, and Linux counts whole milliseconds;
+ *  - an ACK that the receiver held back can only lower the average. Otherwise a window of one segment would take each
+ *    of its own ACKs as congestion, and stay at one;
+ *  - a reduction sets the threshold of slow start, as in Reno. In the paper the window then grows by a segment a round
+ *    trip. In Linux it slow-starts up to the old threshold;
+ *  - with Linux, a single delay above all others counts as the largest only after another one confirms it. Slow start
+ *    is Reno's, and without timestamps TCP-LP is Reno.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -3,11 +3,11 @@
  * Vegas+: Vegas behind the delayed window update.
  *
  * From the future work of Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the
- * Bufferbloat", KSII TIIS, 2016: the mechanism on another base. It stands in delayed_window_update.h; Vegas is
- * vegas.bpf.c.
+ * Bufferbloat", KSII TIIS, 2016: the mechanism on another base. The file delayed_window_update.h describes the
+ * mechanism, and vegas.bpf.c describes Vegas.
  *
- * Departures: the paper gives no parameters for this base; they are those of Cubic+. The gate closes Vegas's window
- * update altogether, so while it holds, Vegas does not shrink the window either.
+ * Departures: the paper gives no parameters for this base, so they are those of Cubic+. The gate closes Vegas's window
+ * update altogether, so during a hold Vegas does not shrink the window either.
  */
 #define VEGAS_AS_BASE
 #include "vegas.bpf.c"

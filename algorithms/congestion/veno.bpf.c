@@ -3,8 +3,9 @@
  * Veno: Reno that estimates the queue as Vegas does, and takes a loss without a queue as a random one.
  *
  * From Fu, Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003, in
- * the form that Linux gives it. With cwnd (RTT - base) / RTT segments queued, fewer than beta: growth as Reno's, and a
- * loss leaves four fifths of the window; else a segment every second round trip, and half.
+ * the form that Linux gives it. Veno estimates that cwnd (RTT - base) / RTT segments are queued. If they are fewer than
+ * beta, the window grows as Reno's, and a loss leaves four fifths of it. Otherwise the window grows by a segment every
+ * second round trip, and a loss leaves half.
  *
  * Departures from the paper, all of them Linux's:
  *  - the RTT is that of each ACK, not the round's average; the first two ACKs, and those while a loss is repaired, are

@@ -3,21 +3,21 @@
  * Westwood+: grows as Reno, and after a loss sets the window that its measured bandwidth needs without a queue.
  *
  * From Mascolo et al., "TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001,
- * in its later form (Westwood+, 2004) and as Linux has it. Once a round trip, but at most every 50 ms, the bandwidth
- * sample (data that arrived over the time that it took) passes two filters of 7/8 and 1/8; the first sample sets both.
- * After a repair, and as the threshold after a timeout,
+ * in its later form (Westwood+, 2004) and as Linux has it. The bandwidth sample is the data that arrived over the time
+ * that it took. Once a round trip, but at most every 50 ms, the sample passes two filters of 7/8 and 1/8; the first
+ * sample sets both. After a repair, and as the threshold after a timeout,
  *
  *    cwnd = max(bandwidth RTT_min / MSS, 2)
  *
- * While a loss is repaired the window goes towards half, as Reno's. RTT_min is the least since the last timeout.
+ * While TCP repairs a loss the window goes towards half, as Reno's. RTT_min is the least since the last timeout.
  *
  * Departures from Linux:
- *  - the data that arrived is the socket's count of delivered segments, which Linux's module, older than that count,
- *    estimates from duplicate ACKs;
- *  - times are in microseconds and bandwidth in bytes a second, where Linux has jiffies and bytes a jiffy: an RTT
- *    rounded up to whole jiffies makes its window a little larger than the path;
+ *  - the data that arrived is the socket's count of delivered segments. Linux's module, older than that count,
+ *    estimates it from duplicate ACKs;
+ *  - times are in microseconds and bandwidth in bytes a second. Linux has jiffies and bytes a jiffy, and an RTT rounded
+ *    up to whole jiffies makes its window a little larger than the path;
  *  - a sample that spans the RTT itself counts, and the window is rounded to the nearest segment. A sample mostly spans
- *    one RTT and the microseconds that the host took to answer; rounded down it would lose a segment to those.
+ *    one RTT and the microseconds in which the host answered; rounding down would lose a segment to those.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What BBR knows of a path, and what follows from it: gains, pacing rate, bandwidth-delay product, packets in the
- * network (Linux's tcp_bbr.c). congestion/bbr.bpf.c measures and decides.
+ * BBR's model of a path, and the values that follow from it: gains, pacing rate, bandwidth-delay product, packets in
+ * the network (Linux's tcp_bbr.c). congestion/bbr.bpf.c measures and decides.
  */
 #ifndef UNBLOAT_BBR_MODEL_H
 #define UNBLOAT_BBR_MODEL_H

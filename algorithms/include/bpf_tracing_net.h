@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a congestion control calls by the kernel's names: constants, socket casts, sequence arithmetic. A file that
- * defines one of the functions itself (as the kernel's examples have done between 6.1 and 6.10) keeps its own:
- * whoever builds it says so with -DUNBLOAT_OWN_name.
+ * Names of the kernel that a congestion control calls: constants, socket casts, sequence arithmetic. A file may define
+ * one of the functions itself, as the kernel's examples have done between 6.1 and 6.10. Whoever builds such a file
+ * passes -DUNBLOAT_OWN_name.
  */
 #ifndef __BPF_TRACING_NET_H__
 #define __BPF_TRACING_NET_H__

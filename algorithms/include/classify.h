@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a classifier of a host's packets is told, and what it answers: the band of the host's transmit queue, counted
- * from 0, that a packet waits in. A band is served when all before it are empty. The simulated host asks it when a
- * packet comes to its queue; in the kernel a program at the egress of the device does.
+ * Input and answer of a classifier of a host's packets. The answer is the band of the host's transmit queue, counted
+ * from 0, in which a packet waits. A band is served when all before it are empty. The simulated host calls the
+ * classifier when a packet comes to its queue. In a kernel a program at the egress of the device calls it.
  *
- * Nothing in a classifier's file is about sockets: what it may know of the connection that sends is told to it in the
+ * A classifier's file does not touch sockets. The caller passes what it may know of the sending connection, in the
  * units of the kernel's memory accounting (sk_wmem_queued, sk_sndbuf, sk_wmem_alloc).
  */
 #ifndef UNBLOAT_CLASSIFY_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The program by which a classifier works in a kernel, at the egress of a device (clsact): it gives each packet the
- * priority that names a class of the device's queue discipline, prio or htb, before the packet gets there.
+ * Program that runs a classifier in a kernel, at the egress of a device (clsact). It gives each packet a priority
+ * before the packet gets to the device's queue discipline, prio or htb. The priority names a class there.
  *
- * The send buffer is that of the packet's own socket. A packet of several segments (GSO) counts once.
+ * The classifier sees the send buffer of the packet's own socket. A packet of several segments (GSO) counts once.
  *
- * How long packets wait in the discipline is seen when they leave it: a packet takes the time at which it came along
- * (skb->tstamp, which the disciplines in question do not read; TCP has set it, to when the packet was to leave TCP),
- * and a program at the tracepoint qdisc_dequeue reads it. `unbloat load` attaches that one; without it no time is
- * written.
+ * The waiting time of packets in the discipline is known when they leave it. The program writes a packet's time of
+ * arrival into skb->tstamp, and a program at the tracepoint qdisc_dequeue reads it. No discipline in question reads
+ * skb->tstamp; TCP has set it to when the packet was to leave TCP. `unbloat load` attaches the second program. Without
+ * it the first writes no time.
  */
 #ifndef UNBLOAT_CLASSIFY_PROGRAM_H
 #define UNBLOAT_CLASSIFY_PROGRAM_H

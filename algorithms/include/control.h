@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a congestion control of this collection says about itself: its name and its parameters. */
+/* Self-description of a congestion control of this collection: its name and its parameters. */
 #ifndef UNBLOAT_CONTROL_H
 #define UNBLOAT_CONTROL_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The programs of a congestion control that is a base behind the delayed window update. A file that includes this says
- * before
+ * The programs of a congestion control that consists of a base behind the delayed window update. A file defines the
+ * base before it includes this header,
  *
  *    #define DELAYED_WINDOW_BASE reno
  *
  * and has struct reno, reno_init(sk), reno_pkts_acked(sk, sample), reno_cong_avoid(sk, ack, acked), reno_ssthresh(sk),
- * reno_set_state(sk, new_state) and reno_cwnd_event(sk, event); what the base does without is a macro that stands for
- * nothing. A base that follows a curve in time also has DELAYED_WINDOW_CUT(sk), after a serious verdict, and
- * DELAYED_WINDOW_RELEASED(sk, jiffies) that the window was held.
+ * reno_set_state(sk, new_state) and reno_cwnd_event(sk, event). A callback that the base does not need is an empty
+ * macro. A base that follows a curve in time also has DELAYED_WINDOW_CUT(sk), called after a serious verdict, and
+ * DELAYED_WINDOW_RELEASED(sk, jiffies), called with the length of a hold.
  */
 #ifndef UNBLOAT_DELAYED_WINDOW_CONTROL_H
 #define UNBLOAT_DELAYED_WINDOW_CONTROL_H

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Delayed window update: a gate in front of any loss-based congestion control. It watches how many segments still see
- * an empty queue and where the mean RTT goes, and holds or cuts the window before the queue overflows. The base's own
+ * an empty queue, and where the mean RTT goes. It holds or cuts the window before the queue overflows. The base's own
  * formulae stay as they are.
  *
  * From Min Wang and Lingyun Yuan, "TCP Delayed Window Update Mechanism for Fighting the Bufferbloat", KSII TIIS, 2016.
- * Over each period, U is the share of segments whose RTT was above the least, J the change of the mean RTT since the
+ * Over each period, U is the share of segments whose RTT was above the least. J is the change of the mean RTT since the
  * period before:
  *
- *    U = 100 %  and J > 0   serious: the window falls to theta of itself and is held for a random part of the least RTT
- *    U > u_hi   and J > 0   mild: the window is held for a random part of the least RTT
- *    U <= u_hi  and |J| < threshold   clear: the window is released
+ *     U = 100 %  and J > 0   serious: the window falls to theta of itself and stays for a random part of the least RTT
+ *     U > u_hi   and J > 0   mild: the window is held for a random part of the least RTT
+ *     U <= u_hi  and |J| < threshold   clear: the window is released
  *
- * Apart from that the window is held while the mean RTT is in the upper half of what has been seen.
+ * Apart from that the gate holds the window while the mean RTT is in the upper half of the range that it has seen.
  *
- * Where the paper is silent or says two things, a parameter decides (in brackets: the row of
+ * Where the paper is silent or contradicts itself, a parameter decides (in brackets: the row of
  * papers/cubic-plus/choices.toml):
  *  - an RTT "equals" the least within `eps` [A2]; total_num counts segments with an RTT sample, as the numerator does
  *    [A3];
- *  - "decreased by 1 - theta" is a cut to theta [A4]; what it leaves of a packet is dropped, `cut_rounds` [A15]: a
- *    stack that counts bytes would keep it, and the paper's shares of two flows need whole packets;
+ *  - "decreased by 1 - theta" is a cut to theta [A4]. The gate drops the rest of a packet, `cut_rounds` [A15]. A stack
+ *    that counts bytes would not, but the paper's shares of two flows need whole packets;
  *  - serious congestion needs J > 0, `serious_needs_jitter` [A1];
  *  - periods begin with the connection, as detection does, `period_from_start` [A13];
- *  - serious congestion cuts a window too that is held because the mean RTT is high, `cut_while_high` [A14];
- *  - the largest RTT is kept for life, `reset_max_rtt` [A6]; the gate covers slow start, `gate_slow_start`, and a
- *    serious verdict ends it, `exit_ss_on_serious`; a window-over-time base does not run on while held,
+ *  - serious congestion also cuts a window that the gate holds because the mean RTT is high, `cut_while_high` [A14];
+ *  - the largest RTT is the connection's, `reset_max_rtt` [A6]. The gate covers slow start, `gate_slow_start`, and a
+ *    serious verdict ends it, `exit_ss_on_serious`. A window-over-time base does not run on during a hold,
  *    `shift_epoch_on_hold`.
  *
- * A base behind it is a control of its own: delayed_window_control.h makes the programs of it, and cubic_plus.bpf.c
- * shows how.
+ * A base behind the gate is a congestion control of its own. delayed_window_control.h makes its programs, and
+ * cubic_plus.bpf.c shows how.
  */
 #ifndef UNBLOAT_DELAYED_WINDOW_UPDATE_H
 #define UNBLOAT_DELAYED_WINDOW_UPDATE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Delivery rates in fixed point; the largest of the recent ones; and how far acknowledgements run ahead of a rate when
- * they come aggregated.
+ * Delivery rates in fixed point: the largest of the recent ones, and how far aggregated acknowledgements run ahead of a
+ * rate.
  */
 #ifndef UNBLOAT_DELIVERY_RATE_H
 #define UNBLOAT_DELIVERY_RATE_H

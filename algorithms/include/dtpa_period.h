@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * DTPA's waiting period: a node that waits TXP before each window of its own sends c segments a second, as long as Reno
- * would send more. In integers, and without anything of a kernel: a sensor's TCP can include this file.
+ * DTPA's waiting period. A node that waits TXP before each window of its own sends c segments a second, as long as Reno
+ * would send more. The header uses integers and nothing of a kernel, so a sensor's TCP can include it.
  *
  *    TXP = max(0, a / (c sqrt(p)) - RTT), a = sqrt(3/2)     (4.6), by the mean window that Reno has with the loss p
  *    TXP = max(0, window / c - RTT)                         by the window that there is

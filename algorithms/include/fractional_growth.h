@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A window that grows and shrinks by fractions of a segment: an ACK changes it by x / cwnd segments. The x are summed
- * up, and a sum of a whole window is a segment; what is left stays for the next ACK.
+ * A window that grows and shrinks by fractions of a segment: an ACK changes it by x / cwnd segments. The header sums up
+ * the x, and a sum of a whole window is a segment. The rest stays for the next ACK.
  */
 #ifndef UNBLOAT_FRACTIONAL_GROWTH_H
 #define UNBLOAT_FRACTIONAL_GROWTH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's names of integers, for headers that a stack without a kernel includes as they stand: vmlinux.h says the
- * same where both are included. An int has 16 bits on some microcontrollers.
+ * The kernel's names of integers, for headers that a stack without a kernel includes unchanged. vmlinux.h has the same
+ * definitions, so a file may include both. An int has 16 bits on some microcontrollers.
  */
 #ifndef UNBLOAT_INTEGERS_H
 #define UNBLOAT_INTEGERS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Is there a token-bucket policer on the path, and what rate does it pass? Such a device lets a burst through and then
- * drops what is above its rate. Two intervals in a row with much loss and one rate betray it; after some rounds the
- * verdict is dropped and the path tried anew. As Linux's BBR has it (bbr_lt_bw_sampling).
+ * Detector of a token-bucket policer on the path, and of the rate that it passes. Such a device lets a burst through
+ * and then drops all that exceeds its rate. Two intervals in a row with much loss and one rate show it. After some
+ * rounds the detector drops the verdict and tries the path anew, as Linux's BBR does (bbr_lt_bw_sampling).
  */
 #ifndef UNBLOAT_LONG_TERM_BW_H
 #define UNBLOAT_LONG_TERM_BW_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The delay from here to the receiver, out of the TCP timestamps (RFC 7323): the receiver's clock when its ACK left
- * (TSval), less ours when the segment left that it answers (TSecr).
+ * One-way delay to the receiver, from the TCP timestamps (RFC 7323): the receiver's clock when its ACK left (TSval),
+ * less the sender's clock when the acknowledged segment left (TSecr).
  *
- * The clocks have no zero in common, for each connection adds a random offset to its own: a delay alone means nothing,
- * and only differences of two count. They are right across the wrap of either clock. What differences do contain: how
- * long the receiver held the ACK back, and what one clock runs faster than the other. Both ends must tick alike, as
+ * The clocks have no zero in common, because each connection adds a random offset to its own. A delay alone means
+ * nothing, and only differences of two count. They are right across the wrap of either clock. Differences also contain
+ * the time for which the receiver held the ACK back, and the drift between the clocks. Both ends must tick alike, as
  * those of Linux do: every millisecond, or every microsecond on a route with the feature tcp_usec_ts.
  */
 #ifndef UNBLOAT_ONE_WAY_DELAY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a receiver measures in each round trip: its length, and how much came in it. */
+/* Measurements of a receiver in each round trip: its length, and the bytes that arrived in it. */
 #ifndef UNBLOAT_RECEIVER_ROUND_H
 #define UNBLOAT_RECEIVER_ROUND_H
 

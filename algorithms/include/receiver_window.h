@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The sender's window as its receiver estimates it: what comes in a round trip, averaged. */
+/* The receiver's estimate of the sender's window: the average of the data that arrives in a round trip. */
 #ifndef UNBLOAT_RECEIVER_WINDOW_H
 #define UNBLOAT_RECEIVER_WINDOW_H
 

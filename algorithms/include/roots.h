@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Roots of 64-bit integers, rounded down: Newton's steps from a power of two above the root, until they no longer fall.
- * Without branches, for the kernel's verifier follows each side of every one: a root found bit by bit would be more
- * than it is willing to look at. They need nothing of a kernel.
+ * The functions have no branches, because the kernel's verifier follows each side of every branch. A root found bit by
+ * bit would exceed its limit. The header needs nothing of a kernel.
  */
 #ifndef UNBLOAT_ROOTS_H
 #define UNBLOAT_ROOTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RTTs as Vegas and its kin sample them: the least ever, and the least of a round trip with the number of samples that
- * it is the least of.
+ * RTTs as Vegas and its descendants sample them: the least ever, the least of a round trip, and the number of samples
+ * of that round trip.
  */
 #ifndef UNBLOAT_ROUND_RTT_H
 #define UNBLOAT_ROUND_RTT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* RTAC's window, for whoever knows its K. */
+/* RTAC's window for a given K. */
 #ifndef UNBLOAT_RTAC_WINDOW_H
 #define UNBLOAT_RTAC_WINDOW_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What fills its send buffer goes last: the rule of sorpc.bpf.c, which says where it comes from, and of
- * sorpc_fair.bpf.c.
+ * Rule that sends connections that fill their send buffers last. sorpc.bpf.c and sorpc_fair.bpf.c share it; sorpc.bpf.c
+ * names its source.
  */
 #ifndef UNBLOAT_SEND_BUFFER_RATIO_H
 #define UNBLOAT_SEND_BUFFER_RATIO_H

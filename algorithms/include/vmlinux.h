@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's types, as far as congestion controls use them. One declaration serves both targets:
+ * The kernel's types that congestion controls use. One declaration serves both targets:
  *
  *  - kernel (clang -target bpf): every access is relocated by field name when the program is loaded (CO-RE), so only
  *    names matter here and a kernel may hold more members, in another order;
  *  - native (any C compiler): this very layout, which the Rust mirror in crates/mechanism/src/sock.rs repeats member by
- *    member. What the kernel packs into bit-fields is a plain member there.
+ *    member. The kernel's bit-fields are plain members there.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a receiver's window controller is told, and what it answers. The simulated receiver asks it before each
- * acknowledgement; in the kernel a program at the egress of the receiver's device can, which sees the same of a socket
- * or of the packets that pass. So nothing in a controller's file is about sockets.
+ * Input and answer of a window controller. The simulated receiver calls it before each acknowledgement. In a kernel a
+ * program at the egress of the receiver's device calls it, which sees the same values of a socket or of the packets
+ * that pass. So a controller's file does not touch sockets.
  *
- * The window that an acknowledgement shows is the smaller of the stack's and the controller's, but what was offered is
- * never taken back (RFC 9293, section 3.8.6): whoever asks sees to that, and to the window scale.
+ * An acknowledgement announces the smaller of the stack's window and the controller's. The caller never takes back an
+ * offered window (RFC 9293, section 3.8.6), and handles the window scale.
  */
 #ifndef UNBLOAT_WINDOW_CONTROL_H
 #define UNBLOAT_WINDOW_CONTROL_H

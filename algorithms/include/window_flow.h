@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a receiver's window controller knows: a connection, and each acknowledgement of it. */
+/* Values that a window controller sees: a connection, and each acknowledgement of it. */
 #ifndef UNBLOAT_WINDOW_FLOW_H
 #define UNBLOAT_WINDOW_FLOW_H
 

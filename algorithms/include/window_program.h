@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The programs by which a window controller works in a kernel, at the ingress and egress of the device through which
- * acknowledgements leave (clsact). At the egress each acknowledgement has its window lowered to what the controller
- * answers; at the ingress it is seen what comes, and when.
+ * Programs that run a window controller in a kernel, at the ingress and egress of the device through which
+ * acknowledgements leave (clsact). The egress program lowers the window of each acknowledgement to the controller's
+ * answer. The ingress program measures the segments that arrive, and when.
  *
- * RTTs are measured by timestamps (RFC 7323), from when one of ours first left until the first full segment that echoes
- * it: that takes no socket, so it is the same on a router. Without timestamps none is measured. A socket's own estimate
- * is no RTT then: it is how long a window of the stack's takes, which is more than the one that is shown. What came is
- * what its application has read, or on a router what was acknowledged. The window scale is the socket's, or that of the
- * handshake that passed; where neither is known the segment is left alone.
+ * The programs measure RTTs by timestamps (RFC 7323), from when one of ours first left until the first full segment
+ * that echoes it. That takes no socket, so it works alike on a router. Without timestamps there are no RTTs. A socket's
+ * own estimate cannot replace them: it is the time that a window of the stack's takes, which exceeds the window
+ * announced. The bytes that arrived are those that the application has read, or on a router those acknowledged. The
+ * window scale is the socket's, or the one of the handshake that passed. If neither is known the programs leave the
+ * segment alone.
  *
- * A segment whose flow is on two processors at once, which no host and hardly a router has, may find the other's
- * numbers half written; the right edge then may stay where it was.
+ * A flow may have segments on two processors at once, though on no host and hardly on a router. Then one may find the
+ * other's numbers half written, and the right edge may stay where it was.
  */
 #ifndef UNBLOAT_WINDOW_PROGRAM_H
 #define UNBLOAT_WINDOW_PROGRAM_H

@@ -7,7 +7,7 @@
  *
  *    window = min(2 w_max, tcp_rmem_max)
  *
- * It never becomes smaller, so a sender may fill whatever buffer is on the path.
+ * The window never becomes smaller, so a sender may fill whatever buffer is on the path.
  *
  * Departures: tcp_rmem_max is a number of segments. A flow without `receiver` has Linux's own
  * auto-tuning.

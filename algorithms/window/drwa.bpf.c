@@ -7,8 +7,8 @@
  *
  *    window = lambda RTT_min / RTT w,  lambda = 3
  *
- * where w is the average of the data that arrives in a round trip. It settles where RTT = lambda RTT_min. Beside flows
- * that fill the buffer RTT stays above that, and DRWA starves, as Vegas does.
+ * where w is the average of the data that arrives in a round trip. The RTT settles at lambda RTT_min. Beside flows that
+ * fill the buffer the RTT stays above that, and DRWA starves, as Vegas does.
  *
  * Departures: the window is also bounded by a number of segments, where the paper has tcp_rmem_max.
  */

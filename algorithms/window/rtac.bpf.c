@@ -3,7 +3,8 @@
  * RTAC: announces the window that a Reno flow would have behind a queue that marks in proportion to its length.
  *
  * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, chapter 2
- * (receiver-side TCP adaptive queue control). Once a round trip the receiver estimates what its flow has in the queue,
+ * (receiver-side TCP adaptive queue control). Once a round trip the receiver estimates how much of its flow is in the
+ * queue,
  *
  *    Q = w (1 - RTT_m / RTT)                                  (2.10)
  *
@@ -12,14 +13,17 @@
  *
  *    window = sqrt(3/2) RTT / RTT_m / sqrt(q)                 (2.8)
  *
- * in packets. Beside flows that fill the buffer RTT / RTT_m grows with their queue, so RTAC keeps its share, where
- * DRWA starves. K sets the length of the queue: with K = 3/2 / ((theta - 1) BDP^3) (2.11) the RTT settles a little
- * below theta RTT_m. The path's bandwidth-delay product must be configured.
+ * in packets. Beside flows that fill the buffer RTT / RTT_m grows with their queue. So RTAC keeps its share, where DRWA
+ * starves. K sets the length of the queue. With K = 3/2 / ((theta - 1) BDP^3) (2.11) the RTT settles a little below
+ * theta RTT_m. RTAC does not measure the path's bandwidth-delay product: it is a parameter.
  *
- * Departures from the text: equation 2.14 has its 1 outside the product with K, which cannot be what ran; 2.6, 2.8,
- * 2.10 and Algorithm 1 are followed. A round trip in which a segment was missing is left out (skip_on_hole), because
- * the data that arrives then is not the sender's window. On radio links the least RTT is rare; the dissertation
- * compensates for that by adding Delta, here rtt_min_add: 18 ms on LTE, 8 ms on Wi-Fi.
+ * Departures from the text:
+ *  - Equation 2.14 has its 1 outside the product with K, which cannot be what ran. RTAC follows 2.6, 2.8, 2.10 and
+ *    Algorithm 1.
+ *  - RTAC leaves out a round trip in which a segment was missing (skip_on_hole), because the data that arrives then is
+ *    not the sender's window.
+ *  - On radio links the least RTT is rare. The dissertation compensates for that by adding Delta, here rtt_min_add: 18
+ *    ms on LTE, 8 ms on Wi-Fi.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

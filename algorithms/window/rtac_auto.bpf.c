@@ -2,45 +2,48 @@
 /*
  * rtac_auto: RTAC that measures its path's rate and round-trip time itself, and follows their changes.
  *
- * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, chapter
- * 2, whose RTAC (rtac.bpf.c) needs the path's bandwidth-delay product as a parameter; sections 2.6 and 5.2 leave open
- * how to estimate it. The method here is ours.
+ * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015,
+ * chapter 2. The RTAC of that chapter (rtac.bpf.c) needs the path's bandwidth-delay product as a parameter.
+ * Sections 2.6 and 5.2 leave open how to estimate it; the method here is the project's own.
  *
  * RTAC's window is right for the product B that its K was computed from (2.11). The data that arrives in a round trip
- * does not measure B: beside another flow it is only a share of the path, and a flow that takes its share as the path
- * announces a smaller window, gets less, and starves. So this controller probes. Once in `probe_rounds` round trips,
- * and soon after the RTT has grown, it announces half of what arrived in the last round trip, for three round trips,
- * and looks at the third:
+ * does not measure B, because beside another flow it is only a share of the path. A flow that takes its share as the
+ * path announces a smaller window, gets less, and starves.
  *
- *    the same rate arrives, and the RTT is shorter    the queue was its own: the arriving rate is the path's rate
- *    less arrives                                     another flow has filled the gap, or there was no queue
- *    neither, or the RTT has grown                    the path has changed meanwhile: it probes again soon
+ * So this controller probes. Once in `probe_rounds` round trips, and soon after the RTT has grown, it announces half of
+ * the data of the last round trip. The probe lasts three round trips, of which the controller evaluates the third:
  *
- * Between probes it accepts a higher rate than the known one at once, because data cannot arrive faster than the path
- * carries it. Then
+ *     the same rate arrives, and the RTT is shorter    the queue was its own: the arriving rate is the path's rate
+ *     less arrives                                     another flow has filled the gap, or there was no queue
+ *     neither, or the RTT has grown                    the path has changed meanwhile: it probes again soon
+ *
+ * Between probes the controller accepts a higher rate than the known one at once, because data cannot arrive faster
+ * than the path carries it. Then
  *
  *    B = rate x base,   window = sqrt(3/2) RTT / base / sqrt(K (Q + 1)),   K = 3/2 / ((theta - 1) B^3)
  *
- * While the RTT is near the base, or the arriving data still grows by a quarter in a round trip, the window is at least
- * twice that data, as with auto-tuning: this serves the start, and a path that has become faster. A longer RTT widens
- * the window only after a probe has found that other flows keep the queue.
+ * The window is at least twice the arriving data, as with auto-tuning, while the RTT is near the base. The same applies
+ * while that data still grows by a quarter in a round trip. This serves the start, and a path that has become faster. A
+ * longer RTT widens the window only after a probe has found that other flows keep the queue.
  *
- * Beside others: if halving the window shortens the RTT by an eighth, a good part of the queue is its own, and the
- * estimate of the path's rate falls by an eighth. If not, and the RTT is seven times the base, the estimate rises by a
- * quarter, because holding back gains nothing there. So of several such flows the larger yield and the smaller grow.
+ * Beside others: if halving the window shortens the RTT by an eighth, a good part of the queue is the flow's own. The
+ * estimate of the path's rate then falls by an eighth. If not, and the RTT is seven times the base, the estimate rises
+ * by a quarter, because holding back gains nothing there. So of several such flows the larger yield and the smaller
+ * grow.
  *
  * The base is not the least RTT, which on radio links is rare and half of the usual one. The base follows the mean RTTs
- * of round trips, downwards at any time, and upwards in a probe, when the RTT has no queue of its own. It goes up there
- * if no other flow has a queue either (below theta), or if half of the window has not changed the RTT at all: then the
- * path has become longer, or is full of others' packets.
+ * of round trips. It falls at any time, but rises only in a probe, when the flow has no queue of its own. Even then it
+ * rises in two cases only. In the first no other flow has a queue either (below theta). In the second half of the
+ * window has not changed the RTT at all, because the path has become longer, or is full of others' packets.
  *
- * Cost: a probe takes a third of the rate for two round trips, 1 % with the default of 64. Limits: after the path has
- * become slower the queue is too long until the probe has ended, some four of the longer round trips. Beside
- * auto-tuning it gets less than RTAC where RTTs are only a few times the base. With eight flows or more, none can tell
- * what its own window does to the RTT: their queue grows. A flow that arrives at a queue that others keep full takes it
- * as the path.
+ * Cost: a probe takes a third of the rate for two round trips, 1 % with the default of 64.
  *
- * Departures: there is no Delta, because the base is not the least RTT; otherwise those of RTAC.
+ * Limits: After the path has become slower the queue is too long until the probe has ended, some four of the longer
+ * round trips. Beside auto-tuning the flow gets less than RTAC where RTTs are only a few times the base. With eight
+ * flows or more, none can tell what its own window does to the RTT, and their queue grows. A flow that arrives at a
+ * queue that others fill takes it as the path.
+ *
+ * Departures: there is no Delta, because the base is not the least RTT. All others are those of RTAC.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

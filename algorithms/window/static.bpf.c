@@ -3,10 +3,10 @@
  * static: never announces a window above a configured one.
  *
  * From Im, "TCP Performance Enhancement in Wireless Networks", dissertation, Seoul National University, 2015, section
- * 2.2: the same as setting net.ipv4.tcp_rmem by hand. The best value is that of the path, which changes: 400 to 800
- * KB on its LTE network, 200 KB on its Wi-Fi.
+ * 2.2: it is equivalent to setting net.ipv4.tcp_rmem by hand. The best value depends on the path, which changes. It was
+ * 400 to 800 kB on the dissertation's LTE network, and 200 kB on its Wi-Fi.
  *
- * Departures: the window is set in segments, where tcp_rmem is memory, of which a window is a part.
+ * Departures: the parameter is a window in segments. tcp_rmem is memory, of which a window is a part.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the running kernel passes to cong_control(): socket, ACK, flags and rate sample, or before Linux 6.10 socket and
- * rate sample. The loader sets the constant by the kernel's types, and the verifier drops the branch that is not taken
- * before it looks at it. A program that reads the flags is one for newer kernels only: there the verifier finds no
+ * Arguments that the running kernel passes to cong_control(): socket, ACK, flags and rate sample, or before Linux 6.10
+ * socket and rate sample. The loader sets the constant by the kernel's types, and the verifier drops the other branch
+ * before it looks at it. A program that reads the flags needs a newer kernel: in an older one the verifier finds no
  * third argument.
  */
 #ifndef UNBLOAT_CONG_CONTROL_KERNEL_H

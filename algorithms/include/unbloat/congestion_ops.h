@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The operations of a control, in one order for all targets, whatever other types a file has: unbloat reads and sets
- * some in the compiled file. A kernel's loader takes them by their names.
+ * The operations of a congestion control, in one order for all targets, whatever other types a file has. unbloat reads
+ * and sets some of them in the compiled file. A kernel's loader takes them by their names.
  */
 #ifndef UNBLOAT_CONGESTION_OPS_H
 #define UNBLOAT_CONGESTION_OPS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Kernel target of bpf/bpf_helpers.h: libbpf's own, but for the random numbers of a run. */
+/* Kernel target of bpf/bpf_helpers.h: libbpf's own, except for the random numbers of a run. */
 #ifndef UNBLOAT_HELPERS_KERNEL_H
 #define UNBLOAT_HELPERS_KERNEL_H
 

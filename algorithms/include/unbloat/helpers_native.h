@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Native target of bpf/bpf_helpers.h: the helpers as the simulator means them. State and the longer ones are in
- * runtime.c.
+ * Native target of bpf/bpf_helpers.h: the simulator's helpers. runtime.c has their state and the longer ones.
  */
 #ifndef UNBLOAT_HELPERS_NATIVE_H
 #define UNBLOAT_HELPERS_NATIVE_H

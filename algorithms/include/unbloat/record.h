@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Kernel target with -DUNBLOAT_RECORD: every program writes down, in a ring buffer, what it is called with, the socket
- * before and after, and what it returns. Played to the native build of the same file (crates/mechanism/src/replay.rs)
- * this must give the same socket.
+ * Kernel target with -DUNBLOAT_RECORD: every program writes its arguments, the socket before and after, and its result
+ * to a ring buffer. A replay in the native build of the same file (crates/mechanism/src/replay.rs) must give the same
+ * socket.
  *
- * A program may ask for the time, the jiffies and random numbers more than once; while it runs they stand still, at
- * what is written down.
+ * A program may ask for the time, the jiffies and random numbers more than once. All of them stay at the recorded value
+ * while the program runs.
  */
 #ifndef UNBLOAT_RECORD_H
 #define UNBLOAT_RECORD_H

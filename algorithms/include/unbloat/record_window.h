@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Kernel target with -DUNBLOAT_RECORD: what a window controller is told, what it answers, and its state before and
- * after. Played to the native build of the same file (crates/mechanism/src/replay_windows.rs) this must give the same.
+ * Kernel target with -DUNBLOAT_RECORD: input and answer of a window controller, and its state before and after. A
+ * replay in the native build of the same file (crates/mechanism/src/replay_windows.rs) must give the same answer and
+ * state.
  */
 #ifndef UNBLOAT_RECORD_WINDOW_H
 #define UNBLOAT_RECORD_WINDOW_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Native target: the helpers that keep state. Linked into every shared object, so each loaded instance has its own
- * clock, generator and storage. Nothing here knows the simulator: what it must do later stands in `sim` of the socket.
+ * Native target: the helpers that keep state. Every shared object links them, so each loaded instance has its own
+ * clock, generator and storage. Nothing here knows the simulator. Work that the simulator must do later is in `sim` of
+ * the socket.
  */
 #include "unbloat/runtime.h"
 #include "unbloat/splitmix64.h"

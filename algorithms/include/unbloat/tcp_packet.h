@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A TCP segment as a program at a device sees it. What is no whole TCP segment directly behind an IPv4 or IPv6 header
- * is none: fragments, extension headers, lengths that contradict each other.
+ * A TCP segment as a program at a device sees it: a whole segment directly behind an IPv4 or IPv6 header. Fragments,
+ * packets with extension headers and packets with contradictory lengths do not count as segments.
  *
- * The segments that a device is handed at once may be more than 64 kB (GSO), with a loopback device's long segments
- * (tcp_tso_autosize takes two at least) and with BIG TCP. IP's length then says nothing: it is 0, before Linux 6.3 what
- * is left of it in 16 bits, and BIG TCP puts a jumbo option of 8 bytes behind IPv6 (RFC 2675).
+ * The segments that a device gets at once may be more than 64 kB (GSO), with a loopback device's long segments
+ * (tcp_tso_autosize takes two at least) and with BIG TCP. IP's length then says nothing. It is 0, or before Linux 6.3
+ * its lower 16 bits, and BIG TCP puts a jumbo option of 8 bytes behind IPv6 (RFC 2675).
  */
 #ifndef UNBLOAT_TCP_PACKET_H
 #define UNBLOAT_TCP_PACKET_H

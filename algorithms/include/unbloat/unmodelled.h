@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Members of sockets that every kernel has and the simulator does not work with, so that files that name them compile.
- * In the simulator they read as 0, or NULL. They take their room at the end of their structure, whose size the Rust
- * mirror knows; for a kernel they are members like the others, relocated by name.
+ * Members of sockets that every kernel has and the simulator does not use, so that files that name them compile. In the
+ * simulator they read as 0, or NULL. They are at the end of their structure, whose size the Rust mirror knows. For a
+ * kernel they are members like the others, relocated by name.
  */
 #ifndef UNBLOAT_UNMODELLED_H
 #define UNBLOAT_UNMODELLED_H
