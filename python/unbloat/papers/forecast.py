@@ -24,7 +24,7 @@ from unbloat.system.paths import cache_folder
 # ---------------------------------------------------------------- Simulated: guessed from what the links can carry
 
 PACKETS_PER_S = 3e6
-"""Packets that one core simulates a second, with a margin for slower machines (docs/speed.md: 5 to 11 million)."""
+"""Packets that one core simulates a second, with a margin for slower machines (docs/speed.md)."""
 RUN_S = 0.1
 """Time that a run takes besides: its process, its congestion controls, its records."""
 
