@@ -1,7 +1,10 @@
-//! Pushes packets through a queue discipline, for counting what it costs: `push_packets CONFIGURATION PACKETS [FLOWS]`.
+//! Pushes packets through a queue discipline, to measure its cost.
 //!
-//! The configuration is the queue of a scenario file, such as `{ kind = "fq_codel" }`. Packets of 1500 bytes come at
-//! random, 5 % faster than they leave, so that there is always a queue, and something to drop.
+//! Usage: `push_packets CONFIGURATION PACKETS [FLOWS]`.
+//!
+//! The configuration is the queue of a scenario file, such as `{ kind = "fq_codel" }`. Packets of
+//! 1500 bytes arrive at random times, 5 % faster than they leave, so that a queue builds up and
+//! drops some of them.
 
 use model::units::{Nanos, Rate};
 use rand::RngCore;

@@ -1,7 +1,7 @@
 //! A sender's own link: a queue that never drops, a transmitter, a delay, and no losses.
 //!
-//! It counts less than other ports do, because a run may have thousands of these: of its queueing delay the mean and
-//! the maximum only.
+//! A run may have thousands of such links, so this port counts less than others. Of its queueing
+//! delay it records only the mean and the maximum.
 
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;
@@ -18,20 +18,20 @@ pub struct AccessPort {
     rate: Rate,
     transmitter: Constant,
     channel: DelayLine,
-    /// The measuring interval.
+    /// Start of the measuring interval, which ends at `to`.
     from: Nanos,
     to: Nanos,
     total_bytes: u64,
-    /// What follows is of the packets that came in the interval.
+    /// Packets that arrived in the measuring interval; the next three counts cover them only.
     packets: u64,
     waited_ns: u64,
     longest_wait: Nanos,
-    /// Bytes times the time that they waited, inside the interval.
+    /// Bytes times the nanoseconds that they waited inside the measuring interval.
     byte_ns: u128,
 }
 
 impl AccessPort {
-    /// An idle link that measures from `from` to `to`.
+    /// Creates an idle link that measures from `from` to `to`.
     pub fn new(name: String, rate: Rate, delay: Nanos, from: Nanos, to: Nanos) -> AccessPort {
         AccessPort {
             name,
@@ -48,7 +48,8 @@ impl AccessPort {
         }
     }
 
-    /// Takes a packet of `bytes` at `now`, which never decreases from call to call. True if no other is before it.
+    /// Sends a packet of `bytes` at `now`, which never decreases between calls. Returns true if the
+    /// link was empty.
     #[inline]
     pub fn send(&mut self, now: Nanos, bytes: u32, id: PacketId) -> bool {
         let slot = self.transmitter.serve(now, bytes);
@@ -70,7 +71,7 @@ impl AccessPort {
         self.byte_ns += inside.0 as u128 * bytes as u128;
     }
 
-    /// When the next packet is at the far end; `Nanos::NEVER` when it is empty.
+    /// Returns when the next packet reaches the far end; `Nanos::NEVER` if the link is empty.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.channel.next()
@@ -82,7 +83,8 @@ impl AccessPort {
         self.channel.take()
     }
 
-    /// Bytes and packets that wait at `now`; the bytes to within what rounding the times to nanoseconds leaves.
+    /// Returns the bytes and packets that wait at `now`. The bytes are exact up to the rounding of
+    /// times to nanoseconds.
     fn backlog(&self, now: Nanos) -> (u64, u64) {
         // When the last bit of each packet that is not out yet leaves. The first of them is in transmission.
         let mut ends = self.channel.entries().filter(|end| *end > now);
@@ -91,13 +93,13 @@ impl AccessPort {
         (self.rate.bytes_in(self.transmitter.free_at().since(current)), ends.count() as u64)
     }
 
-    /// This instant for the series, as link number `link`.
+    /// Samples the queue at `now` for the time series, as link number `link`.
     pub fn sample(&self, now: Nanos, link: u32) -> LinkSample {
         let waiting = self.backlog(now);
         LinkSample { link, waiting, ring: None, total_drops: 0, total_sent: self.total_bytes.saturating_sub(waiting.0) }
     }
 
-    /// Its record.
+    /// Returns the link's row of the results.
     pub fn record(&self) -> records::Link {
         let mean = (self.packets > 0).then(|| self.waited_ns as f64 / self.packets as f64 / 1e6);
         records::Link {
@@ -124,7 +126,7 @@ impl AccessPort {
 mod tests {
     use super::*;
 
-    /// Three packets of 1500 bytes come at once to 12 Mbit/s, where each takes 1 ms.
+    /// Three packets of 1500 bytes arrive at once at a link of 12 Mbit/s, where each takes 1 ms.
     #[test]
     fn packets_wait_for_those_before_them() {
         let ms = Nanos::from_millis;

@@ -1,12 +1,15 @@
-//! Byte queue limits: how many bytes a device is given at most, so that it is always busy and hardly anything waits in
-//! it (`dql_completed` in lib/dynamic_queue_limits.c of Linux).
+//! Byte queue limits, which bound the bytes in a device so that it stays busy and hardly anything
+//! waits in it.
+//!
+//! The arithmetic is that of `dql_completed` in lib/dynamic_queue_limits.c of Linux.
 
 use model::units::Nanos;
 
-/// The limit shrinks by what was not needed for so long (`slack_hold_time`, a second of jiffies).
+/// Time after which the limit shrinks by the bytes that went unused (`slack_hold_time`, a second of
+/// jiffies).
 const SLACK_HOLD_TIME: Nanos = Nanos::from_secs(1);
 
-/// Counts the bytes that a device was given and has sent; the kernel's `struct dql`.
+/// Counts the bytes that a device got and those that it has sent; the kernel's `struct dql`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteQueueLimits {
     num_queued: u64,
@@ -22,23 +25,24 @@ pub(crate) struct ByteQueueLimits {
 }
 
 impl ByteQueueLimits {
-    /// May the device be given another packet (`dql_avail`)?
+    /// Reports whether the device may get another packet (`dql_avail`).
     pub fn has_room(&self) -> bool {
         self.adj_limit >= self.num_queued
     }
 
-    /// What the device may hold, bytes; one packet may go beyond it.
+    /// Returns the limit in bytes; the last packet may exceed it.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// The device is given a packet of so many bytes.
+    /// Counts a packet of `bytes` bytes that the device gets (`dql_queued`).
     pub fn queued(&mut self, bytes: u32) {
         self.last_obj_cnt = bytes.into();
         self.num_queued += u64::from(bytes);
     }
 
-    /// The device has sent so many bytes.
+    /// Counts a packet of `bytes` bytes that the device has sent, and adapts the limit
+    /// (`dql_completed`).
     pub fn completed(&mut self, now: Nanos, bytes: u32) {
         let completed = self.num_completed + u64::from(bytes);
         let mut ovlimit = (self.num_queued - self.num_completed).saturating_sub(self.limit);
@@ -47,7 +51,7 @@ impl ByteQueueLimits {
         let all_prev_completed = completed >= self.prev_num_queued;
         let mut limit = self.limit;
         if (ovlimit > 0 && !is_busy) || (self.prev_ovlimit > 0 && all_prev_completed) {
-            // It ran dry, or had only what was above the limit.
+            // The device ran dry, or had only the bytes above the limit.
             limit += completed.saturating_sub(self.prev_num_queued) + self.prev_ovlimit;
             (self.slack_start_time, self.lowest_slack) = (now, None);
         } else if is_busy && was_busy && !all_prev_completed {
@@ -78,7 +82,8 @@ impl ByteQueueLimits {
 mod tests {
     use super::*;
 
-    /// A device that is never idle, in steps of a packet of 1500 bytes: it is given one more whenever it may have one.
+    /// A device that is never idle gets another packet of 1500 bytes whenever the limit permits
+    /// one.
     fn held_at_rest(steps: u64) -> u64 {
         let (mut limits, mut held) = (ByteQueueLimits::default(), 0);
         for step in 0..steps {
@@ -92,13 +97,15 @@ mod tests {
         held
     }
 
-    /// A sender that is asked after each packet needs two in the device: the one under way, and that behind.
+    /// A sender that refills the device after each packet needs two in it: the one under way and
+    /// the next.
     #[test]
     fn a_device_holds_two_packets() {
         assert_eq!(held_at_rest(20_000), 2);
     }
 
-    /// The first packet goes beyond a limit of 0; when the device has run dry the limit grows by it.
+    /// The first packet exceeds a limit of 0; when the device has run dry, the limit grows by that
+    /// packet.
     #[test]
     fn a_device_that_runs_dry_gets_more() {
         let mut limits = ByteQueueLimits::default();

@@ -11,24 +11,24 @@ use model::units::Nanos;
 /// Number of a port. At equal times the lower number goes first.
 pub type PortId = u32;
 
-/// What comes to the far end of a channel, or out of a port.
+/// A packet at the far end of a channel or at the exit of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transit {
     /// A packet.
     Packet(PacketId),
-    /// A copy of a packet that arrives twice, and that is itself still on its way.
+    /// A copy of a packet that arrives twice; the packet itself is still on its way.
     Copy(PacketId),
-    /// Nothing: the channel has lost a packet, or a port was busy with itself.
+    /// Nothing: the channel has lost a packet, or the port did internal work.
     #[default]
     Nothing,
 }
 
-/// What becomes of a packet in a channel.
+/// The fate of a packet that enters a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// It arrives, and others before it.
+    /// It arrives, after others in flight.
     Behind,
-    /// It arrives, and is the first of those in flight.
+    /// It arrives, before all others in flight.
     First,
     /// It arrives twice.
     Duplicated,
@@ -43,18 +43,18 @@ struct InFlight {
     transit: Transit,
 }
 
-/// Delays and loses what is sent into it.
+/// Delays packets, and loses some of them.
 pub struct Channel {
     delay: Nanos,
-    /// None if all packets arrive, once, and after the same delay.
+    /// Losses and impairments; none if every packet arrives once, after the same delay.
     disturbances: Option<Box<Disturbances>>,
-    /// In the order of their arrival.
+    /// Packets in flight, in the order of their arrival.
     in_flight: Ring<InFlight>,
-    /// When the first of them arrives.
+    /// When the first packet in flight arrives.
     next: Nanos,
 }
 
-/// What befalls packets in a channel.
+/// Losses and other impairments of a channel.
 struct Disturbances {
     losses: Option<Losses>,
     impaired: Option<Impaired>,
@@ -69,7 +69,7 @@ impl Disturbances {
 }
 
 impl Channel {
-    /// The empty channel of a link. `purpose` keeps its draws apart from others of the same seed.
+    /// Creates the empty channel of a link. `purpose` selects the random stream of its draws.
     pub fn new(link: &Link, seed: u64, purpose: u64) -> Channel {
         Channel {
             delay: link.delay,
@@ -79,7 +79,8 @@ impl Channel {
         }
     }
 
-    /// Sends a packet whose last bit leaves the transmitter at `end`, not before that of the packet sent last.
+    /// Sends a packet whose last bit leaves the transmitter at `end`. From call to call, `end`
+    /// never decreases.
     #[inline(always)]
     pub fn send(&mut self, end: Nanos, id: PacketId) -> Propagation {
         if self.disturbances.is_some() {
@@ -112,7 +113,7 @@ impl Channel {
         Propagation::Duplicated
     }
 
-    /// Puts a packet behind all others.
+    /// Appends a packet behind all others.
     #[inline(always)]
     fn push(&mut self, arrival: Nanos, transit: Transit) -> Propagation {
         let first = self.in_flight.is_empty();
@@ -124,7 +125,7 @@ impl Channel {
         Propagation::First
     }
 
-    /// Puts a packet behind those that arrive before it or with it.
+    /// Inserts a packet behind those that arrive earlier or at the same time.
     fn insert(&mut self, arrival: Nanos, transit: Transit) -> Propagation {
         self.in_flight.insert(InFlight { arrival, transit }, |other| other.arrival > arrival);
         if arrival >= self.next {
@@ -134,13 +135,15 @@ impl Channel {
         Propagation::First
     }
 
-    /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.
+    /// Returns when the next packet arrives or is lost at the far end; `Nanos::NEVER` if none is in
+    /// flight.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.next
     }
 
-    /// Takes the packet that `next` announced, or [`Transit::Nothing`] in its place if it is lost. There has to be one.
+    /// Takes the packet that `next` announced, or [`Transit::Nothing`] if it is lost. The channel
+    /// must not be empty.
     #[inline(always)]
     pub fn take(&mut self) -> Transit {
         let taken = self.in_flight.pop_known().transit;
@@ -148,13 +151,13 @@ impl Channel {
         taken
     }
 
-    /// Packets that wait for the transmitter, are transmitted or propagate, those that will be lost included; those
-    /// that will arrive twice count twice.
+    /// Counts the packets that wait for the transmitter, are transmitted or propagate. Packets that
+    /// will be lost count too; those that will arrive twice count twice.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Those of them that will be lost.
+    /// Counts the packets in flight that will be lost.
     pub fn lost_in_flight(&self) -> usize {
         self.in_flight.iter().filter(|packet| packet.transit == Transit::Nothing).count()
     }

@@ -1,10 +1,11 @@
-//! What only delays: no queue, no transmitter, nothing to count. A port of its own, or the channel of another.
+//! A pure delay: no queue, no transmitter and no counters. It serves as a port, or as the channel
+//! of another port.
 
 use crate::channel::Transit;
 use crate::ring::Ring;
 use model::units::Nanos;
 
-/// A first-in-first-out of packets that all take the same time.
+/// A first-in-first-out line of packets, all with one delay.
 #[derive(Debug)]
 pub struct DelayLine {
     delay: Nanos,
@@ -12,12 +13,13 @@ pub struct DelayLine {
 }
 
 impl DelayLine {
-    /// An empty one.
+    /// Creates an empty line.
     pub fn new(delay: Nanos) -> DelayLine {
         DelayLine { delay, in_flight: Ring::default() }
     }
 
-    /// Takes a packet at `now`, which never decreases from call to call. True if no other is before it.
+    /// Sends a packet at `now`, which never decreases between calls. Returns true if the line was
+    /// empty.
     #[inline]
     pub fn send(&mut self, now: Nanos, transit: Transit) -> bool {
         let first = self.in_flight.is_empty();
@@ -25,7 +27,7 @@ impl DelayLine {
         first
     }
 
-    /// When the next packet is at the far end; `Nanos::NEVER` when it is empty.
+    /// Returns when the next packet reaches the far end; `Nanos::NEVER` if the line is empty.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.in_flight.front().map_or(Nanos::NEVER, |(at, _)| *at)
@@ -37,7 +39,7 @@ impl DelayLine {
         self.in_flight.pop().map_or(Transit::Nothing, |(_, transit)| transit)
     }
 
-    /// When each packet inside was taken, the first first.
+    /// Iterates over the times at which the packets inside entered, oldest first.
     pub(crate) fn entries(&self) -> impl Iterator<Item = Nanos> {
         self.in_flight.iter().map(|(arrival, _)| *arrival - self.delay)
     }

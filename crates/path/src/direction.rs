@@ -1,4 +1,4 @@
-//! The directions of a scenario's links: the numbers of their ports, and what keeps their draws apart.
+//! The directions of a scenario's links: the numbers of their ports, and their random streams.
 
 use crate::channel::PortId;
 use crate::qdisc::{self, AnyQdisc};
@@ -6,30 +6,31 @@ use model::stream;
 use model::units::Rate;
 use model::{Link, Scenario};
 
-/// The port of a link's reverse direction.
+/// Returns the port of a link's reverse direction.
 pub fn reverse(link: usize) -> PortId {
     2 * link as PortId
 }
 
-/// The port of a link's forward direction.
+/// Returns the port of a link's forward direction.
 pub fn forward(link: usize) -> PortId {
     2 * link as PortId + 1
 }
 
-/// True if a port of a link belongs to its reverse direction.
+/// Reports whether a port belongs to the reverse direction of a link.
 pub fn is_reverse(port: PortId) -> bool {
     port.is_multiple_of(2)
 }
 
-/// Keeps the draws of a port apart from those of others: 1 and 2 for the two directions of the first link, and so on.
+/// Returns the number of a port's random stream: 1 and 2 for the two directions of the first link,
+/// and so on.
 pub(crate) fn purpose(port: PortId) -> u64 {
     2 * (port as u64 / 2) + if is_reverse(port) { 2 } else { 1 }
 }
 
-/// What queues packets before a direction of a link.
+/// Creates the queue discipline before a direction of a link.
 ///
 /// # Panics
-/// If that is one of the kernel's.
+/// Panics if the discipline is one of the kernel's.
 pub(crate) fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> AnyQdisc {
     let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
     let rate = Rate(link.service.capacity().mean as u64);

@@ -1,9 +1,9 @@
-//! The account of a drop-tail queue: how much waits, and what becomes of a packet that arrives.
+//! The fill level of a drop-tail queue, and its decision about each packet that arrives.
 
 use model::Limit;
 use model::units::Bytes;
 
-/// What happens to a packet on arrival.
+/// The fate of a packet that arrives at a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It joins the queue.
@@ -14,19 +14,20 @@ pub(crate) enum Admission {
     Drop,
 }
 
-/// First in, first out, bounded in bytes or packets; marks ECN-capable packets above a threshold.
+/// First-in-first-out queue, bounded in bytes or packets. It marks ECN-capable packets above a
+/// threshold.
 #[derive(Clone, Debug)]
 pub(crate) struct Droptail {
     limit: Amount,
-    /// A packet that finds this much or more is marked.
+    /// A packet is marked if at least this much waits before it.
     ecn_threshold: Amount,
-    /// What may wait before a packet exceeds the limit or is marked.
+    /// The lower of the limit and the marking threshold.
     calm: Amount,
-    /// How much less waits; negative if more waits.
+    /// How far the queue is below `calm`; negative if it is above.
     room: Amount,
 }
 
-/// Bytes and packets.
+/// A number of bytes and a number of packets.
 #[derive(Clone, Copy, Debug)]
 struct Amount {
     bytes: i64,
@@ -34,7 +35,7 @@ struct Amount {
 }
 
 impl Amount {
-    /// A bound in bytes or packets; without one, neither is bounded.
+    /// Converts a bound in bytes or packets; the other of the two stays unbounded.
     fn bound(limit: Option<Limit>) -> Amount {
         let endless = Amount { bytes: i64::MAX, packets: i64::MAX };
         let amount = |limit: u64| limit.min(i64::MAX as u64) as i64;
@@ -47,7 +48,7 @@ impl Amount {
 }
 
 impl Droptail {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(limit: Option<Limit>, ecn_threshold: Option<Limit>) -> Droptail {
         let (limit, ecn_threshold) = (Amount::bound(limit), Amount::bound(ecn_threshold));
         let calm =
@@ -55,13 +56,13 @@ impl Droptail {
         Droptail { limit, ecn_threshold, calm, room: calm }
     }
 
-    /// A packet joins without a mark. If not so, `admit` decides.
+    /// Reports whether a packet joins without a mark. If not, `admit` decides.
     #[inline]
     pub fn is_calm(&self, bytes: u32) -> bool {
         i64::from(bytes) <= self.room.bytes && self.room.packets > 0
     }
 
-    /// Decides about a packet; whether it is ECN-capable is asked only if it is to be marked.
+    /// Decides about a packet of `bytes`. Calls `ecn_capable` only if the packet would be marked.
     #[inline]
     pub fn admit(&self, bytes: u32, ecn_capable: impl FnOnce() -> bool) -> Admission {
         let Droptail { limit, ecn_threshold, .. } = self;
@@ -73,14 +74,14 @@ impl Droptail {
         if mark && ecn_capable() { Admission::JoinMarked } else { Admission::Join }
     }
 
-    /// A packet waits from now on.
+    /// Counts a packet of `bytes` that joins the queue.
     #[inline]
     pub fn enter(&mut self, bytes: u32) {
         self.room.bytes -= i64::from(bytes);
         self.room.packets -= 1;
     }
 
-    /// A packet waits no longer.
+    /// Counts a packet of `bytes` that leaves the queue.
     #[inline]
     pub fn leave(&mut self, bytes: u32) {
         self.room.bytes += i64::from(bytes);
@@ -91,12 +92,12 @@ impl Droptail {
         Amount { bytes: self.calm.bytes - self.room.bytes, packets: self.calm.packets - self.room.packets }
     }
 
-    /// Bytes that wait.
+    /// Returns the bytes in the queue.
     pub fn bytes(&self) -> u64 {
         self.waiting().bytes as u64
     }
 
-    /// Packets that wait.
+    /// Returns the packets in the queue.
     pub fn packets(&self) -> u64 {
         self.waiting().packets as u64
     }

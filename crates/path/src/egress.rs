@@ -1,6 +1,8 @@
-//! A host's egress: the queue and the transmitter of its network card, which tell when a packet has left the host, as
-//! a driver does when it frees a packet that has been transmitted, and a queue discipline when it frees one that it
-//! drops.
+//! A host's egress: the queue and the transmitter of its network card, which report each packet
+//! that leaves the host.
+//!
+//! The driver of a real card reports a packet when it frees it after transmission. A queue
+//! discipline does so when it frees a packet that it drops.
 
 use crate::channel::Transit;
 use crate::delay_line::DelayLine;
@@ -15,19 +17,20 @@ use model::units::Nanos;
 
 /// Queue and transmitter of a host, and the line to the next node.
 pub struct EgressPort {
-    /// What comes out of it has left the host.
+    /// Queue and transmitter of the network card; a packet that leaves them has left the host.
     card: QueuedPort<DeviceRing>,
     line: DelayLine,
-    /// When `card` dropped packets, of which the network has not been told; `Nanos::NEVER` if there are none.
+    /// When `card` dropped packets that the network does not know of yet; `Nanos::NEVER` if it
+    /// dropped none.
     dropped_at: Nanos,
 }
 
-/// What a step of an egress brought about.
+/// The outcome of one step of an egress.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The host is rid of this packet: it is on the line.
+    /// This packet has left the host: it is on the line.
     Left(PacketId),
-    /// The host is rid of these packets: its queue has dropped them.
+    /// The host's queue has dropped these packets.
     Dropped(Vec<Gone>),
     /// A packet is at the far end.
     Arrived(Transit),
@@ -36,15 +39,15 @@ pub enum Step {
 }
 
 impl EgressPort {
-    /// An idle one. `output` makes what stands behind the queue from a link: this one without its delay, which comes
-    /// after the card.
+    /// Creates an idle egress. `output` makes the transmitter from a link, which is `link` without
+    /// its delay; the delay follows behind the card.
     pub fn new(link: &Link, qdisc: DeviceRing, output: impl FnOnce(&Link) -> LinkOutput) -> EgressPort {
         let card = QueuedPort::new(qdisc, output(&Link { delay: Nanos::ZERO, ..link.clone() }));
         EgressPort { card, line: DelayLine::new(link.delay), dropped_at: Nanos::NEVER }
     }
 
-    /// Hands a packet over at `now`, which never decreases from call to call. Drops are told of by the next step, which
-    /// is due at once: the sender is busy with sending.
+    /// Queues a packet at `now`, which never decreases between calls. The next step, due at once,
+    /// reports drops, since the sender is still busy with sending.
     pub fn offer<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<P>) {
         let packet = packets.get_mut(id);
         let (band, is_followed) = (packet.band(), packet.is_followed());
@@ -53,8 +56,8 @@ impl EgressPort {
         self.note_drops(now);
     }
 
-    /// Whether the queue has no room for a packet at `now`, so that its sender keeps it (`NET_XMIT_DROP`); it counts as
-    /// dropped then.
+    /// Reports whether the queue has no room for a packet at `now`. Its sender then retains it
+    /// (`NET_XMIT_DROP`), and the packet counts as dropped.
     pub fn refuses<P: Packet>(&mut self, now: Nanos, packet: &P, packets: &mut Pool<P>) -> bool {
         let refused = self.card.refuses(now, &Skb { band: packet.band(), ..packets.skb_of(packet, now) }, packets);
         self.note_drops(now);
@@ -67,12 +70,13 @@ impl EgressPort {
         }
     }
 
-    /// When the port has something to do; `Nanos::NEVER` when it is empty.
+    /// Returns when the port has its next event; `Nanos::NEVER` if it is empty.
     pub fn next(&self) -> Nanos {
         self.dropped_at.min(self.card.next()).min(self.line.next())
     }
 
-    /// Does what `next` announced. At the same time a packet leaves the host before one arrives at the far end.
+    /// Carries out the event that `next` announced. At equal times a packet leaves the host before
+    /// another reaches the far end.
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>) -> Step {
         if self.dropped_at <= now {
             self.dropped_at = Nanos::NEVER;
@@ -88,12 +92,13 @@ impl EgressPort {
         Step::Left(id)
     }
 
-    /// The instant `now` for the series, as link number `link`.
+    /// Samples the queue at `now` for the time series, as link number `link`.
     pub fn sample(&self, now: Nanos, link: u32) -> LinkSample {
         LinkSample { ring: self.card.qdisc().in_device(self.card.is_idle(now)), ..self.card.sample(link) }
     }
 
-    /// Records the queue. Packets in the discipline count against the limit, those that the card has taken do not.
+    /// Returns the row of the results. Packets in the discipline count against the limit, those in
+    /// the card do not.
     pub fn record(&self) -> records::Link {
         let record = self.output().record();
         let held = self.card.qdisc().held();
@@ -102,7 +107,7 @@ impl EgressPort {
         records::Link { queue_percent_mean, ..record }
     }
 
-    /// Transmitter and channel, with the port's statistics.
+    /// Returns the transmitter and the channel, with the port's statistics.
     pub fn output(&self) -> &LinkOutput {
         &self.card.output
     }
@@ -121,7 +126,7 @@ mod tests {
     const RATE: Rate = Rate(12_000_000);
     const DELAY: Nanos = Nanos::from_millis(5);
 
-    /// 12 Mbit/s, where a packet of 1500 bytes takes 1 ms, then 5 ms.
+    /// 12 Mbit/s, where a packet of 1500 bytes takes 1 ms, then a delay of 5 ms.
     fn egress(limit: Option<Limit>) -> EgressPort {
         let link = Link {
             name: "access".into(),
@@ -135,9 +140,9 @@ mod tests {
         EgressPort::new(&link, DeviceRing::new(AnyQdisc::Fifo(Fifo::new(limit, None)), 0, false), output)
     }
 
-    /// Of seven packets that come at once, where two may wait, three are taken. The others are told of at once, the
-    /// three when their last bits are out and again when they are at the far end, as one that comes when the third of
-    /// them arrives.
+    /// Of seven packets that arrive at once, where two may wait, the card takes three and drops
+    /// four at once. Each of the three is reported when its last bit is out, and again at the far
+    /// end. An eighth packet, sent when the third arrives, fares the same.
     #[test]
     fn departures_and_drops_are_told_of_when_they_happen() {
         let ms = Nanos::from_millis;
@@ -168,8 +173,8 @@ mod tests {
     }
 
     proptest! {
-        /// Without a limit what arrives when is as over a link whose sender is told nothing, and every packet has left
-        /// the host as long before as the line takes.
+        /// Without a limit, arrivals match those over a plain link. Each packet leaves the host one
+        /// line delay before it arrives.
         #[test]
         fn an_egress_delivers_as_an_access_link(train in prop::collection::vec((0..3000u64, 40..1501u32), 1..60)) {
             let (mut port, mut packets) = (egress(None), Pool::default());

@@ -1,18 +1,18 @@
-//! When each source of events has its next one.
+//! A queue with the next event of each source.
 //!
-//! A source is an access link, a pipe or a flow's timer; only its earliest event is here, so the queue's size is the
-//! number of sources, never the number of packets.
+//! A source is an access link, a pipe or a flow's timer. The queue contains only the earliest event
+//! of each source, so its size is the number of sources, never the number of packets.
 
 use model::units::Nanos;
 
 /// Number of a source of events.
 pub type EventSource = u32;
 
-/// Players that meet in one match.
+/// Number of players in one match.
 const GROUP: usize = 4;
 
-/// The earliest of four times, and its place among them. At equal times it is the first of them, which has the lowest
-/// number, so that the order of events is the same on every machine.
+/// Returns the earliest of four times, and its place among them. Of equal times it takes the one
+/// with the lowest number, so that the order of events is the same on every machine.
 #[inline(always)]
 #[expect(
     clippy::needless_range_loop,
@@ -28,7 +28,7 @@ fn earliest(times: &[Nanos; GROUP]) -> (Nanos, usize) {
     (at, slot)
 }
 
-/// A match of the winners of others: the earliest of four goes on.
+/// A match between the winners of four other matches; the earliest of them wins.
 #[derive(Clone, Copy)]
 struct Match {
     times: [Nanos; GROUP],
@@ -36,14 +36,16 @@ struct Match {
 }
 
 impl Match {
-    /// One of players who have no event, of which each stands for the first of as many sources.
+    /// Creates a match between players without an event. Each player represents the first of
+    /// `sources_each` sources.
     fn new(sources_each: usize, first_player: usize) -> Match {
         let sources = std::array::from_fn(|slot| (sources_each * (first_player + slot)) as EventSource);
         Match { times: [Nanos::NEVER; GROUP], sources }
     }
 
-    /// Puts the winner of another match into its place in this one. Gives who wins now; none if that place is as it
-    /// was, which is not asked of the `FIRST` of all: its time, which stood in all of its matches, has changed.
+    /// Puts the winner of another match into its place in this one, and returns who wins now.
+    /// Returns none if that place did not change; the check is skipped for the `FIRST` of all,
+    /// whose time always changed.
     #[inline(always)]
     fn replay<const FIRST: bool>(&mut self, slot: usize, player: (Nanos, EventSource)) -> Option<(Nanos, EventSource)> {
         if !FIRST && (self.times[slot], self.sources[slot]) == player {
@@ -55,26 +57,26 @@ impl Match {
     }
 }
 
-/// When each source has its next event.
+/// The time of the next event of each source.
 ///
-/// Most events are those of the `FAVOURITES`, the sources below that number. They play in no tournament: their times
-/// are compared with its winner.
+/// Sources numbered below `FAVOURITES` have most of the events. They take no part in the
+/// tournament: the queue compares their times with its winner.
 pub struct EventQueue<const FAVOURITES: usize = 0> {
     favourites: [Nanos; FAVOURITES],
-    /// The earliest event of the sources behind them.
+    /// The earliest event of the sources that are not favourites.
     winner: (Nanos, EventSource),
-    /// These sources, from 0.
+    /// Tournament of the sources that are not favourites, numbered from 0.
     others: Tournament,
 }
 
 impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
-    /// Sources `0..sources`, none with an event.
+    /// Creates the queue of sources `0..sources`, none with an event.
     pub fn new(sources: u32) -> EventQueue<FAVOURITES> {
         let others = Tournament::new(sources.saturating_sub(FAVOURITES as u32));
         EventQueue { favourites: [Nanos::NEVER; FAVOURITES], winner: (Nanos::NEVER, FAVOURITES as EventSource), others }
     }
 
-    /// The earliest event.
+    /// Returns the time and the source of the earliest event.
     #[inline(always)]
     pub fn first(&self) -> (Nanos, EventSource) {
         let favourite = self.favourites.iter().fold(Nanos::NEVER, |earliest, at| earliest.min(*at));
@@ -85,13 +87,13 @@ impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
         (favourite, source.unwrap_or(0) as EventSource)
     }
 
-    /// The time of the earliest event, without those of `source` if it is a favourite.
+    /// Returns the time of the earliest event, disregarding `source` if it is a favourite.
     pub fn first_without(&self, source: EventSource) -> Nanos {
         let favourites = (0..).zip(self.favourites).filter(|(favourite, _)| *favourite != source);
         favourites.map(|(_, at)| at).fold(self.winner.0, Nanos::min)
     }
 
-    /// When `source` has its event.
+    /// Returns the time of the next event of `source`.
     #[inline]
     pub fn at(&self, source: EventSource) -> Nanos {
         match self.favourites.get(source as usize) {
@@ -100,7 +102,7 @@ impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
         }
     }
 
-    /// Sets the time of `source`.
+    /// Sets the time of the next event of `source`.
     #[inline]
     pub fn set(&mut self, source: EventSource, at: Nanos) {
         match self.favourites.get_mut(source as usize) {
@@ -109,7 +111,7 @@ impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
         }
     }
 
-    /// Gives `source`, which is the first of all, a later time, or none.
+    /// Sets a later time, or `Nanos::NEVER`, for `source`, which has the earliest event of all.
     #[inline(always)]
     pub fn put_first_off(&mut self, source: EventSource, at: Nanos) {
         match self.favourites.get_mut(source as usize) {
@@ -125,8 +127,8 @@ impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
         }
     }
 
-    /// Sets the time of `source` unless it has an earlier one: a timer that is only ever put off costs nothing until it
-    /// rings.
+    /// Sets the time of `source` unless it already has an earlier one. A timer that is only ever
+    /// postponed costs nothing until it fires.
     #[inline(always)]
     pub fn no_later_than(&mut self, source: EventSource, at: Nanos) {
         if at < self.at(source) {
@@ -135,18 +137,18 @@ impl<const FAVOURITES: usize> EventQueue<FAVOURITES> {
     }
 }
 
-/// A tournament: four sources meet, the earliest goes on to meet the winners beside it, and so on up to the earliest of
-/// all. A source that changes its time replays its own matches only, and stops at the first whose winner stays the
-/// same.
+/// A tournament: four sources meet, and the earliest of them meets three other winners, up to the
+/// earliest of all.
 ///
-/// The first round and the last are apart from those between, of which most networks have none: up to sixteen sources
-/// take two matches at places that are known.
+/// A source whose time changes replays only its own matches, and stops at the first whose winner
+/// stays the same. The first round and the last are separate from those between, which most
+/// networks do not need. Up to sixteen sources take two matches at known places.
 struct Tournament {
-    /// The round of all sources: 4n to 4n + 3 meet in match n, and who they are follows from their places.
+    /// First round: sources 4n to 4n + 3 meet in match n. Their numbers follow from their places.
     opening: Vec<[Nanos; GROUP]>,
-    /// The rounds behind it: the winners of matches 4n to 4n + 3 of the round before meet in match n.
+    /// Later rounds: the winners of matches 4n to 4n + 3 of the round before meet in match n.
     between: Vec<Vec<Match>>,
-    /// The match of the last four winners, which is not played if there is just one.
+    /// Match between the last four winners; unused if there is just one.
     last: Match,
 }
 
@@ -168,8 +170,8 @@ impl Tournament {
         self.opening.as_flattened()[source as usize]
     }
 
-    /// Replays the matches of `source`, all of them if it is the `FIRST` of all. Gives who wins now; none if that is
-    /// who won before.
+    /// Replays the matches of `source`, all of them if it is the `FIRST` of all. Returns who wins
+    /// now, or none if the winner stays the same.
     #[inline(always)]
     fn replay<const FIRST: bool>(&mut self, source: EventSource, at: Nanos) -> Option<(Nanos, EventSource)> {
         let mut number = source as usize / GROUP;
@@ -196,7 +198,7 @@ mod tests {
     use proptest::sample::Index;
     use proptest::test_runner::TestCaseResult;
 
-    /// Against the obvious: a list searched from end to end.
+    /// Compares the queue with a list that is searched from end to end.
     fn the_first_is_the_earliest_with<const FAVOURITES: usize>(
         sources: usize,
         changes: &[(Index, u64)],
@@ -213,7 +215,7 @@ mod tests {
         Ok(())
     }
 
-    /// The way of a run: the first source's event passes, and it has another one later or none.
+    /// Imitates a run: the first source's event passes, and the source gets a later one or none.
     fn events_come_in_order_with<const FAVOURITES: usize>(starts: &[u64], gaps: &[u64]) -> TestCaseResult {
         let mut queue = EventQueue::<FAVOURITES>::new(starts.len() as u32);
         let mut list: Vec<_> = (0..).zip(starts).map(|(source, at)| (*at, source)).collect();

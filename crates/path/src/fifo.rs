@@ -1,8 +1,9 @@
 //! A drop-tail port without an event for the end of a transmission.
 //!
-//! With a first-in-first-out queue a packet's whole future is known when it arrives. So the port keeps its packets in
-//! the order of their arrival at the far end, and the first of them is its only event. This is the port of nearly all
-//! runs; a discipline that decides at departure needs a [`QueuedPort`](crate::queued::QueuedPort).
+//! In a first-in-first-out queue the whole future of a packet is known when it arrives. The port
+//! therefore stores its packets in the order of their arrival at the far end, and its only event is
+//! the first of them. Nearly all runs use this port; a discipline that decides at departure needs a
+//! [`QueuedPort`](crate::queued::QueuedPort).
 
 use crate::channel::{Propagation, Transit};
 use crate::droptail::{Admission, Droptail};
@@ -14,28 +15,29 @@ use measure::LinkSample;
 use model::units::Nanos;
 use model::{self, Limit};
 
-/// What becomes of a packet that a port is offered.
+/// The fate of a packet that is offered to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// It is in the port, and what comes next at its far end is what came next before.
+    /// The port took the packet; its next event stays the same.
     Behind,
-    /// It is in the port, and changes what comes next.
+    /// The port took the packet, and its next event changed.
     First,
-    /// It does not arrive.
+    /// The packet will not arrive.
     Gone(DropReason),
 }
 
-/// Drop-tail queue, transmitter and channel, with what they counted.
+/// Drop-tail queue, transmitter and channel, with their statistics.
 pub struct FifoPort {
     queue: Droptail,
     /// Transmitter, channel and statistics.
     pub output: LinkOutput,
-    /// Those that waited in the queue when `advance` last looked: until when, and their size.
+    /// Packets that waited at the last `advance`: when their transmission starts, and their bytes.
     waiting: Ring<(Nanos, u32)>,
 }
 
 impl FifoPort {
-    /// A port that measures from `from` to `to`. `purpose` keeps its draws apart from others of the same seed.
+    /// Creates a port that measures from `from` to `to`. `purpose` selects the random stream of its
+    /// draws.
     pub fn new(
         link: &model::Link,
         limits: (Option<Limit>, Option<Limit>),
@@ -51,7 +53,7 @@ impl FifoPort {
         }
     }
 
-    /// Hands a packet over at `now`, which never decreases from call to call. `bytes` are those of the packet.
+    /// Offers a packet of `bytes` at `now`, which never decreases between calls.
     #[inline(always)]
     pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, id: PacketId, packets: &mut Pool<P>) -> Offered {
         self.advance(now);
@@ -61,7 +63,7 @@ impl FifoPort {
         self.join(now, bytes, id)
     }
 
-    /// `offer` where the packet is dropped or marked, or only just not.
+    /// Offers a packet that may be dropped or marked; the slow part of `offer`.
     #[inline(never)]
     fn offer_above_threshold<P: Packet>(
         &mut self,
@@ -102,7 +104,8 @@ impl FifoPort {
         }
     }
 
-    /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when the port is empty.
+    /// Returns when the next packet arrives or is lost at the far end; `Nanos::NEVER` if the port
+    /// is empty.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.output.next()
@@ -114,7 +117,7 @@ impl FifoPort {
         self.output.take()
     }
 
-    /// Lets the packets leave the queue whose transmission has started by `now`.
+    /// Removes from the queue the packets whose transmission has started by `now`.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
         while let Some(&(start, bytes)) = self.waiting.front()
@@ -125,12 +128,12 @@ impl FifoPort {
         }
     }
 
-    /// Bytes and packets that wait, as of the last `advance` or `offer`.
+    /// Returns the bytes and packets that wait, as of the last `advance` or `offer`.
     pub fn backlog(&self) -> (u64, u64) {
         (self.queue.bytes(), self.queue.packets())
     }
 
-    /// This instant for the series, as link number `link`.
+    /// Samples the queue at `now` for the time series, as link number `link`.
     pub fn sample(&mut self, now: Nanos, link: u32) -> LinkSample {
         self.advance(now);
         let stats = &self.output.stats;
@@ -153,7 +156,7 @@ mod tests {
 
     const DROPPED: Offered = Offered::Gone(DropReason::Queue);
 
-    /// A port with the pool of what it carries.
+    /// A port, with the pool of its packets.
     struct Bench {
         port: FifoPort,
         packets: Pool<TestPacket>,
@@ -179,7 +182,7 @@ mod tests {
             self.port.offer(now, packet.bytes, id, &mut self.packets)
         }
 
-        /// When what is inside arrives, and its number.
+        /// Returns when each packet inside arrives, and its number.
         fn drain(&mut self) -> Vec<(Nanos, u32)> {
             let mut arrivals = vec![];
             while self.port.next() != Nanos::NEVER {

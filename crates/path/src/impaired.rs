@@ -1,8 +1,8 @@
-//! What makes packets of a channel differ in their delay: jitter, reordering, duplication; and outages in which they
-//! are lost.
+//! Impairments of a channel: jitter, reordering and duplication of packets, and outages that lose
+//! them.
 //!
-//! Each has draws of its own, and as many for every packet, so that runs that differ in one of them differ in nothing
-//! else.
+//! Each impairment has a random stream of its own and takes the same number of draws from it for
+//! every packet. Runs that differ in one impairment therefore differ in nothing else.
 
 use crate::loss::threshold;
 use crate::{Rng, rng};
@@ -18,22 +18,22 @@ pub(crate) struct Impaired {
     jitter: Option<Jitter>,
     jitter_rng: Rng,
     reorder: Option<Reorder>,
-    /// A packet leaves the order when a draw falls below this.
+    /// A packet leaves the order if a draw is below this.
     to_reorder: u64,
     reorder_rng: Rng,
-    /// Packets that kept the order since the last that did not.
+    /// Packets in order since the last one that was not.
     in_order: u64,
-    /// A packet is duplicated when a draw falls below this.
+    /// A packet is duplicated if a draw is below this.
     to_duplicate: u64,
     duplicate_rng: Rng,
-    /// Those in which packets are lost.
+    /// The outages in which packets are lost.
     outages: Vec<Outage>,
-    /// When the last of the packets arrives that keep the order.
+    /// Latest arrival of a packet that stayed in order.
     latest: Nanos,
 }
 
 impl Impaired {
-    /// Those of a link; none if it has none in its channel.
+    /// Creates the impairments of a link; none if its channel is unimpaired.
     pub fn of(link: &Link, seed: u64, purpose: u64) -> Option<Impaired> {
         let impairments = &link.impairments;
         let rng = |what| rng(seed, what + purpose);
@@ -52,7 +52,7 @@ impl Impaired {
         })
     }
 
-    /// When a packet arrives whose last bit leaves the transmitter at `end`.
+    /// Returns the arrival of a packet whose last bit leaves the transmitter at `end`.
     pub fn arrival(&mut self, end: Nanos) -> Nanos {
         let delay = delay(self.delay, self.jitter, &mut self.jitter_rng);
         match self.leaves_the_order() {
@@ -62,14 +62,14 @@ impl Impaired {
         }
     }
 
-    /// When the second copy of the same packet arrives; none if there is just one.
+    /// Returns the arrival of a packet's second copy; none if it arrives only once.
     pub fn second_arrival(&mut self, end: Nanos) -> Option<Nanos> {
         let is_twice = self.duplicate_rng.next_u64() < self.to_duplicate;
         let delay = delay(self.delay, self.jitter, &mut self.duplicate_rng);
         is_twice.then(|| self.in_order(end + delay))
     }
 
-    /// Reports whether a packet is lost whose last bit leaves the transmitter at `end`.
+    /// Reports whether an outage loses a packet whose last bit leaves the transmitter at `end`.
     pub fn loses(&mut self, end: Nanos) -> bool {
         self.is_down(end)
     }
@@ -86,7 +86,7 @@ impl Impaired {
         self.latest
     }
 
-    /// The choice of the kernel's netem_enqueue().
+    /// Decides whether a packet leaves the order, as the kernel's netem_enqueue() does.
     fn leaves_the_order(&mut self) -> Option<Reorder> {
         let reorder = self.reorder?;
         let is_drawn = self.reorder_rng.next_u64() < self.to_reorder;
@@ -99,7 +99,7 @@ impl Impaired {
     }
 }
 
-/// One packet's delay, about the mean.
+/// Draws one packet's delay, with `mean` as the mean.
 fn delay(mean: Nanos, jitter: Option<Jitter>, rng: &mut Rng) -> Nanos {
     let Some(Jitter { spread, distribution, .. }) = jitter else { return mean };
     match distribution {
@@ -121,7 +121,7 @@ mod tests {
 
     const PACKETS: u64 = 100_000;
     const DELAY: Nanos = Nanos::from_millis(20);
-    /// Between two packets' last bits.
+    /// Time between the last bits of two packets.
     const STEP: Nanos = Nanos::from_micros(100);
 
     fn impaired(impairments: Impairments) -> Impaired {
@@ -149,7 +149,7 @@ mod tests {
         Nanos(STEP.0 * number)
     }
 
-    /// The time that each packet is under way.
+    /// Returns the time that each packet is under way.
     fn delays(impairments: Impairments) -> Vec<Nanos> {
         let mut channel = impaired(impairments);
         (0..PACKETS).map(|number| channel.arrival(end(number)) - end(number)).collect()
@@ -161,7 +161,8 @@ mod tests {
         (mean, (ms().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / PACKETS as f64).sqrt())
     }
 
-    /// The standard deviation of a uniform distribution is its half width over the root of 3.
+    /// The standard deviation of a uniform distribution is half its width over the square root of
+    /// 3.
     #[test]
     fn jitter_has_its_mean_and_its_spread() {
         for (distribution, deviation) in [(Distribution::Uniform, 5.0 / 3f64.sqrt()), (Distribution::Normal, 5.0)] {
@@ -198,9 +199,11 @@ mod tests {
         assert!((none - expected).abs() < 4.0 * (expected * 0.841_345).sqrt(), "{none} of {PACKETS}");
     }
 
-    /// As in netem: behind each packet that leaves the order, `gap - 1` keep it, and each later one leaves it with the
-    /// probability. From one to the next are `gap - 1 + 1 / p` packets in the mean, with the variance of a geometric
-    /// distribution, `(1 - p) / p^2`.
+    /// As in netem, `gap - 1` packets stay in order behind each that leaves it; each later one
+    /// leaves with the probability `p`.
+    ///
+    /// From one to the next are `gap - 1 + 1 / p` packets in the mean, with the variance of a
+    /// geometric distribution, `(1 - p) / p^2`.
     #[test]
     fn a_share_of_the_packets_leaves_the_order() {
         let by = Nanos::from_millis(3);
@@ -228,8 +231,8 @@ mod tests {
         assert!((found - expected).abs() < 4.0 * (expected * 0.98).sqrt(), "{found}, not {expected}");
     }
 
-    /// Packets that are reordered or duplicated change neither the delays of the others nor which are chosen by the
-    /// other.
+    /// Reordering and duplication change neither the delays of other packets nor each other's
+    /// choices.
     #[test]
     fn each_impairment_draws_for_itself() {
         let run = |share: f64, duplicate: f64| {

@@ -1,5 +1,5 @@
-//! The network: packets with routes through ports, driven by a clock that is handed in, simulated or real. Knows no
-//! TCP.
+//! The network: packets with routes through ports, driven by a clock that the caller passes in,
+//! simulated or real. It knows no TCP.
 //!
 //! A network carries any [`Packet`]. Here ten datagrams meet a queue of three:
 //!

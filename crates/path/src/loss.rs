@@ -1,10 +1,10 @@
-//! What a channel loses: each packet by itself, or in bursts.
+//! Losses of a channel: each packet independently, or in bursts.
 
 use crate::Rng;
 use model::{Gemodel, Loss};
 use rand::RngCore;
 
-/// A channel's losses, packet by packet.
+/// The losses of a channel, packet by packet.
 pub(crate) struct Losses {
     rng: Rng,
     model: Model,
@@ -17,7 +17,7 @@ enum Model {
 }
 
 impl Losses {
-    /// Those of a channel; none if it loses nothing.
+    /// Creates the losses of a channel; none if it never loses a packet.
     pub fn of(loss: &Loss, rng: Rng) -> Option<Losses> {
         let model = match loss {
             Loss::Uniform(share) if *share == 0.0 => return None,
@@ -27,7 +27,7 @@ impl Losses {
         Some(Losses { rng, model })
     }
 
-    /// Is the next packet lost?
+    /// Draws whether the next packet is lost.
     #[inline]
     pub fn next(&mut self) -> bool {
         match &mut self.model {
@@ -37,18 +37,18 @@ impl Losses {
     }
 }
 
-/// So many of the 2^64 draws are below.
+/// Converts a probability to the number of 64-bit draws that are below the threshold.
 pub(crate) fn threshold(probability: f64) -> u64 {
     (probability * 2f64.powi(64)) as u64
 }
 
-/// A channel that is good or bad.
+/// A channel that alternates between two states, good and bad.
 struct GilbertElliott {
     now: State,
     other: State,
 }
 
-/// What a draw has to be below.
+/// The thresholds of a state: an event happens if a draw is below.
 #[derive(Clone, Copy)]
 struct State {
     to_lose: u64,
@@ -61,7 +61,8 @@ impl GilbertElliott {
         GilbertElliott { now: state(model.lost_while_good, model.p), other: state(model.lost_while_bad, model.r) }
     }
 
-    /// Two draws a packet, whatever the state, so that runs that differ in a probability differ in nothing else.
+    /// Draws whether a packet is lost. It takes two draws in either state, so that runs that differ
+    /// in a probability differ in nothing else.
     #[inline(never)]
     fn loses(&mut self, rng: &mut Rng) -> bool {
         let lost = rng.next_u64() < self.now.to_lose;
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     const PACKETS: usize = 400_000;
-    /// So many standard deviations are never seen by chance (2 in 10^9).
+    /// Deviation in standard deviations that chance hardly ever exceeds (2 in 10^9).
     const SIGMAS: f64 = 6.0;
 
     fn gemodel(p: f64, r: f64, lost_while_bad: f64, lost_while_good: f64) -> Gemodel {
@@ -89,13 +90,13 @@ mod tests {
         (0..PACKETS).map(|_| losses.as_mut().is_some_and(Losses::next)).collect()
     }
 
-    /// Losses and the bursts that they come in.
+    /// Counts the losses and the bursts.
     fn counts(lost: &[bool]) -> (f64, f64) {
         let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() + lost[0] as usize;
         (lost.iter().filter(|lost| **lost).count() as f64, bursts as f64)
     }
 
-    /// Netem's four special cases: Bernoulli, simple Gilbert, Gilbert, Gilbert-Elliott.
+    /// The four special cases of netem: Bernoulli, simple Gilbert, Gilbert, Gilbert-Elliott.
     const MODELS: [(f64, f64, f64, f64); 5] = [
         (0.03, 0.97, 1.0, 0.0),
         (0.01, 0.3, 1.0, 0.0),
@@ -104,8 +105,8 @@ mod tests {
         (0.01, 0.1, 0.6, 0.01),
     ];
 
-    /// In the long run the channel is bad for a share p/(p+r) of the packets; each finds it in a state that is
-    /// correlated with that k packets before by (1-p-r)^k, and is then lost by itself.
+    /// In the long run the channel is bad for a share p/(p+r) of the packets. States k packets
+    /// apart have the correlation (1-p-r)^k, and each packet is lost independently given its state.
     #[test]
     fn the_long_run_share_is_the_closed_form() {
         for (p, r, bad, good) in MODELS {
@@ -120,10 +121,13 @@ mod tests {
         }
     }
 
-    /// A loss is the first of a burst if the packet before it was not lost: losses over first losses is the mean
-    /// length. The variance of the number of bursts, with m a packet, is bounded by m for each packet, twice that with
-    /// its neighbour, and twice m times the correlation of all others, at most 1/(p+r) in sum. Without losses while
-    /// good, and none kept while bad, a burst is one stay: 1/r.
+    /// A loss starts a burst if the packet before it arrived, so the mean length is losses over
+    /// first losses.
+    ///
+    /// The variance of the number of bursts, with m bursts a packet, has three bounds in sum. Each
+    /// packet adds m, and its neighbour adds 2 m. All others add 2 m times the sum of their
+    /// correlations, which is at most 1/(p+r). If the channel loses nothing while good and
+    /// everything while bad, a burst is one stay: 1/r.
     #[test]
     fn the_mean_burst_is_the_closed_form() {
         for (p, r, bad, good) in MODELS {
@@ -144,7 +148,8 @@ mod tests {
         }
     }
 
-    /// Stays of a channel that loses everything while bad are independent and geometric: mean 1/r, variance (1-r)/r^2.
+    /// Stays of a channel that loses everything while bad are independent and geometric, with mean
+    /// 1/r and variance (1-r)/r^2.
     #[test]
     fn bursts_of_a_simple_gilbert_channel_are_geometric() {
         let r = 0.25;
@@ -160,7 +165,7 @@ mod tests {
         assert_ne!(draw(&loss, 5), draw(&loss, 6));
     }
 
-    /// One draw a packet, as ever: runs of before repeat themselves.
+    /// Independent losses take one draw a packet, so that earlier runs reproduce.
     #[test]
     fn a_uniform_channel_draws_once_a_packet() {
         let mut rng = crate::rng(1, 1);

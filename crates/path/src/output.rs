@@ -1,4 +1,4 @@
-//! What stands behind a port's queue, whoever keeps that: transmitter and channel.
+//! The transmitter and the channel behind a port's queue, wherever that queue is.
 
 use crate::LinkStats;
 use crate::channel::{Channel, Propagation, Transit};
@@ -7,27 +7,27 @@ use crate::transmitter::{Slot, Transmitter};
 use model::records;
 use model::units::Nanos;
 
-/// Why a packet does not arrive.
+/// The reason why a packet does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// It will be transmitted, but the channel loses it.
+    /// The channel loses the packet after its transmission.
     Channel,
-    /// The queue drops it.
+    /// The queue drops the packet.
     Queue,
 }
 
-/// Transmitter and channel, with what they and the queue before them counted.
+/// Transmitter and channel, with the statistics of the queue before them.
 pub struct LinkOutput {
     name: String,
     transmitter: Transmitter,
     channel: Channel,
-    /// What was counted.
+    /// Statistics of queue, transmitter and channel.
     pub stats: LinkStats,
 }
 
 impl LinkOutput {
-    /// That of a link, which measures from `from` to `to`. `purpose` keeps its draws apart from others of the same
-    /// seed.
+    /// Creates the output of a link, which measures from `from` to `to`. `purpose` selects the
+    /// random stream of its draws.
     pub fn new(link: &model::Link, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> LinkOutput {
         LinkOutput {
             name: link.name.clone(),
@@ -37,15 +37,16 @@ impl LinkOutput {
         }
     }
 
-    /// Transmits a packet of `bytes` that came to the queue at `arrival`, as soon after `ready` as all before it are
-    /// out. Gives the start of its transmission, until which it waits, and whether the channel loses it.
+    /// Transmits a packet of `bytes` that joined the queue at `arrival`, after `ready` and after
+    /// all packets before it. Returns the start of its transmission, until which it waits, and
+    /// whether the channel loses it.
     #[inline(always)]
     pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, id: PacketId) -> (Nanos, bool) {
         let slot = self.transmit(arrival, ready, bytes);
         (slot.start, self.propagate(arrival, slot.end, id) == Propagation::Lost)
     }
 
-    /// The first half of `send`: when the packet is transmitted.
+    /// Transmits a packet, and returns the time of its transmission; the first half of `send`.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, arrival: Nanos, ready: Nanos, bytes: u32) -> Slot {
         let slot = self.transmitter.serve(ready, bytes);
@@ -53,7 +54,8 @@ impl LinkOutput {
         slot
     }
 
-    /// The second half of `send`: a packet that came to the queue at `arrival` is out at `end`.
+    /// Passes a packet that joined the queue at `arrival` and is out at `end` to the channel; the
+    /// second half of `send`.
     #[inline(always)]
     pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, id: PacketId) -> Propagation {
         let propagation = self.channel.send(end, id);
@@ -72,41 +74,44 @@ impl LinkOutput {
         }
     }
 
-    /// When the next packet arrives at the far end or is lost; `Nanos::NEVER` when none is in flight.
+    /// Returns when the next packet arrives or is lost at the far end; `Nanos::NEVER` if none is in
+    /// flight.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.channel.next()
     }
 
-    /// Takes the packet that `next` announced, or [`Transit::Nothing`] in its place if the channel lost it.
+    /// Takes the packet that `next` announced, or [`Transit::Nothing`] in its place if the channel
+    /// lost it.
     #[inline(always)]
     pub fn take(&mut self) -> Transit {
         self.channel.take()
     }
 
-    /// The channel.
+    /// Returns the channel.
     #[inline]
     pub fn channel(&self) -> &Channel {
         &self.channel
     }
 
-    /// When all that was sent is out.
+    /// Returns when the transmission of all packets so far ends.
     pub fn free_at(&self) -> Nanos {
         self.transmitter.free_at()
     }
 
-    /// When the transmission of a packet that is sent at `now` would start; `Nanos::NEVER` of one that never is.
+    /// Returns when the transmission of a packet that is sent at `now` would start; `Nanos::NEVER`
+    /// if never.
     #[inline]
     pub fn next_start(&self, now: Nanos) -> Nanos {
         self.transmitter.next_start(now)
     }
 
-    /// Share of the capacity of the measuring interval that was used, in percent.
+    /// Returns the used share of the capacity in the measuring interval, in percent.
     pub fn utilisation_percent(&self) -> f64 {
         self.transmitter.utilisation_percent()
     }
 
-    /// The link's record.
+    /// Returns the link's row of the results.
     pub fn record(&self) -> records::Link {
         self.stats.record(&self.name, self.utilisation_percent())
     }

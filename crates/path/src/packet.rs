@@ -1,36 +1,41 @@
-//! Packets in the network: what the network asks of them, and the pool that they lie in while they travel.
+//! Packets in the network: the interface that they implement, and the pool that contains them on
+//! their way.
 
 use crate::channel::PortId;
 use crate::network::{Hop, HopId, Routes};
 use crate::qdisc::{Ecn, Skb};
 use model::units::Nanos;
 
-/// What the network has to know of what it carries.
+/// The properties of a packet that the network uses.
 pub trait Packet: Copy {
-    /// IP length, bytes.
+    /// Returns the IP length in bytes.
     fn bytes(&self) -> u32;
-    /// The two ECN bits of the IP header (RFC 3168, section 5).
+    /// Returns the two ECN bits of the IP header (RFC 3168, section 5).
     fn ecn(&self) -> Ecn;
     /// Sets the ECN bits to CE.
     fn mark_ce(&mut self);
-    /// Type of service, the ECN bits excluded.
+    /// Returns the type of service, the ECN bits excluded.
     fn tos(&self) -> u8;
-    /// The band that its sender's host has chosen for it there; none if nothing chooses.
+    /// Returns the band that a classifier on the sender's host chose; none without a classifier.
     fn band(&self) -> Option<u8> {
         None
     }
-    /// Whether its sender's host hands over another segment of the same buffer right behind it.
+    /// Reports whether the sender's host sends another segment of the same buffer right behind this
+    /// one.
     fn is_followed(&self) -> bool {
         false
     }
-    /// Its sender's host has handed it to its device. From here on `band` and `is_followed` tell nothing: a host that
-    /// only forwards the packet knows neither the first host's classes nor its buffers, which no header carries.
+    /// Notes that the sender's host has passed the packet to its device.
+    ///
+    /// From then on `band` and `is_followed` have no meaning. A host that only forwards the packet
+    /// knows neither the first host's bands nor its buffers, which no header carries.
     fn leave_host(&mut self) {}
-    /// Number of its connection, which both directions share.
+    /// Returns the number of the connection, which both directions share.
     fn flow(&self) -> u32;
-    /// Whether it comes from the sender of its connection, not from the receiver.
+    /// Reports whether the packet comes from the sender of its connection, not from the receiver.
     fn is_from_sender(&self) -> bool;
-    /// Whether it carries data of its connection, as handshakes and acknowledgements do not; meshes count that.
+    /// Reports whether the packet carries data, unlike handshakes and acknowledgements; meshes
+    /// count those that do.
     fn carries_data(&self) -> bool {
         true
     }
@@ -41,44 +46,48 @@ pub trait Packet: Copy {
 pub struct PacketId(pub u32);
 
 impl PacketId {
-    /// No packet: what travels on in place of one that the channel loses.
+    /// No packet; it stands for one that the channel loses.
     pub(crate) const NONE: PacketId = PacketId(u32::MAX);
 }
 
 /// The hosts of a connection, by their numbers in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Where its data comes from.
+    /// The host that sends data.
     pub sender: u32,
-    /// Where its data goes.
+    /// The host that receives data.
     pub receiver: u32,
 }
 
 impl Ends {
-    /// A pair of hosts, of which the near one sends, or the far one.
+    /// Returns the ends of a connection between a pair of hosts, where the near or the far one
+    /// sends.
     pub fn of_pair(pair: u32, is_near_sender: bool) -> Ends {
         let (near, far) = (2 * pair, 2 * pair + 1);
         if is_near_sender { Ends { sender: near, receiver: far } } else { Ends { sender: far, receiver: near } }
     }
 }
 
-/// The packets that are in the network. Queues and channels hold their numbers only.
+/// The packets in the network. Queues and channels contain only their numbers.
 #[derive(Debug)]
 pub struct Pool<P> {
     slots: Vec<Slot<P>>,
-    /// The hosts of each connection; one that is not in it has two of its own.
+    /// The hosts of each connection; a connection beyond the list has two hosts of its own.
     ends: Vec<Ends>,
-    /// The place that the next packet takes; none is free at [`PacketId::NONE`].
+    /// The place that the next packet takes; [`PacketId::NONE`] if none is free.
     free: PacketId,
 }
 
 #[derive(Debug)]
 struct Slot<P> {
     packet: P,
-    /// IP length, which every port asks for.
+    /// IP length in bytes, which every port reads.
     bytes: u32,
-    /// While the place is in use, the [`HopId`] that the packet passes next; while it is free, the [`PacketId`] of the
-    /// place that is free after it. One number, so that a place stays small.
+    /// Place of the next hop, or of the next free place.
+    ///
+    /// While the place is in use, this is the [`HopId`] that the packet passes next. While it is
+    /// free, this is the [`PacketId`] of the next free place. One number for both makes a place
+    /// small.
     next: u32,
 }
 
@@ -89,19 +98,19 @@ impl<P> Default for Pool<P> {
 }
 
 impl<P> Pool<P> {
-    /// An empty one, of connections between these hosts.
+    /// Creates an empty pool, for connections between these hosts.
     pub(crate) fn new(ends: Vec<Ends>) -> Pool<P> {
         Pool { slots: Vec::new(), ends, free: PacketId::NONE }
     }
 }
 
 impl<P: Packet> Pool<P> {
-    /// Takes a packet in that is on its last hop.
+    /// Adds a packet that is on its last hop.
     pub fn insert(&mut self, packet: P) -> PacketId {
         self.insert_before(HopId::END, packet)
     }
 
-    /// Takes a packet in that goes on to the hop `next`.
+    /// Adds a packet whose next hop is `next`.
     #[inline(always)]
     pub(crate) fn insert_before(&mut self, next: HopId, packet: P) -> PacketId {
         let id = self.free;
@@ -124,24 +133,24 @@ impl<P: Packet> Pool<P> {
         PacketId(self.slots.len() as u32 - 1)
     }
 
-    /// Whether another packet would be more than so many.
+    /// Reports whether the pool is full with `most` packets.
     pub fn is_full(&self, most: usize) -> bool {
         self.free == PacketId::NONE && self.slots.len() >= most
     }
 
-    /// A packet of the pool.
+    /// Returns a packet.
     #[inline]
     pub fn get(&self, id: PacketId) -> &P {
         &self.slots[id.0 as usize].packet
     }
 
-    /// The next hop of a packet of the pool.
+    /// Returns the next hop of a packet.
     pub(crate) fn next_hop(&self, id: PacketId) -> HopId {
         HopId(self.slots[id.0 as usize].next)
     }
 
-    /// Moves a packet of the pool on to its next hop, and gives that and the packet's IP length; none at the end of its
-    /// route.
+    /// Moves a packet to its next hop. Returns that hop's port and the packet's IP length in bytes;
+    /// none at the end of its route.
     #[inline(always)]
     pub(crate) fn advance(&mut self, id: PacketId, routes: &Routes) -> Option<(PortId, u32)> {
         let place = &mut self.slots[id.0 as usize];
@@ -150,13 +159,13 @@ impl<P: Packet> Pool<P> {
         Some((port, place.bytes))
     }
 
-    /// A packet of the pool, to change it, though not its length.
+    /// Returns a packet for changes; its length must stay the same.
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut P {
         &mut self.slots[id.0 as usize].packet
     }
 
-    /// Gives the place of a packet back, and the packet to read for the last time.
+    /// Removes a packet, and returns it to be read for the last time.
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> &P {
         let place = &mut self.slots[id.0 as usize];
@@ -165,7 +174,7 @@ impl<P: Packet> Pool<P> {
         &place.packet
     }
 
-    /// Packets that were taken in and not removed.
+    /// Counts the packets in the pool.
     pub fn count(&self) -> usize {
         let mut free = 0;
         let mut id = self.free;
@@ -176,12 +185,12 @@ impl<P: Packet> Pool<P> {
         self.slots.len() - free
     }
 
-    /// What a queue discipline sees of a packet that comes to it at `now`.
+    /// Returns a queue discipline's view of a packet that arrives at `now`.
     pub(crate) fn skb(&self, id: PacketId, now: Nanos) -> Skb {
         Skb { id: id.0, ..self.skb_of(self.get(id), now) }
     }
 
-    /// The same of a packet that is not in the pool.
+    /// Returns a queue discipline's view of a packet that is not in the pool.
     pub(crate) fn skb_of(&self, packet: &P, now: Nanos) -> Skb {
         let flow = packet.flow();
         let Ends { sender, receiver } =
@@ -202,7 +211,8 @@ impl<P: Packet> Pool<P> {
     }
 }
 
-/// Spreads the numbers of connections and hosts over 32 bits, as the kernel's hash of addresses and ports does.
+/// Hashes the numbers of a connection and its hosts to 32 bits, as the kernel does with addresses
+/// and ports.
 fn flow_hash(flow: u32, source: u32, destination: u32) -> u32 {
     let word = (flow as u64) << 32 | (source ^ destination.rotate_left(16)) as u64;
     // The finalizer of MurmurHash3: every bit of the input changes half of the output's.
@@ -226,7 +236,7 @@ pub(crate) mod tests {
     }
 
     impl TestPacket {
-        /// One of 1500 bytes that may be marked.
+        /// Creates a packet of 1500 bytes that is ECN-capable.
         pub fn new(number: u32) -> TestPacket {
             TestPacket { number, bytes: 1500, ecn: Ecn::Ect0, tos: 0 }
         }
@@ -254,7 +264,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Every packet is found under its number, whatever came and went before.
+        /// The pool finds every packet under its number, whatever was added and removed before.
         #[test]
         fn a_pool_keeps_what_it_was_given(
             steps in prop::collection::vec(prop::option::of(any::<prop::sample::Index>()), 1..200)

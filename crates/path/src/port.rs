@@ -1,4 +1,4 @@
-//! The ports of a network: where packets wait and travel from one node to the next.
+//! The ports of a network, in which packets wait and travel from one node to the next.
 
 use crate::LinkOutput;
 use crate::access::AccessPort;
@@ -14,44 +14,46 @@ use measure::LinkSample;
 use model::records;
 use model::units::Nanos;
 
-/// One direction of a link. `X` is a port of the driver's own, such as one whose queue is in the kernel.
+/// One direction of a link. `X` is a port of the driver's own, such as one whose queue is in the
+/// kernel.
 #[allow(clippy::large_enum_variant)] // most are of the largest kind
 pub enum Port<X> {
-    /// A drop-tail queue.
+    /// A drop-tail queue with its transmitter and channel.
     Fifo(FifoPort),
-    /// A discipline that decides at departure.
+    /// A queue whose discipline decides at departure.
     Queued(Box<QueuedPort<AnyQdisc>>),
     /// A sender's own link.
     Access(AccessPort),
-    /// The same, when the sender is told what has left its host.
+    /// A sender's own link that reports each packet that leaves the host.
     Egress(Box<EgressPort>),
-    /// It only delays.
+    /// A pure delay.
     Delay(DelayLine),
-    /// A member of a medium, which the network keeps.
+    /// A member of a medium; the network contains the medium.
     Member(MemberPort),
-    /// The driver's.
+    /// A port of the driver's own.
     External(X),
 }
 
-/// A port that the driver of a network brings along.
+/// A port that the driver of a network provides.
 pub trait ExternalPort {
-    /// When the port has something to do, as far as is known.
+    /// Returns when the port has its next event, as far as is known.
     fn next(&self) -> Nanos;
-    /// This instant for the series, as link number `link`.
+    /// Samples the queue now for the time series, as link number `link`.
     fn sample(&self, link: u32) -> LinkSample;
-    /// Transmitter and channel, with the port's statistics.
+    /// Returns the transmitter and the channel, with the port's statistics.
     fn output(&self) -> &LinkOutput;
 }
 
-/// What a network asks of it. `C` is the context that the driver passes to the network's calls.
+/// The calls of a network to a driver's port. `C` is the context that the driver passes to the
+/// network's calls.
 pub trait External<P, C>: ExternalPort {
-    /// Hands a packet over at `now`; those that are gone already are appended to `gone`.
+    /// Offers a packet at `now`, and appends packets that are already lost or dropped to `gone`.
     fn offer(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>);
-    /// Does what `next` announced; gives what is at the far end.
+    /// Carries out the event that `next` announced, and returns a packet that reached the far end.
     fn step(&mut self, now: Nanos, packets: &mut Pool<P>, context: &mut C, gone: &mut Vec<Gone>) -> Transit;
 }
 
-/// No port of the driver's.
+/// The type of a network without ports of the driver's own.
 pub enum NoExternal {}
 
 impl ExternalPort for NoExternal {
@@ -76,7 +78,8 @@ impl<P, C> External<P, C> for NoExternal {
 }
 
 impl<X: ExternalPort> Port<X> {
-    /// This instant for the series, as link number `link`; none for a port that counts nothing itself.
+    /// Samples the port at `now` for the time series, as link number `link`; none if the port
+    /// counts nothing itself.
     pub fn sample(&mut self, now: Nanos, link: u32) -> Option<LinkSample> {
         match self {
             Port::Fifo(port) => Some(port.sample(now, link)),
@@ -88,7 +91,7 @@ impl<X: ExternalPort> Port<X> {
         }
     }
 
-    /// Its record; none for a port that counts nothing itself.
+    /// Returns the port's row of the results; none if it counts nothing itself.
     pub fn record(&self) -> Option<records::Link> {
         match self {
             Port::Access(port) => Some(port.record()),
@@ -97,7 +100,8 @@ impl<X: ExternalPort> Port<X> {
         }
     }
 
-    /// Transmitter and channel of a link's direction, with its statistics; none for an access link, and on a medium.
+    /// Returns the transmitter and the channel of a link's direction, with its statistics. An
+    /// access link and a member of a medium have none.
     pub fn output(&self) -> Option<&LinkOutput> {
         match self {
             Port::Fifo(port) => Some(&port.output),

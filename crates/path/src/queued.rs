@@ -1,5 +1,5 @@
-//! A port whose queue discipline chooses what to transmit when a transmission can start: when the transmitter is free,
-//! and one with delivery opportunities has the next.
+//! A port whose queue discipline chooses a packet when its transmission can start. That is when the
+//! transmitter is free or, on a link with delivery opportunities, at the next of them.
 
 use crate::channel::Transit;
 use crate::output::{DropReason, LinkOutput};
@@ -8,42 +8,43 @@ use crate::qdisc::{Ecn, Qdisc, Skb};
 use measure::LinkSample;
 use model::units::Nanos;
 
-/// A packet that will not arrive.
+/// A packet that will not arrive, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone {
-    /// The packet.
+    /// The packet, which is still in the pool.
     pub id: PacketId,
     /// [`DropReason::Queue`] or [`DropReason::Channel`].
     pub reason: DropReason,
 }
 
-/// A queue discipline, a transmitter and a channel, with what they counted.
+/// A queue discipline, a transmitter and a channel, with their statistics.
 pub struct QueuedPort<Q> {
     qdisc: Q,
     /// Transmitter, channel and statistics.
     pub output: LinkOutput,
-    /// When the discipline is asked for a packet next; `Nanos::NEVER` while it has none.
+    /// When to poll the discipline for its next packet; `Nanos::NEVER` while it has none.
     ask_at: Nanos,
-    /// When it was, or will be, asked in vain after its last packet; `Nanos::NEVER` if that is done.
+    /// When the discipline is polled while empty, after its last packet; `Nanos::NEVER` once that
+    /// is done.
     idle_at: Nanos,
     dropped: Vec<Skb>,
-    /// Packets that are not in the port any more and will not arrive; for whoever counts and releases them.
+    /// Packets that left the port and will not arrive. The caller counts and releases them.
     pub gone: Vec<Gone>,
 }
 
 impl<Q: Qdisc> QueuedPort<Q> {
-    /// An empty port.
+    /// Creates an empty port.
     pub fn new(qdisc: Q, output: LinkOutput) -> QueuedPort<Q> {
         QueuedPort { qdisc, output, ask_at: Nanos::NEVER, idle_at: Nanos::NEVER, dropped: vec![], gone: vec![] }
     }
 
-    /// Hands a packet over at `now`, which never decreases from call to call. What is to leave at the same time leaves
-    /// first, as from a [`FifoPort`](crate::FifoPort).
+    /// Offers a packet at `now`, which never decreases between calls. Packets due to leave at `now`
+    /// leave first, as from a [`FifoPort`](crate::FifoPort).
     pub fn offer<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<P>) {
         self.offer_skb(now, packets.skb(id, now), packets);
     }
 
-    /// Hands a packet over that the discipline sees as `skb`.
+    /// Offers a packet, with the discipline's view of it in `skb`.
     pub(crate) fn offer_skb<P: Packet>(&mut self, now: Nanos, skb: Skb, packets: &mut Pool<P>) {
         self.catch_up(now, packets);
         self.idle_at = Nanos::NEVER;
@@ -55,7 +56,8 @@ impl<Q: Qdisc> QueuedPort<Q> {
         }
     }
 
-    /// Whether the discipline has no room for such a packet at `now`; then it counts as dropped.
+    /// Reports whether the discipline has no room for a packet at `now`; the packet then counts as
+    /// dropped.
     pub(crate) fn refuses<P: Packet>(&mut self, now: Nanos, skb: &Skb, packets: &mut Pool<P>) -> bool {
         self.catch_up(now, packets);
         let refused = !self.qdisc.has_room(skb);
@@ -65,7 +67,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
         refused
     }
 
-    /// What is due until `now` happens before anything else does.
+    /// Carries out all transmissions that are due until `now`.
     fn catch_up<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>) {
         while self.ask_at <= now {
             self.transmit(self.ask_at, packets);
@@ -75,13 +77,14 @@ impl<Q: Qdisc> QueuedPort<Q> {
         }
     }
 
-    /// When the port has something to do; `Nanos::NEVER` when it is empty.
+    /// Returns when the port has its next event; `Nanos::NEVER` if it is empty.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.output.next().min(self.ask_at)
     }
 
-    /// Does what `next` announced: gives what is at the far end, or starts a transmission.
+    /// Carries out the event that `next` announced: returns a packet at the far end, or starts a
+    /// transmission.
     pub fn step<P: Packet>(&mut self, packets: &mut Pool<P>) -> Transit {
         if self.output.next() <= self.ask_at {
             return self.output.take();
@@ -90,7 +93,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
         Transit::Nothing
     }
 
-    /// A transmission can start: that of the discipline's next packet, if it has one.
+    /// Starts the transmission of the discipline's next packet, if it has one.
     fn transmit<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>) {
         let chosen = self.qdisc.dequeue(now, &mut self.dropped);
         self.note_drops(now);
@@ -116,8 +119,9 @@ impl<Q: Qdisc> QueuedPort<Q> {
         }
     }
 
-    /// A device asks once more when its last packet is out: so a discipline learns since when it has been idle. What
-    /// comes before that finds it busy. It matters with the next packet only, so it takes no event of its own.
+    /// Polls the empty discipline when its last packet is out, as a device does, so that it learns
+    /// since when it has been idle. A packet that arrives before then finds it busy. Only the next
+    /// packet depends on it, so the poll needs no event of its own.
     #[cold]
     fn find_empty(&mut self) {
         let none = self.qdisc.dequeue(self.idle_at, &mut self.dropped);
@@ -132,22 +136,22 @@ impl<Q: Qdisc> QueuedPort<Q> {
         }
     }
 
-    /// The discipline.
+    /// Returns the discipline.
     pub(crate) fn qdisc(&self) -> &Q {
         &self.qdisc
     }
 
-    /// Whether all that came has been transmitted at `now`.
+    /// Reports whether all packets have been transmitted at `now`.
     pub(crate) fn is_idle(&self, now: Nanos) -> bool {
         self.backlog().1 == 0 && self.output.free_at() <= now
     }
 
-    /// Bytes and packets that wait.
+    /// Returns the bytes and the packets that wait.
     pub fn backlog(&self) -> (u64, u64) {
         self.qdisc.backlog()
     }
 
-    /// This instant for the series, as link number `link`.
+    /// Samples the queue now for the time series, as link number `link`.
     pub fn sample(&self, link: u32) -> LinkSample {
         let stats = &self.output.stats;
         LinkSample {
@@ -173,7 +177,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    /// What both kinds of port do.
+    /// The calls that both kinds of port have in common.
     trait Port {
         fn offer(&mut self, now: Nanos, id: PacketId, packets: &mut Pool<TestPacket>);
         fn next(&self) -> Nanos;
@@ -211,8 +215,9 @@ mod tests {
         }
     }
 
-    /// When each packet arrives, its number and its ECN bits; and the port's record. The packets have these sizes, and
-    /// each comes so many microseconds after the one before.
+    /// Passes packets through a port. Each element of `train` has the microseconds since the packet
+    /// before, and the size in bytes. Returns when each packet arrives, with its number and its ECN
+    /// bits, and the port's results.
     fn pass(mut port: impl Port, train: &[(u64, u32)]) -> (Vec<(Nanos, u32, Ecn)>, String) {
         let (mut packets, mut arrivals, mut now) = (Pool::default(), vec![], Nanos::ZERO);
         let mut run_until = |port: &mut dyn Port, until: Nanos, packets: &mut Pool<TestPacket>| {
@@ -258,7 +263,7 @@ mod tests {
         })
     }
 
-    /// A FIFO that notes when it is asked in vain.
+    /// A FIFO that records when it is polled while empty.
     struct Noting {
         fifo: Fifo,
         idle_since: Vec<Nanos>,
@@ -281,8 +286,8 @@ mod tests {
         }
     }
 
-    /// Those of 0 and 1 ms are out at 6 ms, that of 20 ms at 23 ms; that of 26 ms comes when the one of 23 ms is just
-    /// out.
+    /// A packet takes 3 ms. Those of 0 and 1 ms are out at 6 ms, and that of 20 ms at 23 ms. The
+    /// last arrives at 26 ms, just when that of 23 ms is out.
     #[test]
     fn a_discipline_learns_since_when_it_is_idle() {
         let noting = Noting { fifo: Fifo::new(None, None), idle_since: vec![] };
@@ -307,14 +312,15 @@ mod tests {
         LinkOutput::new(&link, 1, 0, Nanos::ZERO, Nanos::from_secs(1))
     }
 
-    /// Opportunities at 5, 5, 8 and 20 ms, then again every 20 ms.
+    /// Creates a port with opportunities at 5, 5, 8 and 20 ms, then again every 20 ms.
     fn on_a_trace<Q: Qdisc>(qdisc: Q) -> QueuedPort<Q> {
         let opportunities: Vec<_> = [5, 5, 8, 20].map(Nanos::from_millis).into();
         let trace = Trace { path: "t".into(), period: Nanos::from_millis(20), opportunities };
         QueuedPort::new(qdisc, output(Service::Own(model::Transmitter::Trace(Arc::new(trace)))))
     }
 
-    /// Those that are sent at 8 and at 20 ms have been chosen then: the urgent ones that came at 1 and at 19 ms.
+    /// The port chooses the packets of 8 and 20 ms at those times. They are the urgent ones that
+    /// arrived at 1 and 19 ms.
     #[test]
     fn a_discipline_is_asked_at_the_opportunity_that_carries_the_packet() {
         const LOW_DELAY: u8 = 0x10;
@@ -335,7 +341,7 @@ mod tests {
         assert_eq!((order, times), (vec![3, 0, 1, 5, 2, 4], vec![5, 5, 8, 20, 25, 25]));
     }
 
-    /// 12 Mbit/s, from 10 ms on half of it at times.
+    /// Draws a constant rate of 12 Mbit/s, or one that falls to half from 10 to 20 ms.
     fn rates() -> impl Strategy<Value = Service> {
         let (whole, half) = (Rate(12_000_000), Rate(6_000_000));
         let changes = [(Nanos::from_millis(10), half), (Nanos::from_millis(20), whole)];
@@ -362,9 +368,11 @@ mod tests {
     }
 
     proptest! {
-        /// The port without departure events and a discipline asked at each departure give the same arrivals, marks,
-        /// drops, losses, impairments and statistics. Gaps of whole packets at 12 Mbit/s, and opportunities at such
-        /// times, let departures and arrivals coincide.
+        /// The port without departure events matches a discipline that is polled at each departure.
+        /// Both give equal arrivals, marks, drops, losses, impairments and statistics.
+        ///
+        /// Gaps of whole packets at 12 Mbit/s, and opportunities at such times, let departures and
+        /// arrivals coincide.
         #[test]
         fn a_queued_fifo_is_a_fifo_port(
             train in prop::collection::vec((0..6u64, 1..3u32), 1..120),

@@ -1,12 +1,13 @@
-//! A queue for what comes and goes by the million.
+//! A queue for items that come and go by the million.
 
-/// First in, first out, in a ring of a power of two: a place is found by a mask, where a ring of any size has to
-/// compare.
+/// A first-in-first-out queue in a ring of a power of two. A mask finds a place, where a ring of
+/// any other size has to compare.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    /// None before the first push, then a power of two of them: of the thousands that a fair queue has most stay empty.
+    /// The slots: none before the first push, then a power of two. Most of the thousands of rings
+    /// of a fair queue stay empty.
     slots: Box<[T]>,
-    /// Pushes and pops so far.
+    /// Number of pushes so far; `popped` counts the pops.
     pushed: usize,
     popped: usize,
 }
@@ -20,28 +21,29 @@ impl<T: Copy + Default> Default for Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// The slot of the push or pop of this number. The compiler knows that it is there.
+    /// Returns the slot of the push or pop with this number. The compiler knows that it exists.
     #[inline]
     fn slot(&self, number: usize) -> usize {
         number & (self.slots.len() - 1)
     }
 
-    /// How many it holds.
+    /// Returns the number of items.
     #[inline]
     pub fn len(&self) -> usize {
         self.pushed.wrapping_sub(self.popped)
     }
 
-    /// Holds it nothing?
+    /// Reports whether the ring is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.pushed == self.popped
     }
 
-    /// Puts one in at the end.
+    /// Appends an item.
     #[inline]
     pub fn push(&mut self, value: T) {
-        // It grows once at most, but behind a loop the compiler knows that there are slots, and does not check it.
+        // It grows at most once, but after a loop the compiler knows that slots exist, and does not
+        // check it.
         while self.len() >= self.slots.len() {
             self.grow();
         }
@@ -50,7 +52,7 @@ impl<T: Copy + Default> Ring<T> {
         self.pushed = self.pushed.wrapping_add(1);
     }
 
-    /// Puts one in before those at the end that are `later`.
+    /// Inserts an item before the items at the end that are `later`.
     pub fn insert(&mut self, value: T, later: impl Fn(&T) -> bool) {
         self.push(value);
         let mut place = self.pushed.wrapping_sub(1);
@@ -64,7 +66,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Doubles a full ring.
+    /// Doubles the capacity of a full ring.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -76,13 +78,13 @@ impl<T: Copy + Default> Ring<T> {
         self.slots = slots.into();
     }
 
-    /// The one that went in first.
+    /// Returns the oldest item.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         (!self.is_empty()).then(|| &self.slots[self.slot(self.popped)])
     }
 
-    /// Takes the one that went in first.
+    /// Takes the oldest item.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let first = *self.front()?;
@@ -90,7 +92,8 @@ impl<T: Copy + Default> Ring<T> {
         Some(first)
     }
 
-    /// The same for a caller who knows that there is one, so that this is not asked for every packet.
+    /// Takes the oldest item of a ring that is known not to be empty, which saves a check for every
+    /// packet.
     #[inline]
     pub fn pop_known(&mut self) -> T {
         debug_assert!(!self.is_empty(), "nothing to take");
@@ -99,7 +102,7 @@ impl<T: Copy + Default> Ring<T> {
         first
     }
 
-    /// All of them, the first first.
+    /// Iterates over all items, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len()).map(|n| &self.slots[self.slot(self.popped.wrapping_add(n))])
     }
@@ -112,7 +115,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against the standard library's.
+        /// Compares the ring with a queue of the standard library.
         #[test]
         fn behaves_as_a_queue(pushes in prop::collection::vec(prop::option::of(any::<u8>()), 0..200)) {
             let mut ring = Ring::default();
@@ -127,7 +130,7 @@ mod tests {
             }
         }
 
-        /// Sorted, and equal ones in the order in which they came.
+        /// Items are sorted, and equal ones are in the order of their insertion.
         #[test]
         fn what_is_inserted_is_in_its_place(
             steps in prop::collection::vec(prop::option::weighted(0.7, 0u8..20), 0..200),

@@ -1,4 +1,4 @@
-//! What a link counts.
+//! The statistics of a link.
 
 use measure::Histogram;
 use model::Limit;
@@ -6,7 +6,7 @@ use model::families::QueueDelayStats;
 use model::records;
 use model::units::Nanos;
 
-/// What a link counted: totals, and statistics of its measuring interval.
+/// Statistics of a link: totals since the start of the run, and counts of its measuring interval.
 #[derive(Clone, Debug)]
 pub struct LinkStats {
     from: Nanos,
@@ -16,9 +16,9 @@ pub struct LinkStats {
     pub drops: u64,
     /// Packets that the channel lost, in the interval.
     pub losses: u64,
-    /// Packets of which the channel delivers a second copy, in the interval; none if it never does.
+    /// Packets that the channel delivers twice, in the interval; none if it never duplicates any.
     pub duplicates: Option<u64>,
-    /// Packets marked, in the interval.
+    /// Packets that were marked, in the interval.
     pub marks: u64,
     /// Drops since the start of the run.
     pub total_drops: u64,
@@ -26,7 +26,8 @@ pub struct LinkStats {
     pub total_losses: u64,
     /// Bytes transmitted since the start of the run.
     pub total_bytes: u64,
-    /// From arrival in the queue to the start of transmission, of packets that arrived in the interval.
+    /// Time from arrival in the queue to the start of transmission, of packets that arrived in the
+    /// interval.
     pub queue_delay: Histogram,
     byte_ns: u128,
     packet_ns: u128,
@@ -51,44 +52,46 @@ impl LinkStats {
         }
     }
 
-    /// The part of `[start, end)` inside the measuring interval.
+    /// Returns the part of `[start, end)` inside the measuring interval, in nanoseconds.
     #[inline]
     fn clip(&self, start: Nanos, end: Nanos) -> u64 {
         end.min(self.to).0.saturating_sub(start.max(self.from).0)
     }
 
-    /// The queue drops a packet that came at `arrival`.
+    /// Counts a packet that joined the queue at `arrival` and that the queue drops.
     #[inline]
     pub fn dropped(&mut self, arrival: Nanos) {
         self.total_drops += 1;
         self.drops += self.covers(arrival) as u64;
     }
 
-    /// The queue drops at `now` a packet of `bytes` that has waited since `arrival`.
+    /// Counts a packet of `bytes` that the queue drops at `now`, after it has waited since
+    /// `arrival`.
     pub(crate) fn dropped_after(&mut self, arrival: Nanos, now: Nanos, bytes: u32) {
         self.dropped(arrival);
         self.waited(arrival, now, bytes);
     }
 
-    /// The queue marks a packet that came at `arrival`.
+    /// Counts a packet that joined the queue at `arrival` and that the queue marks.
     #[inline]
     pub fn marked(&mut self, arrival: Nanos) {
         self.marks += self.covers(arrival) as u64;
     }
 
-    /// The channel loses a packet that came at `arrival`.
+    /// Counts a packet that joined the queue at `arrival` and that the channel loses.
     #[inline]
     pub fn lost(&mut self, arrival: Nanos) {
         self.total_losses += 1;
         self.losses += self.covers(arrival) as u64;
     }
 
-    /// The channel delivers a packet twice that came at `arrival`.
+    /// Counts a packet that joined the queue at `arrival` and that the channel delivers twice.
     pub(crate) fn duplicated(&mut self, arrival: Nanos) {
         *self.duplicates.get_or_insert(0) += self.covers(arrival) as u64;
     }
 
-    /// Does it count what happens to a packet that came at `arrival`?
+    /// Reports whether a packet that joined the queue at `arrival` belongs to the measuring
+    /// interval.
     #[inline]
     pub(crate) fn covers(&self, arrival: Nanos) -> bool {
         arrival >= self.from
@@ -111,7 +114,7 @@ impl LinkStats {
         }
     }
 
-    /// Counts what a packet waited of the measuring interval.
+    /// Counts the time that a packet waited within the measuring interval.
     #[inline(never)]
     fn waited(&mut self, from: Nanos, until: Nanos, bytes: u32) {
         self.waited_inside(Nanos(self.clip(from, until)), bytes);
@@ -127,17 +130,19 @@ impl LinkStats {
         (self.to - self.from).0 as f64
     }
 
-    /// Time average of the bytes waiting, over the measuring interval.
+    /// Returns the mean over time of the bytes that wait, in the measuring interval.
     pub fn queue_bytes_mean(&self) -> f64 {
         self.byte_ns as f64 / self.interval_ns()
     }
 
-    /// Time average of the queue over its limit, in percent; none for a queue without one.
+    /// Returns the mean over time of the queue, in percent of its limit; none for a queue without
+    /// one.
     pub fn queue_percent_mean(&self) -> Option<f64> {
         self.percent_of_limit((self.byte_ns, self.packet_ns))
     }
 
-    /// Share of the limit that bytes and packets took, each times the nanoseconds for which they waited, in percent.
+    /// Returns the share of the limit that the queue used, in percent. The arguments are bytes and
+    /// packets, each times nanoseconds of waiting.
     pub(crate) fn percent_of_limit(&self, (byte_ns, packet_ns): (u128, u128)) -> Option<f64> {
         let (held, limit) = match self.limit? {
             Limit::Bytes(limit) => (byte_ns, limit.0),
@@ -146,7 +151,7 @@ impl LinkStats {
         Some(100.0 * held as f64 / self.interval_ns() / limit as f64)
     }
 
-    /// The record of link `name`.
+    /// Returns the row of the results for link `name`.
     pub fn record(&self, name: &str, utilisation_percent: f64) -> records::Link {
         records::Link {
             link: name.to_string(),

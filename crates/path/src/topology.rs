@@ -1,4 +1,4 @@
-//! From a scenario to the ports of its network and the routes of its flows.
+//! Converts a scenario to the ports of its network and the routes of its flows.
 
 use crate::access::AccessPort;
 use crate::channel::PortId;
@@ -18,9 +18,9 @@ use std::convert::Infallible;
 
 /// The ports and routes of a scenario.
 ///
-/// Ports are numbered link by link, the reverse direction of each before the forward one; then come the access links of
-/// all groups, then what delays their acknowledgements. Data of flow `n` takes route `2n`, its acknowledgements take
-/// route `2n + 1`.
+/// Ports are numbered link by link, the reverse direction of each before the forward one. The
+/// access links of all groups follow, then the delays of their acknowledgements. Data of flow `n`
+/// takes route `2n`, its acknowledgements take route `2n + 1`.
 pub struct Topology<'a> {
     scenario: &'a Scenario,
     ports: Vec<Planned>,
@@ -29,7 +29,7 @@ pub struct Topology<'a> {
     counting: Vec<PortId>,
 }
 
-/// What a host's device takes ahead of sending it.
+/// How a host's device takes packets ahead of their transmission.
 #[derive(Clone, Copy, Default)]
 struct Device {
     ring: u32,
@@ -37,20 +37,21 @@ struct Device {
     gso: bool,
 }
 
-/// A port to be made.
+/// A port that the network will create.
 enum Planned {
     /// One direction of a link of the scenario, or a sender's own link with a queue.
     Direction(Box<Link>),
     /// A sender's own link with a queue that never drops: its name, rate and delay.
     Access(String, Rate, Nanos),
-    /// A sender's own link, or the uplink of a host, when senders are told what has left their host.
+    /// A sender's own link, or the uplink of a host, if senders learn that a packet has left their
+    /// host.
     Egress(Box<Link>, Device),
-    /// What delays the acknowledgements of such senders.
+    /// The delay of such senders' acknowledgements.
     Delay(Nanos),
 }
 
 impl<'a> Topology<'a> {
-    /// That of a scenario with so many flows in each group.
+    /// Creates the topology of a scenario, with `counts` flows in each group.
     pub fn new(scenario: &'a Scenario, counts: &[u32]) -> Topology<'a> {
         let link = |(number, link): (usize, &DuplexLink)| {
             let forward = Box::new(link.forward.clone());
@@ -90,7 +91,7 @@ impl<'a> Topology<'a> {
         Topology { scenario, ports, routes, ends: ends(scenario, counts), counting }
     }
 
-    /// The names of the ports, as their records have them; what only delays has none.
+    /// Returns the names of the ports, as in the results; a pure delay has none.
     pub fn port_names(&self) -> Vec<Option<&str>> {
         let named = self.ports.iter().map(|port| match port {
             Planned::Direction(link) | Planned::Egress(link, _) => Some(link.name.as_str()),
@@ -100,20 +101,20 @@ impl<'a> Topology<'a> {
         named.collect()
     }
 
-    /// The network, with all its ports in this program.
+    /// Creates the network, with all its ports in this program.
     ///
     /// # Panics
-    /// If a queue is one of the kernel's, which whoever runs the scenario has to refuse.
+    /// Panics if a queue is one of the kernel's; the caller has to refuse such a scenario.
     pub fn network<P: Packet>(self) -> Network<P> {
         let made = self.network_with(|_, _| Ok::<_, Infallible>(None::<NoExternal>));
         made.unwrap_or_else(|never| match never {})
     }
 
-    /// The network, with those ports that `external` makes in the place of ours. It gets a direction of a link, and the
-    /// purpose of its draws.
+    /// Creates the network, in which `external` may replace ports by its own. It gets a direction
+    /// of a link, and the number of the random stream of that direction.
     ///
     /// # Errors
-    /// Those of `external`.
+    /// Returns the errors of `external`.
     pub fn network_with<P: Packet, X, E>(
         self,
         mut external: impl FnMut(&Link, u64) -> Result<Option<X>, E>,
@@ -155,7 +156,7 @@ impl<'a> Topology<'a> {
     }
 }
 
-/// A port of ours.
+/// Creates a port in this program.
 fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
     let Scenario { seed, warmup, duration, .. } = *scenario;
     if let Queue::Droptail { limit, ecn_threshold } = link.queue {
@@ -165,8 +166,11 @@ fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
     Port::Queued(Box::new(QueuedPort::new(discipline_of(link, scenario, purpose), output)))
 }
 
-/// The hosts of each flow. Those on a host of the scenario share it and its other end, those of a group that come at
-/// random share theirs, every other flow has two of its own; a pair has the number of its first flow.
+/// Returns the hosts of each flow.
+///
+/// Flows on a host of the scenario share that host and the host at the other end. Flows of a group
+/// that arrive at random share a pair. Every other flow has two hosts of its own. A pair has the
+/// number of its first flow.
 fn ends(scenario: &Scenario, counts: &[u32]) -> Vec<Ends> {
     let mut of_host = vec![None; scenario.hosts.len()];
     let mut ends = vec![];
@@ -185,7 +189,8 @@ fn ends(scenario: &Scenario, counts: &[u32]) -> Vec<Ends> {
     ends
 }
 
-/// The access ports of a group: one for each flow if its rate is limited, one for all if it only delays.
+/// The access ports of a group: one for each flow if its rate is limited, one for all if it is a
+/// pure delay.
 #[derive(Clone, Copy)]
 struct Access {
     first: PortId,
@@ -238,7 +243,8 @@ fn add_delay(ports: &mut Vec<Planned>, group: &FlowGroup) -> Option<PortId> {
 mod tests {
     use super::*;
 
-    /// As the hosts of a run with a real kernel: near is 2n, far is 2n + 1, whichever sends.
+    /// Hosts are numbered as in a run with a real kernel: near is 2n, far is 2n + 1, whichever
+    /// sends.
     #[test]
     fn flows_share_their_hosts_on_a_host_of_the_scenario_and_when_they_come_at_random() {
         let text = r#"

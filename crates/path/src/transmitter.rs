@@ -1,4 +1,4 @@
-//! Transmitters: when a packet that waits its turn starts and ends its transmission.
+//! Transmitters, which decide when the transmission of a waiting packet starts and ends.
 
 use model::impairments::Outage;
 use model::units::{Bytes, Nanos, Rate};
@@ -8,14 +8,14 @@ use std::sync::Arc;
 /// Bytes that one delivery opportunity carries.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
-/// First bit out, last bit out.
+/// The times at which the first and the last bit of a packet leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub start: Nanos,
     pub end: Nanos,
 }
 
-/// Gives each packet, in order of arrival, the time it is sent.
+/// Assigns each packet, in order of arrival, the time of its transmission.
 #[derive(Clone, Debug)]
 pub enum Transmitter {
     Constant(Constant),
@@ -24,7 +24,7 @@ pub enum Transmitter {
 }
 
 impl Transmitter {
-    /// That of a link, which counts what it sends from `from` to `to`.
+    /// Creates the transmitter of a link, which measures from `from` to `to`.
     pub fn new(link: &Link, from: Nanos, to: Nanos) -> Transmitter {
         let outages: Vec<_> = link.impairments.waiting_outages().copied().collect();
         let Service::Own(transmitter) = &link.service else {
@@ -44,7 +44,7 @@ impl Transmitter {
         }
     }
 
-    /// The slot of a packet that arrives at `now`, behind all earlier ones.
+    /// Returns the slot of a packet that arrives at `now`, behind all earlier ones.
     #[inline]
     pub fn serve(&mut self, now: Nanos, bytes: u32) -> Slot {
         match self {
@@ -53,7 +53,8 @@ impl Transmitter {
         }
     }
 
-    /// `serve` of any kind, out of the way of the most common one, which so takes one comparison.
+    /// Serves a packet at any kind of transmitter, out of the way of the most common kind, which
+    /// takes one comparison.
     #[inline(never)]
     fn serve_at_changing_rates(&mut self, now: Nanos, bytes: u32) -> Slot {
         match self {
@@ -63,7 +64,7 @@ impl Transmitter {
         }
     }
 
-    /// When the packet served last is out.
+    /// Returns when the last bit of the latest packet leaves.
     pub fn free_at(&self) -> Nanos {
         match self {
             Transmitter::Constant(c) => c.free_at(),
@@ -72,7 +73,8 @@ impl Transmitter {
         }
     }
 
-    /// When the transmission of a packet that is served at `now` would start; `Nanos::NEVER` of one that never is.
+    /// Returns when the transmission of a packet served at `now` would start; `Nanos::NEVER` if
+    /// never.
     #[inline]
     pub fn next_start(&self, now: Nanos) -> Nanos {
         match self {
@@ -83,7 +85,8 @@ impl Transmitter {
         }
     }
 
-    /// Share of the capacity of the counting interval that was used, in percent; 0 where there was none.
+    /// Returns the used share of the capacity in the measuring interval, in percent; 0 without any
+    /// capacity.
     pub fn utilisation_percent(&self) -> f64 {
         match self {
             Transmitter::Constant(c) => c.utilisation_percent(),
@@ -100,7 +103,7 @@ fn percent(used: f64, capacity: f64) -> f64 {
     if capacity > 0.0 { 100.0 * used / capacity } else { 0.0 }
 }
 
-/// What a transmission takes at a rate, remembered for the size seen last: sizes hardly vary.
+/// The transmission time at a rate, cached for the last size: sizes hardly vary.
 #[derive(Clone, Debug)]
 pub struct TxTime {
     rate: Rate,
@@ -121,16 +124,17 @@ impl TxTime {
     }
 }
 
-/// A fixed bit rate.
+/// A transmitter with a fixed bit rate.
 #[derive(Clone, Debug)]
 pub struct Constant {
     tx_time: TxTime,
     free_at: Nanos,
     from: Nanos,
     to: Nanos,
-    /// A transmission that ends by this time lies inside the counting interval: none until one has started there.
+    /// Transmissions that end by this time are inside the measuring interval; zero until one has
+    /// started there.
     inside_until: Nanos,
-    /// Time spent sending, inside the counting interval.
+    /// Nanoseconds of transmissions inside the measuring interval.
     busy_ns: u64,
 }
 
@@ -153,7 +157,7 @@ impl Constant {
         Slot { start, end }
     }
 
-    /// Counts what lies inside the interval of a transmission that may not.
+    /// Counts the part of a transmission inside the measuring interval.
     #[cold]
     fn count_part(&mut self, start: Nanos, end: Nanos) {
         self.busy_ns += end.min(self.to).since(start.max(self.from)).0;
@@ -162,35 +166,35 @@ impl Constant {
         }
     }
 
-    /// When the packet served last is out.
+    /// Returns when the last bit of the latest packet leaves.
     pub fn free_at(&self) -> Nanos {
         self.free_at
     }
 
-    /// Share of the counting interval in which it sent, in percent.
+    /// Returns the share of the measuring interval spent on transmissions, in percent.
     pub fn utilisation_percent(&self) -> f64 {
         percent(self.busy_ns as f64, (self.to - self.from).0 as f64)
     }
 }
 
-/// A bit rate that changes at given times, and is none in outages. A packet that is under way when it changes sends the
-/// rest of its bits at the new rate.
+/// A transmitter whose bit rate changes at given times, and is zero in outages. A packet under way
+/// at a change sends the rest of its bits at the new rate.
 #[derive(Clone, Debug)]
 pub struct Varying {
-    /// Each rate with the time from which on it holds, in order of time; none is in an outage. The first is from the
-    /// start, the last is not none.
+    /// Each rate with the time of its start, in order; none during an outage. The first starts with
+    /// the run, and the last is a rate.
     steps: Vec<(Nanos, Option<Rate>)>,
-    /// The step in which the packet served last went out.
+    /// The step in which the latest packet left.
     current: usize,
     free_at: Nanos,
     from: Nanos,
     to: Nanos,
-    /// What was sent inside the counting interval, in billionths of a bit.
+    /// Billionths of a bit sent inside the measuring interval.
     used: u128,
 }
 
 impl Varying {
-    /// The rates, each with the time from which on it holds, and when they do not.
+    /// Creates a transmitter from rates, each with the time of its start, and from outages.
     pub fn new(rates: &[(Nanos, Rate)], outages: &[Outage], from: Nanos, to: Nanos) -> Varying {
         let mut steps: Vec<_> = rates.iter().map(|(at, rate)| (*at, Some(*rate))).collect();
         for outage in outages {
@@ -204,17 +208,17 @@ impl Varying {
         Varying { steps, current: 0, free_at: Nanos::ZERO, from, to, used: 0 }
     }
 
-    /// The step that holds at `at`, which is not before the current one.
+    /// Returns the step at time `at`, which is not before the current step.
     fn step_at(&self, at: Nanos) -> usize {
         self.current + self.steps[self.current + 1..].partition_point(|(from, _)| *from <= at)
     }
 
-    /// When a step ends.
+    /// Returns when a step ends.
     fn end(&self, step: usize) -> Nanos {
         self.steps.get(step + 1).map_or(Nanos::NEVER, |(from, _)| *from)
     }
 
-    /// When the link is up, at `at` or later.
+    /// Returns the first time from `at` on when the link is up.
     fn up_at(&self, at: Nanos) -> Nanos {
         let step = self.step_at(at);
         match self.steps[step..].iter().position(|(_, rate)| rate.is_some()) {
@@ -228,7 +232,7 @@ impl Varying {
         let start = self.up_at(now.max(self.free_at));
         let mut step = self.step_at(start);
         let mut at = start;
-        // Billionths of a bit: what a rate sends in a nanosecond is a whole number of them.
+        // The unit is a billionth of a bit, of which a rate sends a whole number in a nanosecond.
         let mut left = u128::from(bytes) * 8_000_000_000;
         loop {
             let (rate, changes_at) = (self.bits_per_second(step), self.end(step));
@@ -252,12 +256,12 @@ impl Varying {
         self.steps[step].1.map_or(0, |rate| rate.0.into())
     }
 
-    /// The part of `start..end` inside the counting interval, in nanoseconds.
+    /// Returns the part of `start..end` inside the measuring interval, in nanoseconds.
     fn inside(&self, start: Nanos, end: Nanos) -> u64 {
         end.min(self.to).since(start.max(self.from)).0
     }
 
-    /// What can be sent inside the counting interval, in billionths of a bit.
+    /// Returns the capacity of the measuring interval, in billionths of a bit.
     fn capacity(&self) -> u128 {
         let sent =
             |step: usize| u128::from(self.inside(self.steps[step].0, self.end(step))) * self.bits_per_second(step);
@@ -265,22 +269,22 @@ impl Varying {
     }
 }
 
-/// Recorded delivery opportunities, each good for 1500 bytes; a packet may be spread over several, several may share
-/// one, and what nobody waits for is gone.
+/// A transmitter with recorded delivery opportunities, each for 1500 bytes. A packet may use
+/// several, and several may share one. An opportunity is lost if no packet waits for it.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     trace: Arc<Trace>,
-    /// When there are none.
+    /// The outages, in which no opportunity counts.
     outages: Vec<Outage>,
     /// Index of the opportunity in use, counted over all rounds of the trace.
     index: u64,
-    /// Bytes of it that are left.
+    /// Bytes that are left of the opportunity in use.
     left: u32,
-    /// When the packet served last is out.
+    /// When the last bit of the latest packet leaves.
     free_at: Nanos,
     from: Nanos,
     to: Nanos,
-    /// Bytes sent at opportunities inside the counting interval.
+    /// Bytes sent at opportunities inside the measuring interval.
     used_bytes: u64,
 }
 
@@ -296,7 +300,7 @@ impl Opportunities {
         Nanos(offset.0 + index / n * self.trace.period.0)
     }
 
-    /// How many opportunities lie before `at`.
+    /// Counts the opportunities before `at`.
     pub fn count_until(&self, at: Nanos) -> u64 {
         let n = self.trace.opportunities.len() as u64;
         // The last of a round may be at its very end.
@@ -305,19 +309,19 @@ impl Opportunities {
         rounds * n + self.trace.opportunities.partition_point(|t| t.0 < offset) as u64
     }
 
-    /// How many there are in `from..to` while the link is up.
+    /// Counts the opportunities in `from..to` while the link is up.
     fn count_between(&self, from: Nanos, to: Nanos) -> u64 {
         let count = |from: Nanos, to: Nanos| self.count_until(to).saturating_sub(self.count_until(from));
         let down = self.outages.iter().map(|outage| count(outage.at.max(from), outage.end().min(to)));
         count(from, to) - down.sum::<u64>()
     }
 
-    /// When the link is up, at `at` or later.
+    /// Returns the first time from `at` on when the link is up.
     fn up_at(&self, at: Nanos) -> Nanos {
         self.outages.iter().fold(at, |at, outage| if outage.at <= at && at < outage.end() { outage.end() } else { at })
     }
 
-    /// The first opportunity from this one on that is not in an outage.
+    /// Returns the first opportunity, from this one on, outside all outages.
     fn while_up(&self, mut index: u64) -> u64 {
         while !self.outages.is_empty() {
             let at = self.time(index);
@@ -330,7 +334,8 @@ impl Opportunities {
         index
     }
 
-    /// The opportunity that carries the first byte of a packet served at `now`, and how many bytes of it are left.
+    /// Returns the opportunity that carries the first byte of a packet served at `now`, and its
+    /// bytes that are left.
     fn next_opportunity(&self, now: Nanos) -> (u64, u32) {
         let (index, left) = if now > self.free_at && self.time(self.index) < now {
             (self.count_until(now), OPPORTUNITY_BYTES)
@@ -424,8 +429,8 @@ mod tests {
         Outage { at: Nanos::from_millis(at), lasts: Nanos::from_millis(lasts), lose: false }
     }
 
-    /// 1500 bytes are 12 000 bits: 6 ms at 2 Mbit/s, 12 ms at 1 Mbit/s, 4 ms at 3 Mbit/s. The rates change after 10 ms
-    /// and after 25 ms.
+    /// 1500 bytes are 12 000 bits: 6 ms at 2 Mbit/s, 12 ms at 1 Mbit/s, 4 ms at 3 Mbit/s. The rates
+    /// change after 10 ms and after 25 ms.
     #[test]
     fn the_rest_of_a_packet_is_sent_at_the_new_rate() {
         let rates =
@@ -450,7 +455,7 @@ mod tests {
         assert_eq!(v.serve(Nanos::ZERO, 1000).end, Nanos::from_millis(3125));
     }
 
-    /// 6 ms a packet; the link is down from 10 to 30 ms and from 30 to 33 ms.
+    /// A packet takes 6 ms; the link is down from 10 to 30 ms and from 30 to 33 ms.
     #[test]
     fn a_packet_waits_while_the_link_is_down() {
         let rates = [(Nanos::ZERO, Rate(2_000_000))];
@@ -464,7 +469,8 @@ mod tests {
         assert!((percent(v.used as f64, v.capacity() as f64) - 600.0 / 27.0).abs() < 1e-9);
     }
 
-    /// An outage holds over a change of the rate inside it, and at its very start and end.
+    /// An outage continues over a change of the rate inside it, and over changes at its very start
+    /// and end.
     #[test]
     fn rates_may_change_while_the_link_is_down() {
         let ms = Nanos::from_millis;

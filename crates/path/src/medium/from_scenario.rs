@@ -1,4 +1,4 @@
-//! From a scenario to its media and their members.
+//! Builds the media of a scenario and their members.
 
 use super::member::{Member, MemberId, MemberPort, Rid};
 use super::members::Members;
@@ -10,7 +10,7 @@ use model::mesh::Hop;
 use model::radio::lte::Cqi;
 use model::{DuplexLink, Host, Link, Scenario, Service, WifiCell};
 
-/// Which member a port is; none if its link has a transmitter of its own.
+/// Finds the member that a port is; none if its link has a transmitter of its own.
 pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPort> {
     let number = port as usize / 2;
     let medium_of = |link: &DuplexLink| match &link.forward.service {
@@ -26,21 +26,21 @@ pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPor
     Some(MemberPort { medium: medium as u32, member })
 }
 
-/// The ports of a link in a cell: down to the station, and up from it.
+/// Returns the ports of a link in a cell: the downlink to the station, and its uplink.
 fn down_and_up(scenario: &Scenario, link: usize) -> [PortId; 2] {
     let (forward, reverse) = (direction::forward(link), direction::reverse(link));
     if scenario.leads_from_station(link) { [reverse, forward] } else { [forward, reverse] }
 }
 
-/// A direction of a link as a member whose packets wait in queue number `queue`.
+/// Creates the member for a direction of a link. Its packets wait in queue number `queue`.
 fn member(scenario: &Scenario, port: PortId, queue: usize) -> Member {
     let Scenario { seed, warmup, duration, .. } = *scenario;
     let member = Member::new(link_of(scenario, port), port, queue, seed, purpose(port), warmup, duration);
     member.on_host(sends_by(scenario, port).map(|_| rid(scenario, port)))
 }
 
-/// When a host that sends by a port is rid of a packet: a modem has a buffer of its own, and grants come for what is
-/// in it; a Wi-Fi adapter reports what has become of each frame.
+/// Says when a packet leaves the host that sends by a port. A modem takes packets into a buffer of
+/// its own and gets grants for it. A Wi-Fi adapter reports the fate of each frame.
 fn rid(scenario: &Scenario, port: PortId) -> Rid {
     match link_of(scenario, port).service {
         Service::Shared(model::Member::Lte(_)) => Rid::Taken,
@@ -48,7 +48,7 @@ fn rid(scenario: &Scenario, port: PortId) -> Rid {
     }
 }
 
-/// The host in a cell that sends by a port.
+/// Finds the host in a cell that sends by a port.
 fn sends_by(scenario: &Scenario, port: PortId) -> Option<&Host> {
     let link = port as usize / 2;
     let is_its_own = !direction::is_reverse(port) && scenario.leads_from_station(link);
@@ -59,7 +59,8 @@ fn link_of(scenario: &Scenario, port: PortId) -> &Link {
     scenario.links[port as usize / 2].direction(direction::is_reverse(port))
 }
 
-/// The queue before a direction of a link, behind which a host has the ring of its device.
+/// Creates the queue before a direction of a link. If a host sends there, its device's ring
+/// follows.
 fn queue(scenario: &Scenario, port: PortId) -> DeviceRing {
     let host = sends_by(scenario, port);
     let ring = host.map_or(0, |host| host.ring);
@@ -69,7 +70,8 @@ fn queue(scenario: &Scenario, port: PortId) -> DeviceRing {
     if rid(scenario, port) == Rid::Taken { queue.telling() } else { queue }
 }
 
-/// A cell, with the queue of its access point, or one for each of its stations, and then those of the stations.
+/// Builds a Wi-Fi cell. The access point has one queue, or one for each station; the stations'
+/// queues follow.
 pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> (wifi::Cell, Members) {
     let (mut members, mut queues, mut of_stations, mut stations) = (vec![], vec![], vec![], vec![]);
     let links: Vec<_> = scenario.links_of_cell(number).collect();
@@ -94,7 +96,7 @@ pub(super) fn wifi_cell(scenario: &Scenario, number: usize, cell: &WifiCell) -> 
     (control, Members::new(members, queues))
 }
 
-/// The links to the users of an LTE cell, each with the quality of its channel.
+/// Lists the links to the users of an LTE cell, each with the quality of its channel.
 fn lte_users(scenario: &Scenario, cell: usize) -> impl Iterator<Item = (usize, Cqi)> {
     (0..).zip(&scenario.links).filter_map(move |(number, link)| match link.forward.service {
         Service::Shared(model::Member::Lte(user)) if user.cell == cell => Some((number, user.cqi)),
@@ -102,7 +104,7 @@ fn lte_users(scenario: &Scenario, cell: usize) -> impl Iterator<Item = (usize, C
     })
 }
 
-/// An LTE cell, with a queue for each of its members.
+/// Builds an LTE cell, with a queue for each member.
 pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &model::lte::Cell) -> (lte::Cell, Members) {
     let (links, qualities): (Vec<_>, Vec<_>) = lte_users(scenario, number).unzip();
     let (mut members, mut queues) = (vec![], vec![]);
@@ -113,7 +115,8 @@ pub(super) fn lte_cell(scenario: &Scenario, number: usize, cell: &model::lte::Ce
     (lte::Cell::new(cell, &qualities, scenario.seed, number as u64), Members::new(members, queues))
 }
 
-/// A mesh, with a queue for each of its nodes, which the packets to all of the node's neighbours share.
+/// Builds a mesh, with one queue for each node. Packets to all neighbours of a node share its
+/// queue.
 pub(super) fn mesh(scenario: &Scenario, number: usize, mesh: &model::mesh::Mesh) -> (mesh::Mesh, Members) {
     let Scenario { seed, warmup, duration, .. } = *scenario;
     let (mut members, mut hops) = (vec![], vec![]);

@@ -14,48 +14,51 @@ pub type MemberId = u32;
 /// A port that is a member of a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberPort {
-    /// The medium's place among those of the network.
+    /// The medium's place among the media of the network.
     pub medium: u32,
-    /// The number that it has there.
+    /// The port's number as a member of the medium.
     pub member: MemberId,
 }
 
-/// When the host of a member is rid of a packet.
+/// The moment at which a packet leaves the host of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rid {
-    /// When the device has taken it, as a modem does with a buffer of its own.
+    /// When the device has taken it, as a modem does into a buffer of its own.
     Taken,
-    /// When it has been transmitted, or is given up: until then the adapter reads the host's memory.
+    /// When it has been transmitted or given up: until then the adapter reads the host's memory.
     Sent,
 }
 
-/// A channel of its own behind the shared transmitter, and what was counted. Its queue is one of those of
-/// [`Members`](super::Members).
+/// A channel behind a shared transmitter, with its statistics. Its packets wait in one of the
+/// queues of [`Members`](super::Members).
 pub struct Member {
     pub(super) port: PortId,
     name: String,
-    /// The number of the queue that its packets wait in.
+    /// Number of the queue in which the member's packets wait.
     pub(super) queue: usize,
     pub(super) channel: Channel,
-    /// Its sender is a host, which is told when it is rid of a packet.
+    /// When a packet leaves the sending host, which then gets a report; none if the sender is not a
+    /// host.
     pub(super) host: Option<Rid>,
-    /// What was counted; a packet waits until its first transmission starts.
+    /// The member's statistics. A packet waits until its first transmission starts.
     pub stats: LinkStats,
-    /// Its own bytes and packets in that queue.
+    /// Bytes and packets of this member in its queue.
     pub(super) waiting: (u64, u64),
-    /// How many those are over time.
+    /// The bytes and packets in the queue, integrated over time.
     occupancy: Occupancy,
-    /// Time of its transmissions, with what answers them, inside the measuring interval.
+    /// Nanoseconds of the member's transmissions and the answers to them, inside the measuring
+    /// interval.
     air_ns: u64,
-    /// Transmissions in the interval that were not the first of their packets.
+    /// Retransmissions on the medium in the measuring interval.
     retries: u64,
     from: Nanos,
     to: Nanos,
 }
 
 impl Member {
-    /// That of a direction of a link, whose packets come to `port` and wait in queue number `queue` of the medium. It
-    /// measures from `from` to `to`; `purpose` keeps its draws apart from others of the same seed.
+    /// Creates the member for a direction of a link, whose packets enter at `port` and wait in the
+    /// medium's queue number `queue`. It measures from `from` to `to`. `purpose` selects the random
+    /// stream of its draws.
     pub fn new(link: &Link, port: PortId, queue: usize, seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Member {
         Member {
             port,
@@ -73,7 +76,7 @@ impl Member {
         }
     }
 
-    /// The same, whose sender is a host if it is told.
+    /// Declares the member's sender a host, if `host` says when packets leave it.
     pub fn on_host(self, host: Option<Rid>) -> Member {
         Member { host, ..self }
     }
@@ -90,23 +93,24 @@ impl Member {
         self.occupancy.note(now, self.waiting);
     }
 
-    /// It has the medium from `start` to `end`.
+    /// Counts a transmission from `start` to `end`.
     pub(super) fn transmits(&mut self, start: Nanos, end: Nanos) {
         self.air_ns += end.min(self.to).since(start.max(self.from)).0;
     }
 
-    /// It sends a packet once more at `now`.
+    /// Counts a retransmission at `now`.
     pub(super) fn retries_at(&mut self, now: Nanos) {
         self.retries += (now >= self.from && now < self.to) as u64;
     }
 
-    /// Share of the measuring interval in which it transmitted, in percent.
+    /// Returns the share of the measuring interval in which the member transmitted, in percent.
     pub fn air_percent(&self) -> f64 {
         100.0 * self.air_ns as f64 / (self.to - self.from).0 as f64
     }
 
-    /// Its record. A host's queue has `held` so much, each times nanoseconds, without what the device has taken. Of the
-    /// limit of a queue that others share goes off what waits there for this member.
+    /// Returns the member's row of the results. `held` is what a host's queue contained, in bytes
+    /// and packets times nanoseconds, without the packets in the device. In a shared queue only
+    /// this member's packets count against the limit.
     pub(super) fn record(&self, held: Option<(u128, u128)>) -> records::Link {
         let record = self.stats.record(&self.name, self.air_percent());
         let held = held.unwrap_or_else(|| self.occupancy.whole());
@@ -114,7 +118,7 @@ impl Member {
         records::Link { retries: Some(self.retries), queue_percent_mean, ..record }
     }
 
-    /// This instant for the series, as link number `link`.
+    /// Samples the queue now for the time series, as link number `link`.
     pub fn sample(&self, link: u32) -> LinkSample {
         let stats = &self.stats;
         LinkSample {

@@ -1,4 +1,4 @@
-//! The members of a medium, their queues, and the packets in them and in their channels.
+//! The members of a medium, their queues, and the packets in the queues and the channels.
 
 use super::member::{Member, MemberId, Rid};
 use crate::channel::{PortId, Propagation, Transit};
@@ -14,46 +14,46 @@ use std::collections::VecDeque;
 /// A packet that has left its queue to be transmitted, perhaps more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Whose it is.
+    /// The member that sends the packet.
     pub member: MemberId,
-    /// When it came to the queue.
+    /// When the packet joined the queue.
     pub enqueued_at: Nanos,
     /// IP length, bytes.
     pub bytes: u32,
     pub(super) id: PacketId,
 }
 
-/// When the host of a member is rid of a packet, or hears no more of one that it was rid of.
+/// A report that a packet of a host's member left the host, will not arrive, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Departure {
     at: Nanos,
     pub(super) port: PortId,
     pub(super) id: PacketId,
-    /// The host is to be told.
+    /// Whether the host gets a report that the packet left it.
     pub(super) is_told: bool,
-    /// What has become of it, if it will not arrive.
+    /// Why the packet will not arrive; none if it will.
     pub(super) reason: Option<DropReason>,
 }
 
-/// The members with their queues.
+/// The members of a medium, with their queues.
 pub struct Members {
     members: Vec<Member>,
     queues: Vec<DeviceRing>,
-    /// When the next packet of each is at its far end.
+    /// When the next packet of each member reaches the far end.
     arrivals: EventQueue,
     /// The member of each packet that waits, by the packet's number.
     owners: Vec<MemberId>,
     dropped: Vec<Skb>,
-    /// Of members on hosts, in the order of their times.
+    /// Departures from members on hosts, in the order of their times.
     departures: VecDeque<Departure>,
-    /// Packets that each queue has dropped, in the measuring interval.
+    /// Packets that each queue dropped in the measuring interval.
     drops: Vec<u64>,
-    /// Packets that are on the medium no more and will not arrive; for whoever counts and releases them.
+    /// Packets that left the medium and will not arrive. The caller counts and releases them.
     pub(super) gone: Vec<Gone>,
 }
 
 impl Members {
-    /// Members whose packets wait in these queues.
+    /// Creates the members from their queues.
     pub fn new(members: Vec<Member>, queues: Vec<DeviceRing>) -> Members {
         let arrivals = EventQueue::new(members.len() as u32);
         let drops = vec![0; queues.len()];
@@ -61,12 +61,12 @@ impl Members {
         Members { members, queues, arrivals, owners: vec![], dropped: vec![], departures, drops, gone: vec![] }
     }
 
-    /// One of them.
+    /// Returns a member.
     pub fn get(&self, member: MemberId) -> &Member {
         &self.members[member as usize]
     }
 
-    /// The record of one of them.
+    /// Returns a member's row of the results.
     pub(super) fn record(&self, member: MemberId) -> records::Link {
         let of = self.get(member);
         of.record(self.queues[of.queue].held())
@@ -76,22 +76,22 @@ impl Members {
         &mut self.members[member as usize]
     }
 
-    /// The queue that packets of a member wait in.
+    /// Returns the number of the queue in which a member's packets wait.
     pub(super) fn queue_of(&self, member: MemberId) -> usize {
         self.get(member).queue
     }
 
-    /// From now on packets of a member wait in another queue.
+    /// Moves a member to another queue, for packets from now on.
     pub(super) fn moves_to(&mut self, member: MemberId, queue: usize) {
         self.get_mut(member).queue = queue;
     }
 
-    /// Packets that a queue has dropped, in the measuring interval.
+    /// Returns the packets that a queue dropped in the measuring interval.
     pub(super) fn drops_of(&self, queue: usize) -> u64 {
         self.drops[queue]
     }
 
-    /// A packet comes to its member.
+    /// Queues a packet at its member.
     pub(super) fn enqueue<P: Packet>(&mut self, now: Nanos, member: MemberId, id: PacketId, packets: &Pool<P>) {
         let place = id.0 as usize;
         if place >= self.owners.len() {
@@ -109,8 +109,8 @@ impl Members {
         self.note_taken(now, queue);
     }
 
-    /// Whether the queue of a member on a host has no room for a packet, so that its sender keeps it; then it counts as
-    /// dropped.
+    /// Reports whether the queue of a member on a host has no room for a packet. Its sender then
+    /// retains it, and the packet counts as dropped.
     pub(super) fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P, packets: &Pool<P>) -> bool {
         let skb = Skb { band: packet.band(), ..packets.skb_of(packet, now) };
         let refused = self.get(member).host.is_some() && !self.queues[self.queue_of(member)].has_room(&skb);
@@ -120,18 +120,18 @@ impl Members {
         refused
     }
 
-    /// When the host of a member is rid of a packet next; `Nanos::NEVER` if none is to be told.
+    /// Returns when the next departure from a host is due; `Nanos::NEVER` if none is pending.
     pub(super) fn next_departure(&self) -> Nanos {
         self.departures.front().map_or(Nanos::NEVER, |departure| departure.at)
     }
 
-    /// Takes that departure.
+    /// Takes the departure that `next_departure` announced.
     pub(super) fn take_departure(&mut self) -> Option<Departure> {
         self.departures.pop_front()
     }
 
-    /// What comes of a packet of a member at `at`: its host is rid of it if that is told, and it is on the medium no
-    /// more if there is a reason why it is gone.
+    /// Notes that a packet of a member departs at `at`. Its host gets a report if `is_told`. The
+    /// packet leaves the medium if there is a `reason`.
     fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, reason: Option<DropReason>) {
         if self.get(member).host.is_some() && (is_told || reason.is_some()) {
             let place = self.departures.partition_point(|departure| departure.at <= at);
@@ -142,7 +142,7 @@ impl Members {
         }
     }
 
-    /// The hosts' devices have taken packets.
+    /// Notes the packets that the hosts' devices have taken from a queue.
     fn note_taken(&mut self, now: Nanos, queue: usize) {
         for id in self.queues[queue].take_taken() {
             let member = self.owners[id as usize];
@@ -150,17 +150,18 @@ impl Members {
         }
     }
 
-    /// Whether the host of a member is told when a packet is sent or given up.
+    /// Reports whether the host of a member learns when a packet is sent or given up.
     fn tells_when_sent(&self, member: MemberId) -> bool {
         self.get(member).host == Some(Rid::Sent)
     }
 
-    /// When a queue has a packet: `now` if it has one that it does not hold back, `Nanos::NEVER` if it is empty.
+    /// Returns when a queue has a packet ready: `now` if one may leave, `Nanos::NEVER` if the queue
+    /// is empty.
     pub(super) fn next_of(&self, queue: usize, now: Nanos) -> Nanos {
         self.queues[queue].next(now)
     }
 
-    /// Takes the next packet out of a queue, if it has one.
+    /// Takes the next packet out of a queue, if one is ready.
     pub(super) fn dequeue<P: Packet>(&mut self, now: Nanos, queue: usize, packets: &mut Pool<P>) -> Option<Frame> {
         let chosen = self.queues[queue].dequeue(now, &mut self.dropped);
         self.note_drops(now, queue);
@@ -178,8 +179,8 @@ impl Members {
         Some(Frame { member, enqueued_at: skb.enqueued_at, bytes: skb.bytes, id })
     }
 
-    /// A queue's last packet is transmitted: it is asked once more if it is empty, so that a discipline learns since
-    /// when it has been idle.
+    /// Dequeues once more from a queue that is empty after its last packet, so that its discipline
+    /// learns since when it has been idle.
     pub(super) fn find_empty(&mut self, now: Nanos, queue: usize) {
         if self.next_of(queue, now) == Nanos::NEVER {
             let none = self.queues[queue].dequeue(now, &mut self.dropped);
@@ -187,13 +188,13 @@ impl Members {
         }
     }
 
-    /// The first transmission of a packet starts.
+    /// Notes that the first transmission of a packet starts.
     pub(super) fn starts(&mut self, now: Nanos, frame: &Frame) {
         self.get_mut(frame.member).stats.transmitted(frame.enqueued_at, now, frame.bytes);
     }
 
-    /// A packet was received at `end`, not before that of its member which was received last: it goes on to the far end
-    /// through the channel.
+    /// Sends a packet that was received at `end` through its member's channel. From call to call,
+    /// `end` never decreases for a member.
     pub(super) fn deliver(&mut self, end: Nanos, frame: &Frame) {
         let member = &mut self.members[frame.member as usize];
         let propagation = member.channel.send(end, frame.id);
@@ -207,25 +208,25 @@ impl Members {
         self.departs(end, frame.member, frame.id, self.tells_when_sent(frame.member), reason);
     }
 
-    /// A packet will not be transmitted any more from `end` on, though it has not been received.
+    /// Gives up a packet that was not received: from `end` on it is not transmitted again.
     pub(super) fn give_up(&mut self, end: Nanos, frame: &Frame) {
         self.get_mut(frame.member).stats.lost(frame.enqueued_at);
         let is_told = self.tells_when_sent(frame.member);
         self.departs(end, frame.member, frame.id, is_told, Some(DropReason::Channel));
     }
 
-    /// A packet that has come at `now` has no way.
+    /// Drops a packet that arrived at `now` and has no route.
     pub(super) fn lose(&mut self, now: Nanos, member: MemberId, id: PacketId) {
         self.get_mut(member).stats.lost(now);
         self.gone.push(Gone { id, reason: DropReason::Channel });
     }
 
-    /// When the next packet is at its far end; `Nanos::NEVER` when none is in a channel.
+    /// Returns when the next packet reaches its far end; `Nanos::NEVER` if none is in a channel.
     pub(super) fn next_arrival(&self) -> Nanos {
         self.arrivals.first().0
     }
 
-    /// Takes that packet, and says at the end of which port it is.
+    /// Takes the packet that `next_arrival` announced, with the port that it leaves.
     pub(super) fn take_arrival(&mut self) -> (PortId, Transit) {
         let (_, first) = self.arrivals.first();
         let member = &mut self.members[first as usize];
@@ -245,7 +246,7 @@ impl Members {
             self.drops[queue] += u64::from(counts);
             self.departs(now, member, PacketId(skb.id), true, Some(DropReason::Queue));
         }
-        // Its room serves again.
+        // The buffer is used again.
         self.dropped = dropped;
     }
 }

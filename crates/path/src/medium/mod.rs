@@ -1,10 +1,13 @@
-//! Media: transmitters that several ports share, such as the air of a Wi-Fi cell or of a mesh, or the subframes of an
-//! LTE cell.
+//! Media: transmitters that several ports share, such as the air of a Wi-Fi cell or a mesh, or the
+//! subframes of an LTE cell.
 //!
-//! Each direction of a link that lies on a medium is one of its members, a port like any other for those who send
-//! packets to it: it has statistics and a channel of its own, and a queue, its own or one that it shares with others.
-//! On a medium that forwards, a mesh, a packet passes several members one after the other, as one hop of its route.
-//! [`Members`] keeps all that; who may transmit when, and what arrives, is what the kinds of media differ in.
+//! Each direction of a link on a medium is one of its members. For those who send packets to it, a
+//! member is a port like any other. It has statistics and a channel of its own, and a queue, its
+//! own or one that it shares.
+//!
+//! On a medium that forwards, such as a mesh, one hop of a packet's route passes several members
+//! one after the other. The type [`Members`] contains all of that. Kinds of media differ in who may
+//! transmit when, and in what arrives.
 
 mod access_control;
 mod from_scenario;
@@ -33,17 +36,17 @@ pub struct Medium {
     mac: Mac,
 }
 
-/// What a step of a medium brought about.
+/// The outcome of one step of a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A packet is at the far end of a member with this port.
+    /// A packet has reached the far end of the member with this port.
     Arrived(PortId, Transit),
-    /// A packet is at the far end of a member with this port, and has to pass another one: it is to be handed to
-    /// [`Medium::forward`].
+    /// A packet has reached the far end of the member with this port, and another member carries it
+    /// on: pass it to [`Medium::forward`].
     Onward(PortId, PacketId),
-    /// The host whose device has this port is rid of this packet.
+    /// The packet has left the host whose device has this port.
     Departed(PortId, PacketId),
-    /// Nothing that concerns others, but for the packets that are gone.
+    /// Nothing for others to do, except to count the packets in `gone`.
     Nothing,
 }
 
@@ -65,23 +68,23 @@ macro_rules! each {
 }
 
 impl Medium {
-    /// A Wi-Fi cell.
+    /// Creates a Wi-Fi cell.
     pub fn wifi(cell: wifi::Cell, members: Members) -> Medium {
         Medium { members, mac: Mac::Wifi(Box::new(cell)) }
     }
 
-    /// An LTE cell.
+    /// Creates an LTE cell.
     pub fn lte(cell: lte::Cell, members: Members) -> Medium {
         Medium { members, mac: Mac::Lte(Box::new(cell)) }
     }
 
-    /// A mesh.
+    /// Creates a mesh.
     pub fn mesh(mesh: mesh::Mesh, members: Members) -> Medium {
         Medium { members, mac: Mac::Mesh(Box::new(mesh)) }
     }
 
-    /// Hands a packet over to a member at `now`, which never decreases from call to call of `offer` and `step`. The
-    /// packets that are gone are appended to `gone`.
+    /// Queues a packet at a member at `now`, which never decreases between calls of `offer` and
+    /// `step`. Appends the packets that will not arrive to `gone`.
     pub fn offer<P: Packet>(
         &mut self,
         now: Nanos,
@@ -94,7 +97,7 @@ impl Medium {
         gone.append(&mut self.members.gone);
     }
 
-    /// A packet goes on that was given as [`Step::Onward`].
+    /// Forwards a packet that [`Step::Onward`] gave.
     pub fn forward<P: Packet>(&mut self, now: Nanos, id: PacketId, packets: &Pool<P>, gone: &mut Vec<Gone>) {
         if let Mac::Mesh(mesh) = &mut self.mac {
             mesh.forward(now, id, &mut self.members, packets);
@@ -102,13 +105,14 @@ impl Medium {
         gone.append(&mut self.members.gone);
     }
 
-    /// When the medium has something to do; `Nanos::NEVER` when it is empty.
+    /// Returns when the medium has its next event; `Nanos::NEVER` if it is empty.
     #[inline]
     pub fn next(&self) -> Nanos {
         each!(&self.mac, control => control.next()).min(self.members.next_arrival()).min(self.members.next_departure())
     }
 
-    /// Does what `next` announced. At the same time a packet leaves its host before one arrives.
+    /// Carries out the event that `next` announced. At equal times a packet leaves its host before
+    /// another arrives.
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.mac, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)
@@ -129,12 +133,13 @@ impl Medium {
         Step::Nothing
     }
 
-    /// Whether the host of a member has no room for a packet, so that it is not sent.
+    /// Reports whether the host of a member has no room for a packet, so that the packet is not
+    /// sent.
     pub fn refuses<P: Packet>(&mut self, now: Nanos, member: MemberId, packet: &P, packets: &Pool<P>) -> bool {
         self.members.refuses(now, member, packet, packets)
     }
 
-    /// The records of its nodes, if it is a mesh.
+    /// Returns the results of the nodes of a mesh; empty for other media.
     pub fn node_records(&self) -> Vec<records::Node> {
         match &self.mac {
             Mac::Mesh(mesh) => mesh.node_records(&self.members),
@@ -142,8 +147,8 @@ impl Medium {
         }
     }
 
-    /// What the sender of a member knows of the flows that come up its mesh: their mean rate in the last minute, in
-    /// thousandths of a packet a second, or 0.
+    /// Returns the mean rate of the flows upward in the last minute, as far as the sender of a
+    /// mesh's member knows it. The rate is in thousandths of a packet a second; 0 if unknown.
     pub fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
         match &mut self.mac {
             Mac::Mesh(mesh) => mesh.mean_flow_rate(now, member),
@@ -151,18 +156,19 @@ impl Medium {
         }
     }
 
-    /// A member's record.
+    /// Returns a member's row of the results.
     pub fn record(&self, member: MemberId) -> records::Link {
         self.members.record(member)
     }
 
-    /// A member, with what it counted.
+    /// Returns a member, with its statistics.
     pub fn member(&self, member: MemberId) -> &Member {
         self.members.get(member)
     }
 }
 
-/// The media of a scenario: its Wi-Fi cells, in its order, then its LTE cells, then its meshes.
+/// Creates the media of a scenario: its Wi-Fi cells, its LTE cells and its meshes, each in the
+/// scenario's order.
 pub(crate) fn media(scenario: &Scenario) -> Vec<Medium> {
     let cells = scenario.wifi.iter().enumerate().map(|(number, cell)| from_scenario::wifi_cell(scenario, number, cell));
     let wifi = cells.map(|(cell, members)| Medium::wifi(cell, members));

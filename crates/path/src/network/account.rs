@@ -1,4 +1,5 @@
-//! What a network has counted: records, samples of the series, and distributions of delays.
+//! The statistics of a network: rows of the results, samples of the time series, and distributions
+//! of delays.
 
 use super::Network;
 use crate::channel::PortId;
@@ -10,7 +11,8 @@ use model::records;
 use model::units::Nanos;
 
 impl<P: Packet, X> Network<P, X> {
-    /// The records of all ports that count: link by link, forward before reverse, then the access links.
+    /// Returns the results of all ports that count: link by link, forward before reverse, then the
+    /// access links.
     pub fn records(&self) -> Vec<records::Link>
     where
         X: ExternalPort,
@@ -22,12 +24,12 @@ impl<P: Packet, X> Network<P, X> {
         self.counting.iter().filter_map(record).collect()
     }
 
-    /// The records of the nodes of meshes.
+    /// Returns the results of all nodes of meshes.
     pub fn node_records(&self) -> Vec<records::Node> {
         self.media.iter().flat_map(Medium::node_records).collect()
     }
 
-    /// All ports that count at this instant, for the series.
+    /// Samples all ports that count at `now`, for the time series.
     pub fn samples(&mut self, now: Nanos) -> Vec<LinkSample>
     where
         X: ExternalPort,
@@ -40,8 +42,8 @@ impl<P: Packet, X> Network<P, X> {
         (0..).zip(counting.iter()).filter_map(sample).collect()
     }
 
-    /// The distributions of queueing delays, each with the number of its record. Access links without a queue of the
-    /// scenario's have none.
+    /// Lists the distributions of queueing delays, each with the number of its port in `records`.
+    /// Plain access links, which count no distribution, are not listed.
     pub fn queue_delays(&self) -> impl Iterator<Item = (u32, &Histogram)>
     where
         X: ExternalPort,

@@ -1,7 +1,9 @@
-//! The network between the hosts: packets follow their routes from port to port, and time passes in the ports only.
+//! The network between the hosts: packets follow their routes from port to port, and time passes
+//! only in ports.
 //!
-//! Whoever drives a network hands packets over with [`Network::send`], and asks [`Network::next`] for the time of the
-//! next event, which [`Network::step`] carries out. A packet at the end of its route is given back.
+//! The driver of a network passes packets to [`Network::send`]. It asks [`Network::next`] for the
+//! time of the next event, which [`Network::step`] carries out. A packet at the end of its route
+//! returns to the driver.
 
 mod account;
 mod observer;
@@ -23,23 +25,23 @@ pub(crate) use routes::{Hop, HopId};
 
 /// Ports, routes, and the packets in them.
 pub struct Network<P, X = NoExternal> {
-    /// The packets.
+    /// The packets in the network, by their numbers.
     pub packets: Pool<P>,
-    /// The ports. Most events are those of the first two, the directions of the first link.
+    /// The ports. Most events come from the first two, the directions of the first link.
     ports: Vec<Port<X>>,
-    /// What some of the ports share.
+    /// Media that some of the ports share.
     media: Vec<Medium>,
-    /// The next events of the ports, by their numbers, and behind them those of the media.
+    /// The next event of each port, by its number, then those of the media.
     events: EventQueue<2>,
     routes: Routes,
-    /// The ports that count, in the order of their records.
+    /// The ports that count, in the order of the results.
     counting: Vec<PortId>,
     gone: Vec<Gone>,
 }
 
 impl<P: Packet, X> Network<P, X> {
-    /// An empty network. `media` are what those of the ports share that are members of one; `counting` are the ports
-    /// that have records, in their order.
+    /// Creates an empty network. `media` contains the media whose members are among the ports.
+    /// `counting` lists the ports that appear in the results, in order.
     pub fn new(
         ports: Vec<Port<X>>,
         media: Vec<Medium>,
@@ -49,31 +51,32 @@ impl<P: Packet, X> Network<P, X> {
     ) -> Network<P, X> {
         let first_medium = ports.len() as EventSource;
         let mut events = EventQueue::new(first_medium + media.len() as EventSource);
-        // Some have something to do before the first packet.
+        // Some media have events before the first packet.
         (first_medium..).zip(&media).for_each(|(source, medium)| events.set(source, medium.next()));
         Network { packets: Pool::new(ends), ports, media, events, routes, counting, gone: vec![] }
     }
 
-    /// The time of the earliest event; `Nanos::NEVER` if the network is empty.
+    /// Returns the time of the earliest event; `Nanos::NEVER` if the network is empty.
     #[inline(always)]
     pub fn next(&self) -> Nanos {
         self.events.first().0
     }
 
-    /// The time of the earliest event, without those of `port` if it is one of the first two.
+    /// Returns the time of the earliest event, disregarding `port` if it is one of the first two.
     pub fn next_without(&self, port: PortId) -> Nanos {
         self.events.first_without(port)
     }
 
-    /// All ports with their numbers.
+    /// Lists all ports with their numbers.
     pub fn ports(&self) -> impl Iterator<Item = (PortId, &Port<X>)> {
         (0..).zip(&self.ports)
     }
 
-    /// Lets the driver work on a port of its own at `now`, which may change when that has its next event.
+    /// Lets the driver work on its own port at `now`, which may change the time of that port's next
+    /// event.
     ///
     /// # Panics
-    /// If the port is one of ours.
+    /// Panics if the port is not the driver's.
     pub fn with_external<C: Observer<P>, R>(
         &mut self,
         port: PortId,
@@ -92,12 +95,13 @@ impl<P: Packet, X> Network<P, X> {
         result
     }
 
-    /// A port.
+    /// Returns a port.
     pub fn port(&self, port: PortId) -> &Port<X> {
         &self.ports[port as usize]
     }
 
-    /// A host sends a packet on a route at `now`, which never decreases from call to call of `send` and `step`.
+    /// Sends a packet on a route at `now`, which never decreases between calls of `send` and
+    /// `step`.
     #[inline(always)]
     pub fn send<C: Observer<P>>(&mut self, now: Nanos, route: u32, packet: P, context: &mut C)
     where
@@ -109,8 +113,9 @@ impl<P: Packet, X> Network<P, X> {
         self.offer(now, port, id, bytes, context);
     }
 
-    /// Whether the sender's own host, at the beginning of a route, has no room for a packet at `now`, so that it is not
-    /// sent. Only an [`EgressPort`](crate::EgressPort) tells, and a host in a cell.
+    /// Reports whether the sender's own host has no room for a packet at `now`, so that it is not
+    /// sent. Only an [`EgressPort`](crate::EgressPort) or a host in a cell at the beginning of the
+    /// route ever does so.
     pub fn refuses(&mut self, now: Nanos, route: u32, packet: &P) -> bool {
         let port = self.routes.first(route).port;
         match &mut self.ports[port as usize] {
@@ -126,8 +131,9 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// What the host at the beginning of a route knows of the flows that come up its mesh, if it is a node of one:
-    /// their mean rate in the last minute, in thousandths of a packet a second; else 0.
+    /// Returns the mean rate of the flows up a mesh in the last minute, as known to the host at the
+    /// beginning of a route. The rate is in thousandths of a packet a second; 0 if the host is not
+    /// a node of a mesh.
     pub fn mean_flow_rate(&mut self, now: Nanos, route: u32) -> u32 {
         match *self.port(self.routes.first(route).port) {
             Port::Member(MemberPort { medium, member }) => self.media[medium as usize].mean_flow_rate(now, member),
@@ -135,8 +141,8 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// Carries out the event that `next` announced, at `now` if that is later. Gives the packet that is at the end of
-    /// its route: the caller removes it from `packets`.
+    /// Carries out the event that `next` announced, at `now` if that is later. Returns a packet
+    /// that reached the end of its route; the caller removes it from `packets`.
     pub fn step<C: Observer<P>>(&mut self, now: Nanos, context: &mut C) -> Option<PacketId>
     where
         X: External<P, C>,
@@ -148,8 +154,8 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// Carries out all events up to the first that the driver has to be told of, if there is one by `until`: what
-    /// packets do inside takes no turn of the driver's loop.
+    /// Carries out all events up to the first that the driver has to act on, if it happens by
+    /// `until`. Movements inside the network cost the driver no turn of its loop.
     #[inline(always)]
     pub fn run_until<C: Observer<P>>(&mut self, until: Nanos, context: &mut C) -> Option<NetworkEvent>
     where
@@ -167,13 +173,14 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// Carries out the event of `source`, which is the first.
+    /// Carries out the event of `source`, which is the earliest.
     #[inline(always)]
     fn carry_out<C: Observer<P>>(&mut self, now: Nanos, source: EventSource, context: &mut C) -> Option<NetworkEvent>
     where
         X: External<P, C>,
     {
-        // Its own question, because the compiler asks for the first of several kinds last.
+        // FIFO ports have their own test, because the compiler checks the first of several kinds
+        // last.
         let (taken, next) = if let Some(Port::Fifo(fifo)) = self.ports.get_mut(source as usize) {
             (fifo.take(), fifo.next())
         } else {
@@ -187,7 +194,7 @@ impl<P: Packet, X> Network<P, X> {
         self.pass_on(now, source, taken, context)
     }
 
-    /// What has come out of a port goes on.
+    /// Passes on a packet that has left a port.
     #[inline(always)]
     fn pass_on<C: Observer<P>>(
         &mut self,
@@ -211,7 +218,7 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// A packet goes on to its next hop, or is at the end of its route.
+    /// Moves a packet to its next hop, or delivers it at the end of its route.
     #[inline(always)]
     fn move_on<C: Observer<P>>(&mut self, now: Nanos, id: PacketId, context: &mut C) -> Option<NetworkEvent>
     where
@@ -224,7 +231,7 @@ impl<P: Packet, X> Network<P, X> {
         None
     }
 
-    /// A copy goes on of a packet that stays in its channel.
+    /// Moves the copy of a packet on; the original stays in its channel.
     #[cold]
     #[inline(never)]
     fn move_copy_on<C: Observer<P>>(
@@ -246,7 +253,7 @@ impl<P: Packet, X> Network<P, X> {
         self.move_on(now, id, context)
     }
 
-    /// Hands a packet over to a port.
+    /// Offers a packet to a port.
     #[inline(always)]
     fn offer<C: Observer<P>>(&mut self, now: Nanos, port: PortId, id: PacketId, bytes: u32, context: &mut C)
     where
@@ -263,7 +270,7 @@ impl<P: Packet, X> Network<P, X> {
             return;
         }
         match &mut self.ports[port as usize] {
-            // Behind others a packet does not change what comes next.
+            // A packet behind others does not change the next event.
             Port::Access(access) => {
                 if access.send(now, bytes, id) {
                     self.events.set(port, access.next());
@@ -288,7 +295,7 @@ impl<P: Packet, X> Network<P, X> {
         for Gone { id, reason } in gone.drain(..) {
             context.gone(now, reason, self.packets.remove(id));
         }
-        // Its room serves again.
+        // The buffer is used again.
         self.gone = gone;
     }
 }

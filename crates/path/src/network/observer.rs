@@ -1,30 +1,33 @@
-//! What a network tells its driver.
+//! The reports of a network to its driver.
 
 use crate::channel::PortId;
 use crate::output::DropReason;
 use crate::packet::PacketId;
 use model::units::Nanos;
 
-/// What a driver has to act on, with the time of the event.
+/// An event on which a driver has to act, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkEvent {
-    /// A packet is at the end of its route: the driver removes it from [`Network::packets`](super::Network::packets).
+    /// A packet has reached the end of its route. The driver removes it from
+    /// [`Network::packets`](super::Network::packets).
     Delivered(Nanos, PacketId),
-    /// [`Observer::departed`] was called.
+    /// A packet has left its host, and [`Observer::departed`] was called.
     Departed(Nanos),
 }
 
-/// Is told of the packets that will not arrive, and of those that pass a port if it wants that.
+/// Gets reports of packets that will not arrive and, on request, of those that pass a port.
 pub trait Observer<P> {
-    /// Whether [`Observer::passed`] is called. Where it is not, watching costs nothing.
+    /// Whether the network calls [`Observer::passed`]. If not, it does no work for that.
     const WATCHES_PORTS: bool = false;
-    /// A queue has dropped a packet, or the channel behind it will lose it.
+    /// Reports a packet that a queue has dropped, or that a channel will lose.
     fn gone(&mut self, now: Nanos, reason: DropReason, packet: &P);
-    /// The first of a packet's two arrivals at the far end of a channel: makes the copy that goes on from there.
+    /// Copies a packet that arrives twice at the far end of a channel, at the first arrival. The
+    /// copy goes on from there.
     fn duplicated(&mut self, now: Nanos, packet: &P) -> P;
-    /// A packet is out of its sender's host, or was dropped by a queue there: told where the port at the beginning of
-    /// its route is an [`EgressPort`](crate::EgressPort), or a host's in a cell.
+    /// Reports a packet that has left its sender's host, or that a queue in the host has dropped.
+    /// It is called if the route begins at an [`EgressPort`](crate::EgressPort), or at a host in a
+    /// cell.
     fn departed(&mut self, _now: Nanos, _packet: &P) {}
-    /// A packet is at the far end of a port.
+    /// Reports a packet at the far end of a port.
     fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &P) {}
 }

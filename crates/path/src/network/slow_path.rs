@@ -1,4 +1,5 @@
-//! Ports that may drop other packets than the one that comes or leaves, and media.
+//! The slow path: media, and ports that may drop packets at any time, not just the one that arrives
+//! or leaves.
 
 use super::{Network, NetworkEvent, Observer};
 use crate::channel::{PortId, Transit};
@@ -10,18 +11,18 @@ use crate::port::{External, Port};
 use crate::queued::Gone;
 use model::units::Nanos;
 
-/// What an event on the slow path has brought about.
+/// The outcome of an event on the slow path.
 enum Output {
-    /// This has come out of a port.
+    /// This packet has left a port.
     Taken(PortId, Transit),
-    /// A packet at the far end of a port goes on in its medium.
+    /// A packet at the far end of a port continues in its medium.
     Onward(PortId, PacketId),
-    /// [`Observer::departed`] was called.
+    /// A packet has left its host, and [`Observer::departed`] was called.
     Departed,
 }
 
 impl<P: Packet, X> Network<P, X> {
-    /// `carry_out` for all but the ports that it knows.
+    /// Carries out an event of a port that `carry_out` does not handle itself.
     #[inline(never)]
     pub(super) fn step_slow<C: Observer<P>>(
         &mut self,
@@ -96,7 +97,7 @@ impl<P: Packet, X> Network<P, X> {
         }
     }
 
-    /// A packet at the end of a member's hop goes on in its medium.
+    /// Forwards a packet within its medium, at the end of a member's hop.
     fn forward_within<C: Observer<P>>(&mut self, now: Nanos, port: PortId, id: PacketId, context: &mut C) {
         if C::WATCHES_PORTS {
             context.passed(now, port, self.packets.get(id));
@@ -109,7 +110,7 @@ impl<P: Packet, X> Network<P, X> {
         self.release_gone(now, gone, context);
     }
 
-    /// `offer` for all but the ports that it knows.
+    /// Offers a packet to a port that `offer` does not handle itself.
     #[inline(never)]
     pub(super) fn offer_slow<C: Observer<P>>(&mut self, now: Nanos, port: PortId, id: PacketId, context: &mut C)
     where
@@ -132,7 +133,7 @@ impl<P: Packet, X> Network<P, X> {
                 external.offer(now, id, packets, context, &mut gone);
                 (port, external.next())
             }
-            // Its events are those of the medium.
+            // The member's events are those of its medium.
             Port::Member(MemberPort { medium: number, member }) => {
                 let medium = &mut media[*number as usize];
                 medium.offer(now, *member, id, packets, &mut gone);

@@ -1,4 +1,4 @@
-//! The disciplines of a scenario.
+//! The queue disciplines of a scenario.
 
 use super::{Cake, Codel, Fifo, FqCodel, FqPie, Pie, Prio, Qdisc, Red, Skb};
 use crate::rng;
@@ -6,7 +6,8 @@ use model::Queue;
 use model::queue::Discipline;
 use model::units::{Nanos, Rate};
 
-/// Any of them: which one is known where it is used, so that no packet goes through a table of functions.
+/// Any of the disciplines. A caller matches on its kind, so that no packet goes through a table of
+/// functions.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum AnyQdisc {
@@ -20,8 +21,10 @@ pub enum AnyQdisc {
     Cake(Box<Cake>),
 }
 
-/// The discipline of a queue before a transmitter of this rate, in the mean, whose largest packets have `mtu` bytes.
-/// `purpose` keeps its draws apart from others of the same seed. None for one of the kernel's.
+/// Creates the discipline of a queue before a transmitter.
+///
+/// `rate` is the transmitter's mean rate, and `mtu` the largest packet in bytes. `purpose` selects
+/// the random stream of the draws. Returns none for a queue of the kernel.
 pub fn of(queue: &Queue, rate: Rate, mtu: u32, seed: u64, purpose: u64) -> Option<AnyQdisc> {
     if let Queue::Droptail { limit, ecn_threshold } = queue {
         return Some(AnyQdisc::Fifo(Fifo::new(*limit, *ecn_threshold)));

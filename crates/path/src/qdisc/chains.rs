@@ -1,16 +1,18 @@
-//! Lists of flows, of which each flow is on one at most: `list_head` of the kernel, with indices for pointers.
+//! Linked lists of flows, each flow on at most one list: `list_head` of the kernel, with indices
+//! for pointers.
 
-/// Both neighbours of a member, or of a list's head; itself if it is on no list, or empty.
+/// Both neighbours of a member or of a list's head. If it is on no list, or its list is empty, both
+/// are itself.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     next: u32,
     previous: u32,
 }
 
-/// So many lists over so many members.
+/// Several linked lists over one set of members.
 #[derive(Clone, Debug)]
 pub(super) struct Chains {
-    /// Of each member, then of each list's head.
+    /// Links of each member, then of each list's head.
     links: Vec<Link>,
     members: usize,
 }
@@ -21,7 +23,7 @@ impl Chains {
         Chains { links: (0..(members + lists) as u32).map(alone).collect(), members }
     }
 
-    /// The first of a list.
+    /// Returns the first member of a list; none if it is empty.
     #[inline]
     pub fn front(&self, list: usize) -> Option<usize> {
         let first = self.links[self.members + list].next as usize;
@@ -33,13 +35,13 @@ impl Chains {
         self.front(list).is_none()
     }
 
-    /// Is it on any list?
+    /// Reports whether a member is on any list.
     #[inline]
     pub fn contains(&self, member: usize) -> bool {
         self.links[member].next as usize != member
     }
 
-    /// Joins the neighbours of a member.
+    /// Links the neighbours of a member to each other.
     #[inline]
     fn bypass(&mut self, member: usize) {
         let Link { next, previous } = self.links[member];
@@ -47,14 +49,14 @@ impl Chains {
         self.links[next as usize].previous = previous;
     }
 
-    /// Takes it off the list that it is on, if any.
+    /// Takes a member off its list, if it is on one.
     #[inline]
     pub fn remove(&mut self, member: usize) {
         self.bypass(member);
         self.links[member] = Link { next: member as u32, previous: member as u32 };
     }
 
-    /// Puts it at the end of a list, off the one that it was on.
+    /// Moves a member to the end of a list.
     #[inline]
     pub fn move_to_back(&mut self, list: usize, member: usize) {
         self.bypass(member);
@@ -83,7 +85,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against vectors.
+        /// Compares the lists with vectors.
         #[test]
         fn behave_as_lists(moves in prop::collection::vec((0..MEMBERS, 0..LISTS + 1), 0..60)) {
             let mut chains = Chains::new(MEMBERS, LISTS);

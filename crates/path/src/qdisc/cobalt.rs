@@ -1,5 +1,7 @@
-//! COBALT, CAKE's AQM (sch_cake.c): CoDel, which marks or drops by the time that packets have waited, beside BLUE,
-//! which drops at random once the queue has overflowed, for flows that do not heed CoDel.
+//! COBALT, CAKE's active queue management (sch_cake.c), which combines CoDel and BLUE.
+//!
+//! CoDel marks or drops packets by the time that they have waited. BLUE drops at random once the
+//! queue has overflowed, for flows that ignore CoDel.
 
 use super::Skb;
 use super::codel::newton_step;
@@ -7,13 +9,13 @@ use crate::Rng;
 use model::units::Nanos;
 use rand::RngCore;
 
-/// BLUE's probability rises by 1/256 with an overflow, and falls by 1/4096 when the queue is empty, each once a
-/// target's time at most. Of 2^32.
+/// Step of BLUE's probability, in units of 2^-32. It rises by 1/256 with an overflow, and falls by
+/// 1/4096 when the queue is empty, each at most once per target.
 const P_INC: u32 = 1 << 24;
 const P_DEC: u32 = 1 << 20;
 
-/// 1/sqrt(count) for the first counts, each worked out by four of Newton's steps from the one before: from there on one
-/// step is exact enough.
+/// 1/sqrt(count) for the first counts. Each follows from the one before by four Newton steps; for
+/// higher counts one step is exact enough.
 const REC_INV_SQRT: [u32; 16] = rec_inv_sqrt();
 
 const fn rec_inv_sqrt() -> [u32; 16] {
@@ -32,22 +34,22 @@ const fn rec_inv_sqrt() -> [u32; 16] {
     table
 }
 
-/// What governs every flow of a tin; ns.
+/// The parameters for all flows of a tin; times in ns.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     pub interval: u64,
     pub target: u64,
-    /// What the largest packet takes at the tin's rate.
+    /// Transmission time of the largest packet at the tin's rate.
     pub mtu_time: u64,
 }
 
-/// COBALT's state of one flow. Times in ns.
+/// COBALT's state of one flow. Times are in ns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cobalt {
-    /// CoDel's drops and marks, which come down again with time.
+    /// Number of CoDel's drops and marks, which decreases again over time.
     count: u32,
-    /// 1/sqrt(count), of 2^32. It starts at 0, as the kernel's does, so that a flow's very first signal does not wait
-    /// for an interval.
+    /// 1/sqrt(count), in units of 2^-32. It starts at 0, as the kernel's does, so that the very
+    /// first signal of a flow does not wait for an interval.
     rec_inv_sqrt: u32,
     drop_next: i64,
     blue_timer: i64,
@@ -56,7 +58,7 @@ pub(super) struct Cobalt {
 }
 
 impl Cobalt {
-    /// The queue has overflowed.
+    /// Reacts to an overflow of the queue.
     pub fn queue_full(&mut self, law: &Law, now: Nanos) {
         let now = now.0 as i64;
         if now - self.blue_timer > law.target as i64 {
@@ -68,7 +70,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// The queue's turn came, and it was empty.
+    /// Reacts to an empty queue at its turn.
     #[inline]
     pub fn queue_empty(&mut self, law: &Law, now: Nanos) {
         let now = now.0 as i64;
@@ -82,15 +84,15 @@ impl Cobalt {
         }
     }
 
-    /// Has it nothing left to forget?
+    /// Reports whether the state is back at its start.
     #[inline]
     pub fn is_at_rest(&self, now: Nanos) -> bool {
         self.p_drop == 0 && self.count == 0 && now.0 as i64 >= self.drop_next
     }
 
-    /// Is this packet, just taken from the queue, to be dropped? It is marked in place of that if it can be, but not in
-    /// place of BLUE's drops. `bulk_flows` is what the bound on the delay allows for, 0 or the flows that share the
-    /// tin.
+    /// Decides whether to drop a packet that has just left the queue. CoDel marks an ECN-capable
+    /// packet instead; BLUE drops it all the same. `bulk_flows` widens the bound on the delay: it
+    /// is 0, or the number of bulk flows in the tin.
     #[inline]
     pub fn should_drop(&mut self, law: &Law, now: Nanos, skb: &mut Skb, bulk_flows: u64, rng: &mut Rng) -> bool {
         let sojourn = now.since(skb.enqueued_at).0;
@@ -125,8 +127,8 @@ impl Cobalt {
         if self.p_drop > 0 {
             drop |= rng.next_u32() < self.p_drop;
         }
-        // Until then a flow that has nothing to drop is remembered; one that has fallen behind its schedule does not
-        // make up for it.
+        // Until then the tin remembers a flow that has nothing to drop. A flow behind its schedule
+        // does not catch up.
         if self.count == 0 {
             self.drop_next = now + law.interval as i64;
         } else if late_by > 0 && !drop {
@@ -135,7 +137,7 @@ impl Cobalt {
         drop
     }
 
-    /// One signal less.
+    /// Takes one signal back.
     fn recede(&mut self, law: &Law) {
         self.count -= 1;
         self.invsqrt();
@@ -150,7 +152,8 @@ impl Cobalt {
         };
     }
 
-    /// `time` + interval / sqrt(count). The kernel cuts the interval to 32 bits, 4.3 s; here it may be longer.
+    /// Returns `time` + interval / sqrt(count). The kernel truncates the interval to 32 bits, 4.3
+    /// s; here it may be longer.
     #[inline]
     fn after(&self, law: &Law, time: i64) -> i64 {
         time + ((law.interval as u128 * self.rec_inv_sqrt as u128) >> 32) as i64
@@ -164,13 +167,14 @@ mod tests {
 
     const LAW: Law = Law { interval: 100_000_000, target: 5_000_000, mtu_time: 1_200_000 };
 
-    /// A packet that has waited this long.
+    /// Creates a packet that has waited for `sojourn`.
     fn waited(now: Nanos, sojourn: Nanos) -> Skb {
         let enqueued_at = Nanos(now.0 - sojourn.0);
         Skb { bytes: 1500, enqueued_at, ..Skb::default() }
     }
 
-    /// When packets that have waited so long, one a millisecond from one second on, are dropped; ms from then.
+    /// Offers a packet a millisecond from one second on, each after `sojourn_ms` of waiting, and
+    /// returns when packets are dropped, in ms from then.
     fn drops(cobalt: &mut Cobalt, sojourn_ms: u64, until_ms: u64) -> Vec<u64> {
         let mut rng = crate::rng(1, 1);
         let mut dropped = vec![];
@@ -193,7 +197,8 @@ mod tests {
         }
     }
 
-    /// The first with the second packet above the target; then 100/sqrt(n) ms apart, n = 2, 3 ...
+    /// The first drop comes with the second packet above the target; the next follow 100/sqrt(n) ms
+    /// apart, n = 2, 3 ...
     #[test]
     fn drops_come_at_the_inverse_root_of_their_number() {
         let (mut due, mut expected) = (0.0f64, vec![1]);
@@ -222,7 +227,7 @@ mod tests {
         let mut cobalt = Cobalt::default();
         drops(&mut cobalt, 20, 50);
         let mut rng = crate::rng(1, 1);
-        // All is well for long enough to forget.
+        // The delay is low for long enough to forget.
         for ms in 1050..3000 {
             let now = Nanos::from_millis(ms);
             assert!(!cobalt.should_drop(&LAW, now, &mut waited(now, Nanos::ZERO), 0, &mut rng));

@@ -1,12 +1,13 @@
-//! CoDel (RFC 8289) as Linux has it (codel_impl.h, sch_codel.c): drops from the head when packets have waited longer
-//! than `target` for `interval`, then the more often the longer it lasts.
+//! CoDel (RFC 8289) as in Linux (codel_impl.h, sch_codel.c). It drops from the head when packets
+//! have waited longer than `target` for `interval`, and more and more often while that lasts.
 
 use super::packets::{Packets, Total};
 use super::{Qdisc, Skb};
 use model::queue;
 use model::units::Nanos;
 
-/// CoDel's clock: it ticks once in 1024 ns, in 32 bits that wrap; instants compare by the sign of their difference.
+/// A time of CoDel's clock, which ticks once in 1024 ns. It has 32 bits that wrap, so times compare
+/// by the sign of their difference.
 type Ticks = u32;
 
 #[inline]
@@ -19,13 +20,13 @@ fn is_after(a: Ticks, b: Ticks) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
 
-/// What governs every queue of a discipline.
+/// The parameters for all queues of a discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     target: Ticks,
     interval: Ticks,
     ce_threshold: Option<Ticks>,
-    /// With no more than this waiting nothing is dropped.
+    /// Bytes up to which a queue drops nothing.
     mtu: u64,
     ecn: bool,
 }
@@ -37,7 +38,7 @@ impl Law {
     }
 }
 
-/// What CoDel drops from: a queue, and what waits in the discipline altogether.
+/// The queue that CoDel drops from, and the totals of its discipline.
 pub(super) struct DequeueContext<'a> {
     pub packets: &'a mut Packets,
     pub total: &'a mut Total,
@@ -52,7 +53,7 @@ impl DequeueContext<'_> {
     }
 }
 
-/// Of 32 fractional bits of 1/sqrt(count) the upper 16 are kept.
+/// Low bits of 1/sqrt(count) that are not stored, of 32 fractional bits.
 const REC_INV_SQRT_SHIFT: u32 = 16;
 
 /// CoDel's state of one queue.
@@ -60,20 +61,20 @@ const REC_INV_SQRT_SHIFT: u32 = 16;
 pub(super) struct Vars {
     /// Drops since dropping began.
     pub count: u32,
-    /// `count` when it last began.
+    /// The value of `count` when dropping last began.
     lastcount: u32,
     dropping: bool,
-    /// 1/sqrt(count), in 65536ths.
+    /// 1/sqrt(count), in units of 1/65536.
     rec_inv_sqrt: u16,
     /// When the queue will have been above the target for an interval; 0 if it is not above.
     first_above_time: Ticks,
     drop_next: Ticks,
-    /// What the packet looked at last has waited.
+    /// Waiting time of the last packet that was examined.
     sojourn: Ticks,
 }
 
 impl Vars {
-    /// The next packet of a queue, marked if it is to be.
+    /// Takes the next packet of a queue, marked if CoDel marks it.
     #[inline]
     pub fn dequeue(&mut self, law: &Law, now: Nanos, mut from: DequeueContext, dropped: &mut Vec<Skb>) -> Option<Skb> {
         let now = ticks(now);
@@ -100,7 +101,7 @@ impl Vars {
         next
     }
 
-    /// Has the queue been above the target for an interval? (RFC 8289, section 5.4.)
+    /// Reports whether the queue has been above the target for an interval (RFC 8289, section 5.4).
     #[inline]
     fn is_above(&mut self, law: &Law, now: Ticks, head: Option<&Skb>, from: &DequeueContext) -> bool {
         let Some(head) = head else {
@@ -119,8 +120,8 @@ impl Vars {
         is_after(now, self.first_above_time)
     }
 
-    /// Drops or marks one, and sets the time of the next: where dropping ended not long ago, nearly as often as it then
-    /// did.
+    /// Drops or marks one packet, and schedules the next drop. If dropping ended not long ago, its
+    /// rate resumes near the last one.
     #[cold]
     fn begin_dropping(
         &mut self,
@@ -153,7 +154,8 @@ impl Vars {
         next
     }
 
-    /// Drops what is due, until one is marked in place of it or the queue is below the target.
+    /// Drops all packets that are due, until one is marked instead or the queue is below the
+    /// target.
     #[inline]
     fn go_on_dropping(
         &mut self,
@@ -183,14 +185,14 @@ impl Vars {
         head
     }
 
-    /// The control law: `time` + interval / sqrt(count).
+    /// Returns `time` + interval / sqrt(count), CoDel's law for the next drop.
     #[inline]
     fn after(&self, law: &Law, time: Ticks) -> Ticks {
         let fraction = (self.rec_inv_sqrt as u64) << REC_INV_SQRT_SHIFT;
         time.wrapping_add(((law.interval as u64 * fraction) >> 32) as Ticks)
     }
 
-    /// One step of Newton's towards 1/sqrt(count): x (3 - count x^2) / 2.
+    /// Takes one Newton step towards 1/sqrt(count): x (3 - count x^2) / 2.
     #[inline]
     fn newton_step(&mut self) {
         let x = (self.rec_inv_sqrt as u32) << REC_INV_SQRT_SHIFT;
@@ -198,8 +200,8 @@ impl Vars {
     }
 }
 
-/// x (3 - count x^2) / 2 for an x with 32 fractional bits; the two lowest bits of the bracket go, so that the product
-/// has room.
+/// Returns x (3 - count x^2) / 2 for an x with 32 fractional bits. The two lowest bits of the
+/// bracket are cut, so that the product fits.
 #[inline]
 pub(super) const fn newton_step(x: u32, count: u32) -> u32 {
     let square = (x as u64 * x as u64) >> 32;
@@ -207,7 +209,7 @@ pub(super) const fn newton_step(x: u32, count: u32) -> u32 {
     (bracket.wrapping_mul(x as u64) >> 31) as u32
 }
 
-/// One queue.
+/// One queue with CoDel.
 #[derive(Clone, Debug)]
 pub struct Codel {
     law: Law,
@@ -218,7 +220,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// An empty one before a device of this MTU.
+    /// Creates an empty queue before a device with this MTU in bytes.
     pub fn new(parameters: &queue::Codel, mtu: u32) -> Codel {
         let queue::Codel { limit, target, interval, ce_threshold, ecn } = *parameters;
         Codel {
@@ -265,7 +267,7 @@ mod tests {
     use super::*;
     use crate::qdisc::testing::{drops, marks, skb, standing};
 
-    /// A packet a millisecond, of which ten always wait: each has waited 10 ms.
+    /// Interval between packets in microseconds. Ten packets always wait, so each has waited 10 ms.
     const STEP_US: u64 = 1000;
     const WAITING: u64 = 10;
 
@@ -273,7 +275,7 @@ mod tests {
         Codel::new(&queue::Codel { ecn, ce_threshold, ..queue::Codel::default() }, 1500)
     }
 
-    /// 1/sqrt(n) by one of Newton's steps each, from 65535/65536: the second is well off.
+    /// 1/sqrt(n) by one Newton step each, from 65535/65536; the second is far off.
     const FACTORS: [f64; 8] = [0.99998, 0.50002, 0.56250, 0.48779, 0.44151, 0.40407, 0.37518, 0.35152];
 
     #[test]
@@ -286,7 +288,7 @@ mod tests {
         }
     }
 
-    /// The queue is above the target from 5 ms on, when the first has waited so long.
+    /// The queue is above the target from 5 ms on, when the first packet has waited that long.
     #[test]
     fn a_standing_queue_is_dropped_from_after_an_interval_and_then_by_newton_s_factors() {
         let dropped = drops(&standing(&mut codel(false, None), false, WAITING, STEP_US, 600_000));
@@ -295,7 +297,8 @@ mod tests {
         for (factor, at) in FACTORS.iter().zip(&dropped[1..]) {
             due += 100_000.0 * factor;
             let late = *at as f64 - due;
-            // With the next packet; the clock ticks once in 1.024 us, and the first drop was some time after its own.
+            // One packet later: the clock ticks once in 1.024 us, and the first drop was some time
+            // after it was due.
             assert!((-1.1 * STEP_US as f64..1.1 * STEP_US as f64).contains(&late), "{at}, not {due}: {dropped:?}");
         }
         assert!(dropped.len() > 8);
@@ -311,7 +314,7 @@ mod tests {
     #[test]
     fn nothing_is_dropped_below_the_target_or_from_one_packet() {
         assert_eq!(drops(&standing(&mut codel(false, None), false, 4, STEP_US, 1_000_000)), []);
-        // Each has waited 50 ms, but behind it there is one only.
+        // Each has waited 50 ms, but only one packet is behind it.
         assert_eq!(drops(&standing(&mut codel(false, None), false, 1, 50_000, 10_000_000)), []);
     }
 
@@ -319,7 +322,7 @@ mod tests {
     fn what_has_waited_longer_than_ce_threshold_is_marked_at_once() {
         let mut codel = codel(false, Some(Nanos::from_millis(2)));
         let events = standing(&mut codel, true, WAITING, STEP_US, 50_000);
-        // The first to have waited for three steps, and all after it.
+        // The first packet that has waited for three steps, and all after it.
         assert_eq!(marks(&events), (3..50).map(|ms| ms * 1000).collect::<Vec<_>>());
     }
 

@@ -1,5 +1,5 @@
-//! A device's ring behind a queue discipline: packets that the device has taken before it can send them, so that the
-//! discipline decides about them no more.
+//! A device's ring behind a queue discipline. The device takes packets before it can send them, so
+//! the discipline no longer decides about them.
 
 use super::batches::Batches;
 use super::occupancy::Occupancy;
@@ -8,26 +8,27 @@ use super::{AnyQdisc, Qdisc, Skb};
 use crate::byte_queue_limits::ByteQueueLimits;
 use model::units::Nanos;
 
-/// A discipline, and the ring that it fills.
+/// A queue discipline, and the device ring that it fills.
 pub struct DeviceRing {
     qdisc: AnyQdisc,
     slots: u64,
-    /// Where buffers of several segments pass the discipline whole.
+    /// The buffers of several segments, if the discipline treats each as one packet.
     batches: Option<Batches>,
     waiting: Packets,
     limits: Option<ByteQueueLimits>,
-    /// Bytes of the packet that the device sends.
+    /// Bytes of the packet that the device is sending.
     under_way: u32,
-    /// What the discipline holds, if somebody measures that.
+    /// The fill level of the discipline over time, if it is measured.
     occupancy: Option<Occupancy>,
-    /// The packets that the device has taken since [`DeviceRing::take_taken`] was called, by their numbers, if somebody
-    /// wants to know.
+    /// Numbers of the packets that the device has taken since the last call of
+    /// [`DeviceRing::take_taken`], if they are recorded.
     taken: Option<Vec<u32>>,
 }
 
 impl DeviceRing {
-    /// An empty ring of so many packets, with byte queue limits or without. The packet that the device sends is not in
-    /// it; one without slots takes each packet when it can be sent.
+    /// Creates an empty ring of `slots` packets, with or without byte queue limits. The packet that
+    /// the device is sending is not in the ring. A ring without slots takes each packet when the
+    /// device can send it.
     pub fn new(qdisc: AnyQdisc, slots: u32, has_limits: bool) -> DeviceRing {
         let limits = has_limits.then(ByteQueueLimits::default);
         DeviceRing {
@@ -42,30 +43,31 @@ impl DeviceRing {
         }
     }
 
-    /// A discipline behind which there is no ring.
+    /// Creates a discipline without a ring.
     pub fn none(qdisc: AnyQdisc) -> DeviceRing {
         DeviceRing::new(qdisc, 0, false)
     }
 
-    /// The same, which remembers what the device takes.
+    /// Records the packets that the device takes, for [`DeviceRing::take_taken`].
     pub fn telling(self) -> DeviceRing {
         DeviceRing { taken: Some(vec![]), ..self }
     }
 
-    /// The same, whose discipline sees a buffer of several segments as one packet. CAKE splits it by itself
-    /// (`split-gso`), which comes to the same as buffers of one.
+    /// Passes buffers of several segments through the discipline as one packet each. CAKE splits
+    /// them itself (`split-gso`), which equals buffers of one segment.
     pub fn with_batches(self) -> DeviceRing {
         let batches = (!matches!(self.qdisc, AnyQdisc::Cake(_))).then(Batches::default);
         DeviceRing { batches, ..self }
     }
 
-    /// Measures from `from` to `to` how much the discipline holds.
+    /// Measures the fill level of the discipline from `from` to `to`.
     pub fn measuring(self, from: Nanos, to: Nanos) -> DeviceRing {
         DeviceRing { occupancy: Some(Occupancy::new(from, to)), ..self }
     }
 
-    /// What the discipline held, as it counts, without what the device has taken: bytes and packets, each times the
-    /// nanoseconds of the measuring interval; none if nobody measures.
+    /// Returns the bytes and the packets in the discipline, each times the nanoseconds of the
+    /// measuring interval. The discipline counts them, without packets that the device has taken.
+    /// Returns none without [`DeviceRing::measuring`].
     pub fn held(&self) -> Option<(u128, u128)> {
         self.occupancy.as_ref().map(Occupancy::whole)
     }
@@ -76,14 +78,14 @@ impl DeviceRing {
         }
     }
 
-    /// Bytes that the device has taken and not sent, and what they are limited to; none of a device without a ring. It
-    /// has sent all that was under way if `is_idle`.
+    /// Returns the bytes that the device has taken and not sent, and their limit; none without a
+    /// ring. Set `is_idle` if the device has sent its last packet.
     pub fn in_device(&self, is_idle: bool) -> Option<(u64, Option<u64>)> {
         let under_way = if is_idle { 0 } else { self.under_way.into() };
         (self.slots > 0).then(|| (self.waiting.bytes() + under_way, self.limits.as_ref().map(ByteQueueLimits::limit)))
     }
 
-    /// The packets that the device has taken since the last call, the first first.
+    /// Returns the packets that the device has taken since the last call, oldest first.
     pub fn take_taken(&mut self) -> Vec<u32> {
         self.taken.as_mut().map_or(vec![], std::mem::take)
     }
@@ -94,7 +96,7 @@ impl DeviceRing {
         }
     }
 
-    /// The discipline's next packet, or the next segment of its latest buffer.
+    /// Takes the discipline's next packet, or the next segment of its latest buffer.
     fn next_of_discipline(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
         let Some(batches) = &mut self.batches else { return self.qdisc.dequeue(now, dropped) };
         if !batches.is_splitting() {
@@ -106,7 +108,7 @@ impl DeviceRing {
         batches.next()
     }
 
-    /// The device has sent what was under way, and sends its next packet.
+    /// Notes that the device has sent its packet, and takes the next from the ring.
     fn next_of_ring(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb> {
         let sent = std::mem::take(&mut self.under_way);
         if let Some(limits) = self.limits.as_mut().filter(|_| sent > 0) {
@@ -119,15 +121,16 @@ impl DeviceRing {
         Some(skb)
     }
 
-    /// May the device be given another packet? It gets all segments of a buffer, as far as it has slots: the limit of
-    /// bytes is asked before a buffer (`dev_hard_start_xmit`).
+    /// Reports whether the device may take another packet. It takes all segments of a buffer if it
+    /// has slots for them, because the limit of bytes is checked before a buffer
+    /// (`dev_hard_start_xmit`).
     fn has_room_in_device(&self) -> bool {
         let is_splitting = self.batches.as_ref().is_some_and(Batches::is_splitting);
         let is_within = || self.limits.as_ref().is_none_or(ByteQueueLimits::has_room);
         self.waiting.len() < self.slots && (is_splitting || is_within())
     }
 
-    /// The device takes what it has room for.
+    /// Moves packets from the discipline to the device while it has room.
     fn fill(&mut self, now: Nanos, dropped: &mut Vec<Skb>) {
         while self.has_room_in_device() {
             let Some(skb) = self.next_of_discipline(now, dropped) else { return };
@@ -139,7 +142,7 @@ impl DeviceRing {
         }
     }
 
-    /// A whole buffer comes to the discipline.
+    /// Adds a whole buffer to the discipline.
     fn enqueue_whole(&mut self, now: Nanos, whole: Skb, dropped: &mut Vec<Skb>) {
         let first = dropped.len();
         self.qdisc.enqueue(now, whole, dropped);
@@ -198,7 +201,8 @@ mod tests {
     use model::Limit;
     use model::queue;
 
-    /// Five packets of the second band come, then an urgent one, before each is sent: how many go before it.
+    /// Queues five packets of the second band, then an urgent one, before the first is sent.
+    /// Returns how many precede the urgent one.
     fn before_the_urgent_one(slots: u32, has_limits: bool) -> usize {
         let prio = AnyQdisc::Prio(Prio::new(&queue::Prio::default()));
         let mut ring = DeviceRing::new(prio, slots, has_limits);
@@ -214,8 +218,8 @@ mod tests {
         order.iter().position(|id| *id == 5).expect("it is there")
     }
 
-    /// What the device has taken goes first: nothing without a ring, all of it with one, and hardly any of it where its
-    /// bytes are limited.
+    /// Packets in the device precede an urgent one: none without a ring, all of them with one, and
+    /// hardly any with a limit of bytes.
     #[test]
     fn a_ring_is_ahead_of_what_is_urgent() {
         assert_eq!(
@@ -224,9 +228,11 @@ mod tests {
         );
     }
 
-    /// Two buffers of two segments and a single one, in a queue with room for two packets: it counts buffers, so the
-    /// single one is dropped; without it both segments of a third. The device takes both segments of a buffer, although
-    /// the first fills its limit, and one that has slots for one takes the second later.
+    /// A queue with room for two packets counts buffers. It holds two buffers of two segments, but
+    /// drops both segments of a third.
+    ///
+    /// The device takes both segments of a buffer, although the first fills its limit. A device
+    /// with one slot takes the second later.
     #[test]
     fn a_buffer_passes_the_discipline_whole() {
         let fifo = || AnyQdisc::Fifo(Fifo::new(Some(Limit::Packets(2)), None));

@@ -1,6 +1,6 @@
-//! First in, first out: our drop-tail queue as a discipline. Scenarios run it as a port of its own
-//! ([`crate::FifoPort`]), which needs no event for a departure; here it is what that port is held against, and what
-//! the other disciplines' cost is measured beside.
+//! First in, first out: the drop-tail queue as a discipline. Scenarios run it as a port of its own
+//! ([`crate::FifoPort`]), which needs no event for a departure. This form serves as the reference
+//! for that port, and for the cost of other disciplines.
 
 use super::packets::Packets;
 use super::{Ecn, Qdisc, Skb};
@@ -8,8 +8,8 @@ use crate::droptail::{Admission, Droptail};
 use model::Limit;
 use model::units::Nanos;
 
-/// What would be more than its limit is dropped; what finds as much waiting as its threshold says is marked (RFC 8257,
-/// section 3.1).
+/// A first-in-first-out queue that drops packets above its limit. It marks packets that find at
+/// least its threshold waiting (RFC 8257, section 3.1).
 #[derive(Clone, Debug)]
 pub struct Fifo {
     packets: Packets,
@@ -17,7 +17,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// An empty one; without a limit it never drops, without a threshold it never marks.
+    /// Creates an empty queue. Without a limit it never drops, without a threshold it never marks.
     pub fn new(limit: Option<Limit>, ecn_threshold: Option<Limit>) -> Fifo {
         Fifo { packets: Packets::default(), account: Droptail::new(limit, ecn_threshold) }
     }

@@ -1,6 +1,7 @@
-//! FQ-CoDel (RFC 8290) as Linux has it (sch_fq_codel.c): flows are hashed to queues, which take turns by deficit round
-//! robin, new ones first, each with CoDel. Left out: filters that classify, and `ce_threshold` for some code points
-//! only.
+//! FQ-CoDel (RFC 8290) as in Linux (sch_fq_codel.c). Flows are hashed to queues, each with CoDel.
+//! The queues take turns by deficit round robin, new ones first.
+//!
+//! This model leaves out filters that classify, and `ce_threshold` for a subset of the code points.
 
 use super::codel::{DequeueContext, Law, Vars};
 use super::hash::{Salt, queue_of};
@@ -17,7 +18,7 @@ struct Flow {
     vars: Vars,
 }
 
-/// Queues that take turns.
+/// The FQ-CoDel discipline: queues that take turns, each with CoDel.
 #[derive(Clone, Debug)]
 pub struct FqCodel {
     law: Law,
@@ -31,7 +32,7 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// An empty one before a device of this MTU.
+    /// Creates an empty discipline before a device with this MTU in bytes.
     pub fn new(parameters: &queue::FqCodel, mtu: u32, mut rng: Rng) -> FqCodel {
         let queue::FqCodel { target, interval, ce_threshold, ecn, .. } = *parameters;
         let flows = parameters.flows as usize;
@@ -47,7 +48,8 @@ impl FqCodel {
         }
     }
 
-    /// Drops half of the longest queue from its head, `drop_batch` packets at most, and has its CoDel count them.
+    /// Drops half of the longest queue from its head, at most `drop_batch` packets, and counts them
+    /// in its CoDel.
     #[cold]
     fn drop_from_the_longest(&mut self, dropped: &mut Vec<Skb>) {
         let mut longest = 0;
@@ -130,7 +132,7 @@ mod tests {
         (0..packets).map_while(|_| Some(qdisc.dequeue(Nanos::ZERO, &mut vec![])?.flow_hash)).collect()
     }
 
-    /// A quantum of 1514 bytes is good for two packets of 1500 at first, and then mostly for one.
+    /// A quantum of 1514 bytes suffices for two packets of 1500 at first, and then mostly for one.
     #[test]
     fn flows_take_turns_by_bytes() {
         let mut qdisc = fq_codel(queue::FqCodel::default(), 1514);
@@ -158,12 +160,13 @@ mod tests {
         take(&mut qdisc, 5);
         put(&mut qdisc, 2, 1);
         assert_eq!(take(&mut qdisc, 2), [2, 1]);
-        // Its turn came while it was empty.
+        // The queue's turn came while it was empty.
         put(&mut qdisc, 2, 1);
         assert_eq!(take(&mut qdisc, 3), [1, 1, 2]);
     }
 
-    /// 90 000 and 30 000 bytes: half of the first go, from its head, and count as CoDel's drops.
+    /// Of 90 000 and 30 000 bytes, half of the first queue is dropped from its head, and counts as
+    /// CoDel's drops.
     #[test]
     fn the_longest_queue_is_halved_when_there_is_no_more_room() {
         let mut qdisc = fq_codel(queue::FqCodel { limit: 79, ..queue::FqCodel::default() }, 1514);

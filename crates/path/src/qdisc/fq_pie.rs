@@ -1,5 +1,6 @@
-//! FQ-PIE as Linux has it (sch_fq_pie.c): flows are hashed to queues, which take turns as with FQ-CoDel, each with PIE.
-//! Left out: filters that classify, and `memory_limit`, for which the kernel counts packets but drops none.
+//! FQ-PIE as in Linux (sch_fq_pie.c). Flows are hashed to queues, which take turns as in FQ-CoDel,
+//! each with PIE. This model leaves out filters that classify, and `memory_limit`, for which the
+//! kernel counts packets but drops none.
 
 use super::hash::{Salt, queue_of};
 use super::packets::{Packets, Total};
@@ -15,16 +16,16 @@ use model::units::Nanos;
 struct Flow {
     packets: Packets,
     vars: Vars,
-    /// May the timer's next ring change it?
+    /// Whether the timer may change the flow's state when it next fires.
     awake: bool,
 }
 
-/// Queues that take turns.
+/// The FQ-PIE discipline: queues that take turns, each with PIE.
 #[derive(Clone, Debug)]
 pub struct FqPie {
     law: Law,
     limit: u64,
-    /// Up to this probability packets are marked, above dropped; none without ECN.
+    /// Highest probability at which packets are marked instead of dropped; none without ECN.
     marks_to: Option<u64>,
     salt: Salt,
     flows: Vec<Flow>,
@@ -36,7 +37,7 @@ pub struct FqPie {
 }
 
 impl FqPie {
-    /// An empty one before a device of this MTU.
+    /// Creates an empty discipline before a device with this MTU in bytes.
     pub fn new(parameters: &queue::FqPie, mtu: u32, mut rng: Rng) -> FqPie {
         let flows = parameters.flows as usize;
         FqPie {
@@ -53,8 +54,8 @@ impl FqPie {
         }
     }
 
-    /// Makes up for the timer's rings until now. The kernel goes through all flows; one that a ring does not change
-    /// stays so until a packet comes or goes, and can be left out.
+    /// Catches up with the timer until now. The kernel visits all flows. A flow that one firing
+    /// does not change stays the same until a packet comes or goes, so this code leaves it out.
     #[inline]
     fn update(&mut self, now: Nanos) {
         while self.timer.is_due(now) {
@@ -137,8 +138,8 @@ mod tests {
         FqPie::new(&queue::FqPie::default(), 1500, crate::rng(1, 1))
     }
 
-    /// Feeds flow 1 two packets and flow 2 half of one each millisecond, takes one, and counts what of each is dropped
-    /// in four seconds.
+    /// Sends two packets of flow 1 and half of one of flow 2 each millisecond for four seconds, and
+    /// takes one. Returns the drops of both flows, and the packets that flow 2 got through.
     fn unequal(qdisc: &mut FqPie) -> [usize; 3] {
         let (mut dropped, mut sent) = (vec![], 0);
         for ms in 0..4000 {
@@ -160,7 +161,7 @@ mod tests {
         assert!(one > 1000 && other == 0 && sent >= 1998, "{one} {other} {sent}");
     }
 
-    /// The kernel goes through all flows with each ring; the result is the same.
+    /// The result equals the kernel's, which visits all flows whenever the timer fires.
     #[test]
     fn flows_that_sleep_are_as_those_that_are_looked_at() {
         let mut qdisc = fq_pie();

@@ -1,9 +1,10 @@
-//! Where flows fall when they are hashed to queues.
+//! The hash that assigns flows to queues.
 
 use crate::Rng;
 use rand::RngCore;
 
-/// The secret of one discipline's hash, in place of the kernel's, which is drawn at boot (`net_get_random_once`).
+/// The secret of one discipline's hash. The kernel draws its secret at boot
+/// (`net_get_random_once`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Salt(u32);
 
@@ -12,7 +13,8 @@ impl Salt {
         Salt(rng.next_u32())
     }
 
-    /// Mixes a hash with the secret. What differs stays different, because each step can be undone.
+    /// Mixes a hash with the secret. Different hashes stay different, because each step can be
+    /// undone.
     #[inline]
     pub fn mix(self, hash: u32) -> u32 {
         let mut hash = (hash ^ self.0).wrapping_mul(0x9e37_79b1);
@@ -22,7 +24,7 @@ impl Salt {
     }
 }
 
-/// The queue, out of so many, that a hash falls to (`reciprocal_scale`).
+/// Returns the queue, of `queues`, that a hash is assigned to (`reciprocal_scale`).
 #[inline]
 pub(super) fn queue_of(hash: u32, queues: usize) -> usize {
     ((hash as u64 * queues as u64) >> 32) as usize
@@ -32,7 +34,7 @@ pub(super) fn queue_of(hash: u32, queues: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Of 1000 hashes in 64 queues each gets 15.6 in the mean, with a standard deviation of 4.
+    /// Of 1000 hashes each of 64 queues gets 15.6 in the mean, with a standard deviation of 4.
     #[test]
     fn neighbouring_hashes_are_spread_evenly() {
         let salt = Salt::new(&mut crate::rng(1, 1));

@@ -1,7 +1,9 @@
-//! Queue disciplines: what decides which packet a transmitter sends next, and which are dropped or marked.
+//! Queue disciplines, which decide what packet a transmitter sends next, and which packets are
+//! dropped or marked.
 //!
-//! Each follows the kernel's of the same name (`net/sched/sch_*.c` of Linux 6.1 to 6.18), with its integer arithmetic
-//! and its defaults. What differs is said in the discipline's own file.
+//! Each follows the kernel's discipline of the same name (`net/sched/sch_*.c` of Linux 6.1 to
+//! 6.18), with its integer arithmetic and its defaults. The file of a discipline lists the
+//! differences.
 
 mod any;
 mod batches;
@@ -39,32 +41,32 @@ pub use red::Red;
 
 use model::units::Nanos;
 
-/// What a queue discipline sees of a packet; the packet itself lies in the network's pool under `id`.
+/// A queue discipline's view of a packet. The packet itself is in the network's pool under `id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skb {
-    /// Its place in the pool.
+    /// Place of the packet in the pool.
     pub id: u32,
-    /// IP length, bytes.
+    /// IP length in bytes.
     pub bytes: u32,
     /// The two ECN bits (RFC 3168, section 5).
     pub ecn: Ecn,
     /// Type of service, the ECN bits excluded (RFC 2474).
     pub tos: u8,
-    /// The band that its sender's host has chosen for it, if that is where it is.
+    /// The band that a classifier on the sender's host chose, while the packet is on that host.
     pub band: Option<u8>,
-    /// Another segment of the same buffer comes right behind it.
+    /// Whether another segment of the same buffer follows right behind.
     pub is_followed: bool,
     /// Hash of protocol, addresses and ports.
     pub flow_hash: u32,
-    /// The host that it comes from.
+    /// Number of the host that the packet comes from.
     pub source: u32,
-    /// The host that it goes to.
+    /// Number of the host that the packet is for.
     pub destination: u32,
-    /// When it came to the queue; `enqueue` sets it.
+    /// When the packet joined the queue; `enqueue` sets it.
     pub enqueued_at: Nanos,
 }
 
-/// The code points of RFC 3168, section 5, in their order.
+/// The ECN code points of RFC 3168, section 5, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
     /// Not ECN-capable.
@@ -79,7 +81,7 @@ pub enum Ecn {
 }
 
 impl Skb {
-    /// Marks it if it is ECN-capable; false if it is not.
+    /// Marks the packet if it is ECN-capable; returns false otherwise.
     #[inline]
     pub fn mark_ce(&mut self) -> bool {
         if self.ecn == Ecn::NotEct {
@@ -90,20 +92,21 @@ impl Skb {
     }
 }
 
-/// A queue discipline.
+/// Decides about the order of packets, and about drops and marks.
 pub trait Qdisc {
-    /// Takes a packet at `now`, which never decreases from call to call. Packets that are dropped for it, itself or
-    /// others, are appended to `dropped`.
+    /// Adds a packet at `now`, which never decreases between calls. Appends the packets that are
+    /// dropped for it, itself or others, to `dropped`.
     fn enqueue(&mut self, now: Nanos, skb: Skb, dropped: &mut Vec<Skb>);
-    /// The packet to transmit next, marked where the discipline marks; none if it is empty, or holds back what it has
-    /// until `next`.
+    /// Takes the next packet to transmit, marked if the discipline marks it. Returns none if the
+    /// discipline is empty, or holds its packets back until `next`.
     fn dequeue(&mut self, now: Nanos, dropped: &mut Vec<Skb>) -> Option<Skb>;
-    /// When a discipline that shapes may be asked again; `Nanos::NEVER` if it is empty. One that does not shape: `now`
-    /// while it holds packets.
+    /// Returns when to poll a discipline again that holds packets back; `Nanos::NEVER` if it is
+    /// empty. Other disciplines return `now` while they have packets.
     fn next(&self, now: Nanos) -> Nanos;
-    /// Bytes and packets that wait.
+    /// Returns the bytes and the packets that wait.
     fn backlog(&self) -> (u64, u64);
-    /// False if `enqueue` would drop this packet and no other, for want of room; what drops otherwise says true.
+    /// Returns false if `enqueue` would drop just this packet because the queue is full. Returns
+    /// true for every other drop.
     fn has_room(&self, _skb: &Skb) -> bool {
         true
     }

@@ -1,25 +1,25 @@
-//! How full a queue is over time.
+//! The fill level of a queue over time.
 
 use model::units::Nanos;
 
-/// The integral, over a measuring interval, of what a queue holds.
+/// The integral, over a measuring interval, of the bytes and packets in a queue.
 #[derive(Clone, Debug)]
 pub struct Occupancy {
     to: Nanos,
     since: Nanos,
-    /// Bytes and packets since then.
+    /// Bytes and packets in the queue from `since` on.
     held: (u64, u64),
     byte_ns: u128,
     packet_ns: u128,
 }
 
 impl Occupancy {
-    /// Starts with an empty discipline, measured from `from` to `to`.
+    /// Creates the integral of an empty queue, measured from `from` to `to`.
     pub fn new(from: Nanos, to: Nanos) -> Occupancy {
         Occupancy { to, since: from, held: (0, 0), byte_ns: 0, packet_ns: 0 }
     }
 
-    /// From `now` on it holds so many bytes and packets.
+    /// Sets the bytes and packets in the queue from `now` on.
     pub fn note(&mut self, now: Nanos, held: (u64, u64)) {
         (self.byte_ns, self.packet_ns) = self.until(now);
         self.since = self.since.max(now);
@@ -31,7 +31,8 @@ impl Occupancy {
         (self.byte_ns + passed * u128::from(self.held.0), self.packet_ns + passed * u128::from(self.held.1))
     }
 
-    /// Bytes and packets, each times the nanoseconds of the interval in which they were held.
+    /// Returns the bytes and the packets, each times the nanoseconds that they spent in the queue
+    /// within the interval.
     pub fn whole(&self) -> (u128, u128) {
         self.until(self.to)
     }
@@ -41,7 +42,8 @@ impl Occupancy {
 mod tests {
     use super::*;
 
-    /// From 10 to 30 ms: one packet until 12, two until 20, none until 25, three until the end.
+    /// From 10 to 30 ms the queue has one packet until 12, two until 20, none until 25, and three
+    /// until the end.
     #[test]
     fn only_the_interval_counts() {
         let ms = Nanos::from_millis;

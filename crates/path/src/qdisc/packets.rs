@@ -1,11 +1,11 @@
-//! Waiting packets and what they amount to.
+//! Waiting packets, and their totals.
 
 use super::Skb;
 use crate::ring::Ring;
 use model::skb::truesize;
 use model::units::Nanos;
 
-/// First in, first out.
+/// A first-in-first-out queue of packets, with the sum of their bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
     ring: Ring<Skb>,
@@ -41,19 +41,19 @@ impl Packets {
         self.ring.len() as u64
     }
 
-    /// `Qdisc::next` of a discipline that does not shape.
+    /// Implements `Qdisc::next` for a discipline that does not shape.
     #[inline]
     pub fn next(&self, now: Nanos) -> Nanos {
         if self.is_empty() { Nanos::NEVER } else { now }
     }
 }
 
-/// What all queues of a discipline hold together.
+/// Totals over all queues of a discipline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Total {
     pub bytes: u64,
     pub packets: u64,
-    /// Memory that the kernel would charge for them.
+    /// Memory in bytes that the kernel would charge for the packets.
     pub memory: u64,
 }
 
@@ -72,7 +72,7 @@ impl Total {
         self.memory -= truesize(skb.bytes as u64);
     }
 
-    /// `Qdisc::next` of a discipline that does not shape.
+    /// Implements `Qdisc::next` for a discipline that does not shape.
     #[inline]
     pub fn next(&self, now: Nanos) -> Nanos {
         if self.packets == 0 { Nanos::NEVER } else { now }

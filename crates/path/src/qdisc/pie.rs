@@ -1,9 +1,10 @@
-//! PIE (RFC 8033) as Linux has it (sch_pie.c): drops arriving packets at random, with a probability that a timer works
-//! out from the queueing delay and its change.
+//! PIE (RFC 8033) as in Linux (sch_pie.c). It drops arriving packets at random, with a probability
+//! that a timer computes from the queueing delay and its change.
 //!
-//! Where Linux departs from the RFC: the timer rings with the kernel's ticks, so that the default of 15 ms comes to 20
-//! (`timer.rs`), first after half a second; the probability is not cut at 1, but at 2^64 of 2^56; a delay of more than
-//! 250 ms adds 2 %.
+//! Linux departs from the RFC in three ways. The timer fires with the kernel's ticks, so the
+//! default of 15 ms becomes 20 ms (`timer.rs`), and it first fires after half a second. The
+//! probability is not cut at 1, but at 2^64 in units of 2^-56. A delay of more than 250 ms adds 2
+//! %.
 
 use super::packets::{Packets, Total};
 use super::timer::Timer;
@@ -13,18 +14,20 @@ use model::queue;
 use model::units::Nanos;
 use rand::RngCore;
 
-/// A probability of 1.
+/// The number that represents a probability of 1.
 pub(super) const MAX_PROB: u64 = u64::MAX >> 8;
-/// The kernel's clock of packet schedulers ticks once in 64 ns (`PSCHED_SHIFT`).
+/// Binary logarithm of the 64 ns in which the kernel's clock of packet schedulers ticks
+/// (`PSCHED_SHIFT`).
 const PSCHED_SHIFT: u32 = 6;
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> PSCHED_SHIFT;
-/// What may come at once after a quiet time.
+/// Duration, in ticks, for which PIE drops nothing after a quiet time.
 const BURST: u64 = ticks(Nanos::from_millis(150));
-/// A delay of more than this is urgent.
+/// Delay in ticks above which the probability rises by an extra 2 %.
 const URGENT: u64 = ticks(Nanos::from_millis(250));
-/// Bytes over which the rate of departures is measured, and from which on.
+/// Bytes over which the rate of departures is measured; the measurement starts when that much
+/// waits.
 const MEASURED_BYTES: u64 = 16 * 1024;
-/// Fractional bits of that rate.
+/// Fractional bits of the rate of departures.
 const RATE_BITS: u32 = 8;
 
 #[inline]
@@ -32,11 +35,11 @@ const fn ticks(time: Nanos) -> u64 {
     time.0 >> PSCHED_SHIFT
 }
 
-/// What governs every queue of a discipline.
+/// The parameters for all queues of a discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     target: u64,
-    /// Gains: what a second of delay adds to the probability.
+    /// Gains: increase of the probability for a second of delay.
     alpha: u64,
     beta: u64,
     mtu: u64,
@@ -45,7 +48,7 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// That of these parameters before a device of this MTU.
+    /// Converts the parameters for a device with this MTU in bytes.
     pub fn new(parameters: &queue::Pie, mtu: u32) -> Law {
         let gain = |sixteenths: u32| (sixteenths as u64 * (MAX_PROB / TICKS_PER_SECOND)) >> 4;
         Law {
@@ -64,17 +67,18 @@ impl Law {
 pub(super) struct Vars {
     qdelay: u64,
     qdelay_old: u64,
-    /// While it lasts nothing is dropped.
+    /// Ticks for which nothing is dropped yet.
     burst_time: u64,
-    /// When a packet last left, or the measuring of the rate began.
+    /// When a packet last left, or when the measurement of the rate began.
     dq_tstamp: Option<u64>,
-    /// Probability to drop an arriving packet.
+    /// The probability that an arriving packet is dropped.
     pub prob: u64,
-    /// The sum of the probabilities of those that passed: it keeps drops apart (RFC 8033, section 5.4).
+    /// The sum of the probabilities of packets that passed; it spaces drops (RFC 8033, section
+    /// 5.4).
     accu_prob: u64,
-    /// Bytes that have left since; none while the rate is not measured.
+    /// Bytes that have left since the measurement of the rate began; none if it is not measured.
     dq_count: Option<u64>,
-    /// Bytes a tick, with `RATE_BITS` fractional bits.
+    /// Bytes per tick, with `RATE_BITS` fractional bits.
     avg_dq_rate: u64,
 }
 
@@ -94,7 +98,8 @@ impl Default for Vars {
 }
 
 impl Vars {
-    /// Is a packet that arrives to so much waiting to be dropped, or marked? (RFC 8033, section 4.1.)
+    /// Decides whether to drop or mark a packet that finds `backlog` bytes waiting (RFC 8033,
+    /// section 4.1).
     #[inline]
     fn drop_early(&mut self, law: &Law, backlog: u64, bytes: u32, rng: &mut Rng) -> bool {
         let in_time = self.qdelay < law.target / 2 && self.prob < MAX_PROB / 5;
@@ -120,8 +125,8 @@ impl Vars {
         drop
     }
 
-    /// Does a packet join a queue of `backlog` bytes? What PIE would drop is marked in its place up to the probability
-    /// `marks_to`, if there is one (RFC 8033, section 5.1).
+    /// Decides whether a packet joins a queue of `backlog` bytes. Up to the probability `marks_to`,
+    /// if set, PIE marks a packet instead of dropping it (RFC 8033, section 5.1).
     #[inline]
     pub fn admits(
         &mut self,
@@ -141,7 +146,7 @@ impl Vars {
         !drops
     }
 
-    /// A packet leaves so much behind.
+    /// Notes that a packet leaves `backlog` bytes behind.
     #[inline]
     pub fn leaves(&mut self, law: &Law, now: Nanos, skb: &Skb, backlog: u64) {
         let now_ticks = ticks(now);
@@ -149,7 +154,7 @@ impl Vars {
             self.measure_rate(now_ticks, skb.bytes, backlog)
         } else {
             self.qdelay = if backlog > 0 { now_ticks - ticks(skb.enqueued_at) } else { 0 };
-            // In 32 bits, as the kernel has it.
+            // In 32 bits, as in the kernel.
             let elapsed = self.dq_tstamp.map_or(0, |last| (now_ticks - last) as u32 as u64);
             self.dq_tstamp = Some(now_ticks);
             elapsed
@@ -157,7 +162,8 @@ impl Vars {
         self.burst_time = self.burst_time.saturating_sub(elapsed);
     }
 
-    /// The time over which the rate of departures was measured, when it has been (RFC 8033, section 5.2).
+    /// Measures the rate of departures. Returns the ticks over which it was measured, or 0 before
+    /// the end of a measurement (RFC 8033, section 5.2).
     fn measure_rate(&mut self, now: u64, bytes: u32, backlog: u64) -> u64 {
         if backlog >= MEASURED_BYTES && self.dq_count.is_none() {
             self.dq_tstamp = Some(now);
@@ -183,14 +189,14 @@ impl Vars {
         elapsed
     }
 
-    /// Works the probability out anew (RFC 8033, section 4.2).
+    /// Computes the probability anew (RFC 8033, section 4.2).
     pub fn calculate_probability(&mut self, law: &Law, backlog: u64) {
         if law.dq_rate_estimator {
             self.qdelay_old = self.qdelay;
             self.qdelay = (backlog << RATE_BITS).checked_div(self.avg_dq_rate).unwrap_or(0);
         }
         let (qdelay, qdelay_old) = (self.qdelay, self.qdelay_old);
-        // So little waits that it has no delay.
+        // The delay is 0 although a few packets wait.
         let mut may_decay = qdelay > 0 || backlog == 0;
 
         let (alpha, beta) = self.scaled(law);
@@ -222,7 +228,7 @@ impl Vars {
         }
     }
 
-    /// The gains, the smaller the smaller the probability is (RFC 8033, section 5.5).
+    /// Returns the gains, which shrink with the probability (RFC 8033, section 5.5).
     fn scaled(&self, law: &Law) -> (i64, i64) {
         let (mut alpha, mut beta) = (law.alpha, law.beta);
         if self.prob < MAX_PROB / 10 {
@@ -237,7 +243,7 @@ impl Vars {
     }
 }
 
-/// One queue.
+/// One queue with PIE.
 #[derive(Clone, Debug)]
 pub struct Pie {
     law: Law,
@@ -251,7 +257,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// An empty one before a device of this MTU.
+    /// Creates an empty queue before a device with this MTU in bytes.
     pub fn new(parameters: &queue::Pie, mtu: u32, rng: Rng) -> Pie {
         Pie {
             law: Law::new(parameters, mtu),
@@ -265,8 +271,8 @@ impl Pie {
         }
     }
 
-    /// Makes up for the timer's rings until now. Nothing has changed since but by them, so when one changes nothing,
-    /// the others do not.
+    /// Catches up with the timer until now. Only the timer has changed the state since, so if one
+    /// firing changes nothing, the later ones do not either.
     #[inline]
     fn update(&mut self, now: Nanos) {
         while self.timer.is_due(now) {
@@ -327,7 +333,7 @@ mod tests {
         prob as f64 / MAX_PROB as f64
     }
 
-    /// The state with this probability, delay and delay before, in ms.
+    /// Creates the state with this probability, and with the present and the previous delay in ms.
     fn vars(prob: f64, qdelay: u64, qdelay_old: u64) -> Vars {
         let prob = (prob * MAX_PROB as f64) as u64;
         let [qdelay, qdelay_old] = [qdelay, qdelay_old].map(|ms| ticks(Nanos::from_millis(ms)));
@@ -340,7 +346,8 @@ mod tests {
         share(vars.prob)
     }
 
-    /// 0.125 (q - 15 ms) + 1.25 (q - q_old), over 2048 to 1 as the probability is small or not (RFC 8033, section 5.5).
+    /// The change is 0.125 (q - 15 ms) + 1.25 (q - q_old). Its divisor falls from 2048 to 1 as the
+    /// probability rises (RFC 8033, section 5.5).
     #[test]
     fn the_probability_moves_by_the_delay_and_its_change() {
         let cases = [
@@ -349,9 +356,9 @@ mod tests {
             (0.001, 30, 30, 0.001 + 2.343_75e-4),
             (0.05, 30, 30, 0.050_937_5),
             (0.2, 30, 30, 0.201_875),
-            // At most 2 % at once from 10 % on.
+            // At most 2 % in one step from 10 % on.
             (0.2, 200, 50, 0.22),
-            // 2 % more beyond 250 ms.
+            // An extra 2 % beyond 250 ms.
             (0.2, 260, 260, 0.2 + 0.02 + 0.02),
             (0.05, 260, 260, 0.05 + 0.125 * 0.245 / 2.0 + 0.02),
         ];
@@ -386,8 +393,9 @@ mod tests {
         assert_eq!(next, None);
     }
 
-    /// With 10 %: none of eight in a row, then 10 % each, and the 85th at last: from 0.85 on, and surely from 8.5 on
-    /// (RFC 8033, section 5.4). The mean gap is 8 + 10 packets.
+    /// At 10 %, the first eight packets in a row pass, then 10 % of the others drop, and the 85th
+    /// drops at the latest. Drops start at a sum of 0.85, and are certain from 8.5 on (RFC 8033,
+    /// section 5.4). The mean gap is 8 + 10 packets.
     #[test]
     fn drops_keep_apart() {
         let (mut vars, mut rng) = (vars(0.1, 30, 30), crate::rng(1, 1));
@@ -420,7 +428,8 @@ mod tests {
         assert!(!drops(Vars { burst_time: 1, ..sure(vars(0.1, 30, 30)) }, 3000));
     }
 
-    /// 100 packets a millisecond apart. The probability rises from 512 ms on; the mean gap of drops follows it.
+    /// Offers 100 packets a millisecond apart. The probability rises from 512 ms on, and the mean
+    /// gap of drops follows it.
     #[test]
     fn a_standing_queue_is_dropped_from_the_more_the_longer_it_stands() {
         let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::rng(1, 1));
@@ -430,12 +439,13 @@ mod tests {
         assert!(in_second(1) < in_second(2) && in_second(2) < in_second(3), "{dropped:?}");
         let mut pie = Pie::new(&queue::Pie { ecn: true, ..queue::Pie::default() }, 1500, crate::rng(1, 1));
         let events = standing(&mut pie, true, 100, 1000, 5_000_000);
-        // Marks up to 10 %, drops beyond; a mark is seen when the packet leaves, 100 ms after it was made.
+        // Marks up to 10 %, drops beyond. A mark appears when the packet leaves, 100 ms after it
+        // was made.
         let (marks, drops) = (marks(&events), drops(&events));
         assert!(marks.len() > 5 && marks[5] - 100_000 < drops[0], "{marks:?}, {:?}", drops.first());
     }
 
-    /// Rings that change nothing are left out: the state is what all of them would make of it.
+    /// Firings that change nothing are left out: the state equals that after all of them.
     #[test]
     fn an_idle_time_is_made_up_for() {
         let mut pie = Pie::new(&queue::Pie::default(), 1500, crate::rng(1, 1));
@@ -447,7 +457,7 @@ mod tests {
         assert_eq!((pie.vars.clone(), pie.vars.prob, pie.vars.burst_time), (other.vars, 0, BURST));
     }
 
-    /// A hundred bytes a microsecond.
+    /// The queue sends a hundred bytes a microsecond.
     #[test]
     fn the_rate_estimator_tells_the_delay_of_a_steady_queue() {
         let law = Law::new(&queue::Pie { dq_rate_estimator: true, ..queue::Pie::default() }, 1500);

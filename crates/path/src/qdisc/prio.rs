@@ -1,23 +1,27 @@
-//! Strict priorities by the type of service: `prio` and `pfifo_fast` (sch_prio.c, `pfifo_fast_*` in sch_generic.c). A
-//! band is served when all before it are empty. Of a packet in the host of its sender a classifier may have chosen the
-//! band, as one does by `skb->priority` (`prio_classify`).
+//! Strict priorities by the type of service: `prio` and `pfifo_fast` (sch_prio.c, `pfifo_fast_*` in
+//! sch_generic.c).
+//!
+//! A band is served when all bands before it are empty. On its sender's host, a classifier may have
+//! chosen the band of a packet, as one does by `skb->priority` (`prio_classify`).
 
 use super::packets::Packets;
 use super::{Qdisc, Skb};
 use model::queue;
 use model::units::Nanos;
 
-/// The band of each of the eight types of service of RFC 1349: the kernel makes a priority of it (`ip_tos2prio`), and a
-/// band of that (`prio2band`). Low delay goes first (priority 6); none, and low delay with throughput, next (0 and 4);
-/// throughput last (2).
+/// The band of each of the eight types of service of RFC 1349. The kernel converts a type to a
+/// priority (`ip_tos2prio`), and the priority to a band (`prio2band`). Low delay comes first
+/// (priority 6). No type, and low delay with throughput, come next (0 and 4); throughput comes last
+/// (2).
 const BANDS_OF_TOS: [u8; 8] = [1, 1, 2, 2, 0, 0, 1, 1];
 const TOS_SHIFT: u8 = 2;
 
-/// The reader of a `ptr_ring` gives so many slots back at once: two cache lines of pointers
-/// (`__ptr_ring_set_size`), or one slot if that is more than half of the ring.
+/// Slots that the reader of a `ptr_ring` frees at once: two cache lines of pointers
+/// (`__ptr_ring_set_size`). If that is more than half of the ring, it frees one slot at a time.
 const RING_BATCH: u64 = 16;
 
-/// Bands, the first first, each a FIFO of its own with room for as many packets as the device's `txqueuelen`.
+/// Strict-priority bands, most urgent first. Each is a FIFO with room for as many packets as the
+/// device's `txqueuelen`.
 #[derive(Clone, Debug)]
 pub struct Prio {
     bands: Vec<Band>,
@@ -25,16 +29,16 @@ pub struct Prio {
     packets: u64,
 }
 
-/// Packets in the slots of a ring.
+/// A band: packets in the slots of a ring.
 #[derive(Clone, Debug)]
 struct Band {
     waiting: Packets,
     slots: u64,
     /// The slot that is read next.
     head: u64,
-    /// Slots that were read and not given back yet: no packet can have them.
+    /// Slots that were read and not freed yet: no packet can use them.
     kept: u64,
-    /// So many slots are given back at once.
+    /// Slots that are freed at once.
     batch: u64,
 }
 
@@ -48,7 +52,8 @@ impl Band {
         self.waiting.len() + self.kept >= self.slots
     }
 
-    /// `__ptr_ring_discard_one`: what was read goes back in batches, and at the end of the ring.
+    /// Takes a packet as `__ptr_ring_discard_one` does: slots become free in batches, and at the
+    /// end of the ring.
     #[inline]
     fn pop(&mut self) -> Option<Skb> {
         let skb = self.waiting.pop()?;
@@ -66,12 +71,12 @@ impl Band {
 }
 
 impl Prio {
-    /// `prio`: each band is a `pfifo`.
+    /// Creates a `prio`: each band is a `pfifo`.
     pub fn new(parameters: &queue::Prio) -> Prio {
         Prio::with_bands(parameters.bands, parameters.limit, 1)
     }
 
-    /// `pfifo_fast`: three bands, each a `ptr_ring`.
+    /// Creates a `pfifo_fast`: three bands, each a `ptr_ring`.
     pub fn pfifo_fast(parameters: &queue::PfifoFast) -> Prio {
         let batch = if RING_BATCH > parameters.limit as u64 / 2 { 1 } else { RING_BATCH };
         Prio::with_bands(queue::Prio::default().bands, parameters.limit, batch)
@@ -82,7 +87,7 @@ impl Prio {
         Prio { bands, bytes: 0, packets: 0 }
     }
 
-    /// A band that there is not stands for the last.
+    /// Returns the band of a packet; a number beyond the last band means the last.
     #[inline]
     fn band_of(&self, skb: &Skb) -> usize {
         let by_tos = || BANDS_OF_TOS[(skb.tos >> TOS_SHIFT) as usize % BANDS_OF_TOS.len()];
@@ -141,8 +146,8 @@ mod tests {
         std::iter::from_fn(|| Some(prio.dequeue(Nanos::ZERO, &mut vec![])?.tos)).collect()
     }
 
-    /// Low delay, none, throughput (RFC 1349), as tc-prio(8) has them; what Diffserv puts in the upper bits does not
-    /// count.
+    /// Low delay, none, throughput (RFC 1349) leave in this order, as in tc-prio(8). The upper
+    /// bits, which belong to Diffserv, do not count.
     #[test]
     fn low_delay_goes_first_and_throughput_last() {
         let mut prio = Prio::new(&queue::Prio::default());
@@ -156,8 +161,9 @@ mod tests {
         assert_eq!(order(&mut pfifo_fast, &[0, 0, 0, 0x10, 0x10, 0x10]), [0x10, 0x10, 0, 0]);
     }
 
-    /// The vector of SORPC: with a, and b and c in the second band, a goes, b, then d that has come to the first, c. A
-    /// host's choice of band goes before the type of service.
+    /// Reproduces a test vector of SORPC: packet a is in the first band, b and c are in the second.
+    /// First a and b leave, then d, which has joined the first band, then c. A host's choice of
+    /// band overrides the type of service.
     #[test]
     fn bands_serve_a_b_d_c() {
         let mut prio = Prio::new(&queue::Prio { bands: 2, limit: 2 });
@@ -174,7 +180,7 @@ mod tests {
         assert_eq!(dropped, []);
     }
 
-    /// How many of `offered` packets of no type of service find room.
+    /// Offers packets without a type of service, and returns how many find room.
     fn taken(prio: &mut Prio, offered: u32) -> u32 {
         let mut dropped = vec![];
         for id in 0..offered {
@@ -183,8 +189,9 @@ mod tests {
         offered - dropped.len() as u32
     }
 
-    /// The ring of a `pfifo_fast` has 40 slots: after 15 packets are read it has room for none, after 16 for 16, and
-    /// the last eight slots come back at the ring's end. A `pfifo` has room at once, and so has a ring of 31 slots.
+    /// The ring of a `pfifo_fast` with 40 slots is full until 16 packets are read, and then has
+    /// room for 16. The last eight slots become free at the ring's end. A `pfifo` has room at once,
+    /// and so has a ring of 31 slots.
     #[test]
     fn a_ring_gives_slots_back_in_batches() {
         let pfifo_fast = |limit| Prio::pfifo_fast(&queue::PfifoFast { limit });

@@ -1,8 +1,10 @@
-//! RED (Floyd and Jacobson, 1993) as Linux has it (red.h, sch_red.c): drops arriving packets at random, the more the
-//! longer the mean queue. With `adaptive` after Floyd, Gummadi and Shenker, 2001.
+//! RED (Floyd and Jacobson, 1993) as in Linux (red.h, sch_red.c). It drops arriving packets at
+//! random, more of them the longer the mean queue is. The option `adaptive` follows Floyd, Gummadi
+//! and Shenker, 2001.
 //!
-//! Linux has no `gentle`; ours is Floyd's of 2000: between `max` and twice `max` the probability rises from
-//! `probability` to 1, where without it all is dropped from `max` on. Left out: `nodrop`, and blocks of filters.
+//! Linux has no `gentle`; this one is Floyd's of 2000. Between `max` and twice `max` the
+//! probability rises from `probability` to 1, where without `gentle` all packets from `max` on are
+//! dropped. This model leaves out `nodrop`, and blocks of filters.
 
 use super::packets::{Packets, Total};
 use super::timer::Timer;
@@ -12,22 +14,22 @@ use model::queue::{self, RedArithmetic};
 use model::units::{Nanos, Rate};
 use rand::RngCore;
 
-/// Of 2^32.
+/// One percent in units of 2^-32.
 const ONE_PERCENT: u32 = 42_949_673;
-/// How often `adaptive` looks at the mean.
+/// Interval at which `adaptive` examines the mean.
 const ADAPTS_EVERY: Nanos = Nanos::from_millis(500);
 
-/// What RED decides on a packet.
+/// RED's decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Pass,
-    /// Mark it, or drop it if it cannot be marked.
+    /// Mark the packet, or drop it if it cannot be marked.
     Mark,
     /// The mean is beyond all bounds.
     Force,
 }
 
-/// One queue.
+/// One queue with RED.
 #[derive(Clone, Debug)]
 pub struct Red {
     parameters: queue::Red,
@@ -35,15 +37,15 @@ pub struct Red {
     /// Bounds of the mean, with the mean's fractional bits.
     min: u64,
     max: u64,
-    /// Probability at `max`, of 2^32.
+    /// Probability at `max`, in units of 2^-32.
     max_p: u32,
-    /// What it rises by with each byte of the mean, of 2^32.
+    /// Rise of the probability with each byte of the mean, in units of 2^-32.
     slope: u32,
-    /// The mean queue, with as many fractional bits as its weight is halvings.
+    /// The mean queue in bytes. It has as many fractional bits as its weight is halvings.
     qavg: u64,
     /// Packets since the last drop; -1 while the mean is below `min`.
     qcount: i64,
-    /// The number drawn at the last drop, and the same in units of `slope`.
+    /// The number drawn at the last drop; `q_r` is that number in units of `slope`.
     random: u32,
     q_r: u64,
     idle_since: Option<Nanos>,
@@ -54,10 +56,10 @@ pub struct Red {
 }
 
 impl Red {
-    /// An empty one before a transmitter of this rate, by which idle time is judged.
+    /// Creates an empty queue. Idle time counts by the `rate` of the transmitter behind it.
     ///
     /// # Panics
-    /// If the parameters contradict each other, which the scenario's reader refuses.
+    /// Panics if the parameters contradict each other, which the scenario's reader refuses.
     pub fn new(parameters: &queue::Red, rate: Rate, rng: Rng) -> Red {
         let arithmetic = parameters.arithmetic(rate).expect("checked by the scenario's reader");
         let max_p = arithmetic.max_p;
@@ -80,7 +82,7 @@ impl Red {
         }
     }
 
-    /// Moves the mean on: by the queue that a packet finds, or by how long there was none.
+    /// Updates the mean: by the queue that a packet finds, or by the time for which it was empty.
     fn average(&mut self, now: Nanos) {
         self.qavg = match self.idle_since.take() {
             Some(since) => self.after_idling(now.since(since)),
@@ -88,8 +90,8 @@ impl Red {
         };
     }
 
-    /// What is left of the mean after an idle time: as many halvings as the table says, or by a straight line where
-    /// that is none.
+    /// Returns the mean after an idle time. The table has the number of halvings; where it has
+    /// none, the mean falls along a straight line.
     fn after_idling(&self, idle: Nanos) -> u64 {
         let RedArithmetic { idle_step_log, ref idle_halvings, .. } = self.arithmetic;
         let us = idle.as_micros().min(255 << idle_step_log);
@@ -101,7 +103,7 @@ impl Red {
         if gone < half { self.qavg - gone } else { half }
     }
 
-    /// What is to become of a packet with the mean as it is.
+    /// Decides about a packet at the current mean.
     fn verdict(&mut self) -> Verdict {
         if self.qavg < self.min {
             self.qcount = -1;
@@ -126,13 +128,14 @@ impl Red {
         Verdict::Mark
     }
 
-    /// Linux's way: marks are a uniform number of packets apart, so that `qcount` times the probability is held against
-    /// one random number until the next mark (the paper's section 8, method 2).
+    /// Decides whether a mark is due, as in Linux. The gaps between marks are uniformly distributed
+    /// (the paper's section 8, method 2). Until the next mark, `qcount` times the probability is
+    /// compared with one random number.
     fn is_due(&self) -> bool {
         ((self.qavg - self.min) >> self.arithmetic.weight_log) * self.qcount as u64 >= self.q_r
     }
 
-    /// The same with the probability that holds between `max` and twice `max`.
+    /// Decides whether a mark is due at a mean between `max` and twice `max`.
     fn is_due_beyond_max(&self) -> bool {
         let rest = (u32::MAX - self.max_p) as u128 * (self.qavg - self.max) as u128 / self.max as u128;
         (self.max_p as u64 + rest as u64).saturating_mul(self.qcount as u64) >= self.random as u64
@@ -143,7 +146,7 @@ impl Red {
         self.q_r = (self.random / self.slope) as u64;
     }
 
-    /// Lets the probability follow the mean, which is to stay in the middle fifth between `min` and `max`.
+    /// Adapts the probability so that the mean stays in the middle fifth between `min` and `max`.
     fn adapt(&mut self, now: Nanos) {
         while let Some(timer) = &mut self.adapts
             && timer.is_due(now)
@@ -167,7 +170,7 @@ impl Red {
     }
 }
 
-/// From `min` to `max`.
+/// Returns the distance from `min` to `max`.
 fn width(parameters: &queue::Red) -> u32 {
     ((parameters.max.0 - parameters.min.0) as u32).max(1)
 }
@@ -191,7 +194,8 @@ impl Qdisc for Red {
         self.packets.push(skb);
     }
 
-    /// On an empty queue this begins the idle time, as a device's does that asks for more when it has sent the last.
+    /// Takes the next packet. On an empty queue it starts the idle time: a device polls again when
+    /// it has sent the last packet.
     fn dequeue(&mut self, now: Nanos, _dropped: &mut Vec<Skb>) -> Option<Skb> {
         self.adapt(now);
         let skb = self.packets.pop();
@@ -217,7 +221,7 @@ mod tests {
     use crate::qdisc::testing::{drops, marks, skb, standing};
     use model::units::Bytes;
 
-    /// Between 5 and 15 packets, with a weight of 1/512.
+    /// Bounds of 5 and 15 packets, with a weight of 1/512.
     fn parameters() -> queue::Red {
         queue::Red {
             limit: Bytes(75_000),
@@ -240,7 +244,7 @@ mod tests {
         red
     }
 
-    /// Puts so many packets in, whatever RED thinks of them.
+    /// Adds packets, whatever RED would decide.
     fn fill(red: &mut Red, packets: u32) {
         for id in 0..packets {
             red.total.add(&skb(id, 1, false));
@@ -249,7 +253,7 @@ mod tests {
         red.idle_since = None;
     }
 
-    /// q (1 - (1 - w)^n).
+    /// The mean follows q (1 - (1 - w)^n).
     #[test]
     fn the_mean_follows_a_constant_queue_exponentially() {
         let mut red = red(parameters(), 9);
@@ -262,8 +266,8 @@ mod tests {
         }
     }
 
-    /// A packet takes a millisecond, and its weight is 1/512: 0.998^m. Linux's table has whole halvings, with a
-    /// straight line before the first.
+    /// A packet takes a millisecond, and its weight is 1/512, so the mean falls as 0.998^m. Linux's
+    /// table has whole halvings, and a straight line before the first.
     #[test]
     fn an_idle_time_is_worth_as_many_packets() {
         let red = red(parameters(), 9);
@@ -281,7 +285,7 @@ mod tests {
         assert_eq!(left, 0.5);
     }
 
-    /// How many packets apart the verdicts are marks while the mean stays at so many packets.
+    /// Returns the gaps between marks, in packets, while the mean stays at `mean_packets`.
     fn gaps(mean_packets: f64, packets: u32) -> Vec<usize> {
         let mut red = red(parameters(), 9);
         red.qavg = (mean_packets * 1500.0) as u64 * 512;
@@ -289,8 +293,9 @@ mod tests {
         marked.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
-    /// From 5 packets on the probability rises to 2 % at 15: 0.2 % at 6, 1 % at 10, 1.98 % at 14.9. Marks are uniformly
-    /// 1 to n packets apart, n its inverse: (n + 1) / 2 in the mean, with a standard deviation of n / sqrt(12).
+    /// From 5 packets on the probability rises to 2 % at 15: 0.2 % at 6, 1 % at 10, 1.98 % at 14.9.
+    /// Marks are uniformly 1 to n packets apart, where n is the inverse of the probability. The
+    /// mean is (n + 1) / 2, and the standard deviation is n / sqrt(12).
     #[test]
     fn marks_are_uniformly_apart() {
         for (mean_packets, probability) in [(6.0, 0.002), (10.0, 0.01), (14.9, 0.0198)] {
@@ -303,7 +308,7 @@ mod tests {
         }
     }
 
-    /// At 1 % the k-th packet after a mark is one with a probability of 1 % / (1 - (k - 1) 1 %).
+    /// At 1 % the k-th packet after a mark is marked with a probability of 1 % / (1 - (k - 1) 1 %).
     #[test]
     fn the_probability_grows_with_the_packets_since_the_last_mark() {
         let gaps = gaps(10.0, 4_000_000);
@@ -329,7 +334,8 @@ mod tests {
         assert_eq!(verdict(true, 45_000), Verdict::Force);
     }
 
-    /// At 1.5 max: 2 % + 98 % / 2 = 51 %, which is a mean gap of (1 / 51 % + 1) / 2.
+    /// At 1.5 max the probability is 2 % + 98 % / 2 = 51 %, which gives a mean gap of (1 / 51 % +
+    /// 1) / 2.
     #[test]
     fn gentle_rises_to_one_between_max_and_twice_max() {
         let mut red = red(queue::Red { gentle: true, ..parameters() }, 9);
@@ -357,7 +363,8 @@ mod tests {
         assert_eq!(dropped.len(), 1);
     }
 
-    /// Up by a quarter, at most a percent, each half second; down by a tenth.
+    /// Each half second the probability rises by a quarter, at most by a percent, or falls by a
+    /// tenth.
     #[test]
     fn adaptive_follows_the_mean() {
         let mut red = red(queue::Red { adaptive: true, ..parameters() }, 9);

@@ -6,10 +6,10 @@ use model::units::Bytes;
 /// The lists of flows with packets, or with a turn left.
 const NEW: usize = 0;
 const OLD: usize = 1;
-/// The least quantum, and the largest, that Linux takes.
+/// The smallest and the largest quantum that Linux accepts.
 const QUANTUM: std::ops::RangeInclusive<u64> = 256..=1 << 20;
 
-/// Whose turn it is.
+/// The order in which flows take turns.
 #[derive(Clone, Debug)]
 pub(super) struct RoundRobin {
     quantum: i64,
@@ -18,7 +18,8 @@ pub(super) struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// Of so many flows, none of which has packets. Without a quantum it is a packet of the device's MTU.
+    /// Creates the turns of `flows` flows without packets. The default quantum is a packet of the
+    /// device's MTU.
     pub fn new(flows: usize, quantum: Option<Bytes>, mtu: u32) -> RoundRobin {
         let quantum = quantum.map_or(mtu as u64, |Bytes(bytes)| bytes);
         RoundRobin {
@@ -28,7 +29,7 @@ impl RoundRobin {
         }
     }
 
-    /// A flow has got a packet.
+    /// Notes that a flow has got a packet.
     #[inline]
     pub fn wake(&mut self, flow: usize) {
         if !self.chains.contains(flow) {
@@ -37,7 +38,7 @@ impl RoundRobin {
         }
     }
 
-    /// The flow whose turn it is; none if no flow has packets.
+    /// Returns the flow whose turn it is; none if no flow has packets.
     #[inline]
     pub fn turn(&mut self) -> Option<usize> {
         loop {
@@ -50,14 +51,14 @@ impl RoundRobin {
         }
     }
 
-    /// The flow has sent so much in its turn.
+    /// Charges a flow for `bytes` that it sent in its turn.
     #[inline]
     pub fn sent(&mut self, flow: usize, bytes: u32) {
         self.deficits[flow] -= bytes as i64;
     }
 
-    /// The flow whose turn it was has nothing to send. A new one has its turn among the old ones first, so that it
-    /// cannot come as new time and again.
+    /// Notes that the flow whose turn it was is empty. A new flow first gets a turn among the old
+    /// ones, so that it cannot return as new again and again.
     #[inline]
     pub fn found_empty(&mut self, flow: usize) {
         if self.chains.front(NEW) == Some(flow) && !self.chains.is_empty(OLD) {
@@ -72,7 +73,7 @@ impl RoundRobin {
 mod tests {
     use super::*;
 
-    /// The kernel's `INVALID_LIMIT` bounds: what is said is brought between them.
+    /// A quantum is brought between the kernel's bounds (`INVALID_LIMIT`).
     #[test]
     fn a_quantum_has_bounds() {
         let quantum = |said: Option<u64>, mtu| RoundRobin::new(1, said.map(Bytes), mtu).quantum;

@@ -1,30 +1,31 @@
-//! CAKE's set-associative hash (`cake_hash` in sch_cake.c): a flow takes any free queue of the eight in its set, so
-//! that two of up to a few hundred flows hardly ever share one.
+//! CAKE's set-associative hash (`cake_hash` in sch_cake.c). A flow takes any free queue of the
+//! eight in its set, so even among a few hundred flows hardly any two share one.
 
-/// Queues of a tin.
+/// Number of queues of a tin.
 pub(super) const QUEUES: usize = 1024;
-/// Queues of a set.
+/// Number of queues of a set.
 const WAYS: usize = 8;
 
-/// The places of a hash's set, its own first.
+/// Lists the places of a hash's set, its own first.
 fn places(hash: u32) -> impl Iterator<Item = usize> {
     let own = hash as usize % QUEUES;
     let (set, way) = (own - own % WAYS, own % WAYS);
     (0..WAYS).map(move |n| set + (way + n) % WAYS)
 }
 
-/// Where a hash was found.
+/// The place of a hash, and how it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
-    /// Its tag stands there.
+    /// The place has the tag of the hash.
     Known(usize),
-    /// It is free.
+    /// The place is free.
     Free(usize),
-    /// All are taken: it has to share its own.
+    /// All places of the set are taken: the hash shares its own.
     Shared(usize),
 }
 
-/// Looks a hash up, given whether its tag stands at a place, and whether the place is free.
+/// Looks a hash up. `has_tag` says whether a place has its tag, and `is_free` whether a place is
+/// free.
 #[inline]
 pub(super) fn find(hash: u32, has_tag: impl Fn(usize) -> bool, is_free: impl Fn(usize) -> bool) -> Lookup {
     if let Some(place) = places(hash).find(|place| has_tag(*place)) {

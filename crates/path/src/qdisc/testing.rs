@@ -1,9 +1,9 @@
-//! What the disciplines' tests have in common.
+//! Helpers that the disciplines' tests share.
 
 use super::{Ecn, Qdisc, Skb};
 use model::units::Nanos;
 
-/// A packet of 1500 bytes of the flow `flow`, which is ECN-capable if `ecn`.
+/// Creates a packet of 1500 bytes of the flow `flow`, which is ECN-capable if `ecn`.
 pub fn skb(id: u32, flow: u32, ecn: bool) -> Skb {
     Skb {
         id,
@@ -19,7 +19,7 @@ pub fn skb(id: u32, flow: u32, ecn: bool) -> Skb {
     }
 }
 
-/// What became of a packet at a time.
+/// The fate of a packet, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Sent(u64),
@@ -27,8 +27,11 @@ pub enum Event {
     Dropped(u64),
 }
 
-/// Takes a packet out each `step_us` until `until_us`, and puts as many in that `standing` of them wait, or four where
-/// they are dropped. Gives what befell them, with the time in microseconds.
+/// Runs a discipline with a standing queue, and returns the fate of each packet, with the time in
+/// microseconds.
+///
+/// Every `step_us` until `until_us` it takes one packet. It adds packets so that `standing` of them
+/// wait, but at most four a step if some are dropped.
 pub fn standing(qdisc: &mut impl Qdisc, ecn: bool, standing: u64, step_us: u64, until_us: u64) -> Vec<Event> {
     let (mut dropped, mut events) = (vec![], vec![]);
     let mut id = 0;
@@ -48,13 +51,13 @@ pub fn standing(qdisc: &mut impl Qdisc, ecn: bool, standing: u64, step_us: u64, 
     events
 }
 
-/// When packets were dropped, us.
+/// Returns when packets were dropped, in microseconds.
 pub fn drops(events: &[Event]) -> Vec<u64> {
     let time = |event: &Event| if let Event::Dropped(us) = event { Some(*us) } else { None };
     events.iter().filter_map(time).collect()
 }
 
-/// When they were marked, us.
+/// Returns when packets were marked, in microseconds.
 pub fn marks(events: &[Event]) -> Vec<u64> {
     let time = |event: &Event| if let Event::Marked(us) = event { Some(*us) } else { None };
     events.iter().filter_map(time).collect()

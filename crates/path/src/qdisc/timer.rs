@@ -1,4 +1,4 @@
-//! Timers of a kernel of 250 Hz that set themselves anew each time they ring.
+//! Timers of a kernel with 250 Hz that set themselves again each time they fire.
 
 use model::units::Nanos;
 
@@ -6,15 +6,17 @@ use model::units::Nanos;
 const HZ: u64 = 250;
 const JIFFY: u64 = 1_000_000_000 / HZ;
 
-/// Rings half a second after it was made, then in steps of its period. `mod_timer` rounds a time up to whole jiffies,
-/// and the timer wheel adds one so that it is never early (`calc_index` in kernel/time/timer.c): 15 ms are five
-/// jiffies, 20 ms. Timers more than 62 jiffies off ring with every 8th jiffy only, those more than 503 off with every
-/// 64th, and so on.
+/// A timer that first fires half a second after its creation, then once in each period.
+///
+/// `mod_timer` rounds a time up to whole jiffies, and the timer wheel adds one so that it is never
+/// early (`calc_index` in kernel/time/timer.c). A period of 15 ms therefore becomes five jiffies,
+/// 20 ms. Timers more than 62 jiffies ahead fire only with every 8th jiffy, those more than 503
+/// ahead with every 64th, and so on.
 #[derive(Clone, Debug)]
 pub(super) struct Timer {
-    /// The jiffy with which it rings next.
+    /// The jiffy with which the timer fires next.
     rings_at: u64,
-    /// Jiffies from one ring to the next.
+    /// Jiffies from one firing to the next.
     step: u64,
 }
 
@@ -22,30 +24,30 @@ impl Timer {
     pub fn new(period: Nanos) -> Timer {
         let rings_at = ring(0, HZ / 2);
         let period = period.0.div_ceil(JIFFY);
-        // Both ends of a step lie on the same level of the wheel.
+        // Both ends of a step are on the same level of the wheel.
         let aligned = ring(rings_at, period);
         Timer { rings_at, step: ring(aligned, period) - aligned }
     }
 
-    /// When it rings next.
+    /// Returns when the timer fires next.
     #[inline]
     pub fn next(&self) -> Nanos {
         Nanos(self.rings_at * JIFFY)
     }
 
-    /// Has it rung by `now`?
+    /// Reports whether the timer has fired by `now`.
     #[inline]
     pub fn is_due(&self, now: Nanos) -> bool {
         self.next() <= now
     }
 
-    /// Sets it anew after a ring.
+    /// Sets the timer again after it has fired.
     #[inline]
     pub fn again(&mut self) {
         self.rings_at += self.step;
     }
 
-    /// The same for every ring up to `now`.
+    /// Sets the timer again after all firings up to `now`.
     pub fn skip(&mut self, now: Nanos) {
         if self.is_due(now) {
             self.rings_at += ((now.0 / JIFFY - self.rings_at) / self.step + 1) * self.step;
@@ -53,7 +55,7 @@ impl Timer {
     }
 }
 
-/// The jiffy with which a timer rings that is set to so many after `jiffy`.
+/// Returns the jiffy with which a timer fires that is set to `jiffies` after `jiffy`.
 fn ring(jiffy: u64, jiffies: u64) -> u64 {
     const LAST_LEVEL: u32 = 8;
     const LEVEL_BITS: u32 = 3;

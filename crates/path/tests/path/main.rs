@@ -1,4 +1,4 @@
-//! Ports, queue disciplines and media, each against what is known of it.
+//! Checks ports, queue disciplines and media against their known behaviour.
 
 mod media;
 mod properties;

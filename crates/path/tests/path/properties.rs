@@ -1,4 +1,4 @@
-//! What every network does with every train of packets.
+//! Properties of every network with every train of packets.
 
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
@@ -20,7 +20,7 @@ struct Numbered {
 }
 
 impl Numbered {
-    /// Every other packet.
+    /// Reports whether the packet may be marked: every other packet may.
     fn may_be_marked(&self) -> bool {
         self.number & 1 == 0
     }
@@ -99,7 +99,7 @@ prop_compose! {
     }
 }
 
-/// A link that forwards at a rate and loses nothing, for arithmetic.
+/// Creates a link with a constant rate and no losses, for exact arithmetic.
 fn plain(rate: u64, ecn_threshold: Option<Limit>) -> model::Link {
     let queue = Queue::Droptail { limit: None, ecn_threshold };
     model::Link {
@@ -112,7 +112,7 @@ fn plain(rate: u64, ecn_threshold: Option<Limit>) -> model::Link {
     }
 }
 
-/// Rates that change every few milliseconds.
+/// Draws rates that change every few milliseconds.
 fn rates() -> impl Strategy<Value = Service> {
     (rate(), prop::collection::vec((1u64..400, rate()), 1..5)).prop_map(|(first, changes)| {
         let changes: Vec<_> = changes
@@ -127,8 +127,8 @@ fn rates() -> impl Strategy<Value = Service> {
 }
 
 prop_compose! {
-    /// A link that is down at times, holds packets up, lets them overtake and doubles them; `ordered`: as far as that
-    /// keeps the order.
+    /// Draws a link that has outages, jitter, reordering and duplication. If `ordered`, its packets
+    /// stay in order.
     fn impaired(ordered: bool)(
         link in link(),
         rates in prop::option::of(rates()),
@@ -155,7 +155,7 @@ prop_compose! {
     }
 }
 
-/// What a port is made from.
+/// The parameters of a port.
 #[derive(Clone, Debug)]
 enum Plan {
     Direction(Box<model::Link>),
@@ -178,7 +178,7 @@ impl Plan {
     }
 }
 
-/// Ports, and the routes through them.
+/// The parameters of ports, and the routes through them.
 #[derive(Clone, Debug)]
 struct Layout {
     ports: Vec<Plan>,
@@ -186,14 +186,14 @@ struct Layout {
 }
 
 impl Layout {
-    /// One link and one route over it, and the link's other direction.
+    /// Creates a layout of one link, one route over it, and the link's other direction.
     fn of_one(link: &model::Link) -> Layout {
         Layout { ports: [link; 2].map(|link| Plan::Direction(Box::new(link.clone()))).into(), routes: vec![vec![0]] }
     }
 }
 
-/// Both directions of one to five links, some access links and pure delays, in any order; routes share them as they
-/// like.
+/// Draws both directions of one to five links, some access links and pure delays, in any order.
+/// Routes share them at random.
 fn layout(link: impl Strategy<Value = model::Link>) -> impl Strategy<Value = Layout> {
     let other = prop_oneof![
         (rate(), delay()).prop_map(|(rate, delay)| Plan::Access(rate, delay)),
@@ -209,13 +209,13 @@ fn layout(link: impl Strategy<Value = model::Link>) -> impl Strategy<Value = Lay
     })
 }
 
-/// Packets: the time since the one before, us, the size, and the route.
+/// Draws packets: the time since the one before in microseconds, the size, and the route.
 fn train() -> impl Strategy<Value = Vec<(u64, u32, Index)>> {
     let gap = prop_oneof![Just(0u64), 0u64..5_000, 0u64..100_000];
     prop::collection::vec((gap, 40u32..1501, any::<Index>()), 1..300)
 }
 
-/// Everything that happened to packets, in order.
+/// All events of packets, in order.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     arrived: Vec<(Nanos, u32)>,
@@ -234,16 +234,16 @@ impl Observer<Numbered> for Log {
     }
 }
 
-/// A network that the test feeds, and what it knows of it.
+/// A network that the test feeds, and the test's account of it.
 struct Feeder<'a> {
     layout: &'a Layout,
     network: Network<Numbered>,
     log: Log,
     sent: u32,
-    /// Do all ports keep the order?
+    /// Whether all ports preserve the order.
     ordered: bool,
-    /// The packets of each route that have not arrived and are not gone, in order; one that was doubled stands here
-    /// twice from then on.
+    /// The packets of each route that have not arrived and are not gone, in order. A packet that
+    /// was duplicated appears twice from then on.
     inside: Vec<VecDeque<u32>>,
     marked: u64,
     last_event: Nanos,
@@ -285,7 +285,7 @@ impl<'a> Feeder<'a> {
         feeder
     }
 
-    /// Lets happen what is due by `now`.
+    /// Carries out the events up to `now`.
     fn drain(&mut self, now: Nanos) {
         loop {
             let at = self.network.next();
@@ -332,7 +332,8 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    /// Sent and doubled = arrived + gone + inside, and the pool has those that are inside; no queue is above its limit.
+    /// Checks that sent and duplicated packets equal those that arrived, are gone or are inside.
+    /// The pool contains those inside, and no queue exceeds its limit.
     fn check(&self) {
         let inside: usize = self.inside.iter().map(VecDeque::len).sum();
         assert_eq!(self.network.packets.count(), inside);
@@ -349,7 +350,7 @@ impl<'a> Feeder<'a> {
         }
     }
 
-    /// A sum over all directions of links.
+    /// Sums a count over all directions of links.
     fn sum(&self, count: impl Fn(&unbloat_path::LinkStats) -> u64) -> u64 {
         let ports = (0..self.layout.ports.len() as PortId).filter_map(|port| self.network.port(port).output());
         ports.map(|output| count(&output.stats)).sum()
@@ -360,7 +361,7 @@ impl<'a> Feeder<'a> {
     }
 }
 
-/// The route that a packet is on, and its first place there.
+/// Returns the route of a packet, and its first place there.
 fn place_of(inside: &mut [VecDeque<u32>], number: u32) -> (&mut VecDeque<u32>, usize) {
     let place = inside.iter_mut().find_map(|route| {
         let place = route.iter().position(|inside| *inside == number)?;
@@ -369,14 +370,15 @@ fn place_of(inside: &mut [VecDeque<u32>], number: u32) -> (&mut VecDeque<u32>, u
     place.expect("sent or doubled before, and neither gone nor arrived since")
 }
 
-/// A network without losses as a textbook has it: a packet starts when it has come and the one before it is out.
+/// A textbook network without losses: a packet starts when it has arrived and the packet before it
+/// is out.
 struct Textbook<'a> {
     layout: &'a Layout,
-    /// When each port has sent all that it was given.
+    /// When each port has sent all of its packets.
     free_at: Vec<Nanos>,
-    /// When each of the packets that a port was given starts its transmission, and their sizes.
+    /// When each packet of each port starts its transmission, with its size.
     starts: Vec<Vec<(Nanos, u32)>>,
-    /// For each port: packets with the number of their hop, and when they are at the port's far end.
+    /// For each port, its packets with the number of their hop, and when they reach its far end.
     in_flight: Vec<VecDeque<(Nanos, Numbered, usize)>>,
     log: Log,
 }
@@ -441,7 +443,8 @@ impl<'a> Textbook<'a> {
     }
 }
 
-/// What is seen of a train by a driver that has the network run up to each arrival, and does not ask for its events.
+/// Runs a train with a driver that lets the network run up to each arrival without polling for its
+/// events, and returns the log.
 fn log_of_runs(layout: &Layout, seed: u64, train: &[(u64, u32, Index)]) -> Log {
     let Feeder { mut network, mut log, .. } = Feeder::new(layout, seed);
     let run = |network: &mut Network<Numbered>, log: &mut Log, until: Nanos| {
@@ -461,7 +464,7 @@ fn log_of_runs(layout: &Layout, seed: u64, train: &[(u64, u32, Index)]) -> Log {
     log
 }
 
-/// A link at a constant rate that loses nothing.
+/// Draws a link at a constant rate that loses nothing.
 fn lossless() -> impl Strategy<Value = model::Link> {
     (link(), rate()).prop_map(|(link, rate)| model::Link {
         service: Service::Own(Transmitter::Rate(rate)),
@@ -471,15 +474,15 @@ fn lossless() -> impl Strategy<Value = model::Link> {
 }
 
 proptest! {
-    /// A network that runs up to each arrival does what it does step by step.
+    /// A network that runs up to each arrival gives the results of one that runs step by step.
     #[test]
     fn runs_do_what_steps_do(layout in layout(impaired(true)), train in train(), seed: u16) {
         let stepped = Feeder::of_train(&layout, seed as u64, &train);
         prop_assert_eq!(log_of_runs(&layout, seed as u64, &train), stepped.log);
     }
 
-    /// Sent = arrived + dropped + lost + inside after every event; queues within their limits; routes in order; time
-    /// never goes back.
+    /// After every event, packets sent equal packets arrived, dropped, lost and inside. Queues are
+    /// within their limits, routes are in order, and time never goes back.
     #[test]
     fn packets_are_conserved(layout in layout(link()), train in train(), seed: u16) {
         let feeder = Feeder::of_train(&layout, seed as u64, &train);
@@ -490,8 +493,8 @@ proptest! {
         prop_assert!(feeder.sum(|stats| stats.marks) >= feeder.marked);
     }
 
-    /// The same where links are impaired; each copy is in the record of its link, and packets that overtake are those
-    /// of links that let them.
+    /// Impaired links conserve packets too. Each copy is counted by its link, and only links that
+    /// permit it let packets overtake.
     #[test]
     fn packets_are_conserved_by_impaired_links(
         layout in prop_oneof![layout(impaired(false)), layout(impaired(true))],
@@ -514,21 +517,22 @@ proptest! {
         prop_assert_eq!(feeder.log, again.log);
     }
 
-    /// Each packet arrives or is dropped to the nanosecond when a chain of first-in-first-out queues says so.
+    /// Each packet arrives or is dropped at the very nanosecond at which a chain of
+    /// first-in-first-out queues says so.
     #[test]
     fn arrivals_are_those_of_a_chain_of_queues(layout in layout(lossless()), train in train(), seed: u16) {
         let feeder = Feeder::of_train(&layout, seed as u64, &train);
         prop_assert_eq!(feeder.log, Textbook::log_of(&layout, &train));
     }
 
-    /// The same train and seed meet the same reason.
+    /// One train and one seed always have one result.
     #[test]
     fn a_network_repeats_itself(layout in layout(link()), train in train(), seed: u16) {
         let log = || Feeder::of_train(&layout, seed as u64, &train).log;
         prop_assert_eq!(log(), log());
     }
 
-    /// Another seed changes nothing at a link but the losses.
+    /// Another seed changes only the losses of a link.
     #[test]
     fn what_a_queue_drops_does_not_depend_on_the_seed(link in link(), train in train(), seed: u16) {
         let layout = Layout::of_one(&link);
@@ -539,14 +543,15 @@ proptest! {
         prop_assert_eq!(dropped(seed as u64), dropped(seed as u64 + 1));
     }
 
-    /// Links in a row without losses or limits: all arrives, no earlier than the slowest link can send it all, and no
-    /// later than if each link waited for the last bit of the train.
+    /// Over links in a row without losses or limits, all packets arrive. They need at least the
+    /// time of the slowest link, and at most the time of links that each wait for the train's last
+    /// bit.
     #[test]
     fn the_slowest_link_of_a_row_decides(
         rates in prop::collection::vec(1_000_000u64..1_000_000_000, 1..6),
         sizes in prop::collection::vec(40u32..1501, 2..100),
     ) {
-        // The second port is none of the route's: a link has two directions.
+        // The second port is not on the route: a link has two directions.
         let ports: Vec<_> = rates.iter().map(|rate| Plan::Direction(Box::new(plain(*rate, None)))).collect();
         let routes = vec![(0..ports.len() as PortId).collect()];
         let layout = Layout { routes, ports: [ports, vec![Plan::Delay(Nanos::ZERO)]].concat() };
@@ -567,7 +572,7 @@ proptest! {
         }
     }
 
-    /// Only packets that may be marked are, and only when the threshold is reached.
+    /// Packets are marked only if they may be, and only when the threshold is reached.
     #[test]
     fn marks_follow_the_threshold(threshold in 1u64..20, count in 1u32..40) {
         let layout = Layout::of_one(&plain(1_000_000, Some(Limit::Packets(threshold))));

@@ -1,4 +1,4 @@
-//! What every queue discipline does with every train of packets.
+//! Properties of every queue discipline with every train of packets.
 
 use model::queue::{
     Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
@@ -145,7 +145,8 @@ fn queue() -> impl Strategy<Value = Queue> {
     prop_oneof![1 => droptail, 8 => discipline.prop_map(Queue::from)]
 }
 
-/// A step of a train: after so many microseconds so many packets of a flow arrive, then so many are asked for.
+/// A step of a train: after `gap_us`, `arrive` packets of a flow arrive, then the discipline is
+/// polled `leave` times.
 #[derive(Clone, Debug)]
 struct Step {
     gap_us: u64,
@@ -162,7 +163,7 @@ fn train() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..250)
 }
 
-/// The packet `id` of a flow: flows differ in hosts, type of service and ECN.
+/// Creates the packet `id` of a flow. Flows differ in hosts, type of service and ECN.
 fn skb(id: u32, flow: u32, bytes: u32) -> Skb {
     Skb {
         id,
@@ -178,18 +179,19 @@ fn skb(id: u32, flow: u32, bytes: u32) -> Skb {
     }
 }
 
-/// What became of each packet, in order.
+/// The fate of a packet, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PacketEvent {
     Sent(Skb, Nanos),
     Dropped(Skb, Nanos),
 }
 
-/// Runs a train through a discipline and checks, after each call, all that holds of every one.
+/// Runs a train through a discipline, and checks the properties of every discipline after each
+/// call.
 struct Examiner {
     qdisc: AnyQdisc,
     now: Nanos,
-    /// Those that wait, by id, and what they amount to.
+    /// The packets that wait, by id; `bytes` is their sum.
     inside: BTreeMap<u32, Skb>,
     bytes: u64,
     /// The packet of each flow that left last.
@@ -212,7 +214,7 @@ impl Examiner {
         self.check_backlog();
     }
 
-    /// Asks for a packet; true if there was one.
+    /// Polls the discipline for a packet, and returns true if it had one.
     fn dequeue(&mut self) -> bool {
         let next = self.qdisc.next(self.now);
         let held_before = self.inside.len();
@@ -230,7 +232,7 @@ impl Examiner {
             assert!(last.is_none_or(|last| last < skb.id), "flow {} out of order", skb.flow_hash);
             self.events.push(PacketEvent::Sent(*skb, self.now));
         } else {
-            // At the ingress drops take their time: after them CAKE may hold back the rest.
+            // At the ingress, drops take their time: after them CAKE may hold back the rest.
             let next_now = self.qdisc.next(self.now);
             assert!(next_now > self.now, "it said {next} at {}, gave nothing, and says {next_now}", self.now);
             assert!(next > self.now || any_dropped);
@@ -239,7 +241,7 @@ impl Examiner {
         sent.is_some()
     }
 
-    /// A packet goes that has waited, unchanged but for a mark that it may carry.
+    /// Removes a packet that waited and is unchanged but for a mark that it may have.
     fn leave(&mut self, skb: &Skb) {
         let came = self.inside.remove(&skb.id).expect("it is inside, once");
         assert!(came.ecn != Ecn::NotEct || skb.ecn == Ecn::NotEct, "a mark that may not be");
@@ -259,7 +261,7 @@ impl Examiner {
         assert_eq!(self.qdisc.backlog(), (self.bytes, self.inside.len() as u64));
     }
 
-    /// Nothing is beyond its limit.
+    /// Checks that no limit is exceeded.
     fn check_limits(&self, queue: &Queue) {
         let packets = self.inside.len() as u64;
         match queue.limit() {
@@ -282,7 +284,7 @@ impl Examiner {
         }
     }
 
-    /// The whole train, then all that is left.
+    /// Runs the whole train, then takes all packets that are left.
     fn run(mut self, queue: &Queue, train: &[Step]) -> Vec<PacketEvent> {
         let mut id = 0;
         for step in train {
@@ -309,15 +311,18 @@ impl Examiner {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// In = out + dropped + waiting, after every call; first in, first out in each flow; the backlog true; limits kept;
-    /// `next` never lies; no mark where none may be; the same seed the same events.
+    /// Disciplines follow their contract after every call. Packets in equal packets out, dropped
+    /// and waiting, and each flow is first in, first out. The backlog is true, limits are
+    /// respected, and `next` never lies. Only ECN-capable packets are marked, and one seed gives
+    /// one series of events.
     #[test]
     fn disciplines_keep_their_contract(queue in queue(), train in train(), seed: u16) {
         let run = || Examiner::new(&queue, seed.into()).run(&queue, &train);
         prop_assert_eq!(run(), run());
     }
 
-    /// CAKE's shaper: from one packet to the next it takes at least the time of the first on the wire, in the long run.
+    /// CAKE's shaper takes, from one packet to the next, at least the time of the first on the
+    /// wire, in the long run.
     #[test]
     fn cake_never_sends_faster_than_its_bandwidth(
         mbit in 1u64..100,
@@ -344,7 +349,8 @@ proptest! {
     }
 }
 
-/// Each flow with packets gets its turn, so that no flow waits for ever behind others that always have some.
+/// Each flow with packets gets its turn, so that no flow waits forever behind others that always
+/// have packets.
 #[test]
 fn no_flow_starves_where_flows_take_turns() {
     for discipline in [

@@ -1,4 +1,5 @@
-//! One direction of a user's traffic: packets become transport blocks, and packets again behind them.
+//! One direction of a user's traffic: packets are cut into transport blocks, and reassembled at the
+//! far end.
 
 use crate::medium::member::MemberId;
 use crate::medium::members::{Frame, Members};
@@ -8,33 +9,34 @@ use model::Rng;
 use model::radio::lte::{Cqi, DECODING, Direction, Harq, PACKET_HEADER, PREPARATION, SUBFRAME, Tries};
 use model::units::Nanos;
 
-/// A packet of which not all has been sent, or of which all has now.
+/// A packet that is partly sent, or has just been completed.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     frame: Frame,
     /// Bytes still to be sent, headers included.
     left: u32,
-    /// A block with some of it was lost.
+    /// Reports whether a block with a part of the packet was lost.
     lost: bool,
 }
 
-/// Cuts the packets of a member into transport blocks, and gives them on in their order.
+/// Cuts the packets of a member into transport blocks, and delivers them in order.
 pub struct Bearer {
     member: MemberId,
-    /// Bytes that a transport block carries, by its resource blocks, from none to all.
+    /// Bytes that a transport block carries, indexed by its number of resource blocks.
     payloads: Vec<u32>,
-    /// The packet that the last block ended in.
+    /// The packet that was cut at the end of the last block.
     cut: Option<Part>,
-    /// When the last block has been decoded, and all before it. RLC holds back what comes before that, since it keeps
-    /// the order (TS 36.322, section 5.1.3.2).
+    /// When the last block and all before it are decoded. RLC preserves the order, so it holds
+    /// packets back until then (TS 36.322, section 5.1.3.2).
     in_order_at: Nanos,
     rng: Rng,
-    /// The packets that end in the block that is put together.
+    /// The packets that end in the current block.
     ended: Vec<Part>,
 }
 
 impl Bearer {
-    /// That of a member, with so many resource blocks in a subframe. `purpose` keeps its draws apart.
+    /// Creates the bearer of a member, for subframes of `blocks` resource blocks. `purpose` selects
+    /// the random stream of its draws.
     pub fn new(member: MemberId, direction: Direction, blocks: u32, cqi: Cqi, seed: u64, purpose: u64) -> Bearer {
         Bearer {
             member,
@@ -46,38 +48,38 @@ impl Bearer {
         }
     }
 
-    /// Bytes that wait, headers included.
+    /// Returns the bytes that wait, headers included.
     pub fn backlog(&self, members: &Members) -> u64 {
         let (bytes, packets) = members.get(self.member).waiting;
         bytes + packets * u64::from(PACKET_HEADER) + self.cut.map_or(0, |part| part.left.into())
     }
 
-    /// Is one packet all that waits?
+    /// Reports whether exactly one packet waits.
     pub fn has_one_packet(&self, members: &Members) -> bool {
         self.cut.is_none() && members.get(self.member).waiting.1 == 1
     }
 
-    /// The fewest resource blocks that carry so many bytes, or all.
+    /// Returns the fewest resource blocks that carry `bytes`, or all if they do not suffice.
     pub fn blocks_for(&self, bytes: u64) -> u32 {
         let fewest = self.payloads.partition_point(|payload| u64::from(*payload) < bytes);
         fewest.min(self.payloads.len() - 1) as u32
     }
 
-    /// What so many resource blocks carry.
+    /// Returns the bytes that `blocks` resource blocks carry.
     pub fn payload(&self, blocks: u32) -> u32 {
         self.payloads[blocks as usize]
     }
 
-    /// What all resource blocks carry.
+    /// Returns the bytes that all resource blocks carry.
     pub fn most(&self) -> u32 {
         self.payloads.last().copied().unwrap_or(0)
     }
 
-    /// Puts a transport block together at `now`, of as many packets and parts as so many resource blocks carry, and
-    /// tells how often it will be sent. Without a packet nothing is sent.
+    /// Assembles a transport block at `now` from as many packets and parts as `blocks` resource
+    /// blocks carry.
     ///
-    /// With the first try all of its future is drawn, so that the packets which end in the block go to their channel at
-    /// once.
+    /// Returns how often the block will be sent. Without a packet nothing is sent. The first try
+    /// draws all later ones, so the packets that end in the block enter their channel at once.
     pub fn send<P: Packet>(
         &mut self,
         now: Nanos,
@@ -115,7 +117,7 @@ impl Bearer {
         tries
     }
 
-    /// Takes packets for `room` bytes; false if there are none.
+    /// Takes packets for `room` bytes; returns false if none waits.
     fn fill<P: Packet>(&mut self, now: Nanos, mut room: u32, members: &mut Members, packets: &mut Pool<P>) -> bool {
         let mut filled = false;
         while room > 0 {

@@ -1,4 +1,4 @@
-//! One direction of a cell: the resource blocks of each subframe, and who sends in them.
+//! One direction of a cell: the resource blocks of each subframe, and the users that send in them.
 
 use super::bearer::Bearer;
 use super::repeats::Repeats;
@@ -13,9 +13,9 @@ use model::units::Nanos;
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub user: usize,
-    /// Bytes that it had room for.
+    /// Bytes that the block had room for.
     pub room: u32,
-    /// Bytes of the user that wait behind it.
+    /// Bytes of the user that wait behind the block.
     pub left: u64,
     pub tries: Tries,
 }
@@ -38,8 +38,8 @@ impl Carrier {
         Carrier { blocks, bearers, scheduler, repeats: Repeats::default(), harq, wants, sent: vec![] }
     }
 
-    /// Divides a subframe among users who have so many bytes to send each, and lets them send: first what has to be
-    /// repeated, and new blocks of the others in what is left. Gives the new blocks.
+    /// Divides a subframe among users, where user `n` has `bytes[n]` bytes to send. Retransmissions
+    /// come first; new blocks of the other users share the rest. Returns the new blocks.
     pub fn serve<P: Packet>(
         &mut self,
         now: Nanos,

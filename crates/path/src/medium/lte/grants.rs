@@ -1,53 +1,56 @@
-//! How a handset comes to send: it requests, is granted resource blocks, and reports with each block what still waits.
+//! Uplink grants: a handset sends a request, gets resource blocks, and reports its backlog with
+//! each block.
 //!
-//! A subframe here is the one at whose start the handset has understood a grant and puts the block together; the block
-//! is on the air some subframes later, as one of the downlink is after it was scheduled.
+//! A subframe here is the one at whose start the handset has decoded a grant and assembles the
+//! block. The block is on the air some subframes later, as a block of the downlink is after its
+//! scheduling.
 
 use super::carrier::Sent;
 use model::radio::lte::{ANSWERED_AFTER, Harq, REQUEST_PERIOD};
 use std::collections::VecDeque;
 
-/// What a request is answered with, bytes: it does not say how much waits. Room for two TCP acknowledgements.
+/// Bytes that answer a request, which does not say how much waits. They have room for two TCP
+/// acknowledgements.
 pub const FIRST_GRANT: u64 = 128;
 
-/// A block with its report of what waits.
+/// A block, with its report of the backlog.
 #[derive(Clone, Copy, Debug)]
 struct Report {
-    /// When a grant can take account of it.
+    /// The first subframe whose grants can use the report.
     heeded_at: u64,
-    /// Bytes that this block could carry.
+    /// Bytes that the block could carry.
     granted: u64,
-    /// Bytes that waited behind it.
+    /// Bytes that waited behind the block.
     left: u64,
 }
 
-/// What a base station knows of a handset, and what it gives it.
+/// A base station's knowledge of a handset, and its grants.
 #[derive(Debug)]
 pub struct Grants {
-    /// In which subframe of the period the handset may request.
+    /// The subframe of each period in which the handset may send a request.
     offset: u64,
-    /// When the answer to its request is there, if it has one under way.
+    /// The subframe in which the answer to a pending request arrives; none without a request.
     answered_at: Option<u64>,
-    /// Bytes that are known to wait, those excluded that were granted since.
+    /// Bytes that the base station knows to wait, less those that it has granted since.
     known: u64,
-    /// Of blocks that were put together, oldest first: those not heeded yet.
+    /// Reports of blocks that no grant has used yet, oldest first.
     reports: VecDeque<Report>,
 }
 
 impl Grants {
-    /// Those of user number `user`: users have different opportunities to request.
+    /// Creates the state of user number `user`. Users have different opportunities for requests.
     pub fn new(user: usize) -> Grants {
         Grants { offset: user as u64 % REQUEST_PERIOD, answered_at: None, known: 0, reports: VecDeque::new() }
     }
 
-    /// Data comes to the empty queue of a handset, by the start of `subframe` (TS 36.321, section 5.4.5: a regular
-    /// buffer status report, which needs a grant).
+    /// Requests a grant, because data joined the empty queue of a handset by the start of
+    /// `subframe` (regular buffer status report, TS 36.321, section 5.4.5).
     pub fn request(&mut self, subframe: u64) {
         let wait = (self.offset + REQUEST_PERIOD - subframe % REQUEST_PERIOD) % REQUEST_PERIOD;
         self.answered_at.get_or_insert(subframe + wait + ANSWERED_AFTER);
     }
 
-    /// The bytes that the base station wants to grant in a subframe.
+    /// Returns the bytes that the base station wants to grant in a subframe.
     pub fn wanted(&mut self, subframe: u64) -> u64 {
         if let Some(heeded) = self.reports.iter().rposition(|report| report.heeded_at <= subframe) {
             let granted_since: u64 = self.reports.iter().skip(heeded + 1).map(|report| report.granted).sum();
@@ -60,9 +63,9 @@ impl Grants {
         }
     }
 
-    /// The handset has put a block together. With its report a request is settled. A report is as late as the block is:
-    /// a block that is lost after all tries counts as one whose last try arrived, since the base station knows then
-    /// that a report is missing.
+    /// Notes that the handset has sent a block. Its report settles a pending request, and arrives
+    /// as late as the block. If the block is lost after all tries, its report counts at the last
+    /// try, since the base station then knows that one is missing.
     pub fn used(&mut self, subframe: u64, sent: &Sent) {
         let heeded_at = subframe + Harq::ROUND_TRIP * u64::from(sent.tries.count);
         let granted = sent.room.into();
@@ -71,7 +74,8 @@ impl Grants {
         self.answered_at = None;
     }
 
-    /// The first subframe from `subframe` on in which something may be granted; none while nothing waits.
+    /// Returns the first subframe, from `subframe` on, that may carry a grant; none while nothing
+    /// waits.
     pub fn next(&self, subframe: u64) -> Option<u64> {
         if self.known > 0 {
             return Some(subframe);
@@ -91,7 +95,7 @@ mod tests {
         Sent { user: 0, room, left, tries: Tries { count, lost: false } }
     }
 
-    /// A request waits for its opportunity; the grant is there five subframes after that.
+    /// A request waits for its opportunity; the grant arrives five subframes later.
     #[test]
     fn a_request_is_answered() {
         let mut grants = Grants::new(3);
@@ -112,7 +116,7 @@ mod tests {
         assert_eq!(grants.next(0), Some(25));
     }
 
-    /// 1500 bytes: the first block carries 130 of them, and eight subframes later the rest is granted, once.
+    /// Of 1500 bytes the first block carries 130; eight subframes later the rest is granted, once.
     #[test]
     fn what_a_report_says_is_granted_once() {
         let mut grants = Grants::new(0);
@@ -127,7 +131,7 @@ mod tests {
         assert_eq!((grants.wanted(21), grants.wanted(22)), (0, 0));
     }
 
-    /// A report is as late as its block, and one that comes behind a newer one says nothing.
+    /// A report is as late as its block, and a report behind a newer one has no effect.
     #[test]
     fn reports_come_with_their_blocks() {
         let mut grants = Grants::new(0);
@@ -141,7 +145,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes to a handset when, and however often its blocks are tried, all of it is granted in the end.
+        /// Every byte is granted in the end, whenever data arrives and however often its blocks are
+        /// tried.
         #[test]
         fn nothing_is_left_without_a_grant(
             arrivals in prop::collection::vec((0..40u64, 1..5000u64), 1..30),

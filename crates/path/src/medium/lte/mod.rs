@@ -1,13 +1,15 @@
 //! An LTE cell, frequency division duplex: a base station divides subframes of 1 ms among its users, in either
 //! direction.
 //!
-//! What a transport block carries is in `model::lte`, with the sections of 3GPP's specifications. Packets are cut
-//! and put together as RLC does it ([`bearer`]); a block that cannot be decoded is repeated 8 ms later, and all behind
-//! it wait for it; who sends is for the [`scheduler`]; a handset has to request before it may send, and reports then
-//! what waits ([`grants`]).
+//! The capacity of a transport block is in `model::lte`, with the sections of 3GPP's
+//! specifications. A [`bearer`] cuts packets and reassembles them as RLC does. A block that cannot
+//! be decoded is repeated 8 ms later, and all blocks behind it wait. The [`scheduler`] chooses who
+//! sends. A handset sends a request before it may transmit, and then reports its backlog
+//! ([`grants`]).
 //!
-//! Left out: channels that vary (a recorded trace has them), more than one layer of MIMO, a handset's limited power,
-//! discontinuous reception, and RLC's own acknowledgements: what HARQ gives up is lost.
+//! The model leaves out fading channels (a recorded trace has them), more than one layer of MIMO, a
+//! handset's limited power and discontinuous reception. It also leaves out RLC's own
+//! acknowledgements: a block that HARQ gives up is lost.
 
 mod bearer;
 mod carrier;
@@ -27,31 +29,33 @@ use model::radio::lte::{Cqi, Direction, SUBFRAME};
 use model::stream;
 use model::units::Nanos;
 
-/// What a member's number leaves when divided by two.
+/// Remainder of a downlink member's number when divided by two.
 const DOWN: MemberId = 0;
 const UP: MemberId = 1;
 
-/// No subframe.
+/// Marks that no subframe has anything to do.
 const NEVER: u64 = u64::MAX;
 
-/// A cell.
+/// An LTE cell, which schedules both of its carriers.
 pub struct Cell {
     down: Carrier,
     up: Carrier,
-    /// Of each user.
+    /// The uplink grants of each user.
     grants: Vec<Grants>,
     /// The first subframe that has not been served yet.
     unserved: u64,
-    /// The next subframe in which the downlink, and the uplink, has something to do; [`NEVER`] while nothing waits.
+    /// The next subframe in which the downlink has something to do; [`NEVER`] while nothing waits.
+    /// `next_up` is the uplink's.
     next_down: u64,
     next_up: u64,
-    /// What each user has to send.
+    /// Bytes that each user has to send.
     bytes: Vec<u64>,
 }
 
 impl Cell {
-    /// A cell with users of such a channel quality. Member `2n` is the downlink of user `n`, and member `2n + 1` his
-    /// uplink. `purpose` keeps the draws apart from those of other media of the same seed.
+    /// Creates a cell whose users have the channel qualities `users`. Member `2n` is the downlink
+    /// of user `n`, and member `2n + 1` the uplink. `purpose` selects the random stream of the
+    /// draws.
     pub fn new(cell: &lte::Cell, users: &[Cqi], seed: u64, purpose: u64) -> Cell {
         let carrier = |direction, of_user: MemberId| {
             let blocks = cell.bandwidth.blocks(direction);
@@ -116,7 +120,7 @@ impl AccessControl for Cell {
 
     fn step<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         let subframe = self.next_down.min(self.next_up);
-        // Its own time, however late whoever drives the network is.
+        // The subframe's own time, even if the network's driver is late.
         let at = Nanos(SUBFRAME.0 * subframe);
         debug_assert!(at <= now, "it is not due");
         self.unserved = subframe + 1;

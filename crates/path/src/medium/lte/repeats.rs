@@ -1,23 +1,23 @@
-//! Transport blocks that will be sent again, and the resource blocks that they take then.
+//! Transport blocks that will be retransmitted, and the resource blocks that they will take.
 
 use model::radio::lte::{Harq, Tries};
 
 /// A block that was not decoded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeat {
-    /// Whose it is.
+    /// The user that the block belongs to.
     pub user: usize,
-    /// Resource blocks that it takes.
+    /// Resource blocks that the block takes.
     pub blocks: u32,
     /// The subframe of its last try.
     last: u64,
 }
 
-/// The blocks of one direction that wait for their next try. A block is repeated in the same resource blocks eight
-/// subframes later, so that what is repeated in a subframe is what was sent eight before, and always fits.
+/// The blocks of one direction that wait for their next try. Each is repeated eight subframes later
+/// in the same resource blocks, so the repeats of a subframe always fit.
 #[derive(Debug, Default)]
 pub struct Repeats {
-    /// By the subframe in which they are sent, modulo the round trip.
+    /// Blocks by the subframe of their next try, modulo the round trip.
     processes: [Vec<Repeat>; Harq::ROUND_TRIP as usize],
 }
 
@@ -26,14 +26,14 @@ impl Repeats {
         &mut self.processes[(subframe % Harq::ROUND_TRIP) as usize]
     }
 
-    /// What is repeated in a subframe.
+    /// Returns the blocks that are repeated in a subframe.
     pub fn of(&mut self, subframe: u64) -> &[Repeat] {
         let process = self.process(subframe);
         process.retain(|repeat| repeat.last >= subframe);
         process
     }
 
-    /// A block is sent for the first time in a subframe, and so often in all.
+    /// Adds a block that is first sent in `subframe`, and is sent `tries.count` times in all.
     pub fn add(&mut self, subframe: u64, user: usize, blocks: u32, tries: Tries) {
         if tries.count > 1 {
             let last = subframe + Harq::ROUND_TRIP * u64::from(tries.count - 1);

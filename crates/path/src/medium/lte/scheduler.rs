@@ -1,51 +1,51 @@
-//! Which users a base station serves in a subframe.
+//! The choice of the users that a base station serves in a subframe.
 
 use model::lte::Scheduling;
 
-/// Subframes over which proportional fair averages what a user was given (Jalali, Padovani and Pankaj, Data throughput
-/// of CDMA-HDR, VTC 2000): 100 ms.
+/// Subframes over which proportional fair averages the bytes of each user: 100 ms (Jalali, Padovani
+/// and Pankaj, Data throughput of CDMA-HDR, VTC 2000).
 const AVERAGED_OVER: f64 = 100.0;
 
-/// Less than anybody was given on average: who was given nothing for long comes first, and the better channel of two
-/// such.
+/// Lower bound of an average. A user without service for long comes first, and of two such users
+/// the one with the better channel.
 const LEAST_AVERAGE: f64 = 1e-3;
 
-/// What a user could do with a subframe.
+/// The demand and the rate of a user in a subframe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Want {
-    /// Resource blocks that all its data takes; none if it has no data.
+    /// Resource blocks that all of the user's data takes; 0 without data.
     pub blocks: u32,
-    /// Bytes that it can send in all resource blocks.
+    /// Bytes that the user can send in all resource blocks.
     pub rate: u32,
 }
 
 /// The resource blocks of one direction, subframe by subframe.
 pub struct Scheduler {
     scheduling: Scheduling,
-    /// Bytes that each user was given in a subframe, averaged.
+    /// Bytes per subframe of each user, averaged.
     averages: Vec<f64>,
-    /// The subframe that the averages are of.
+    /// The subframe up to which the averages are computed.
     averaged: u64,
     /// The user served last.
     last: usize,
 }
 
 impl Scheduler {
-    /// That of so many users.
+    /// Creates the scheduler of `users` users.
     pub fn new(scheduling: Scheduling, users: usize) -> Scheduler {
         let last = users.saturating_sub(1);
         Scheduler { scheduling, averages: vec![0.0; users], averaged: 0, last }
     }
 
-    /// Time passes until a subframe, which is later than those before it.
+    /// Advances the averages to a subframe, which is later than those before it.
     pub fn advance(&mut self, subframe: u64) {
         let kept = libm::pow(1.0 - 1.0 / AVERAGED_OVER, (subframe - self.averaged) as f64);
         self.averages.iter_mut().for_each(|average| *average *= kept);
         self.averaged = subframe;
     }
 
-    /// The user who is served next, of those with data. All channels are as good in each resource block as in any
-    /// other, so that he may have all he wants before the next one comes.
+    /// Chooses the next user among those with data. A channel is equally good in all resource
+    /// blocks, so a user may get all it wants before the next one.
     pub fn choose(&self, wants: &[Want]) -> Option<usize> {
         let with_data = (0..wants.len()).filter(|user| wants[*user].blocks > 0);
         match self.scheduling {
@@ -61,7 +61,7 @@ impl Scheduler {
         }
     }
 
-    /// A user is given so many bytes.
+    /// Counts `bytes` that a user gets.
     pub fn give(&mut self, user: usize, bytes: u32) {
         self.averages[user] += f64::from(bytes) / AVERAGED_OVER;
         self.last = user;
@@ -72,7 +72,7 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// How many of 10 000 subframes users have whose data never ends, at such rates.
+    /// Counts the subframes, of 10 000, that users with endless data and these rates get.
     fn subframes(scheduling: Scheduling, rates: &[u32]) -> Vec<u32> {
         let mut scheduler = Scheduler::new(scheduling, rates.len());
         let wants: Vec<_> = rates.iter().map(|rate| Want { blocks: 100, rate: *rate }).collect();
@@ -86,8 +86,8 @@ mod tests {
         served
     }
 
-    /// On channels that do not vary proportional fair gives all users as many subframes, so that what they carry is
-    /// proportional to their rates.
+    /// On constant channels proportional fair gives each user as many subframes as any other, so
+    /// throughput is proportional to the rates.
     #[test]
     fn proportional_fair_gives_equal_time() {
         for rates in [[5000, 5000, 5000, 5000], [8000, 4000, 1000, 500]] {
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(subframes(Scheduling::RoundRobin, &[5000, 10, 300, 20]), [2500; 4]);
     }
 
-    /// Who has been idle is served first, whatever the others have.
+    /// A user that has been idle is served first, whatever data the others have.
     #[test]
     fn who_was_given_less_comes_first() {
         let mut scheduler = Scheduler::new(Scheduling::ProportionalFair, 2);

@@ -1,9 +1,10 @@
-//! Who hears what: transmissions that are on the air, what they add up to at each node, and which of them a node is
-//! receiving.
+//! The radio channel of a mesh: the transmissions on the air, their sum at each node, and the frame
+//! that each node receives.
 //!
-//! A node that listens receives the first frame that is strong enough from its beginning on, and no other meanwhile: a
-//! stronger one that begins later does not take over, but spoils it (the CC2420 does not look for a new start of
-//! frame). A frame gets through by chance, bit by bit, by what its strength is to noise and interference at that time.
+//! A node that listens receives the first frame that is strong enough at its beginning, and no
+//! other meanwhile. A stronger frame that begins later does not take over, but spoils the first:
+//! the CC2420 does not look for a new start of frame. A frame gets through by chance, bit by bit,
+//! depending on its ratio to noise and interference at each time.
 
 use crate::Rng;
 use crate::loss::threshold;
@@ -11,24 +12,24 @@ use model::radio::ieee802154::phy;
 use model::units::Nanos;
 use rand::RngCore;
 
-/// A strength in attowatt: whole numbers add up to the same in any order, and come down to nothing again.
+/// Signal strength in attowatts. Whole numbers add up to one sum in any order, and return to zero.
 type Attowatts = u64;
 
-/// Strengths of so many dB below the noise are none.
+/// The air ignores signals this many dB below the noise.
 const NEGLIGIBLE: f64 = 20.0;
-/// Above this ratio of signal to noise no bit is wrong that a run would notice.
+/// Ratio of signal to noise above which bit errors are too rare for a run to notice.
 const CLEAN: f64 = 8.0;
 
 fn attowatts(dbm: f64) -> Attowatts {
     (1e15 * phy::from_decibels(dbm)).round() as Attowatts
 }
 
-/// Whom a node's transmissions reach.
+/// A node within reach of a transmitter, and the strength there.
 #[derive(Clone, Copy, Debug)]
 struct Reach {
     node: usize,
     strength: Attowatts,
-    /// It may be understood there.
+    /// Whether the node may decode the signal.
     is_heard: bool,
 }
 
@@ -37,21 +38,21 @@ struct Reach {
 struct Reception {
     from: usize,
     strength: Attowatts,
-    /// It is for this node; of others nobody wants to know whether they are understood.
+    /// Whether the frame is for this node; the success of other frames does not matter.
     is_wanted: bool,
-    /// Up to when `success` counts.
+    /// The time up to which `success` counts.
     settled: Nanos,
-    /// How likely it is that all bits so far are right.
+    /// The probability that all bits so far are right.
     success: f64,
 }
 
-/// Until when a node's channel is busy.
+/// The time until which a node's channel is busy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Busy {
     until: Nanos,
-    /// When the latest of the transmissions began ...
+    /// When the latest transmissions began.
     begun: Nanos,
-    /// ... and until when it was busy without those that began then.
+    /// The time until which the channel is busy without the transmissions that began at `begun`.
     before: Nanos,
 }
 
@@ -64,25 +65,26 @@ impl Busy {
     }
 }
 
-/// The air.
+/// The radio channel that all nodes of a mesh share.
 pub(super) struct Air {
-    /// By node, whom it reaches.
+    /// The nodes that each node reaches.
     reaches: Vec<Vec<Reach>>,
     noise: Attowatts,
-    /// What an interferer counts more than noise.
+    /// Weight of interference relative to noise of the same strength.
     weight: f64,
-    /// By node, the sum of what is on the air.
+    /// The sum of the strengths on the air at each node.
     strengths: Vec<Attowatts>,
-    /// By node, how long it hears a transmission, or makes one.
+    /// How long each node hears a transmission, or makes one.
     busy: Vec<Busy>,
-    /// By node, whether its radio listens.
+    /// Whether the radio of each node listens.
     listens: Vec<bool>,
     receptions: Vec<Option<Reception>>,
     rng: Rng,
 }
 
 impl Air {
-    /// An idle one, with the strengths, in dBm, of each node (row) at each other (column).
+    /// Creates an idle channel. `signals` has the strength in dBm of each node (row) at each other
+    /// (column).
     pub fn new(signals: &[Vec<Option<f64>>], rng: Rng) -> Air {
         let nodes = signals.len();
         let reach = |(node, signal): (usize, &Option<f64>)| {
@@ -101,29 +103,30 @@ impl Air {
         }
     }
 
-    /// Did a node hear a transmission between two times, of which the later is the present, or make one?
+    /// Reports whether a node heard or made a transmission between `since` and the present, `now`.
     pub fn was_busy(&self, node: usize, since: Nanos, now: Nanos) -> bool {
         let Busy { until, begun, before } = self.busy[node];
         since < if begun == now { before } else { until }
     }
 
-    /// Is a node receiving a frame?
+    /// Reports whether a node is receiving a frame.
     pub fn receives(&self, node: usize) -> bool {
         self.receptions[node].is_some()
     }
 
-    /// A node stops listening, to transmit or to sleep: what it was receiving is lost.
+    /// Stops a node from listening, so that it can transmit or sleep. A frame that it was receiving
+    /// is lost.
     pub fn stop_listening(&mut self, node: usize) {
         self.listens[node] = false;
         self.receptions[node] = None;
     }
 
-    /// It listens again, to frames that begin from now on.
+    /// Lets a node listen again, to frames that begin from now on.
     pub fn listen(&mut self, node: usize) {
         self.listens[node] = true;
     }
 
-    /// A transmission from one node to another begins at `now` and will end at `end`.
+    /// Starts a transmission from one node to another at `now`, which will end at `end`.
     pub fn starts(&mut self, now: Nanos, end: Nanos, from: usize, to: usize) {
         self.busy[from].starts(now, end);
         for place in 0..self.reaches[from].len() {
@@ -142,7 +145,8 @@ impl Air {
         }
     }
 
-    /// That transmission ends at `now`. True if the node that it is for has understood it.
+    /// Ends the transmission of a node at `now`. Returns true if the node that it was for has
+    /// understood it.
     pub fn ends(&mut self, now: Nanos, from: usize) -> bool {
         let mut understood = false;
         for place in 0..self.reaches[from].len() {
@@ -161,12 +165,13 @@ impl Air {
         success >= 1.0 || self.rng.next_u64() < threshold(success)
     }
 
-    /// The ratio of a signal to noise and to others of so much strength.
+    /// Returns the ratio of a signal to noise and to interference of strength `others`.
     fn ratio(&self, strength: Attowatts, others: Attowatts) -> f64 {
         strength as f64 / (self.noise as f64 + self.weight * others as f64)
     }
 
-    /// What is on the air at a node is about to change: the bits of the frame that it is receiving count up to here.
+    /// Counts the bits of the frame that a node is receiving up to `now`, before the strengths on
+    /// the air change.
     fn settle(&mut self, node: usize, now: Nanos) {
         let Some(Reception { strength, is_wanted: true, settled, .. }) = self.receptions[node] else { return };
         let ratio = self.ratio(strength, self.strengths[node] - strength);
@@ -191,7 +196,7 @@ mod tests {
         Nanos::from_millis(ms)
     }
 
-    /// Nodes on a line: 0 and 2 hear 1, which hears both, and not each other.
+    /// Three nodes on a line: 0 and 2 hear 1 but not each other, and 1 hears both.
     fn hidden(first: f64, second: f64) -> Air {
         let signals =
             vec![vec![None, Some(first), None], vec![Some(first), None, Some(second)], vec![None, Some(second), None]];
@@ -218,7 +223,7 @@ mod tests {
         assert!(!air.ends(at(7), 2), "the node was receiving the other when this began");
     }
 
-    /// 3 dB are the co-channel rejection, at which 1 in 100 is lost; 6 dB are ample.
+    /// At the co-channel rejection of 3 dB, 1 frame in 100 is lost; 6 dB are ample.
     #[test]
     fn a_frame_that_is_stronger_by_far_is_captured_if_it_is_the_first() {
         let mut air = hidden(-74.0, -80.0);
@@ -247,7 +252,7 @@ mod tests {
         assert!(air.ends(at(14), 0));
     }
 
-    /// At the sensitivity, 20 bytes with their header of 6 are lost once in a hundred.
+    /// At the receiver's sensitivity, 1 in 100 frames of 20 bytes with a header of 6 is lost.
     #[test]
     fn frames_at_the_sensitivity_are_lost_as_the_data_sheet_says() {
         let mut air = hidden(phy::SENSITIVITY, -80.0);

@@ -1,4 +1,4 @@
-//! What a mesh does when nodes go down and come up again.
+//! The reaction of a mesh to nodes that go down and come up again.
 
 use super::changes::Change;
 use super::{Mesh, NodeEvent, Routing};
@@ -9,7 +9,8 @@ use model::units::Nanos;
 use std::cmp::Reverse;
 
 impl Mesh {
-    /// The next change of the plan. A node that is transmitting goes down behind its frame.
+    /// Carries out the next change of the plan. A node that is transmitting goes down after its
+    /// frame.
     pub(super) fn change<P: Packet>(&mut self, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         let Some((at, change)) = self.plan.pop() else { return };
         match change {
@@ -25,8 +26,9 @@ impl Mesh {
         self.events.set(self.plan_event(), next);
     }
 
-    /// What would happen to a node before `until` happens then, in its order: an outage shorter than the frame is over
-    /// at once, but the node has lost what it had. Others go down and come up meanwhile.
+    /// Delays changes of a node to `until`, in their order. An outage shorter than the frame is
+    /// then over at once, but the node has lost its packets. Other nodes go down and come up
+    /// meanwhile.
     fn put_off(&mut self, node: usize, until: Nanos) {
         for (at, _) in self.plan.iter_mut().filter(|(_, change)| change.is_of(node)) {
             *at = until.max(*at);
@@ -34,7 +36,7 @@ impl Mesh {
         self.plan.sort_by_key(|(at, _)| Reverse(*at));
     }
 
-    /// All that the node has is lost, and what it has counted is forgotten.
+    /// Takes a node down: it loses all of its packets, and forgets the rates of flows.
     fn go_down<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         self.air.stop_listening(node);
         let outgoing = self.nodes[node].go_down(now);
@@ -49,7 +51,7 @@ impl Mesh {
         }
     }
 
-    /// The node listens, and sleeps from then on as others do.
+    /// Brings a node up. It listens, and from then on sleeps as other nodes do.
     fn come_up(&mut self, node: usize, now: Nanos) {
         self.nodes[node].come_up(now);
         self.air.listen(node);

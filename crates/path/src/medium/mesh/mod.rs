@@ -1,21 +1,26 @@
 //! A mesh of IEEE 802.15.4 radios on one channel, whose nodes forward packets along a tree.
 //!
-//! Members `2n` and `2n + 1` of its medium are the two directions between a node and its parent. All that a node sends,
-//! its own packets and those that it forwards, up and down, waits in the node's one queue. A packet is one frame, or
-//! several fragments one after the other, each by unslotted CSMA/CA and acknowledged (IEEE 802.15.4-2006, 7.5.1.4 and
-//! 7.5.6.4). A node has one radio: it transmits or listens, and what it does not hear from the beginning it does not
-//! receive. So hidden nodes collide, as on the air.
+//! Members `2n` and `2n + 1` of its medium are the two directions between a node and its parent.
+//! All packets that a node sends wait in its one queue: its own and those that it forwards, up and
+//! down.
 //!
-//! With a duty cycle, nodes sleep and wake up now and then, and a frame is repeated until the receiver has woken up and
-//! answers (TinyOS's low-power listening, BoX-MAC-2).
+//! A packet is one frame, or several fragments one after the other. Each is sent by unslotted
+//! CSMA/CA and acknowledged (IEEE 802.15.4-2006, 7.5.1.4 and 7.5.6.4). A node has one radio, which
+//! transmits or listens, and it receives only frames that it hears from the beginning. Hidden nodes
+//! therefore collide, as on the air.
 //!
-//! Nodes may go down and come up again. What such a node has is lost, and after a while the others go by another tree.
+//! With a duty cycle, nodes sleep and wake up periodically. A sender repeats a frame until the
+//! receiver has woken up and answers (TinyOS's low-power listening, BoX-MAC-2).
 //!
-//! Every node counts the data that it is given to forward upward, flow by flow, for senders that want to know what
-//! others send. A border router that announces what it has counted adds that to each packet down.
+//! Nodes may go down and come up again. A node that goes down loses its packets, and after a while
+//! the others use another tree.
 //!
-//! A node knows no more than it hears; what the receiver has got, though the acknowledgement was lost, is remembered
-//! with the sender's frame, because the receiver would know it by its sequence number.
+//! Every node counts the data that it forwards upward, flow by flow, for senders that use the rates
+//! of other flows. A border router that announces its counts adds them to each packet down.
+//!
+//! A node knows only what it hears. The sender's frame records whether the receiver has got it,
+//! even if the acknowledgement was lost. A real receiver would recognise the frame by its sequence
+//! number.
 
 mod air;
 mod changes;
@@ -40,48 +45,48 @@ use model::{mesh, records, stream};
 use node::{Answer, Node, Outgoing, State};
 use routing::Routing;
 
-/// Who transmits when, and what of it arrives.
+/// Decides who transmits when, and which frames arrive.
 pub struct Mesh {
     model: mesh::Mesh,
     routing: Routing,
     nodes: Vec<Node>,
     air: Air,
-    /// By the number of an event: when each node has something to do, and last the next change of the plan.
+    /// Times of events: for each node those of its kinds, and last the next change of the plan.
     events: EventQueue,
-    /// What will happen to nodes, the next last.
+    /// Future changes of nodes in reverse order: the next is last.
     plan: Vec<(Nanos, Change)>,
     #[cfg(test)]
     log: Vec<tests::Transmission>,
 }
 
-/// What a node has to do, each at a time of its own.
+/// A kind of event of a node, each with a time of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NodeEvent {
-    /// To go on with what it sends.
+    /// The node proceeds with what it sends.
     Send = 0,
-    /// To begin or end the acknowledgement that it owes.
+    /// The node begins or ends the acknowledgement that it owes.
     Answer = 1,
-    /// To wake up, or to fall asleep.
+    /// The node wakes up or falls asleep.
     Turn = 2,
 }
 
 const EVENTS: u32 = 3;
-/// A node that has received something stays awake for more (TinyOS, `DELAY_AFTER_RECEIVE`).
+/// Time that a node stays awake after a reception, in case of more (TinyOS, `DELAY_AFTER_RECEIVE`).
 const AWAKE_AFTER_RECEPTION: Nanos = Nanos::from_millis(100);
-/// A node that cannot fall asleep yet tries again after this.
+/// Time after which a node that cannot fall asleep yet tries again.
 const FALLS_ASLEEP_LATER: Nanos = Nanos::from_millis(1);
-/// Between two repetitions of a frame the channel is idle for so long.
+/// Time for which the channel is idle between two repetitions of a frame.
 const BETWEEN_REPETITIONS: Nanos = Nanos(phy::ACK_WAIT.0 + phy::TURNAROUND.0);
 
-/// Why a packet is given up.
+/// The reason why a packet is given up.
 enum Failure {
     ChannelAccess,
     NoAck,
 }
 
 impl Mesh {
-    /// A mesh in which nobody has sent yet, which measures from `from` to `to`. `number` keeps its draws apart from
-    /// those of others of the same seed.
+    /// Creates a mesh in which nobody has sent yet, and which measures from `from` to `to`.
+    /// `number` selects the random stream of its draws.
     pub fn new(model: &mesh::Mesh, hops: Vec<Hop>, seed: u64, number: u64, from: Nanos, to: Nanos) -> Mesh {
         let count = model.nodes.len();
         let purpose = |node: usize| stream::MESH_BACK_OFF + (number << 16) + node as u64;
@@ -100,7 +105,7 @@ impl Mesh {
         mesh
     }
 
-    /// All nodes but the border router sleep at first, where they sleep at all, and wake up at times of their own.
+    /// Draws when nodes first wake up. Under a duty cycle all but the border router sleep at first.
     fn draw_wakings(&mut self, rng: &mut Rng) {
         let Some(DutyCycle { interval, .. }) = self.model.duty_cycle else { return };
         for node in self.model.children().collect::<Vec<_>>() {
@@ -129,7 +134,8 @@ impl Mesh {
         self.air.listen(node);
     }
 
-    /// A node wakes up, or falls asleep if it has nothing to do. It wakes up again a whole number of intervals later.
+    /// Wakes a node up, or lets it sleep if it has nothing to do. It wakes up again a whole number
+    /// of intervals later.
     fn turn(&mut self, node: usize, now: Nanos) {
         let Some(DutyCycle { interval, listens_for }) = self.model.duty_cycle else { return };
         let one = &mut self.nodes[node];
@@ -150,12 +156,12 @@ impl Mesh {
         self.set_event(node, NodeEvent::Turn, at);
     }
 
-    /// A node with nothing under way looks into its queue, which is its own by its number.
+    /// Takes the next packet from the queue of an idle node. The queue's number is the node's.
     fn look_into_queue<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &mut Pool<P>) {
         let Some(mut frame) = members.dequeue(now, node, packets) else {
             return self.set_event(node, NodeEvent::Send, members.next_of(node, now));
         };
-        // The tree may have changed while it waited.
+        // The tree may have changed while the packet waited.
         let Some(member) = self.routing.next_member(frame.id) else {
             members.give_up(now, &frame);
             return self.rest(node, now, now, members);
@@ -181,7 +187,7 @@ impl Mesh {
         self.begin_access(node, now);
     }
 
-    /// The first back-off of a frame.
+    /// Starts the first back-off of a frame.
     fn begin_access(&mut self, node: usize, now: Nanos) {
         self.nodes[node].busy = 0;
         self.nodes[node].exponent = self.model.csma.min_be;
@@ -196,12 +202,13 @@ impl Mesh {
         self.set_event(node, NodeEvent::Send, now + assessed);
     }
 
-    /// How long a node assesses the channel: where frames are repeated, until no repetition can have escaped it.
+    /// Returns how long a node assesses the channel. Where frames are repeated, that is long enough
+    /// to hear a repetition.
     fn assessment(&self) -> Nanos {
         if self.model.duty_cycle.is_some() { BETWEEN_REPETITIONS + phy::CCA } else { phy::CCA }
     }
 
-    /// The channel was assessed until now.
+    /// Decides at the end of an assessment: transmit, back off again, or give up.
     fn assess(&mut self, node: usize, now: Nanos, members: &mut Members) {
         if !self.air.was_busy(node, now.since(self.assessment()), now) && self.nodes[node].answer.is_none() {
             self.nodes[node].state = State::Turnaround;
@@ -218,7 +225,7 @@ impl Mesh {
         self.back_off(node, now);
     }
 
-    /// Its radio has turned round.
+    /// Transmits a frame, once the radio has switched from receiving to transmitting.
     fn transmit(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(outgoing) = self.nodes[node].outgoing else { return };
         let Outgoing { frame, to, bytes, fragment, retries, repeats_until, .. } = outgoing;
@@ -228,7 +235,7 @@ impl Mesh {
         one.counted.transmits(now, end);
         one.counted.frames += u64::from(one.counted.covers(now));
         if repeats_until.is_some() {
-            // It goes on with what it has begun.
+            // A repetition within the same try.
         } else if retries > 0 {
             one.counted.retries += u64::from(one.counted.covers(now));
             members.get_mut(frame.member).retries_at(now);
@@ -241,7 +248,7 @@ impl Mesh {
         self.set_event(node, NodeEvent::Send, end);
     }
 
-    /// The end of its frame: the node that it is for answers if it has understood it.
+    /// Ends a transmission. The node that it was for answers if it has understood the frame.
     fn end_transmission<P: Packet>(&mut self, node: usize, now: Nanos, members: &mut Members, packets: &Pool<P>) {
         self.nodes[node].state = State::AckWait;
         self.set_event(node, NodeEvent::Send, now + phy::ACK_WAIT);
@@ -265,8 +272,9 @@ impl Mesh {
         self.set_event(to, NodeEvent::Answer, now + phy::TURNAROUND);
     }
 
-    /// A packet has come to a node over a hop: data on its way up counts there. What comes down brings the rate that
-    /// the border router announces, which is as old as the packet is; that counts for nothing beside the minute.
+    /// Notes that a packet has completed a hop to `node`. Data on its way up counts there. A packet
+    /// down carries the rate that the border router announces. The model uses the router's present
+    /// rate, although the packet was sent earlier: that hardly matters over a minute.
     fn notes<P: Packet>(&mut self, now: Nanos, node: usize, member: MemberId, packet: &P) {
         if !Routing::is_up(member) {
             self.nodes[node].relayed.answer(now);
@@ -276,7 +284,7 @@ impl Mesh {
         }
     }
 
-    /// A node has a packet to send, which is queued if there is a way for it.
+    /// Queues a packet at its node if a route exists, or loses it.
     fn queue<P: Packet>(&mut self, now: Nanos, id: PacketId, members: &mut Members, packets: &Pool<P>) {
         let node = self.routing.node_of(id);
         match self.routing.next_member(id).filter(|_| !self.nodes[node].is_down) {
@@ -288,20 +296,23 @@ impl Mesh {
         }
     }
 
-    /// A packet that is at the end of a hop, and not of its way, goes on.
+    /// Forwards a packet at the end of a hop that is not its last.
     pub(super) fn forward<P: Packet>(&mut self, now: Nanos, id: PacketId, members: &mut Members, packets: &Pool<P>) {
         self.queue(now, id, members, packets);
     }
 
-    /// What the sender of a hop knows of the flows that come up: their mean rate in a minute, in thousandths of a
-    /// packet a second, as the border router has told it last, or else of those that the node itself forwards; 0 if
-    /// there are none, or not for long enough.
+    /// Returns the mean rate of the flows upward in the last minute, as far as the sender of a hop
+    /// knows it.
+    ///
+    /// The rate is in thousandths of a packet a second. It is the border router's last
+    /// announcement, or else covers the flows that the node itself forwards. It is 0 without flows,
+    /// or before a full minute of them.
     pub(super) fn mean_flow_rate(&mut self, now: Nanos, member: MemberId) -> u32 {
         let node = &mut self.nodes[self.routing.hop(member).from];
         if self.model.announces_rate { node.heard_rate } else { node.relayed.mean_rate(now) }
     }
 
-    /// The acknowledgement that a node owes begins, or ends.
+    /// Begins or ends the acknowledgement that a node owes.
     fn answer(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(Answer { to, is_sent }) = self.nodes[node].answer else { return };
         if !is_sent {
@@ -322,7 +333,8 @@ impl Mesh {
         }
     }
 
-    /// The frame has come: the next fragment, or the next packet, follows after a space.
+    /// Proceeds after an acknowledgement: the next fragment, or the next packet, follows after a
+    /// space.
     fn acknowledged(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
         let space = phy::space_after(frames::bytes(outgoing.bytes, outgoing.fragment));
@@ -336,12 +348,12 @@ impl Mesh {
         }
     }
 
-    /// No acknowledgement has come.
+    /// Sends a frame again that was not acknowledged, or gives it up.
     fn repeat(&mut self, node: usize, now: Nanos, members: &mut Members) {
         let owes_answer = self.nodes[node].answer.is_some();
         let Some(outgoing) = &mut self.nodes[node].outgoing else { return };
         if let Some(DutyCycle { interval, listens_for }) = self.model.duty_cycle {
-            // It has received a short frame meanwhile, and answers that first.
+            // The node has received a short frame meanwhile, and answers that first.
             if owes_answer {
                 return self.set_event(node, NodeEvent::Send, now + BETWEEN_REPETITIONS);
             }
@@ -359,7 +371,7 @@ impl Mesh {
         self.begin_access(node, now + self.model.csma.retry_delay);
     }
 
-    /// A packet is not tried any more, which may have come all the same.
+    /// Gives up a packet, which may have arrived all the same.
     fn give_up(&mut self, node: usize, now: Nanos, failure: Failure, members: &mut Members) {
         let one = &mut self.nodes[node];
         let counts = u64::from(one.counted.covers(now));
@@ -374,14 +386,14 @@ impl Mesh {
         self.rest(node, now, now, members);
     }
 
-    /// A node is done with a packet, and looks for another at `next`.
+    /// Lets a node rest after a packet; it takes the next from its queue at `next`.
     fn rest(&mut self, node: usize, now: Nanos, next: Nanos, members: &mut Members) {
         (self.nodes[node].state, self.nodes[node].rests_until) = (State::Idle, next);
         members.find_empty(now, node);
         self.set_event(node, NodeEvent::Send, members.next_of(node, now).max(next));
     }
 
-    /// Puts a transmission on the air, before which the channel was assessed until `assessed`.
+    /// Puts a transmission on the air. Before it the channel was assessed until `assessed`.
     #[cfg_attr(not(test), allow(unused_variables))]
     fn start_on_air(&mut self, now: Nanos, end: Nanos, from: usize, to: usize, assessed: Option<Nanos>) {
         self.nodes[from].transmits_until = end;
@@ -390,7 +402,7 @@ impl Mesh {
         self.log.push(tests::Transmission { from, start: now, end, assessed });
     }
 
-    /// The records of its nodes, which are in the file's order.
+    /// Returns the results of the nodes, in the order of the scenario file.
     pub(super) fn node_records(&self, members: &Members) -> Vec<records::Node> {
         let record = |(number, node): (usize, &Node)| {
             let times = node.counted.times();

@@ -1,4 +1,4 @@
-//! A node of a mesh: what its radio does at the moment, and what it has counted.
+//! A node of a mesh: the state of its radio, and its counters.
 
 use super::relayed::Relayed;
 use crate::medium::members::Frame;
@@ -7,18 +7,19 @@ use model::mesh::Times;
 use model::radio::ieee802154::phy;
 use model::units::Nanos;
 
-/// What a node is about.
+/// The activity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It has nothing to send, or leaves the space behind a frame; then it looks into its queue.
+    /// It has nothing to send, or waits for the end of the space behind a frame; then it takes a
+    /// packet from its queue.
     Idle,
     /// It backs off, and assesses the channel at the end.
     BackOff,
-    /// The channel was clear: its radio turns round.
+    /// The channel was clear: its radio switches from receiving to transmitting.
     Turnaround,
     /// It transmits a frame.
     Transmission,
-    /// It waits for the acknowledgement.
+    /// It waits for the acknowledgement of a frame.
     AckWait,
 }
 
@@ -26,18 +27,18 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
     pub frame: Frame,
-    /// The neighbour that it is for.
+    /// The neighbour that the packet is for.
     pub to: usize,
-    /// IP length with what the border router has added.
+    /// IP length with the bytes that the border router has added.
     pub bytes: u32,
-    /// The fragment that is sent, of so many.
+    /// Number of the fragment under way, from 0 to below `fragments`.
     pub fragment: u32,
     pub fragments: u32,
-    /// How often that was sent before.
+    /// How often the fragment was sent before.
     pub retries: u32,
-    /// The neighbour has got the fragment, whether the node knows that or not.
+    /// Whether the neighbour has got the fragment, even if the node does not know that.
     pub is_received: bool,
-    /// Until when the frame is repeated, so that a neighbour wakes up meanwhile.
+    /// The time until which the frame is repeated, so that a sleeping neighbour wakes up meanwhile.
     pub repeats_until: Option<Nanos>,
 }
 
@@ -45,45 +46,47 @@ pub(super) struct Outgoing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub to: usize,
-    /// It is on the air.
+    /// Whether the acknowledgement is on the air.
     pub is_sent: bool,
 }
 
-/// A node.
+/// A node of a mesh.
 pub(super) struct Node {
     pub state: State,
     pub outgoing: Option<Outgoing>,
-    /// The end of the space behind its last frame.
+    /// The end of the space behind the node's last frame.
     pub rests_until: Nanos,
-    /// NB and BE of the standard: how often the channel was busy, and the exponent of the next back-off.
+    /// NB of the standard: how often the channel was busy. `exponent` is BE, the exponent of the
+    /// next back-off.
     pub busy: u32,
     pub exponent: u32,
     pub answer: Option<Answer>,
-    /// The end of its last transmission.
+    /// The end of the node's last transmission.
     pub transmits_until: Nanos,
     pub is_down: bool,
     pub is_asleep: bool,
-    /// It does not fall asleep before.
+    /// The time before which the node does not fall asleep.
     pub awake_until: Nanos,
-    /// When it wakes up next, or should have.
+    /// When the node wakes up next, or should have.
     pub wakes_at: Nanos,
     pub back_off: Rng,
-    /// What it forwards upward.
+    /// The packets that the node forwards upward.
     pub relayed: Relayed,
-    /// What the border router has told it last.
+    /// The last rate that the border router announced to the node, in thousandths of a packet a
+    /// second.
     pub heard_rate: u32,
     pub counted: Counted,
 }
 
 impl Outgoing {
-    /// Has the neighbour got all of it?
+    /// Reports whether the neighbour has got the whole packet.
     pub fn has_come(&self) -> bool {
         self.is_received && self.fragment + 1 == self.fragments
     }
 }
 
 impl Node {
-    /// One that has nothing to send. `purpose` keeps its draws apart from those of others of the same seed.
+    /// Creates a node that has nothing to send. `purpose` selects the random stream of its draws.
     pub fn new(seed: u64, purpose: u64, from: Nanos, to: Nanos) -> Node {
         Node {
             state: State::Idle,
@@ -104,18 +107,19 @@ impl Node {
         }
     }
 
-    /// Has it nothing to do?
+    /// Reports whether the node has nothing to do.
     pub fn is_at_rest(&self) -> bool {
         self.state == State::Idle && self.outgoing.is_none() && self.answer.is_none()
     }
 
-    /// Does its radio listen?
+    /// Reports whether the node's radio listens.
     pub fn listens(&self) -> bool {
         let is_off = self.is_down || self.is_asleep;
         !is_off && self.answer.is_none() && !matches!(self.state, State::Turnaround | State::Transmission)
     }
 
-    /// It goes down, with nothing of its own on the air; gives the packet that it was about to send.
+    /// Takes the node down while none of its frames is on the air. Returns the packet that it was
+    /// about to send.
     pub fn go_down(&mut self, now: Nanos) -> Option<Outgoing> {
         if self.is_asleep {
             self.is_asleep = false;
@@ -128,31 +132,32 @@ impl Node {
         self.outgoing.take()
     }
 
-    /// It is back.
+    /// Brings the node up again.
     pub fn come_up(&mut self, now: Nanos) {
         self.is_down = false;
         self.counted.comes_up(now);
     }
 }
 
-/// What a node has counted in the measuring interval.
+/// The counters of a node in the measuring interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     from: Nanos,
     to: Nanos,
-    /// Frames with data, and those of them that were not their first try.
+    /// Frames with data; `retries` counts those that were not the first try.
     pub frames: u64,
     pub retries: u64,
-    /// Packets given up because the channel was busy, or because a frame was not acknowledged.
+    /// Packets given up because the channel was busy; `unacknowledged` counts those without an
+    /// acknowledgement.
     pub channel_failures: u64,
     pub unacknowledged: u64,
-    /// The time of its transmissions, each with the turnaround before it.
+    /// Time of the transmissions, each with the turnaround before it.
     transmitted: Nanos,
     slept: Spell,
     down: Spell,
 }
 
-/// How long something has lasted in the interval, and since when it does, if it does.
+/// How long a condition lasted in the interval, and since when it lasts, if it does.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spell {
     over: Nanos,
@@ -160,33 +165,33 @@ struct Spell {
 }
 
 impl Counted {
-    /// Is it inside the interval?
+    /// Reports whether a time is inside the measuring interval.
     pub fn covers(&self, now: Nanos) -> bool {
         self.from <= now && now < self.to
     }
 
-    /// It has turned round before `start`, and transmits until `end`.
+    /// Counts a transmission from `start` to `end`, and the turnaround before it.
     pub fn transmits(&mut self, start: Nanos, end: Nanos) {
         let start = start.since(phy::TURNAROUND);
         self.transmitted += end.min(self.to).since(start.max(self.from));
     }
 
-    /// It falls asleep.
+    /// Starts the time asleep.
     pub fn falls_asleep(&mut self, now: Nanos) {
         self.slept.since = Some(now);
     }
 
-    /// It wakes up.
+    /// Ends the time asleep.
     pub fn wakes_up(&mut self, now: Nanos) {
         self.slept = Spell { over: self.lasted(self.slept, now), since: None };
     }
 
-    /// It goes down.
+    /// Starts the time down.
     pub fn goes_down(&mut self, now: Nanos) {
         self.down.since = Some(now);
     }
 
-    /// It is back.
+    /// Ends the time down.
     pub fn comes_up(&mut self, now: Nanos) {
         self.down = Spell { over: self.lasted(self.down, now), since: None };
     }
@@ -195,7 +200,7 @@ impl Counted {
         spell.over + spell.since.map_or(Nanos::ZERO, |since| now.min(self.to).since(since.max(self.from)))
     }
 
-    /// How long its radio was in each state.
+    /// Returns how long the radio was in each state.
     pub fn times(&self) -> Times {
         let (slept, down) = (self.lasted(self.slept, self.to), self.lasted(self.down, self.to));
         let listened = (self.to - self.from).since(slept + down + self.transmitted);

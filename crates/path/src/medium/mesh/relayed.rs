@@ -1,42 +1,43 @@
-//! What a node forwards towards the border router: the mean rate of the flows in the last minute.
+//! The mean rate, over the last minute, of the flows that a node forwards towards the border
+//! router.
 //!
-//! A sensor can afford that: a count for each five seconds of the minute, and of each flow, in which of them its first
-//! packet came and its last.
+//! A sensor can afford the memory. It has a count for each five seconds of the minute, and the
+//! buckets of each flow's first and last packet.
 //!
-//! While packets go up and nothing comes down, senders have nothing but their timeouts, and what they send says nothing
-//! about what they could. That time is left out, as if it had not been.
+//! While packets go up and nothing comes down, senders have nothing but their timeouts, and their
+//! rates do not show what they could send. That time is left out, as if it had not been.
 
 use model::units::Nanos;
 
-/// How long counts are kept, in buckets.
+/// Number of buckets whose counts are used.
 const BUCKETS: u64 = 12;
 const BUCKET: Nanos = Nanos::from_secs(5);
-/// Who is silent for so many buckets may be waiting still, for his turn or for a timeout.
+/// Buckets for which a silent flow may still be waiting, for its turn or for a timeout.
 const WAIT: u64 = 6;
 
-/// Packets with data that a node was given to forward.
+/// Counts the data packets that a node forwards upward.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Relayed {
-    /// The number of the bucket that is filled now, and what is in it.
+    /// The number of the bucket that is being filled; `current` is its count.
     bucket: u64,
     current: u32,
-    /// Which five seconds of the run fill it.
+    /// The five seconds of the run that fill the bucket, counted from the start.
     turn: u64,
-    /// Something has come down in them.
+    /// Whether a packet has come down in these five seconds.
     is_answered: bool,
-    /// Before them packets went up, and nothing has come down since.
+    /// Whether packets went up before these five seconds and nothing has come down since.
     was_unanswered: bool,
-    /// The full ones before it, by their number modulo theirs.
+    /// Counts of the full buckets, each at its number modulo `BUCKETS`.
     counts: [u32; BUCKETS as usize],
     /// The bucket of the first packet, or of the first after a minute without any.
     first: Option<u64>,
-    /// By their numbers.
+    /// The flows by their numbers.
     flows: Vec<Option<Flow>>,
-    /// Thousandths of a packet a second, from the full buckets.
+    /// The rate that the full buckets yield, in thousandths of a packet a second.
     rate: u32,
 }
 
-/// In which buckets packets of a flow came that is not silent for a minute.
+/// The buckets of the first and the last packet of a flow that is not silent for a minute.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     first: u64,
@@ -48,8 +49,8 @@ impl Flow {
         self.last + BUCKETS < bucket
     }
 
-    /// So many of the full buckets before `bucket` it was there: from its first packet on, and if it is silent for
-    /// longer than it may wait, to its last.
+    /// Returns in how many of the full buckets before `bucket` the flow was present. It is present
+    /// from its first packet on; if it is silent for longer than it may wait, until its last.
     fn presence(&self, bucket: u64) -> u64 {
         let end = if self.last + 1 + WAIT >= bucket { bucket } else { self.last + 1 };
         end - self.first.max(bucket.saturating_sub(BUCKETS))
@@ -57,7 +58,7 @@ impl Flow {
 }
 
 impl Relayed {
-    /// A packet of `flow` is to be forwarded.
+    /// Counts a packet of `flow` that the node is to forward.
     pub fn count(&mut self, now: Nanos, flow: u32) {
         self.turn_to(now);
         let (flow, bucket) = (flow as usize, self.bucket);
@@ -70,14 +71,14 @@ impl Relayed {
         self.current += 1;
     }
 
-    /// A packet comes down.
+    /// Notes that a packet has come down.
     pub fn answer(&mut self, now: Nanos) {
         self.turn_to(now);
         self.is_answered = true;
     }
 
-    /// The mean rate of the flows in the last minute, each while it was there, in thousandths of a packet a second; 0
-    /// until there was a full minute.
+    /// Returns the mean rate of the flows in the last minute, in thousandths of a packet a second.
+    /// Each flow counts while it was present. The rate is 0 before the first full minute.
     pub fn mean_rate(&mut self, now: Nanos) -> u32 {
         self.turn_to(now);
         self.rate
@@ -97,7 +98,7 @@ impl Relayed {
             return;
         }
         self.counts[(self.bucket % BUCKETS) as usize] = full;
-        // Those that nothing came in; if they are all, what was before is gone too.
+        // Empty buckets; if all are empty, no older count is left either.
         for empty in (self.bucket + 1..).take(idle.min(BUCKETS) as usize) {
             self.counts[(empty % BUCKETS) as usize] = 0;
         }
@@ -125,13 +126,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Forwards packets of these flows at these times, in ms, each of which is answered at once, and tells the rate at
-    /// the end.
+    /// Forwards packets of these flows at these times, in ms, and answers each at once. Returns the
+    /// rate at the end.
     fn rate_after(packets: impl IntoIterator<Item = (u64, u32)>, end_ms: u64) -> u32 {
         rate_of(packets.into_iter().flat_map(|(ms, flow)| [(ms, Some(flow)), (ms, None)]), end_ms)
     }
 
-    /// The same of packets up with their flows, and down without.
+    /// Passes packets at these times, in ms: up with the number of their flow, down without one.
+    /// Returns the rate at the end.
     fn rate_of(packets: impl IntoIterator<Item = (u64, Option<u32>)>, end_ms: u64) -> u32 {
         let mut relayed = Relayed::default();
         for (ms, flow) in packets {
@@ -160,7 +162,8 @@ mod tests {
         assert_eq!(rate_after([], 300_000), 0);
     }
 
-    /// One a second, and until 100 s another of two a second. It may be waiting for half a minute, in which it counts.
+    /// One flow sends a packet a second; another sends two a second until 100 s. It counts for half
+    /// a minute more, since it may be waiting.
     #[test]
     fn who_has_gone_counts_as_long_as_he_was_there() {
         let stays = (0..240).map(|second| (1000 * second, 0));
@@ -181,7 +184,7 @@ mod tests {
         assert_eq!([at(100_000), at(130_000), at(160_000)], [1000, 1333, 1500]);
     }
 
-    /// Else the first packets after a long silence would be taken for all that flows want to send.
+    /// Otherwise the first packets after a long silence would pass for all that flows want to send.
     #[test]
     fn after_a_minute_of_silence_it_begins_anew() {
         let before = (0..100).map(|second| (1000 * second, 0));
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!([at(200_000), at(255_000), at(265_000)], [0, 0, 1000]);
     }
 
-    /// Two a second, and while nothing comes down, for two minutes, one in twenty seconds.
+    /// Two packets a second; for two minutes nothing comes down, and one packet goes up every 20 s.
     #[test]
     fn a_time_without_answers_is_left_out() {
         let ends = |ms: u64| (0..ms / 500).map(|half| 500 * half).filter(|at| *at < 100_000 || *at >= 220_000);
@@ -205,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// As if all packets were remembered with their times.
+        /// The rate equals that from a list of all packets with their times.
         #[test]
         fn buckets_are_as_good_as_all_times(
             mut packets in prop::collection::vec((0..400_000_u64, prop::option::weighted(0.7, 0..6_u32)), 1..300),
@@ -229,10 +232,10 @@ mod tests {
             };
             let known: Vec<_> = packets.iter().filter_map(place).filter(|(bucket, ..)| *bucket < end).collect();
             let window = |at: u64| known.iter().filter(move |(b, _, counts)| *counts && *b < at && *b + 12 >= at);
-            // Since the last minute without a packet, if there was one, which ends with a packet.
+            // The last minute without a packet, if there was one, ends with a packet.
             let begins = known.iter().rev().map(|(b, ..)| *b).find(|at| window(*at).next().is_none());
-            // A flow is there in each bucket that it has a packet in, or one before, and another within a minute of
-            // that, or the end within half a minute of it.
+            // A flow is present in each bucket between two of its packets at most a minute apart.
+            // It is also present after its last packet, if the end follows within half a minute.
             let is_there = |flow: u32, at: u64| {
                 let of_flow = || known.iter().filter(|packet| packet.1 == flow).map(|packet| packet.0);
                 let Some(before) = of_flow().filter(|b| *b <= at).max() else { return false };

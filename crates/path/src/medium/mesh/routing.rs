@@ -1,35 +1,37 @@
-//! Which way packets go: up to the border router, from parent to parent, or down from it to a node, over the child that
-//! the node is behind.
+//! The routes of packets: up to the border router, from parent to parent, or down from it, through
+//! the child above the destination.
 //!
-//! The tree may change while packets wait. Then they go by the new one, from where they are: a node knows its parent
-//! and those behind it, as in RPL's storing mode (RFC 6550, section 9), and has no way for others.
+//! The tree may change while packets wait. They then follow the new tree from their present node. A
+//! node knows its parent and the nodes below it, as in RPL's storing mode (RFC 6550, section 9),
+//! and has no route to others.
 
 use crate::medium::member::MemberId;
 use crate::packet::PacketId;
 use model::mesh::{self, Hop};
 
-/// A packet that is in the mesh.
+/// A packet inside the mesh.
 #[derive(Clone, Copy, Debug, Default)]
 struct Route {
-    /// The node that has it.
+    /// The node that has the packet.
     at: usize,
     destination: usize,
 }
 
-/// The tree, and the packets on it.
+/// The tree of a mesh, and the packets on it.
 pub(super) struct Routing {
     border_router: usize,
     parents: Vec<Option<usize>>,
-    /// By member, from whom to whom.
+    /// The two nodes of each member.
     hops: Vec<Hop>,
-    /// By node, the member to its parent; that from its parent is the next.
+    /// The member from each node to its parent; the member from the parent is the next.
     upward: Vec<Option<MemberId>>,
-    /// By the number of a packet.
+    /// Packets by their numbers.
     routes: Vec<Route>,
 }
 
 impl Routing {
-    /// Those of a mesh. Members `2n` and `2n + 1` are a node's way to its parent and back.
+    /// Creates the routes of a mesh. Members `2n` and `2n + 1` lead from a node to its parent and
+    /// back.
     pub fn new(model: &mesh::Mesh, hops: Vec<Hop>) -> Routing {
         let of_node = |node: usize| hops.iter().step_by(2).position(|hop| hop.from == node);
         let upward = |node: usize| Some(2 * of_node(node)? as MemberId);
@@ -42,22 +44,22 @@ impl Routing {
         }
     }
 
-    /// From whom to whom a member is.
+    /// Returns the two nodes that a member connects.
     pub fn hop(&self, member: MemberId) -> Hop {
         self.hops[member as usize]
     }
 
-    /// All members with their numbers.
+    /// Lists all members with their numbers.
     pub fn members(&self) -> impl Iterator<Item = (MemberId, Hop)> {
         (0..).zip(self.hops.iter().copied())
     }
 
-    /// Does a member go towards the border router?
+    /// Reports whether a member leads towards the border router.
     pub fn is_up(member: MemberId) -> bool {
         member.is_multiple_of(2)
     }
 
-    /// Another tree holds.
+    /// Switches to another tree.
     pub fn follow(&mut self, parents: &[Option<usize>]) {
         self.parents.copy_from_slice(parents);
         for (node, parent) in parents.iter().enumerate() {
@@ -69,8 +71,8 @@ impl Routing {
         }
     }
 
-    /// A packet comes into the mesh: from a node, whose member to its parent it is handed to, or from the border
-    /// router, to the node whose member from its parent that is.
+    /// Admits a packet to the mesh through a member. On a member up, it starts at the node below.
+    /// On a member down, it starts at the border router and is for that node.
     pub fn enter(&mut self, member: MemberId, id: PacketId) {
         let node = self.hops[(member & !1) as usize].from;
         let (at, destination) =
@@ -82,7 +84,7 @@ impl Routing {
         self.routes[place] = Route { at, destination };
     }
 
-    /// The member that brings a packet on its way; none from where there is no way.
+    /// Returns the member that a packet takes next; none if its node has no route.
     pub fn next_member(&self, id: PacketId) -> Option<MemberId> {
         let Route { at, destination } = self.routes[id.0 as usize];
         if destination == self.border_router {
@@ -98,22 +100,22 @@ impl Routing {
         None
     }
 
-    /// A packet has come to a node.
+    /// Notes that a packet has reached a node.
     pub fn comes_to(&mut self, id: PacketId, node: usize) {
         self.routes[id.0 as usize].at = node;
     }
 
-    /// Has a packet still to go on in the mesh?
+    /// Reports whether a packet has more hops in the mesh.
     pub fn goes_on(&self, id: PacketId) -> bool {
         self.routes.get(id.0 as usize).is_some_and(|route| route.at != route.destination)
     }
 
-    /// The node that has a packet.
+    /// Returns the node that has a packet.
     pub fn node_of(&self, id: PacketId) -> usize {
         self.routes[id.0 as usize].at
     }
 
-    /// A member of the way on which a packet came in: one to whose account it goes if there is no way for it.
+    /// Returns a member on the packet's first hop, which counts its loss if it has no route.
     pub fn entrance(&self, id: PacketId) -> MemberId {
         let Route { at, destination } = self.routes[id.0 as usize];
         match destination == self.border_router {

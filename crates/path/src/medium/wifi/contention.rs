@@ -1,27 +1,30 @@
-//! Who may transmit next: back-off of the distributed coordination function, and of EDCA with one access category.
+//! The contention for the air: back-off of the distributed coordination function, and of EDCA with
+//! one access category.
 //!
-//! Back-off counts slots in which the air is idle, so the cell counts them for all stations: slot number `slots` began,
-//! or will begin, at `idle_at`, when the air has been idle for its interframe space. A station that wants to transmit
-//! does so at the start of the slot with the number `due`. That stays while the air is busy and no slots pass: back-off
-//! is frozen. So there is one event for each transmission, however many slots lie between.
+//! Back-off counts slots in which the air is idle, so the cell counts them for all stations. Slot
+//! number `slots` began, or will begin, at `idle_at`, when the air has been idle for its interframe
+//! space. A station that wants to transmit does so at the start of the slot with the number `due`.
+//! While the air is busy no slots pass and `due` stays the same: back-off is frozen. Each
+//! transmission is therefore one event, however many slots lie between.
 //!
-//! All stations hear each other, and start their slots together: one whose transmission was not answered waits as long
-//! as those that did not understand it, whose EIFS is made to last until an answer would have come.
+//! All stations hear each other, and start their slots together. A station without an answer waits
+//! as long as the stations that did not understand its frame. Their EIFS lasts until an answer
+//! would have ended.
 
 use crate::{Rng, rng};
 use model::radio::ieee80211::{Slot, Standard, WINDOWS};
 use model::stream;
 use model::units::Nanos;
 
-/// A station's part in the contention.
+/// The contention state of a station.
 struct Station {
-    /// The slot in which its back-off ends.
+    /// The slot in which the station's back-off ends.
     due: u64,
-    /// The busy period in which that was drawn.
+    /// The busy period in which the back-off was drawn.
     drawn_in: u64,
-    /// It has something to transmit.
+    /// Whether the station has data to transmit.
     wants: bool,
-    /// Its contention window: back-off is 0 to this many slots.
+    /// The contention window: back-off is 0 to this many slots.
     window: u32,
     rng: Rng,
 }
@@ -32,17 +35,18 @@ pub(super) struct Contention {
     slot: Nanos,
     slots: u64,
     idle_at: Nanos,
-    /// How many busy periods there were.
+    /// Number of busy periods so far.
     busy_periods: u64,
-    /// What a slot in which a transmission starts takes off the back-off of others. Under DCF nothing, because a slot
-    /// counts when it has passed idle (IEEE 802.11-2016, 10.3.4.3); under EDCA it counts like any other, since back-off
-    /// is counted down where a slot begins (10.22.2.4).
+    /// Slots that a transmission takes off the back-off of other stations when it starts. Under DCF
+    /// that is 0, because a slot counts when it has passed idle (IEEE 802.11-2016, 10.3.4.3). Under
+    /// EDCA it is 1, since back-off is counted down where a slot begins (10.22.2.4).
     counts_busy: u64,
     next: Nanos,
 }
 
 impl Contention {
-    /// That of so many stations. `purpose` keeps the draws of this cell apart from those of others of the same seed.
+    /// Creates the contention of `stations` stations. `purpose` selects the random stream of the
+    /// cell's draws.
     pub fn new(standard: Standard, slot: Slot, stations: usize, seed: u64, purpose: u64) -> Contention {
         let station = |number: u64| Station {
             due: 0,
@@ -55,7 +59,7 @@ impl Contention {
             stations: (0..stations as u64).map(station).collect(),
             slot: slot.time(),
             slots: 0,
-            // It has been idle for long.
+            // The air has been idle for long.
             idle_at: Nanos::ZERO,
             busy_periods: 1,
             counts_busy: (standard == Standard::N) as u64,
@@ -63,7 +67,8 @@ impl Contention {
         }
     }
 
-    /// When the next transmission starts, that of all stations which are [`due`](Contention::is_due) then.
+    /// Returns when the next transmission starts, of all stations that are
+    /// [`due`](Contention::is_due) then.
     pub fn next(&self) -> Nanos {
         self.next
     }
@@ -73,14 +78,15 @@ impl Contention {
         self.next = due.map_or(Nanos::NEVER, |due| self.idle_at + Nanos(self.slot.0 * (due - self.slots)));
     }
 
-    /// Does this station transmit at `now`, when the next transmission starts?
+    /// Reports whether a station transmits at `now`, when the next transmission starts.
     pub fn is_due(&self, station: usize, now: Nanos) -> bool {
         let Station { due, wants, .. } = self.stations[station];
         wants && self.idle_at + Nanos(self.slot.0 * (due - self.slots)) == now
     }
 
-    /// A station has something to transmit from `now` on. If its back-off is over and the air is idle, it transmits at
-    /// once, in the next slot; if the air is busy then, it draws a new back-off.
+    /// Notes that a station has data to transmit from `now` on. If its back-off is over and the air
+    /// is idle, it transmits in the next slot. If its back-off is over and the air is busy, it
+    /// draws a new back-off.
     pub fn wants(&mut self, station: usize, now: Nanos) {
         let (slots, busy_period) = (self.slots, self.busy_periods);
         let is_busy = now < self.idle_at;
@@ -100,7 +106,7 @@ impl Contention {
         self.find_next();
     }
 
-    /// It has nothing after all.
+    /// Notes that a station has no data to transmit after all.
     pub fn wants_nothing(&mut self, station: usize) {
         self.stations[station].wants = false;
         self.find_next();
@@ -113,15 +119,17 @@ impl Contention {
         station.drawn_in = busy_periods;
     }
 
-    /// The air becomes busy at `now`, when the slot begins in which stations transmit. They draw their next back-off
-    /// with [`draw_after`](Contention::draw_after), then [`ends_at`](Contention::ends_at) says until when it is.
+    /// Starts a busy period at `now`, at the beginning of the slot in which stations transmit. They
+    /// then draw their next back-off with [`draw_after`](Contention::draw_after), and
+    /// [`ends_at`](Contention::ends_at) sets the end of the period.
     pub fn starts(&mut self, now: Nanos) {
         self.slots += (now - self.idle_at).0 / self.slot.0 + self.counts_busy;
         self.busy_periods += 1;
     }
 
-    /// The next back-off of a station that transmits: from the least window after success, or when it gives up; from
-    /// one twice as large after failure. Does it want to transmit again?
+    /// Draws the next back-off of a station that transmits. After success, or when it gives up, the
+    /// window is the smallest; after failure it doubles. `wants` says whether the station will
+    /// transmit again.
     pub fn draw_after(&mut self, station: usize, failed: bool, wants: bool) {
         let one = &mut self.stations[station];
         one.window = if failed { (2 * one.window + 1).min(WINDOWS.1) } else { WINDOWS.0 };
@@ -129,7 +137,7 @@ impl Contention {
         self.draw(station);
     }
 
-    /// Slots count again from `idle_at` on, an interframe space after the end of the transmission.
+    /// Counts slots again from `idle_at` on, an interframe space after the end of the transmission.
     pub fn ends_at(&mut self, idle_at: Nanos) {
         self.idle_at = idle_at;
         self.find_next();

@@ -1,30 +1,30 @@
-//! How many frames a transmission takes: one in 802.11g, an aggregate in 802.11n.
+//! The frames of a transmission: one in 802.11g, an aggregate in 802.11n.
 
 use model::radio::ieee80211::{LARGEST_AGGREGATE, LONGEST_AGGREGATE, SIFS, Standard};
 use model::units::Nanos;
 
-/// Frames that are put into one transmission.
+/// Frames that share one transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     standard: Standard,
     mode: usize,
-    /// How many they are.
+    /// Number of frames.
     pub frames: usize,
-    /// Their bytes as those of an aggregate.
+    /// Bytes of the frames as parts of an aggregate.
     bytes: u64,
-    /// The IP length of the first.
+    /// IP length of the first frame.
     first: u64,
-    /// No more will fit.
+    /// Whether no more frames fit.
     pub is_full: bool,
 }
 
 impl Load {
-    /// None yet.
+    /// Creates a load without frames.
     pub fn new(standard: Standard, mode: usize) -> Load {
         Load { standard, mode, frames: 0, bytes: 0, first: 0, is_full: false }
     }
 
-    /// Puts a frame with so many bytes of IP to the others, if it fits.
+    /// Adds a frame with an IP packet of `packet` bytes, if it fits.
     pub fn add(&mut self, packet: u32) {
         let bytes = self.bytes + self.standard.subframe_bytes(packet.into());
         let fits = || bytes <= LARGEST_AGGREGATE && self.standard.data_time(self.mode, bytes) <= LONGEST_AGGREGATE;
@@ -39,7 +39,7 @@ impl Load {
         self.is_full = self.frames == self.standard.most_frames();
     }
 
-    /// What they take. A frame that is alone goes as such, without a delimiter.
+    /// Returns the air time of the frames. A single frame is sent without a delimiter.
     pub fn time(&self) -> Nanos {
         match self.frames {
             1 => self.standard.data_time(self.mode, self.standard.frame_bytes(self.first)),
@@ -47,7 +47,7 @@ impl Load {
         }
     }
 
-    /// What the answer takes if they are understood: an Ack, or a Block Ack.
+    /// Returns the time of the answer to frames that are understood: an Ack, or a Block Ack.
     pub fn answer_time(&self) -> Nanos {
         let answer = match self.frames {
             1 => self.standard.ack_time(self.mode),

@@ -1,8 +1,8 @@
 //! A Wi-Fi cell: an access point and its stations, which share one channel by the rules of IEEE 802.11.
 //!
-//! Member `2n` of its medium is the direction from the access point to station `n`, member `2n + 1` the one back. An
-//! event is the start of a transmission: what it carries, whether it is understood and when the air is idle again are
-//! all known then.
+//! Member `2n` of its medium is the direction from the access point to station `n`, member `2n + 1`
+//! the direction back. Each event is the start of a transmission. Its frames, their fate, and the
+//! time at which the air is idle again are all known at that moment.
 
 mod contention;
 mod load;
@@ -24,50 +24,51 @@ use rates::FrameErrors;
 use turns::Turns;
 use window::Window;
 
-/// The transmitter that the access point is; station `n` is number `n + 1`.
+/// The access point's number as a transmitter; station `n` has the number `n + 1`.
 const ACCESS_POINT: usize = 0;
 
-/// A station, as the access point sees it and it the access point.
+/// The radio conditions between a station and the access point, equal in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Station {
-    /// The place of its rate among those of the standard.
+    /// Index of the station's rate among those of the standard.
     pub mode: usize,
-    /// Share of the frames with 1500 bytes of IP that are not understood at that rate, 0 to 1.
+    /// Share of the frames with 1500 bytes of IP that fail at that rate, 0 to 1.
     pub frame_errors: f64,
 }
 
-/// Who transmits when, and what of it arrives.
+/// Decides who transmits when, and which frames arrive.
 pub struct Cell {
     standard: Standard,
     slot: Slot,
     stations: Vec<Station>,
     contention: Contention,
-    /// By member, what was taken out of the queues for it.
+    /// The frames of each member that have left its queue but are not done.
     windows: Vec<Window>,
-    /// By transmitter, the receiver to whom the last transmission has failed: it is tried again before all else.
+    /// The receiver of each transmitter's last transmission, if it failed. That receiver comes
+    /// first in the next.
     failed: Vec<Option<MemberId>>,
-    /// Whose turn it is at the access point; none if it has one queue for all.
+    /// The round of receivers at the access point; none if it has one queue for all stations.
     turns: Option<Turns>,
     errors: Rng,
-    /// When a queue that holds packets back is to be asked again.
+    /// When to poll a queue again that holds packets back.
     ask_at: Nanos,
-    /// Room for those that start together.
+    /// Buffer for the transmissions that start together.
     attempts: Vec<Attempt>,
 }
 
-/// A transmission.
+/// A transmission by one transmitter to one receiver.
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
     transmitter: usize,
     member: MemberId,
-    /// It goes at the station's own rate.
+    /// Whether it uses the station's own rate.
     at_own_rate: bool,
     load: Load,
 }
 
 impl Cell {
-    /// An idle cell. `shares_queue` if the access point has one queue for all stations; `purpose` keeps the draws of
-    /// this cell apart from those of others of the same seed.
+    /// Creates an idle cell. Set `shares_queue` if the access point has one queue for all stations.
+    /// `purpose` selects the random stream of the cell's draws.
     pub fn new(
         standard: Standard,
         slot: Slot,
@@ -91,7 +92,7 @@ impl Cell {
         }
     }
 
-    /// The members whose packets a transmitter sends.
+    /// Lists the members whose packets a transmitter sends.
     fn members_of(&self, transmitter: usize) -> impl Iterator<Item = MemberId> + use<> {
         let (first, end) = match transmitter {
             ACCESS_POINT => (0, 2 * self.stations.len()),
@@ -100,8 +101,8 @@ impl Cell {
         (first as MemberId..end as MemberId).step_by(2)
     }
 
-    /// Whether a transmitter has something to transmit at `now`. `ask_at` is no later than when any of its queues is
-    /// done with holding something back, for that queue's receiver has left the round.
+    /// Reports whether a transmitter has data to transmit at `now`. A queue that holds its packets
+    /// back sets `ask_at`, because its receiver has left the round.
     fn has_something(&mut self, transmitter: usize, now: Nanos, members: &Members) -> bool {
         let mut has = false;
         for member in self.members_of(transmitter) {
@@ -114,7 +115,7 @@ impl Cell {
         has
     }
 
-    /// Lets those transmitters contend for the air that have something by now.
+    /// Lets every transmitter that has data by now contend for the air.
     fn ask(&mut self, now: Nanos, members: &Members) {
         self.ask_at = Nanos::NEVER;
         for transmitter in 0..self.failed.len() {
@@ -127,7 +128,7 @@ impl Cell {
         }
     }
 
-    /// A receiver of the access point takes its turn if something waits for it.
+    /// Adds a receiver of the access point to the round if a packet waits for it.
     fn join_turns(&mut self, member: MemberId, now: Nanos, members: &Members) {
         if let Some(turns) = &mut self.turns
             && members.next_of(members.queue_of(member), now) <= now
@@ -136,7 +137,7 @@ impl Cell {
         }
     }
 
-    /// For whom a transmitter transmits next.
+    /// Chooses the receiver of a transmitter's next transmission.
     fn receiver<P: Packet>(
         &mut self,
         transmitter: usize,
@@ -159,7 +160,8 @@ impl Cell {
         Some(frame.member)
     }
 
-    /// What a transmitter sends at `now`; nothing if a queue discipline has dropped all that it had.
+    /// Assembles a transmitter's next transmission at `now`; none if a queue discipline has dropped
+    /// all packets.
     fn attempt<P: Packet>(
         &mut self,
         transmitter: usize,
@@ -186,7 +188,7 @@ impl Cell {
         }
     }
 
-    /// Adds what waits for the same receiver, up to the first packet that is for another or does not fit.
+    /// Adds packets for the same receiver, up to the first that is for another or does not fit.
     fn fill<P: Packet>(
         &mut self,
         load: &mut Load,
@@ -206,7 +208,7 @@ impl Cell {
         }
     }
 
-    /// The transmissions of `attempts` start at the same time, which is a collision if they are several.
+    /// Starts the transmissions of `attempts`; several of them collide.
     fn transmit(&mut self, now: Nanos, attempts: &[Attempt], members: &mut Members) {
         self.contention.starts(now);
         let longest = attempts.iter().map(|attempt| attempt.load.time()).max().unwrap_or_default();
@@ -227,7 +229,7 @@ impl Cell {
             }
             members.get_mut(*member).transmits(now, end);
             if let Some(turns) = &mut self.turns {
-                // The station's, whichever direction it was.
+                // The turn of the station, in whichever direction.
                 turns.charge(member & !1, end - now);
             }
             members.find_empty(now, members.queue_of(*member));

@@ -1,13 +1,15 @@
-//! At which rate a frame is tried, and how often it is not understood.
+//! The rates at which a frame is tried, and the share of frames that fail.
 
 use crate::Rng;
 use crate::loss::threshold;
 use model::radio::ieee80211::Standard;
 use rand::RngCore;
 
-/// The mode of a frame that has been tried so often, by its station's own: a fixed chain, as Atheros hardware tries a
-/// frame at several rates one after the other. Four times at the station's rate, twice at the next lower, then at the
-/// lowest.
+/// Returns the mode of a frame that has been tried `tries` times, where `own` is its station's
+/// mode.
+///
+/// The sequence is fixed, as Atheros hardware tries a frame at several rates one after the other.
+/// There are four tries at the station's rate, two at the next lower, and then tries at the lowest.
 pub(super) fn mode(own: usize, tries: u8) -> usize {
     match tries {
         0..4 => own,
@@ -16,26 +18,26 @@ pub(super) fn mode(own: usize, tries: u8) -> usize {
     }
 }
 
-/// Frames that are not understood at their station's own rate. Bits are lost independently of each other, so that short
-/// frames get through more often. At lower rates all are understood: a step is worth 1 to 4 dB, with which errors of
-/// coded OFDM fall by orders of magnitude.
+/// Errors of frames at their station's own rate. Bits fail independently of each other, so short
+/// frames get through more often. At lower rates all frames succeed: a step is worth 1 to 4 dB,
+/// over which errors of coded OFDM fall by orders of magnitude.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameErrors {
     standard: Standard,
-    /// The share, of frames with so many bytes of IP, 0 to 1.
+    /// Share of full frames that fail, 0 to 1.
     share: f64,
 }
 
-/// The IP length that a share of frame errors is told of.
+/// IP length in bytes of the frames to which a share of frame errors refers.
 const TOLD_OF: u64 = 1500;
 
 impl FrameErrors {
-    /// Of a station where this share of its full frames is not understood.
+    /// Creates the errors of a station that fails to understand this share of its full frames.
     pub fn new(standard: Standard, share: f64) -> FrameErrors {
         FrameErrors { standard, share }
     }
 
-    /// Is a frame with so many bytes of IP understood?
+    /// Draws whether a frame with an IP packet of `packet` bytes is understood.
     pub fn lets_through(&self, packet: u32, rng: &mut Rng) -> bool {
         if self.share == 0.0 {
             return true;

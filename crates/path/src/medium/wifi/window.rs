@@ -1,27 +1,28 @@
-//! What a station has taken out of its queue for one receiver and not yet brought there: the frames that a Block Ack
-//! would tell apart, in the order of their sequence numbers.
+//! The frames that a station has taken out of its queue for one receiver and not yet delivered.
+//! They are in the order of their sequence numbers, and a Block Ack would acknowledge each by
+//! itself.
 
 use crate::medium::members::{Frame, Members};
 use model::radio::ieee80211::{MOST_FRAMES, TRIES};
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// A frame with what has become of it so far.
+/// A frame, with its tries so far.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     frame: Frame,
-    /// How often it was transmitted.
+    /// How often the frame was transmitted.
     tries: u8,
-    /// It has arrived, behind one that has not.
+    /// Whether the frame has arrived; it waits behind one that has not.
     received: bool,
 }
 
-/// The frames for one receiver.
+/// The frames for one receiver, in order.
 #[derive(Debug, Default)]
 pub(super) struct Window(VecDeque<Outstanding>);
 
 impl Window {
-    /// Is there room for one more?
+    /// Reports whether one more frame fits.
     pub fn has_room(&self) -> bool {
         self.0.len() < MOST_FRAMES
     }
@@ -34,7 +35,7 @@ impl Window {
         self.0.len()
     }
 
-    /// When the first of its frames came to the queue.
+    /// Returns when the first frame joined its queue.
     pub fn oldest(&self) -> Option<Nanos> {
         self.0.front().map(|first| first.frame.enqueued_at)
     }
@@ -43,18 +44,18 @@ impl Window {
         self.0.push_back(Outstanding { frame, tries: 0, received: false });
     }
 
-    /// How often the first of its frames was tried; 0 if there is none.
+    /// Returns how often the first frame was tried; 0 without frames.
     pub fn tries(&self) -> u8 {
         self.0.front().map_or(0, |first| first.tries)
     }
 
-    /// The IP lengths of the frames to transmit, in order.
+    /// Lists the IP lengths in bytes of the frames to transmit, in order.
     pub fn lengths(&self) -> impl Iterator<Item = u32> {
         self.0.iter().filter(|one| !one.received).map(|one| one.frame.bytes)
     }
 
-    /// The first `count` of them are transmitted at `start`; `arrives` says of each length whether it gets through.
-    /// True if one did.
+    /// Transmits the first `count` frames at `start`; `arrives` decides by length whether a frame
+    /// gets through. Returns true if one did.
     pub fn transmit(
         &mut self,
         count: usize,
@@ -75,8 +76,8 @@ impl Window {
         some
     }
 
-    /// At `end` those that have arrived go on, in order: no frame passes one that may still come. Those that were tried
-    /// for the last time are given up.
+    /// Delivers at `end` the frames that have arrived, in order: no frame overtakes one that may
+    /// still arrive. Gives up the frames that were tried for the last time.
     pub fn release(&mut self, end: Nanos, members: &mut Members) {
         while let Some(first) = self.0.front() {
             if first.received {

@@ -1,12 +1,12 @@
-//! The tins of CAKE's modes: their shares, and the code points that go to each.
+//! The tins of CAKE's modes: their shares of the rate, and the code points of each.
 
 use model::queue::Diffserv;
 
-/// A tin's part: of the rate, and its weight where nothing is shaped.
+/// A tin's share of the rate, and its weight without a shaper.
 pub(super) struct Share {
-    /// So many times the rate is cut by an eighth.
+    /// How many times the rate is cut by an eighth.
     eighths_off: u32,
-    /// So many times it is halved.
+    /// How many times the rate is halved.
     halvings: u32,
     pub(super) quantum: u64,
 }
@@ -18,7 +18,7 @@ impl Share {
     }
 }
 
-/// The tins of a mode.
+/// Returns the tins of a mode.
 pub(super) fn shares(diffserv: Diffserv) -> Vec<Share> {
     let halved = |halvings: &[u32]| -> Vec<Share> {
         halvings.iter().map(|n| Share { eighths_off: 0, halvings: *n, quantum: 1024 >> n }).collect()
@@ -45,12 +45,12 @@ const fn cs(class: u8) -> u8 {
     class << 3
 }
 
-/// Assured forwarding: the three code points of a class.
+/// Returns the three code points of a class of assured forwarding.
 const fn af(class: u8) -> [u8; 3] {
     [cs(class) + 2, cs(class) + 4, cs(class) + 6]
 }
 
-/// The tin of each code point.
+/// Returns the tin of each code point.
 pub(super) fn code_points(diffserv: Diffserv) -> [u8; 64] {
     let mut tins = [0; 64];
     let mut put = |tin: u8, points: &[u8]| points.iter().for_each(|point| tins[*point as usize] = tin);
@@ -88,7 +88,7 @@ pub(super) fn code_points(diffserv: Diffserv) -> [u8; 64] {
 mod tests {
     use super::*;
 
-    /// The tins of code points by their names (tc-cake(8)).
+    /// Checks the tins of code points by their names (tc-cake(8)).
     #[test]
     fn code_points_go_to_their_tins() {
         let tins =

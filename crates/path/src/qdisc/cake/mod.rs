@@ -1,9 +1,12 @@
-//! CAKE (sch_cake.c; Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", 2018): a shaper, tins by the Diffserv code
-//! point, in each tin flows that take turns so that hosts get equal shares (DRR++), each with COBALT.
+//! CAKE: a shaper, tins by the Diffserv code point, and flows in each tin.
 //!
-//! Left out: `autorate-ingress`, `ack-filter`, `nat`, `wash`, `fwmark`, `split-gso` (no packet here is larger than the
-//! MTU), and `raw`, which is what holds without `overhead`. A full memory drops from the longest queue, as with Linux;
-//! of equally long ones from the first, where Linux's heap has no order.
+//! Flows take turns so that hosts get equal shares (DRR++), and each has its own COBALT. Sources
+//! are sch_cake.c and Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", 2018.
+//!
+//! This model leaves out `autorate-ingress`, `ack-filter`, `nat`, `wash`, `fwmark` and `split-gso`
+//! (no packet here is larger than the MTU). It also leaves out `raw`, which equals the absence of
+//! `overhead`. A full memory drops from the longest queue, as in Linux. Of equally long queues it
+//! takes the first, where Linux's heap has no order.
 
 mod diffserv;
 mod shaper;
@@ -19,10 +22,10 @@ use crate::Rng;
 use model::queue;
 use model::units::{Nanos, Rate};
 
-/// Packets of MTU size that may wait if the memory allows for more.
+/// Packets of MTU size that may wait, even if the memory allows for more.
 const MOST_PACKETS: u64 = 10_240;
 
-/// Tins behind a shaper.
+/// The CAKE discipline: tins behind a shaper.
 #[derive(Clone, Debug)]
 pub struct Cake {
     tins: Vec<Tin>,
@@ -30,12 +33,12 @@ pub struct Cake {
     tin_of: [u8; 64],
     shared: Shared,
     memory_limit: u64,
-    /// Where nothing is shaped, the tin whose turn it is.
+    /// Without a shaper, the tin whose turn it is.
     current: usize,
 }
 
 impl Cake {
-    /// An empty one before a device of this MTU.
+    /// Creates an empty CAKE before a device with this MTU in bytes.
     pub fn new(parameters: &queue::Cake, mtu: u32, mut rng: Rng) -> Cake {
         let rate = parameters.bandwidth.map(|Rate(bits)| bits / 8);
         let tins: Vec<Tin> = shares(parameters.diffserv)
@@ -65,7 +68,7 @@ impl Cake {
         }
     }
 
-    /// Drops from the longest queue of all.
+    /// Drops a packet from the longest queue of all.
     #[cold]
     fn drop_from_the_longest(&mut self, now: Nanos, dropped: &mut Vec<Skb>) {
         let (mut longest, mut most) = ((0, 0), 0);
@@ -88,20 +91,20 @@ impl Cake {
         dropped.push(skb);
     }
 
-    /// Does the shaper hold everything back?
+    /// Reports whether the shaper holds all packets back.
     #[inline]
     fn holds_back(&self, now: Nanos) -> bool {
         self.shared.shaper.next() > now.0
     }
 
-    /// The tin to serve.
+    /// Returns the tin to serve; none if all are empty.
     #[inline]
     fn choose_tin(&mut self, now: Nanos) -> Option<usize> {
         if self.shared.shaper.rate_config.is_none() { self.tin_in_turn() } else { self.tin_by_schedule(now) }
     }
 
-    /// With a shaper: of the tins that are within their rate the last one, which is the most urgent; else the one that
-    /// is so next.
+    /// Chooses a tin behind a shaper. Among the tins within their rate it takes the last, which is
+    /// the most urgent; otherwise the tin that will be within its rate next.
     #[inline]
     fn tin_by_schedule(&self, now: Nanos) -> Option<usize> {
         let (mut best, mut best_time) = (None, i64::MAX);
@@ -114,7 +117,7 @@ impl Cake {
         best
     }
 
-    /// Without: deficit round robin.
+    /// Chooses a tin without a shaper, by deficit round robin.
     fn tin_in_turn(&mut self) -> Option<usize> {
         if !self.tins.iter().any(Tin::has_flows) {
             return None;
@@ -139,7 +142,7 @@ impl Qdisc for Cake {
         let Cake { tins, tin_of, shared, .. } = self;
         let tin = &mut tins[tin_of[(skb.tos >> 2) as usize] as usize];
         let n = tin.classify(shared, &skb);
-        // An idle time is not made up for.
+        // A tin gains no credit while idle.
         if tin.packets == 0 {
             tin.time_next_packet = tin.time_next_packet.max(now.0);
             if shared.total.packets == 0 && shared.shaper.time_next_packet < now.0 {
@@ -162,7 +165,7 @@ impl Qdisc for Cake {
         while self.shared.total.packets > 0 && !self.holds_back(now) {
             let t = self.choose_tin(now)?;
             let (tin, shared) = (&mut self.tins[t], &mut self.shared);
-            // Until a flow comes to its end, the tin keeps its turn.
+            // The tin continues its turn until a flow is empty.
             while let Some(n) = tin.next_flow(first) {
                 first = false;
                 if tin.flows[n].deficit <= 0 {
@@ -196,8 +199,8 @@ impl Qdisc for Cake {
     }
 }
 
-/// Room for all packets: `memlimit`, or what arrives in four round trips, 4 MB at least; and never more than 10 240
-/// packets of the MTU, unless said.
+/// Returns the bytes of memory that packets may take: `memlimit`, or the arrivals of four round
+/// trips, but at least 4 MB. Without `memlimit` the bound is 10 240 packets of the MTU.
 fn memory_limit(parameters: &queue::Cake, rate: Option<u64>, mtu: u32) -> u64 {
     let said = parameters.memlimit.map_or(0, |limit| limit.0);
     let limit = match rate {
@@ -226,8 +229,8 @@ mod tests {
         queue::Cake { bandwidth: Some(Rate(mbit * 1_000_000)), ..queue::Cake::default() }
     }
 
-    /// Keeps three packets of each of these waiting for so long, takes what the shaper lets go, and counts it by `key`.
-    /// COBALT finds nothing to drop.
+    /// Maintains a backlog of three packets of each of `packets` until `until`, and counts the
+    /// bytes that the shaper passes, by `key`. COBALT drops none of them.
     fn serve(cake: &mut Cake, packets: &[Skb], until: Nanos, key: impl Fn(&Skb) -> u32) -> BTreeMap<u32, u64> {
         let (mut counts, mut dropped) = (BTreeMap::new(), vec![]);
         for skb in packets.iter().flat_map(|skb| [skb; 3]) {
@@ -248,7 +251,7 @@ mod tests {
         Skb { source, destination, ..skb(id, id, true) }
     }
 
-    /// 12 Mbit/s are a packet a millisecond, and the shaper is good for one at once.
+    /// At 12 Mbit/s a packet takes a millisecond, and the shaper lets one pass at once.
     #[test]
     fn the_shaper_keeps_its_rate() {
         let mut cake = cake(shaped(12));
@@ -268,7 +271,7 @@ mod tests {
         assert!((next - 1_000_000).abs() < 10, "{next}");
     }
 
-    /// Four flows of one host against one of another.
+    /// Returns the share of host 1, which has four flows, against host 2, which has one.
     fn shares_of(flowmode: FlowMode, packets: &[Skb], key: impl Fn(&Skb) -> u32) -> f64 {
         let mut cake = cake(queue::Cake { flowmode, ..shaped(100) });
         let counts = serve(&mut cake, packets, Nanos::from_secs(4), key);
@@ -300,7 +303,7 @@ mod tests {
         }
     }
 
-    /// In one queue they go as they have come.
+    /// In one queue packets leave in the order of their arrival.
     #[test]
     fn flowblind_is_first_in_first_out() {
         let mut cake = cake(queue::Cake { flowmode: FlowMode::Flowblind, ..shaped(1000) });
@@ -314,8 +317,8 @@ mod tests {
         Skb { tos: dscp << 2, ..skb(id, id, true) }
     }
 
-    /// Beside best effort: a sixteenth for what has least effort; and a quarter for voice, which goes first up to that,
-    /// but no further.
+    /// Least effort gets a sixteenth of the rate, and voice a quarter. Voice has precedence up to
+    /// that share, but no further.
     #[test]
     fn tins_have_their_shares() {
         let packets = [of_class(0, 0), of_class(1, LE), of_class(2, EF)];
@@ -355,7 +358,7 @@ mod tests {
         assert_eq!(room(queue::Cake { memlimit: Some(Bytes(64_000_000)), ..shaped(10) }), 64_000_000);
     }
 
-    /// Ten full packets have room.
+    /// The memory has room for ten full packets.
     #[test]
     fn a_full_memory_drops_from_the_longest_queue() {
         let mut cake = cake(queue::Cake { memlimit: Some(Bytes(23_040)), ..shaped(10) });
@@ -378,8 +381,8 @@ mod tests {
         }
     }
 
-    /// Behind the bottleneck what is dropped has taken its time: nothing comes in its place, until more than a third is
-    /// dropped.
+    /// At an ingress a dropped packet counts as sent: no other takes its place, until more than a
+    /// third is dropped.
     #[test]
     fn drops_count_with_the_shaper_at_the_ingress() {
         let sent = |ingress| {

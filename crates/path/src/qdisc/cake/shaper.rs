@@ -1,8 +1,8 @@
-//! CAKE's shaper, which knows how long packets are on the wire.
+//! CAKE's shaper, which accounts for the length of packets on the wire.
 
 use model::queue::Atm;
 
-/// Nanoseconds a byte, as a fraction of a power of two (`psched_ratecfg` of the kernel).
+/// Nanoseconds per byte, as a fraction of a power of two (`psched_ratecfg` of the kernel).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateConfig {
     ns: u64,
@@ -10,7 +10,7 @@ pub(super) struct RateConfig {
 }
 
 impl RateConfig {
-    /// That of so many bytes a second, in at most 34 bits.
+    /// Converts a rate in bytes per second; `ns` gets at most 34 bits.
     pub(super) fn new(bytes_per_second: u64) -> RateConfig {
         const LEAST_RATE: u64 = 64;
         const BITS: u32 = 34;
@@ -29,7 +29,7 @@ impl RateConfig {
     }
 }
 
-/// What packets are on the wire.
+/// Overheads that determine the length of packets on the wire.
 #[derive(Clone, Debug)]
 pub(super) struct LinkLayer {
     pub(super) overhead: i64,
@@ -43,25 +43,26 @@ impl LinkLayer {
         let bytes = (ip_bytes as i64 + self.overhead).max(self.mpu).max(0) as u64;
         match self.atm {
             Atm::Noatm => bytes,
-            // Cells of 53 bytes that carry 48.
+            // ATM cells of 53 bytes carry 48.
             Atm::Atm => bytes.div_ceil(48) * 53,
-            // A byte more for each 64.
+            // PTM adds a byte for each 64.
             Atm::Ptm => bytes + bytes.div_ceil(64),
         }
     }
 }
 
-/// The shaper of all tins together.
+/// The shaper in front of all tins.
 #[derive(Clone, Debug)]
 pub(super) struct Shaper {
     pub(super) rate_config: Option<RateConfig>,
     pub(super) time_next_packet: u64,
-    /// The same without what was dropped, at two thirds of the rate: dropping never holds everything back for ever.
+    /// The time of the next packet if drops do not count, at two thirds of the rate. It prevents
+    /// drops from blocking the shaper forever.
     pub(super) failsafe_next_packet: u64,
 }
 
 impl Shaper {
-    /// When it may send.
+    /// Returns the time in ns from which the shaper may send.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.time_next_packet.min(self.failsafe_next_packet)

@@ -12,7 +12,7 @@ use model::queue::FlowMode;
 use model::units::Nanos;
 use rand::RngCore;
 
-/// `rtt` over this is what delay is aimed at, as tc has it.
+/// Divisor of `rtt` for the target of the delay, as tc has it.
 const TARGET_SHARE: u64 = 20;
 
 /// The lists of a tin's flows.
@@ -20,13 +20,13 @@ const NEW: usize = 0;
 const OLD: usize = 1;
 const DECAYING: usize = 2;
 
-/// What a flow is taken for.
+/// The state of a flow, which decides its list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Set {
     #[default]
     Unused,
     Sparse,
-    /// Counted as sparse, but among the bulk flows until its deficit is made up for.
+    /// Counted as sparse, but among the bulk flows until it has paid its deficit.
     SparseWait,
     Bulk,
     /// Empty, but its COBALT has not come to rest.
@@ -38,13 +38,14 @@ pub(super) struct Flow {
     pub(super) packets: Packets,
     pub(super) deficit: i64,
     pub(super) cobalt: Cobalt,
-    /// Its hosts' places in the tin's tables.
+    /// Place of the flow's source in the tin's table of hosts; `destination` is that of the other
+    /// host.
     source: u16,
     destination: u16,
     set: Set,
 }
 
-/// One side's hosts of a tin.
+/// The hosts of a tin, either as sources or as destinations.
 #[derive(Clone, Debug)]
 struct Hosts {
     tags: Vec<u32>,
@@ -56,7 +57,7 @@ impl Hosts {
         Hosts { tags: vec![0; QUEUES], bulk_flows: vec![0; QUEUES] }
     }
 
-    /// The place of a host; one without bulk flows gives its own to another.
+    /// Returns the place of a host. A host without bulk flows loses its place to another.
     fn place_of(&mut self, hash: u32) -> u16 {
         let (Lookup::Known(place) | Lookup::Free(place) | Lookup::Shared(place)) =
             set_hash::find(hash, |n| self.tags[n] == hash, |n| self.bulk_flows[n] == 0);
@@ -65,31 +66,32 @@ impl Hosts {
     }
 }
 
-/// A class of service: its flows, and the shaper that tells when it has had its share.
+/// A class of service: its flows, and a shaper that limits its share.
 #[derive(Clone, Debug)]
 pub(super) struct Tin {
     pub(super) flows: Vec<Flow>,
-    /// The hash of each flow.
+    /// The hash that each flow's place belongs to.
     tags: Vec<u32>,
     sources: Hosts,
     destinations: Hosts,
     chains: Chains,
     pub(super) law: Law,
     flow_quantum: u32,
-    /// Flows in each of these states.
+    /// Number of bulk flows; `sparse` and `decaying` count the other states.
     bulk: u64,
     sparse: u64,
     decaying: u64,
     pub(super) rate_config: Option<RateConfig>,
     pub(super) time_next_packet: u64,
-    /// Its share where nothing is shaped.
+    /// The tin's weight without a shaper, in bytes per turn.
     pub(super) quantum: i64,
     pub(super) deficit: i64,
     pub(super) packets: u64,
 }
 
 impl Tin {
-    /// One of so many bytes a second, without a bound if none, and with this share of what is not shaped.
+    /// Creates a tin with a rate in bytes per second, if any, and a weight for turns without a
+    /// shaper.
     pub(super) fn new(rate: Option<u64>, quantum: u64, rtt: Nanos, mtu: u32) -> Tin {
         let rate_config = rate.map(RateConfig::new);
         let target = Nanos::from_micros((rtt.as_micros() / TARGET_SHARE).max(1)).0;
@@ -119,7 +121,7 @@ impl Tin {
         self.bulk + self.sparse > 0
     }
 
-    /// The queue of a packet.
+    /// Returns the queue of a packet.
     #[inline]
     pub(super) fn classify(&mut self, shared: &Shared, skb: &Skb) -> usize {
         let mode = shared.flow_mode;
@@ -127,7 +129,7 @@ impl Tin {
             return 0;
         }
         let source = if mode.sources() { shared.salt.mix(skb.source) } else { 0 };
-        // One and the same host is not the same as a source and as a destination.
+        // As a source and as a destination, one host has two different hashes.
         let destination = if mode.destinations() { shared.salt.mix(!skb.destination) } else { 0 };
         let hash = if mode.flows() { shared.salt.mix(skb.flow_hash) } else { source ^ destination };
         let own = hash as usize % QUEUES;
@@ -146,7 +148,7 @@ impl Tin {
         place
     }
 
-    /// Writes down whose flow it is from now on.
+    /// Records the hosts of a flow whose place has a new owner.
     fn assign_hosts(&mut self, n: usize, mode: FlowMode, source: u32, destination: u32) {
         let is_bulk = self.flows[n].set == Set::Bulk;
         if is_bulk {
@@ -163,7 +165,7 @@ impl Tin {
         }
     }
 
-    /// Counts a bulk flow more, or less, with its hosts.
+    /// Adds `change` bulk flows to the counts of a flow's hosts.
     fn count_host(&mut self, n: usize, mode: FlowMode, change: i16) {
         let bounded = |count: &mut u16| *count = count.saturating_add_signed(change).min(QUEUES as u16);
         if mode.flows() && mode.sources() {
@@ -174,8 +176,8 @@ impl Tin {
         }
     }
 
-    /// What a flow may send in a turn: the less the more flows its busier host has. The parts of a byte are made up for
-    /// at random.
+    /// Returns the bytes that a flow may send in a turn. The more bulk flows its busier host has,
+    /// the fewer they are. Fractions of a byte are rounded at random.
     #[inline]
     fn quantum_of(&self, n: usize, mode: FlowMode, rng: &mut Rng) -> i64 {
         let flow = &self.flows[n];
@@ -189,7 +191,7 @@ impl Tin {
         ((self.flow_quantum * (65_535 / load as u32) + (rng.next_u32() >> 16)) >> 16) as i64
     }
 
-    /// A flow that has a packet again.
+    /// Activates a flow that has a packet again.
     #[inline]
     pub(super) fn activate(&mut self, n: usize, mode: FlowMode, rng: &mut Rng) {
         match self.flows[n].set {
@@ -216,7 +218,7 @@ impl Tin {
         self.count_host(n, mode, 1);
     }
 
-    /// A flow that has had its turn: it waits for the next among the old ones.
+    /// Ends the turn of a flow, which then waits for its next turn among the old flows.
     #[inline]
     pub(super) fn end_turn(&mut self, n: usize, mode: FlowMode, rng: &mut Rng) {
         if self.flows[n].set == Set::Sparse {
@@ -231,7 +233,7 @@ impl Tin {
         self.chains.move_to_back(OLD, n);
     }
 
-    /// A flow whose turn came, and that was empty.
+    /// Retires a flow that was empty when its turn came.
     pub(super) fn retire(&mut self, n: usize, now: Nanos, mode: FlowMode) {
         self.flows[n].cobalt.queue_empty(&self.law, now);
         match self.flows[n].set {
@@ -253,7 +255,7 @@ impl Tin {
         }
     }
 
-    /// The flow whose turn it is. In each dequeue one that decays is looked after first.
+    /// Returns the flow whose turn it is. The first choice of each dequeue looks at decaying flows.
     #[inline]
     pub(super) fn next_flow(&self, first: bool) -> Option<usize> {
         let decaying = || self.chains.front(DECAYING);
@@ -261,7 +263,7 @@ impl Tin {
         first.or_else(|| self.chains.front(NEW)).or_else(|| self.chains.front(OLD)).or_else(decaying)
     }
 
-    /// The next packet of a flow that COBALT lets pass; the last one always.
+    /// Takes the next packet of a flow that COBALT lets pass. The flow's last packet always passes.
     #[inline]
     pub(super) fn take(&mut self, n: usize, now: Nanos, shared: &mut Shared, dropped: &mut Vec<Skb>) -> Taken {
         loop {
@@ -282,7 +284,7 @@ impl Tin {
         }
     }
 
-    /// Counts a packet against its flow and its tin, and moves the shapers on.
+    /// Charges a packet to its flow and its tin, and advances the shapers.
     #[inline]
     pub(super) fn charge(&mut self, n: usize, now: Nanos, skb: &Skb, shared: &mut Shared, dropped: bool) {
         let bytes = shared.wire.bytes(skb.bytes);
@@ -305,15 +307,15 @@ impl Tin {
     }
 }
 
-/// What a flow's turn came to.
+/// The outcome of a flow's turn.
 pub(super) enum Taken {
     Packet(Skb),
-    /// One was dropped that counts as if it had been sent.
+    /// A packet was dropped that counts as sent.
     Dropped,
     Empty,
 }
 
-/// What the tins have in common.
+/// State that the tins share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     pub(super) flow_mode: FlowMode,
@@ -329,7 +331,8 @@ pub(super) struct Shared {
 mod tests {
     use super::*;
 
-    /// A tin of 6.25 Mbit/s sends a packet in 1.92 ms, one of 1 Mbit/s in 12: that has to wait for 18.
+    /// A tin of 6.25 Mbit/s sends a packet in 1.92 ms. A tin of 1 Mbit/s takes 12 ms, so its target
+    /// becomes 18 ms.
     #[test]
     fn slow_tins_have_more_patience() {
         let law = |mbit: u64| Tin::new(Some(mbit * 125_000), 1, Nanos::from_millis(100), 1500).law;

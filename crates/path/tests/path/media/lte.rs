@@ -1,4 +1,4 @@
-//! An LTE cell against closed forms.
+//! Compares an LTE cell with closed forms.
 
 use super::TestPacket;
 use model::impairments::Impairments;
@@ -14,10 +14,11 @@ use unbloat_path::{DropReason, Pool, Transit, qdisc};
 
 const MS: Nanos = Nanos::from_millis(1);
 const DELAY: Nanos = Nanos::from_millis(10);
-/// From the start of a subframe in which a block is scheduled to its packets: 3 ms of preparation, 1 ms on the air, 3
-/// ms of decoding.
+/// Time from the start of a block's scheduling subframe to its packets: 3 ms of preparation, 1 ms
+/// on the air, 3 ms of decoding.
 const BLOCK: Nanos = Nanos::from_millis(7);
-/// From the start of a scheduling request to the first bytes: request 1, grant 3 + 1, and a block.
+/// Time from the start of a scheduling request to the first bytes: request 1 ms, grant 3 + 1 ms,
+/// and a block.
 const REQUESTED: Nanos = Nanos::from_millis(12);
 
 fn cell(error_rate: f64) -> Cell {
@@ -33,12 +34,12 @@ fn up(user: u32) -> MemberId {
     2 * user + 1
 }
 
-/// A cell in which packets are sent, and what became of them.
+/// A cell with the packets sent in it, and their fate.
 struct Air {
     medium: Medium,
     packets: Pool<TestPacket>,
     sent: u32,
-    /// When each packet came to the far end of its member, and its number.
+    /// When each packet reached the far end of its member, the member, and the packet's number.
     arrived: Vec<(Nanos, MemberId, u32)>,
     lost: u32,
     dropped: u32,
@@ -66,7 +67,7 @@ impl Air {
         Air { medium, packets: Pool::default(), sent: 0, arrived: vec![], lost: 0, dropped: 0 }
     }
 
-    /// Lets time pass until `now`, what is due then included.
+    /// Runs the cell until `now`, including the events at that time.
     fn run_until(&mut self, now: Nanos) {
         let mut gone = vec![];
         while self.medium.next() <= now && self.medium.next() < Nanos::NEVER {
@@ -86,7 +87,7 @@ impl Air {
         }
     }
 
-    /// Sends a packet at `now`; gives its number.
+    /// Sends a packet at `now`, and returns its number.
     fn send(&mut self, now: Nanos, member: MemberId, bytes: u32) -> u32 {
         self.run_until(now);
         let (number, mut gone) = (self.sent, vec![]);
@@ -101,7 +102,8 @@ impl Air {
         self.run_until(Nanos::NEVER);
     }
 
-    /// Bytes a second that arrived at a member's far end from one second to ten, of packets of 1500.
+    /// Returns the bytes a second that arrived at a member's far end from one second to ten, in
+    /// packets of 1500.
     fn bytes_per_second(&self, member: MemberId) -> f64 {
         let interval = Nanos::from_secs(1)..Nanos::from_secs(10);
         let count = self.arrived.iter().filter(|(at, of, _)| *of == member && interval.contains(at)).count();
@@ -109,13 +111,14 @@ impl Air {
     }
 }
 
-/// What a user gets whose data never ends, with this share of the subframes: a block in each that repeats nothing.
+/// Returns the bytes a second of a user with endless data and this share of the subframes. Each
+/// subframe carries a block, less those that repeat one.
 fn expected(cell: &Cell, direction: Direction, cqi: u8, share: f64) -> f64 {
     let block = f64::from(Cqi(cqi).payload(direction, cell.bandwidth.blocks(direction)));
     share * 1000.0 * block / cell.harq().mean_tries() * 1500.0 / f64::from(1500 + PACKET_HEADER)
 }
 
-/// Keeps members busy for ten seconds.
+/// Saturates members for ten seconds.
 fn saturate(air: &mut Air, members: &[MemberId]) {
     for &member in members {
         for _ in 0..200 {
@@ -132,8 +135,9 @@ fn saturate(air: &mut Air, members: &[MemberId]) {
     }
 }
 
-/// The bits of a block a millisecond, over the mean number of tries. In 9000 subframes the count of blocks has a
-/// standard deviation of less than 0.4 % at these error rates; the bound is five of them.
+/// The rate is the bits of a block a millisecond, divided by the mean number of tries. In 9000
+/// subframes the count of blocks has a standard deviation of less than 0.4 % at these error rates;
+/// the bound is five of them.
 #[test]
 fn a_user_alone_has_all_blocks() {
     for error_rate in [0.0, 0.1, 0.3] {
@@ -153,7 +157,7 @@ fn a_user_alone_has_all_blocks() {
     }
 }
 
-/// Proportional fair gives all of them as many subframes, whatever they can make of one.
+/// Proportional fair gives all users as many subframes, whatever rates they have.
 #[test]
 fn users_share_the_subframes() {
     let cell = cell(0.1);
@@ -170,7 +174,8 @@ fn users_share_the_subframes() {
     }
 }
 
-/// Of delays in multiples of the round trip of HARQ, each as likely as the number of tries that it takes.
+/// Checks that extra delays are multiples of HARQ's round trip, and as frequent as the tries that
+/// they stand for.
 fn assert_geometric(extra: &[Nanos], harq: &Harq, error_rate: f64) {
     let round_trip = MS.0 * Harq::ROUND_TRIP;
     assert!(extra.iter().all(|extra| extra.0.is_multiple_of(round_trip)), "{extra:?}");
@@ -184,7 +189,8 @@ fn assert_geometric(extra: &[Nanos], harq: &Harq, error_rate: f64) {
     assert!((mean - expected).abs() <= 5.0 * (1.5 * expected / count).sqrt(), "{mean} repeats against {expected}");
 }
 
-/// Packets that meet no others: when each was sent, and its delay. They come at any time of a subframe.
+/// Sends packets that meet no others, at random times within a subframe. Returns when each was
+/// sent, and its delay.
 fn lone_packets(air: &mut Air, member: MemberId, bytes: u32) -> Vec<(Nanos, Nanos)> {
     let (mut rng, mut now, mut sent) = (rng(7, 7), Nanos::ZERO, vec![]);
     for _ in 0..4000 {
@@ -196,7 +202,7 @@ fn lone_packets(air: &mut Air, member: MemberId, bytes: u32) -> Vec<(Nanos, Nano
     air.arrived.iter().map(|(at, _, number)| (sent[*number as usize], at.since(sent[*number as usize]))).collect()
 }
 
-/// Until the next multiple of `period` milliseconds.
+/// Returns the time until the next multiple of `period` milliseconds.
 fn wait(now: Nanos, period: u64) -> Nanos {
     Nanos((MS.0 * period - now.0 % (MS.0 * period)) % (MS.0 * period))
 }
@@ -205,8 +211,8 @@ fn mean_ms(delays: &[(Nanos, Nanos)]) -> f64 {
     delays.iter().map(|(_, delay)| delay.0 as f64 / 1e6).sum::<f64>() / delays.len() as f64
 }
 
-/// Wait for the subframe, preparation, transmission, decoding, and 8 ms with each try more. The mean wait is half a
-/// subframe.
+/// The delay consists of the wait for the subframe, preparation, transmission, decoding, and 8 ms
+/// with each extra try. The mean wait is half a subframe.
 #[test]
 fn a_lone_packet_to_the_handset() {
     for error_rate in [0.0, 0.1, 0.5] {
@@ -220,8 +226,9 @@ fn a_lone_packet_to_the_handset() {
     }
 }
 
-/// A packet that fits the first grant: wait for the opportunity to request, request, grant, block. The mean wait is
-/// half the period of 10 ms, and the mean delay 17 ms without repeats, as 3GPP's TR 36.881 has it.
+/// A packet that fits the first grant waits for the opportunity to request, the request, the grant
+/// and the block. The mean wait is half the period of 10 ms. The mean delay is 17 ms without
+/// repeats, as in 3GPP's TR 36.881.
 #[test]
 fn a_lone_packet_from_the_handset() {
     for error_rate in [0.0, 0.1] {
@@ -235,7 +242,8 @@ fn a_lone_packet_from_the_handset() {
     }
 }
 
-/// One that does not fit: the report that comes with its first bytes is answered in the round trip of 8 ms.
+/// If a packet does not fit the first grant, the report with its first bytes is answered within the
+/// round trip of 8 ms.
 #[test]
 fn a_lone_packet_that_takes_two_grants() {
     let mut air = Air::new(&cell(0.0), &[9], None);
@@ -244,9 +252,12 @@ fn a_lone_packet_that_takes_two_grants() {
     }
 }
 
-/// Later packets wait for earlier ones: of packets every 5 ms one has the least delay only if its block and the one 5
-/// ms before are decoded at once, those 10 and 15 ms before after two tries, and that 20 ms before after three: with 10
-/// % of errors 80 %, where 90 % of blocks are decoded at once.
+/// Later packets wait for earlier ones, so only 80 % have the least delay, where 90 % of blocks are
+/// decoded at once.
+///
+/// A packet leaves every 5 ms, and 10 % of tries fail. A packet has the least delay only if its
+/// block and the one 5 ms before are decoded at once. The blocks 10 and 15 ms before need at most
+/// two tries, and the one 20 ms before at most three.
 #[test]
 fn the_least_delay_is_rarer_than_a_first_success() {
     let cell = cell(0.1);
@@ -267,7 +278,8 @@ fn the_least_delay_is_rarer_than_a_first_success() {
     assert!(air.arrived.is_sorted_by_key(|(_, _, number)| *number));
 }
 
-/// At an error rate of 50 % blocks are given up at times: 1 - exp(-x) (1 + x + x^2/2 + x^3/6) with x = ln 2, 0.58 %.
+/// At an error rate of 50 %, 0.58 % of the blocks are given up: 1 - exp(-x) (1 + x + x^2/2 + x^3/6)
+/// with x = ln 2.
 #[test]
 fn what_all_tries_fail_for_is_lost() {
     let cell = cell(0.5);
@@ -278,7 +290,7 @@ fn what_all_tries_fail_for_is_lost() {
     assert_eq!(air.lost + air.arrived.len() as u32, 4000);
 }
 
-/// Nothing happens in subframes in which nobody has data.
+/// A cell has no events in subframes in which nobody has data.
 #[test]
 fn an_idle_cell_has_no_events() {
     let mut air = Air::new(&cell(0.1), &[9, 15], None);
@@ -289,7 +301,8 @@ fn an_idle_cell_has_no_events() {
 }
 
 proptest! {
-    /// Every packet arrives or is dropped or lost, those of a member in their order, and the cell comes to rest.
+    /// Every packet arrives, is dropped or is lost, those of a member in order, and the cell comes
+    /// to rest.
     #[test]
     fn packets_are_conserved_and_keep_their_order(
         users in prop::collection::vec(1..16u8, 1..5),

@@ -1,4 +1,4 @@
-//! Media that several ports share, against closed forms and published analyses.
+//! Compares media that several ports share with closed forms and published analyses.
 
 mod lte;
 mod wifi;
@@ -6,7 +6,7 @@ mod wifi;
 use unbloat_path::medium::MemberId;
 use unbloat_path::{Ecn, Packet};
 
-/// A packet that knows which member it was offered to.
+/// A packet that records the member to which it was offered.
 #[derive(Clone, Copy, Debug)]
 struct TestPacket {
     member: MemberId,

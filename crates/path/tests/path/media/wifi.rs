@@ -1,4 +1,4 @@
-//! A Wi-Fi cell against hand-computed timings, closed forms and published analyses.
+//! Compares a Wi-Fi cell with hand-computed timings, closed forms and published analyses.
 
 use super::TestPacket;
 use model::impairments::Impairments;
@@ -13,20 +13,20 @@ const SEED: u64 = 1;
 const END: Nanos = Nanos::from_secs(100);
 const FULL: u32 = 1500;
 
-/// What the cells here are made of.
+/// The parameters of a test's cell.
 #[derive(Debug)]
 struct Setup {
     standard: Standard,
     slot: Slot,
     stations: Vec<wifi::Station>,
-    /// Of the access point, for all stations.
+    /// Whether the access point has one queue for all stations.
     shared_queue: bool,
     limit: Option<Limit>,
     seed: u64,
 }
 
 impl Setup {
-    /// Stations with these places of their rates.
+    /// Creates the setup of stations with these modes.
     fn new(standard: Standard, modes: &[usize]) -> Setup {
         let stations = modes.iter().map(|mode| wifi::Station { mode: *mode, frame_errors: 0.0 }).collect();
         Setup { standard, slot: Slot::Short, stations, shared_queue: false, limit: None, seed: SEED }
@@ -36,7 +36,7 @@ impl Setup {
         let Setup { standard, slot, stations, shared_queue, limit, seed } = self;
         let count = stations.len();
         let queue = || DeviceRing::none(AnyQdisc::Fifo(Fifo::new(*limit, None)));
-        // The access point's queues, or its only one, then those of the stations.
+        // The access point has several queues or one; those of the stations follow.
         let of_access_point = if *shared_queue { 1 } else { count };
         let queues = (0..of_access_point + count).map(|_| queue()).collect();
         let member = |number: usize| {
@@ -73,7 +73,7 @@ struct World {
     medium: Medium,
     packets: Pool<TestPacket>,
     numbers: u32,
-    /// Those that did not and will not arrive.
+    /// The packets that will never arrive.
     gone: Vec<TestPacket>,
 }
 
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// What arrives with the next event.
+    /// Carries out the next event, and returns a packet that arrives with it.
     fn step(&mut self) -> Option<Arrival> {
         let (at, mut gone) = (self.medium.next(), vec![]);
         let step = self.medium.step(at, &mut self.packets, &mut gone);
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    /// All that arrives before `end`.
+    /// Returns all packets that arrive before `end`.
     fn run(&mut self, end: Nanos) -> Vec<Arrival> {
         let mut arrivals = vec![];
         while self.medium.next() < end {
@@ -116,7 +116,8 @@ impl World {
         arrivals
     }
 
-    /// The same when these members always have so many packets waiting.
+    /// Returns all packets that arrive before `end` if each of these members always has `ahead`
+    /// packets waiting.
     fn saturate(&mut self, members: &[MemberId], ahead: u32, end: Nanos) -> Vec<Arrival> {
         for member in members {
             (0..ahead).for_each(|_| self.send(Nanos::ZERO, *member, FULL));
@@ -137,10 +138,13 @@ fn mbps(arrivals: &[Arrival], over: Nanos) -> f64 {
     arrivals.iter().map(|arrival| arrival.packet.bytes as f64 * 8.0).sum::<f64>() / over.as_secs_f64() / 1e6
 }
 
-/// Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000: the
-/// share of slots in which a station transmits (equations 7 and 9), and from it the saturation throughput (13) in
-/// Mbit/s. His assumptions: every station has always a packet for the access point, collides with the same probability
-/// whatever became of its earlier tries, and never gives up; all hear each other, and the channel loses nothing.
+/// Computes the saturation throughput in Mbit/s by Bianchi's model.
+///
+/// The source is Bianchi, "Performance Analysis of the IEEE 802.11 Distributed Coordination
+/// Function", IEEE JSAC 18(3), 2000. Equations 7 and 9 give the share of slots in which a station
+/// transmits, and (13) the throughput. The model assumes that every station always has a packet for
+/// the access point and never gives up. Its probability of a collision does not depend on its
+/// earlier tries. All stations hear each other, and the channel loses nothing.
 fn bianchi(stations: usize, slot: Slot, payload_bits: f64, success: Nanos, collision: Nanos) -> f64 {
     let window = f64::from(WINDOWS.0 + 1);
     // From 15 to 1023 the window doubles six times.
@@ -149,7 +153,8 @@ fn bianchi(stations: usize, slot: Slot, payload_bits: f64, success: Nanos, colli
         let sum: f64 = (0..doublings).map(|n| (2.0 * collides).powi(n)).sum();
         2.0 / (1.0 + window + collides * window * sum)
     };
-    // What one transmits rises with what the others let it, and falls the more often it collides: one crossing.
+    // A station transmits more if the others let it, and less the more often it collides: the
+    // curves cross once.
     let collides = |tau: f64| 1.0 - (1.0 - tau).powi(stations as i32 - 1);
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..100 {
@@ -164,7 +169,8 @@ fn bianchi(stations: usize, slot: Slot, payload_bits: f64, success: Nanos, colli
     one * payload_bits / slot / 1e6
 }
 
-/// Up to 20 stations at the lowest rate, where the chain of retries has one rate only, as Bianchi has it.
+/// Up to 20 stations use the lowest rate, at which the chain of retries has just one rate, as
+/// Bianchi assumes.
 #[test]
 fn saturation_throughput_is_bianchis() {
     let counts = [1, 2, 3, 5, 8, 10, 15, 20];
@@ -183,9 +189,11 @@ fn saturation_throughput_is_bianchis() {
     }
 }
 
-/// By hand, at 54 Mbit/s: a packet that finds the air idle is sent at once, and takes 254 us; its Ack is over 44 us
-/// later. The other station has waited meanwhile: it sends 28 us after that, and its
-/// back-off, of 9 us each.
+/// Checks two packets against times computed by hand, at 54 Mbit/s.
+///
+/// A packet that finds the air idle is sent at once, and takes 254 us; its Ack ends 44 us later.
+/// The other station has waited meanwhile. It sends 28 us after that and after its back-off, which
+/// has slots of 9 us.
 #[test]
 fn a_first_packet_goes_at_once_and_a_second_after_its_back_off() {
     let mut world = World::new(&Setup::new(Standard::G, &[7, 7]));
@@ -198,13 +206,14 @@ fn a_first_packet_goes_at_once_and_a_second_after_its_back_off() {
     assert_eq!(second.packet.member, 3);
     let back_off = (second.at - first.at).as_micros() - (10 + 34 + 28 + 254);
     assert!(back_off % 9 == 0 && back_off <= 9 * 15, "{back_off} us");
-    // Long after, with its back-off over, a station need not wait for more than the next slot.
+    // Long after its back-off is over, a station waits at most for the next slot.
     let late = Nanos::from_millis(500);
     world.send(late, 1, FULL);
     assert!(world.medium.next() < late + Slot::Short.time());
 }
 
-/// A station that draws 0 to 15 slots before each packet waits 7.5 in the mean; without others nothing collides.
+/// A station that draws 0 to 15 slots before each packet waits 7.5 in the mean. Without other
+/// stations nothing collides.
 #[test]
 fn a_lone_sender_carries_what_the_closed_form_says() {
     let g_and_n = [(Standard::G, 7), (Standard::G, 0), (Standard::N, 7), (Standard::N, 0)];
@@ -218,9 +227,9 @@ fn a_lone_sender_carries_what_the_closed_form_says() {
     }
 }
 
-/// Heusse et al., "Performance Anomaly of 802.11b", INFOCOM 2003: each station has as many packets through as every
-/// other, so that all are held to little more than the slowest could have alone. Of two with 54 and 6 Mbit/s neither
-/// has more than the harmonic mean lets it.
+/// Heusse et al., "Performance Anomaly of 802.11b", INFOCOM 2003: each station gets as many packets
+/// through as any other. None therefore gets much more than the slowest would have alone. With 54
+/// and 6 Mbit/s, neither of two gets more than their harmonic mean permits.
 #[test]
 fn one_slow_station_slows_all() {
     let g = Standard::G;
@@ -237,8 +246,9 @@ fn one_slow_station_slows_all() {
     assert!(fast < both && fast > 0.85 * both, "{fast}, {both}");
 }
 
-/// With a queue for each station the access point gives both the same time on the air, not the same packets, as
-/// mac80211 does; with one queue for all, where as many packets come for either, the same packets.
+/// With a queue for each station, the access point gives both equal air time instead of equally
+/// many packets, as mac80211 does. With one queue for all, and as many arrivals for either, both
+/// get equally many packets.
 #[test]
 fn a_queue_for_each_station_ends_the_anomaly_downstream() {
     let shares = |shared_queue: bool| {
@@ -257,7 +267,7 @@ fn a_queue_for_each_station_ends_the_anomaly_downstream() {
     assert!((slow / fast / (times[1] / times[0]) - 1.0).abs() < 0.02, "{fast} % and {slow} % of the air");
 }
 
-/// Equal stations have equal shares: Jain's index over ten of them.
+/// Equal stations have equal shares: Jain's index over ten stations is near 1.
 #[test]
 fn equal_stations_share_fairly() {
     for standard in [Standard::G, Standard::N] {
@@ -273,8 +283,9 @@ fn equal_stations_share_fairly() {
     }
 }
 
-/// A frame that is not understood is sent again; what is tried seven times in vain is lost. At its own rate a frame is
-/// tried four times, and at the lower ones nothing is lost: with a lowest rate of its own, e^7 of the packets are.
+/// A frame that is not understood is sent again, and is lost after seven failed tries. It is tried
+/// four times at its station's own rate; at lower rates no try fails. If its own rate is the
+/// lowest, a share e^7 of the packets is lost.
 #[test]
 fn errors_cost_retries_and_at_the_lowest_rate_packets() {
     let share = 0.5;
@@ -324,8 +335,8 @@ mod properties {
     }
 
     proptest! {
-        /// Every packet arrives or is gone, those of a member in their order and none twice; and no one has the air
-        /// for longer than there was time.
+        /// Every packet arrives or is gone, those of a member in order and none twice. No member
+        /// uses more air time than has passed.
         #[test]
         fn nothing_is_lost_from_view(
             setup in setup(),

@@ -1,8 +1,8 @@
-//! Times and rates against closed forms, and orders of magnitude where there is none.
+//! Compares times and rates with closed forms, and with orders of magnitude where there is none.
 
 use super::*;
 
-/// 3.5 periods, CCA, turnaround, the frame, its answer, the space.
+/// The time is that of 3.5 periods, CCA, turnaround, the frame, its answer and the space.
 #[test]
 fn a_lone_hop_carries_what_its_timings_leave() {
     let mut world = World::new(&scenario(&star(1), "", 1));
@@ -13,7 +13,7 @@ fn a_lone_hop_carries_what_its_timings_leave() {
     assert_eq!((record.frame_retries, record.channel_failures, record.unacknowledged), (0, 0, 0));
 }
 
-/// Of two fragments each is a frame of its own.
+/// Each of two fragments is a frame of its own.
 #[test]
 fn a_packet_of_two_frames_takes_both() {
     let mut world = World::new(&scenario(&star(1), "", 1));
@@ -29,8 +29,11 @@ fn a_packet_of_two_frames_takes_both() {
     assert!((taken / 2000.0 / expected - 1.0).abs() < 0.01, "{} us, not {expected}", taken / 2000.0);
 }
 
-/// The mean time from the beginning of a channel access to the clear end of its assessment, if the channel is busy
-/// until `busy` from there, us: 0 to 2^BE - 1 periods, and again with a larger exponent.
+/// Returns the mean time, in us, from the start of a channel access to the clear end of its
+/// assessment.
+///
+/// The channel is busy until `busy`, in us from the start. A back-off lasts 0 to 2^BE - 1 periods;
+/// the next has a larger exponent.
 fn access_us(busy: f64, exponent: u32) -> f64 {
     let most = Csma::most_periods(exponent);
     let one = |periods: u64| {
@@ -40,8 +43,8 @@ fn access_us(busy: f64, exponent: u32) -> f64 {
     (0..=most).map(one).sum::<f64>() / (most + 1) as f64
 }
 
-/// A packet alone on its way: a node that has received it answers for 544 us, and finds its own channel busy so long.
-/// Only the second node's way is shorter by nothing: each hop takes as long as the others.
+/// A packet travels alone. A node that has received it spends 544 us on its acknowledgement, and
+/// finds the channel busy that long. All hops but the first therefore take equally long.
 #[test]
 fn the_time_over_n_hops() {
     for hops in [1, 2, 4, 6] {
@@ -60,12 +63,16 @@ fn the_time_over_n_hops() {
     }
 }
 
-/// With all nodes in one another's range only one transmits at a time: they carry packets as many hops as
-/// contending nodes do, or fewer of them, because not all always have something. So over n hops the rate is at most
-/// an n-th, less what full queues drop on the way. Where ranges end after a hop, of three nodes in a row only one
-/// transmits to any use: the rate is that of a lone hop over n, and from three hops on over three at most. Up to
-/// three hops it is that within 10 %. Beyond, senders that do not hear each other collide, for which there is no
-/// closed form here, and from some length on the rate falls no more.
+/// The rate over n hops is bounded, and up to three hops it is known within 10 %.
+///
+/// If all nodes are in one another's range, only one transmits at a time. They carry packets over
+/// as many hops as there are contending nodes, or fewer, because not all always have a packet. So
+/// over n hops the rate is at most an n-th, less the drops of full queues on the way.
+///
+/// If ranges end after a hop, only one of three nodes in a row can transmit usefully. The rate is
+/// that of a lone hop divided by n; from three hops on it is at most a third. Beyond three hops,
+/// senders that do not hear each other collide. No closed form for that exists here, and from some
+/// length on the rate falls no more.
 #[test]
 fn the_rate_over_n_hops() {
     let carried = |hops: usize, signals: &[i32]| {
@@ -90,13 +97,16 @@ fn the_rate_over_n_hops() {
     assert!(eight > 0.6 * four && four < 0.5 * lone, "lone {lone}, over 4 hops {four}, over 8 {eight}");
 }
 
-/// Packets a second that so many nodes bring to a node that all hear, if they always have one.
+/// Returns the packets a second that `nodes` saturated nodes bring to a node that hears them all.
 ///
-/// A mean-field model, as Bianchi's is, for unslotted CSMA/CA. In a back-off, a node ends assessments at a rate r, and
-/// finds the channel busy with probability b. The first to find it idle transmits after its turnaround, and whoever
-/// ends an assessment within that does, too: a collision. An assessment that fits between a frame and its
-/// acknowledgement finds the channel idle as well: the frame that follows spoils the acknowledgement and is not
-/// received itself, and what was received is sent again, unless the channel is busy too often.
+/// The formula is a mean-field model, as Bianchi's is, for unslotted CSMA/CA. In a back-off, a node
+/// ends assessments at a rate r, and finds the channel busy with probability b. The first node to
+/// find it idle transmits after its turnaround. Every node that ends an assessment within that
+/// turnaround transmits too: a collision.
+///
+/// An assessment that fits between a frame and its acknowledgement also finds the channel idle. The
+/// frame that follows spoils the acknowledgement and is not received itself. The frame before it is
+/// then sent again, unless the channel is busy too often.
 fn saturation(nodes: f64) -> f64 {
     const STAGES: i32 = 5;
     let (turnaround, cca) = (us(phy::TURNAROUND), us(phy::CCA));
@@ -109,7 +119,7 @@ fn saturation(nodes: f64) -> f64 {
         let rate = (0..STAGES).map(reached).sum::<f64>() / (0..STAGES).map(|n| reached(n) * stage(n)).sum::<f64>();
         let others = (nodes - 1.0) * rate;
         let within = |time: f64| 1.0 - libm::exp(-others * time);
-        // Who has just sent leaves a space before he joins the others.
+        // A node that has just sent leaves a space before it joins the others.
         let idle = if others > 0.0 { within(space) / others } else { space } + (1.0 - within(space)) / (nodes * rate);
         let (collides, spoils) = (within(turnaround), within(turnaround - cca));
         let end = (1.0 - collides) * (answer + spoils * (frame - turnaround)) + collides * turnaround / 2.0;
@@ -117,7 +127,7 @@ fn saturation(nodes: f64) -> f64 {
         let wait = us(phy::ACK_WAIT);
         let own = (turnaround + frame + (1.0 - collides) * (answer + space) + collides * wait) / nodes;
         busy += 0.05 * ((frame + end) * (nodes - 1.0) / nodes / (period - own) - busy);
-        // Of those whose acknowledgement is lost, so many come once more.
+        // A share of the frames whose acknowledgement is lost is sent once more.
         let accesses = 1.0 - busy.powi(STAGES);
         let again: f64 = (0..3).map(|tries| (accesses * collides).powi(tries) * accesses * (1.0 - collides)).sum();
         carried = 1e6 * (1.0 - collides) * (1.0 - spoils * again) / period;
@@ -125,7 +135,7 @@ fn saturation(nodes: f64) -> f64 {
     carried
 }
 
-/// Packets a second from so many nodes.
+/// Measures the packets a second from `nodes` saturated nodes in a star.
 fn saturated_star(nodes: usize) -> f64 {
     let senders: Vec<_> = (1..=nodes).collect();
     World::new(&scenario(&star(nodes), "", 1)).saturated(&senders, 2, 60)
@@ -140,7 +150,7 @@ fn saturation_of_nodes_that_hear_each_other() {
     }
 }
 
-/// Two nodes that do not hear each other collide at the one that hears both, and far more often than two that do.
+/// Two nodes that do not hear each other collide at a third, far more often than two that do.
 #[test]
 fn hidden_nodes_lose_frames() {
     let hidden = "[mesh.m.nodes.n0]\nhears = { n1 = \"-60dbm\", n2 = \"-60dbm\" }\n\
@@ -158,8 +168,8 @@ fn hidden_nodes_lose_frames() {
     assert!(out_of_range < 0.5 * open, "{out_of_range} and {open} packets a second");
 }
 
-/// Nodes that have nothing to do sleep for all but their share of listening; a packet waits on each hop until the next
-/// node wakes up, half an interval in the mean over times and over what the nodes have drawn.
+/// Idle nodes sleep for all but their share of listening. A packet waits on each hop until the next
+/// node wakes up: half an interval in the mean over times and over the nodes' draws.
 #[test]
 fn sleeping_nodes_cost_time_and_save_energy() {
     let sleepy = |seed| scenario(&chain(4, &[-60]), "wake_interval = \"500ms\"\nlisten_for = \"10ms\"", seed);
@@ -179,7 +189,7 @@ fn sleeping_nodes_cost_time_and_save_energy() {
         }
     }
     assert_eq!(taken.len(), 1000);
-    // Two hops to nodes that sleep, the last to the border router, which does not.
+    // Two hops lead to nodes that sleep, the last to the border router, which does not.
     let mean = taken.iter().sum::<f64>() / 1000.0;
     assert!((0.45..0.58).contains(&mean), "{mean} s");
 }

@@ -1,8 +1,8 @@
-//! Nodes that go down, and the trees that are built without them.
+//! Nodes that go down, and trees without them.
 
 use super::*;
 
-/// n3 hears n1 and n2, which hear the border router.
+/// Builds a mesh in which n3 hears n1 and n2, which hear the border router.
 fn diamond(parents: [&str; 3], down: &str) -> String {
     let [of_1, of_2, of_3] = parents;
     format!(
@@ -11,7 +11,8 @@ fn diamond(parents: [&str; 3], down: &str) -> String {
     )
 }
 
-/// Of a packet a second between n3 and the border router, the seconds of those that did not arrive.
+/// Sends a packet a second between n3 and the border router, and returns the seconds of those that
+/// did not arrive.
 fn lost_seconds(nodes: &str, keys: &str, is_up: bool) -> Vec<u32> {
     let mut world = World::new(&scenario(nodes, &format!("path_loss = 3.5\n{keys}"), 1));
     let mut arrived = vec![];
@@ -26,8 +27,8 @@ fn lost_seconds(nodes: &str, keys: &str, is_up: bool) -> Vec<u32> {
     (0..60).filter(|number| !arrived.iter().any(|arrival| arrival.number == *number)).collect()
 }
 
-/// n1, the parent of n3, is down for 20 s: until others find out, packets are lost on the way. Then they go over n2.
-/// Where the file gives the tree they are lost all the time.
+/// Node n1, the parent of n3, is down for 20 s. Packets are lost until the others notice; then they
+/// go through n2. If the file gives the tree, packets are lost for the whole outage.
 #[test]
 fn children_of_a_node_that_is_down_find_another_parent() {
     let down = "[{ at = \"9.5s\", for = \"20s\" }]";
@@ -42,14 +43,15 @@ fn children_of_a_node_that_is_down_find_another_parent() {
     }
 }
 
-/// It is found out as late that n3 is back, which then has no parent.
+/// The return of n3 is noticed equally late, and until then it has no parent.
 #[test]
 fn who_was_down_has_no_parent_until_it_is_found() {
     let nodes = diamond([""; 3], "[]") + "down = [{ at = \"9.5s\", for = \"20s\" }]";
     assert_eq!(lost_seconds(&nodes, "repair_after = \"4s\"", true), (10..34).collect::<Vec<_>>());
 }
 
-/// What waits in a node is lost when it goes down, and what it is sending, but not what is on the air.
+/// A node that goes down loses its queue and the packet that it is sending, but no frame on the
+/// air.
 #[test]
 fn what_waits_in_a_node_that_goes_down_is_lost() {
     let nodes = star(1) + "down = [{ at = \"1s\", for = \"9s\" }]";
@@ -70,8 +72,10 @@ fn what_waits_in_a_node_that_goes_down_is_lost() {
     assert_eq!(record.overflows, 0);
 }
 
-/// Two nodes with ten packets each. As n1 begins its first frame, which takes 4 ms, outages of both begin: pairs of
-/// when, and for how long, in microseconds from then on. How many packets have arrived after ten seconds.
+/// Runs two nodes with ten packets each, and returns how many arrive within ten seconds.
+///
+/// Outages of both nodes count from the beginning of n1's first frame, which takes 4 ms. Each has a
+/// start and a length, in microseconds.
 fn down_within_a_frame(of_1: &[(u64, u64)], of_2: &[(u64, u64)]) -> (World, usize) {
     let run = |of_1: String, of_2: String| {
         let nodes = star(2).replace("[mesh.m.nodes.n2]", &format!("{of_1}\n[mesh.m.nodes.n2]")) + &of_2;
@@ -98,8 +102,8 @@ fn down_within_a_frame(of_1: &[(u64, u64)], of_2: &[(u64, u64)]) -> (World, usiz
     run(down(of_1), down(of_2))
 }
 
-/// An outage that would be over before the frame on the air has ended is one all the same: the node starts again and
-/// has lost what waited. Several of them are as one.
+/// An outage that would end before the frame on the air still counts: the node starts again and has
+/// lost its queue. Several such outages act as one.
 #[test]
 fn an_outage_shorter_than_a_frame_is_over_when_that_ends() {
     for outages in [&[(100, 1000)][..], &[(100, 1000), (1200, 500), (1800, 1)]] {
@@ -112,7 +116,7 @@ fn an_outage_shorter_than_a_frame_is_over_when_that_ends() {
     }
 }
 
-/// What happens to another node while a frame puts an outage off happens in its time.
+/// While a frame delays the outage of one node, the other nodes change on time.
 #[test]
 fn others_go_down_and_come_up_while_a_node_sends_its_last_frame() {
     let (mut world, _) = down_within_a_frame(&[(100, 100_000)], &[(1000, 1000), (2500, 500)]);

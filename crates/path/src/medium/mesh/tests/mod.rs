@@ -1,4 +1,4 @@
-//! A mesh without a network around it: what it carries, forwards and drops.
+//! A mesh without a network around it: the packets that it carries, forwards and drops.
 
 mod closed_forms;
 mod failures;
@@ -12,7 +12,7 @@ use model::Scenario;
 use model::units::{Bytes, Rate};
 use std::path::Path;
 
-/// A transmission, with the end of the assessment before it, if it is not an acknowledgement.
+/// A transmission. Unless it is an acknowledgement, it has the end of the assessment before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transmission {
     pub from: usize,
@@ -25,7 +25,7 @@ pub(super) struct Transmission {
 const PACKET: u32 = 104;
 const FRAME: u32 = 118;
 
-/// A scenario with this mesh, in whose nodes nobody is asked to send by itself.
+/// Builds a scenario with this mesh, whose nodes send nothing by themselves.
 fn scenario(nodes: &str, keys: &str, seed: u64) -> Scenario {
     let text = format!(
         "duration = \"1000s\"\nseed = {seed}\nprofile = \"lln\"\n[mesh.m]\nborder_router = \"n0\"\n{keys}\n{nodes}\n\
@@ -36,7 +36,8 @@ fn scenario(nodes: &str, keys: &str, seed: u64) -> Scenario {
     experiment.cells[0].scenario.clone()
 }
 
-/// Nodes n0 to n(count - 1) in a chain, each as strong at the next as `signals` says, at the one behind it, and so on.
+/// Builds a chain of nodes n0 to n(count - 1). `signals` has the strength at the next node, at the
+/// one behind it, and so on.
 fn chain(count: usize, signals: &[i32]) -> String {
     let node = |at: usize| {
         let hears = (0..count).filter_map(|other| {
@@ -49,7 +50,7 @@ fn chain(count: usize, signals: &[i32]) -> String {
     (0..count).map(node).collect()
 }
 
-/// Nodes that all hear each other and the border router, whose children they are.
+/// Builds a star of nodes that all hear each other and the border router, their parent.
 fn star(count: usize) -> String {
     let node = |at: usize| {
         let hears = (0..=count).filter(|other| *other != at).map(|other| format!("n{other} = \"-60dbm\""));
@@ -59,7 +60,7 @@ fn star(count: usize) -> String {
     (0..=count).map(node).collect()
 }
 
-/// A packet at the end of its way.
+/// A packet at its destination.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: Nanos,
@@ -67,15 +68,15 @@ struct Arrival {
     number: u32,
 }
 
-/// A mesh whose packets go all the way up, or down to the node that they are for.
+/// A mesh with packets that go up to the border router, or down to a node.
 struct World {
     medium: Medium,
     mesh: mesh::Mesh,
     packets: Pool<TestPacket>,
-    /// By the number of a packet, for which node it is; the border router for those that go up.
+    /// Destination of each packet by its number; the border router for packets up.
     destinations: Vec<usize>,
     gone: usize,
-    /// How often a packet has come to the next node.
+    /// How often a packet has reached the next node.
     hopped: u32,
 }
 
@@ -98,13 +99,13 @@ impl World {
         mesh
     }
 
-    /// The member that takes a packet from a node to its parent, or from its parent to a node.
+    /// Returns the member between a node and its parent, up or down.
     fn member(&self, node: usize, is_up: bool) -> MemberId {
         let upward = self.mesh().routing.members().find(|(member, hop)| Routing::is_up(*member) && hop.from == node);
         upward.expect("it is not the border router").0 + u32::from(!is_up)
     }
 
-    /// A packet goes from a node up to the border router, or down from it to a node.
+    /// Sends a packet from a node up to the border router, or down from it to a node.
     fn send(&mut self, now: Nanos, from: usize, destination: usize, bytes: u32) -> u32 {
         let number = self.destinations.len() as u32;
         self.destinations.push(destination);
@@ -123,7 +124,7 @@ impl World {
         }
     }
 
-    /// Carries out the next event; a packet at its destination is the answer.
+    /// Carries out the next event, and returns a packet that reached its destination.
     fn step(&mut self) -> Option<Arrival> {
         let (now, mut gone) = (self.medium.next(), vec![]);
         let step = self.medium.step(now, &mut self.packets, &mut gone);
@@ -144,7 +145,7 @@ impl World {
         Some(Arrival { at: now, number })
     }
 
-    /// All that arrives until `end`.
+    /// Returns the packets that arrive until `end`.
     fn run(&mut self, end: Nanos) -> Vec<Arrival> {
         let mut arrivals = vec![];
         while self.medium.next() < end {
@@ -153,7 +154,8 @@ impl World {
         arrivals
     }
 
-    /// How many packets a second arrive if these nodes always have so many of them in their queues.
+    /// Measures the packets a second that arrive if each of these nodes always has `ahead` packets
+    /// in its queue.
     fn saturated(&mut self, nodes: &[usize], ahead: usize, seconds: u64) -> f64 {
         for node in (0..ahead).flat_map(|_| nodes) {
             self.send(Nanos::ZERO, *node, 0, PACKET);
@@ -164,7 +166,7 @@ impl World {
             let before = self.mesh().nodes.iter().map(|node| node.outgoing.is_some()).collect::<Vec<_>>();
             arrived += u32::from(self.step().is_some());
             for node in nodes {
-                // It has finished with a packet.
+                // The node has finished a packet.
                 if before[*node] && self.mesh().nodes[*node].outgoing.is_none() {
                     self.send(now, *node, 0, PACKET);
                 }
@@ -178,7 +180,7 @@ fn us(time: Nanos) -> f64 {
     time.0 as f64 / 1e3
 }
 
-/// Data once a second from the end of a chain of two hops, and every other second back to it.
+/// Sends data once a second from the end of a chain of two hops, and every other second back to it.
 fn up_and_down(keys: &str, seconds: u64) -> World {
     let mut world = World::new(&scenario(&chain(3, &[-60]), keys, 1));
     for second in 0..seconds {
@@ -193,7 +195,7 @@ fn up_and_down(keys: &str, seconds: u64) -> World {
     world
 }
 
-/// What comes down does not count, nor does what a node sends itself.
+/// Packets down do not count, nor do a node's own packets.
 #[test]
 fn nodes_count_what_they_forward_upward() {
     let mut world = up_and_down("", 100);
@@ -204,7 +206,7 @@ fn nodes_count_what_they_forward_upward() {
     assert_eq!(rates, [0, 1000]);
 }
 
-/// Then all know what the border router does, from packets down that are longer by that.
+/// An announcement gives all nodes the border router's rate, and makes packets down longer.
 #[test]
 fn a_border_router_announces_the_rate_in_packets_down() {
     let mut world = up_and_down("announces_rate = true", 100);
@@ -239,7 +241,7 @@ fn a_full_queue_drops_what_comes() {
     assert_eq!(world.medium.node_records()[1].overflows, 5);
 }
 
-/// What a member is called; its air time is that of its frames.
+/// Members have the names of their nodes, and the air time is that of the frames.
 #[test]
 fn members_have_the_names_of_nodes() {
     let world = World::new(&scenario(&star(2), "", 1));

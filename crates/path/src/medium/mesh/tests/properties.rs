@@ -1,9 +1,10 @@
-//! What holds in every mesh.
+//! Properties that hold in every mesh.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Energy adds up: all the time that a radio does not transmit it listens, and transmissions are as long as they are.
+/// Checks that times add up: a radio listens whenever it does not transmit, and transmits for the
+/// length of its frames.
 fn energy_adds_up(world: &World) -> Result<(), TestCaseError> {
     let end = Nanos::from_secs(1000);
     for (number, record) in world.medium.node_records().iter().enumerate() {
@@ -18,7 +19,8 @@ fn energy_adds_up(world: &World) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A node that is down does not send, nor answer, but for what was on the air.
+/// Checks that a node sends and answers nothing while it is down, except a frame that was on the
+/// air.
 fn who_is_down_is_silent(world: &World) -> Result<(), TestCaseError> {
     for (number, node) in world.mesh.nodes.iter().enumerate() {
         for outage in &node.down {
@@ -32,7 +34,8 @@ fn who_is_down_is_silent(world: &World) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// No node sends data while another that it hears is sending, or was in its assessment; none sends twice at a time.
+/// Checks that no node sends data while a node that it hears is sending, or was sending in its
+/// assessment. No node sends two frames at a time.
 fn nobody_talks_over_others(world: &World) -> Result<(), TestCaseError> {
     let log = &world.mesh().log;
     let hears = |from: usize, to: usize| world.mesh.signals[from][to].is_some_and(|signal| signal >= phy::SENSITIVITY);
@@ -51,12 +54,12 @@ fn nobody_talks_over_others(world: &World) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Nodes anywhere in a square, the border router in its corner.
+/// Draws nodes anywhere in a square, with the border router in its corner.
 fn places() -> impl Strategy<Value = Vec<(u32, u32)>> {
     prop::collection::vec((0u32..60, 0u32..60), 3..14)
 }
 
-/// A node, and in ms how long after the beginning, or after another outage of it, it goes down, and for how long.
+/// A node, when it goes down, in ms after the beginning or after its last outage, and for how long.
 type Failure = (usize, u32, u32);
 
 fn at_places(places: &[(u32, u32)], failures: &[Failure]) -> String {
@@ -78,8 +81,8 @@ fn at_places(places: &[(u32, u32)], failures: &[Failure]) -> String {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever stands where and sends how much: packets arrive, are lost, or are still there, each once; the radio
-    /// keeps its rules.
+    /// For any places and any load, each packet arrives, is lost or is still there, exactly once.
+    /// The radio follows its rules.
     #[test]
     fn in_every_mesh(
         places in places(),
