@@ -1,7 +1,8 @@
-//! What a window controller costs a packet in the running kernel. Called by `benches/cost-per-call`; needs root.
+//! Measures what a window controller costs per packet in the running kernel. `benches/cost-per-call` runs it; it needs
+//! root.
 //!
 //! A download passes the programs packet by packet, so that its rounds end and its windows are lowered. Each packet is
-//! timed alone. What that costs itself, which a packet that is left alone shows, is subtracted.
+//! timed alone. The cost of the timing is subtracted; it is that of a packet which the programs ignore.
 
 #[path = "../tests/windows/segments.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -14,15 +15,15 @@ use segments::{ACK, ALGORITHMS, Programs, RST, Segment, ends, on_a_router, read,
 use std::time::Duration;
 
 const STEPS: u32 = 100_000;
-/// A timestamp is echoed so many acknowledgements later: that is the RTT, and what a round consists of.
+/// The number of acknowledgements after which a timestamp is echoed: the length of an RTT and of a round.
 const ECHOED_AFTER: u32 = 10;
-/// So many bytes an acknowledgement acknowledges.
+/// The bytes that an acknowledgement acknowledges.
 const ACKED: u32 = 2 * MSS;
 const MSS: u32 = 1448;
-/// Where `round.began_us` stands in `struct shown_flow` (`include/window_program.h`).
+/// The place of `round.began_us` in `struct shown_flow` (`include/window_program.h`).
 const BEGAN: std::ops::Range<usize> = 136..144;
 
-/// What a download took, all packets together.
+/// The cost of a download, summed over all packets.
 #[derive(Default)]
 struct Cost {
     ack: Duration,
@@ -53,7 +54,7 @@ fn main() {
     }
 }
 
-/// Two data segments come and an acknowledgement leaves, time and again.
+/// Runs a download: again and again two data segments come and an acknowledgement leaves.
 fn download(loaded: &WindowPrograms, programs: &Programs) -> Cost {
     let (near, far) = ends(1);
     let (mut cost, mut began) = (Cost::default(), None);
@@ -77,7 +78,7 @@ fn download(loaded: &WindowPrograms, programs: &Programs) -> Cost {
     cost
 }
 
-/// When the only connection's round began.
+/// Returns when the present round of the only connection began.
 fn round_began(loaded: &WindowPrograms) -> Option<Vec<u8>> {
     let map = loaded.object().maps().find(|map| map.name() == "unbloat_flows").expect("a map");
     let key = map.keys().next()?;

@@ -1,9 +1,9 @@
-//! The equality of both targets: calls that a running kernel made to a congestion control, played to the native build
-//! of the same file.
+//! Replays the calls that a running kernel made to a congestion control in the native build of the same file, and
+//! compares the results.
 //!
-//! A file compiled for the kernel with `-DUNBLOAT_RECORD` writes every call down
-//! (`algorithms/include/unbloat/record.h`); [`crate::recording`] reads that. Here each call finds the socket as it was in the
-//! kernel, the same clock, jiffies and random number, and must leave the same socket.
+//! A file compiled for the kernel with `-DUNBLOAT_RECORD` records every call (`algorithms/include/unbloat/record.h`),
+//! and [`crate::recording`] reads the recording. A replayed call gets the socket as it was in the kernel, the same
+//! clock, jiffies and random number, and must leave the same socket.
 
 use crate::sock_members;
 use mechanism::sock::{AckSample, RateSample, TcpSock, is_ssthresh};
@@ -13,68 +13,68 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-/// One call of a program in a kernel.
+/// One recorded call of a program in a kernel.
 #[derive(Clone, Debug)]
 pub struct RecordedCall {
-    /// Which socket: its address there.
+    /// The socket's address in the kernel, which identifies it.
     pub socket: u64,
     /// The program's name in its file.
     pub program: String,
-    /// Clocks and random number.
+    /// The clocks and the random number that the program saw.
     pub helper_results: HelperResults,
-    /// The arguments beside the socket; a pointer to a sample means one of the next two.
+    /// The arguments after the socket; a pointer to a sample stands for `ack_sample` or `rate_sample`.
     pub arguments: [u64; 3],
-    /// For `pkts_acked`.
+    /// The sample of a call of `pkts_acked`.
     pub ack_sample: AckSample,
-    /// For `cong_control`.
+    /// The sample of a call of `cong_control`.
     pub rate_sample: RateSample,
-    /// The socket when the program began ...
+    /// The socket when the program began.
     pub before: TcpSock,
-    /// ... and when it ended.
+    /// The socket when the program ended.
     pub after: TcpSock,
-    /// What it returned; zero if nothing.
+    /// The program's return value; zero if it returns nothing.
     pub result: u64,
-    /// The socket may have had calls before this one that are not in the recording.
+    /// Whether calls of the socket just before this one may be missing in the recording.
     pub follows_gap: bool,
 }
 
-/// A member of [`TcpSock`] that both targets know.
+/// A member of [`TcpSock`] that both builds know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SockMember {
     path: String,
-    /// Its place among the numbers of a socket.
+    /// The member's index among the numbers of a socket.
     number: usize,
 }
 
 impl SockMember {
-    /// The member of `size` bytes that begins `offset` bytes from the socket's start; `path` is its name as in C, from
-    /// `struct tcp_sock`: `inet_conn.icsk_ca_priv[3]`. None if no member begins and ends there.
+    /// Finds the member of `size` bytes at `offset` bytes from the socket's start; none if no member begins and ends
+    /// there. `path` is its name in C, from `struct tcp_sock`, such as `inet_conn.icsk_ca_priv[3]`.
     pub fn new(path: impl Into<String>, offset: usize, size: usize) -> Option<SockMember> {
         let mut numbers = sock_members::numbers(&TcpSock::default()).into_iter();
         let number = numbers.position(|number| (number.offset, number.size) == (offset, size))?;
         Some(SockMember { path: path.into(), number })
     }
 
-    /// Its name as in C, from `struct tcp_sock`.
+    /// Returns the member's name in C, from `struct tcp_sock`, such as `inet_conn.icsk_ca_priv[3]`.
     pub fn path(&self) -> &str {
         &self.path
     }
 }
 
-/// What one loaded control was called with, in the order of the calls.
+/// The recorded calls of one loaded congestion control, in their order.
 #[derive(Clone, Debug)]
 pub struct Recording {
     /// The kernel's `CONFIG_HZ`.
     pub jiffies_per_second: u64,
-    /// What is compared: the members of [`TcpSock`] that this kernel has.
+    /// The members of [`TcpSock`] that the kernel has, which a replay compares.
     pub members: Vec<SockMember>,
-    /// The calls.
+    /// The recorded calls, in their order.
     pub events: Vec<RecordedCall>,
 }
 
 impl Recording {
-    /// Leaves out what follows a call of `ssthresh` or `undo_cwnd` that the kernel skipped ([`is_ssthresh`]). No window
-    /// is above `i32::MAX` (`tcp_snd_cwnd_set`).
+    /// Drops all calls after one of `ssthresh` or `undo_cwnd` that the kernel skipped ([`is_ssthresh`]), which leaves
+    /// an impossible value. Windows cannot be above `i32::MAX` (`tcp_snd_cwnd_set`).
     pub fn end_at_skipped_call(&mut self) {
         let is_stray = |sk: &TcpSock| !is_ssthresh(sk.snd_ssthresh) || sk.snd_cwnd > i32::MAX as u32;
         let first = self.events.iter().position(|event| is_stray(&event.before));
@@ -82,18 +82,18 @@ impl Recording {
     }
 }
 
-/// The first call after which the targets do not agree.
+/// The first call after which kernel and native build differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Its number in the recording, from 0.
+    /// The number of the call in the recording, from 0.
     pub event: usize,
-    /// The program.
+    /// The name of the program that was called.
     pub program: String,
-    /// The member of `struct tcp_sock`, or "the result".
+    /// The member of `struct tcp_sock` that differs, or "the result".
     pub member: String,
-    /// What the kernel left.
+    /// The member's value in the kernel.
     pub kernel: u64,
-    /// What the native build left.
+    /// The member's value in the native build.
     pub native: u64,
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for Difference {
 
 impl std::error::Error for Difference {}
 
-/// A native build that answers as the kernel's clocks did.
+/// A native build of a congestion control that replays recordings, with the clocks of the kernel.
 pub struct Replay {
     control: Control,
     programs: HashMap<String, Callback>,
@@ -114,28 +114,28 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Builds and opens the control; `folder` is `algorithms/`.
+    /// Builds and opens the congestion control; `folder` is `algorithms/`.
     ///
     /// # Errors
-    /// As [`Library::load`].
+    /// The errors of [`Library::load`].
     pub fn open(folder: &Path, control: &MechanismRef, jiffies_per_second: u64) -> Result<Replay, Error> {
         let (control, programs) = Library::replaying(folder, jiffies_per_second).load_with_programs(control)?;
         Ok(Replay { control, programs, sockets: HashMap::new() })
     }
 
-    /// The callback that a program of the file serves.
+    /// Returns the callback that a program of the file implements; none if the file has no such program.
     pub fn callback(&self, program: &str) -> Option<Callback> {
         self.programs.get(program).copied()
     }
 
-    /// Plays every call and compares the socket after each.
+    /// Replays every call and compares the socket after each one.
     ///
     /// # Errors
     /// The first difference.
     ///
     /// # Panics
-    /// If the recording is of another file: it has a program that this one has not. If the native build does in a call
-    /// what no kernel lets it do; the message has the call.
+    /// If the recording is of another file, with a program that this one does not have. If the native build does
+    /// something that a kernel forbids; the message contains the call.
     pub fn play(&mut self, recording: &Recording) -> Result<(), Difference> {
         for (number, event) in recording.events.iter().enumerate() {
             let stepped = Fault::catch(|| self.step(event, &recording.members));
@@ -151,7 +151,7 @@ impl Replay {
         Ok(())
     }
 
-    /// One call; where it differs: the member, its value in the kernel, its native value.
+    /// Replays one call. The error is the member that differs, its value in the kernel, and its native value.
     fn step(&mut self, event: &RecordedCall, members: &[SockMember]) -> Result<(), (String, u64, u64)> {
         let callback = self.programs[&event.program];
         let known = self.sockets.entry(event.socket).and_modify(|sk| take_over(sk, event));
@@ -184,8 +184,9 @@ impl Drop for Replay {
     }
 }
 
-/// Puts the socket into the state that the kernel's had. What the control keeps for itself stays its own, until the
-/// kernel clears it because the socket takes the control; after calls that are not known it is the kernel's.
+/// Gives the socket the kernel's state before a call. The congestion control's private state stays the native one, so
+/// that errors in it show. It is the kernel's after missing calls, and when the kernel has cleared it because the
+/// socket begins to use the congestion control.
 fn take_over(sk: &mut TcpSock, event: &RecordedCall) {
     let before = &event.before;
     let cleared = before.inet_conn.icsk_ca_priv.iter().all(|&word| word == 0);
@@ -198,7 +199,7 @@ fn take_over(sk: &mut TcpSock, event: &RecordedCall) {
     }
 }
 
-/// Calls the program as the kernel did and returns what it returns.
+/// Calls the program as the kernel did and returns its result; zero if it returns nothing.
 fn call(control: &Control, callback: Callback, sk: &mut TcpSock, event: &RecordedCall) -> u64 {
     let [first, second, _] = event.arguments;
     match callback {
@@ -219,9 +220,9 @@ fn call(control: &Control, callback: Callback, sk: &mut TcpSock, event: &Recorde
     0
 }
 
-/// Does nobody but the control change this during a call? What counts segments in does so while others hold the socket.
-/// The ACK that `bpf_tcp_send_ack` asks for is sent by the kernel during the call, by the simulator after it: then only
-/// what controls set is left.
+/// Whether only the congestion control changes this member during a call. The kernel counts incoming segments even
+/// while a program runs. It sends the ACK of `bpf_tcp_send_ack` during the call, the simulator after it. In a call with
+/// such an ACK, only members that congestion controls set can be compared.
 fn is_comparable(path: &str, transmitted: bool) -> bool {
     const COUNTED_MEANWHILE: &[&str] = &["segs_in", "data_segs_in"];
     const OF_CONTROL: &[&str] = &["snd_cwnd", "snd_cwnd_cnt", "snd_ssthresh", "app_limited"];

@@ -1,8 +1,8 @@
-//! The equality for window controllers: what a running kernel told one and was answered, played to the native
-//! build of the same file.
+//! Replays the calls that a running kernel made to a window controller in the native build of the same file, and
+//! compares the answers.
 //!
-//! A file compiled for the kernel with `-DUNBLOAT_RECORD` writes every question down
-//! (`algorithms/include/unbloat/record_window.h`); [`crate::recording`] reads that.
+//! A file compiled for the kernel with `-DUNBLOAT_RECORD` records every call
+//! (`algorithms/include/unbloat/record_window.h`), and [`crate::recording`] reads the recording.
 
 use mechanism::{Error, Library, WindowAck, WindowController, WindowFlow};
 use model::MechanismRef;
@@ -10,35 +10,35 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-/// Addresses and ports of both ends, as the kernel's map of flows has them.
+/// Addresses and ports of both ends of a connection, as the kernel's map of flows has them.
 pub type Ends = [u8; 36];
 
-/// `struct unbloat_window_snapshot`: one question in a kernel.
+/// `struct unbloat_window_snapshot`: one recorded call of a window controller in a kernel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct WindowEvent {
-    /// Which connection.
+    /// The addresses and ports of the connection.
     pub ends: Ends,
-    /// What was answered.
+    /// The window that the controller returned.
     pub answer: u32,
-    /// What was told.
+    /// The acknowledgement that the controller got.
     pub ack: WindowAck,
-    /// The controller's state when it was asked ...
+    /// The controller's state when the call began.
     pub before: WindowFlow,
-    /// ... and when it had answered.
+    /// The controller's state when the call ended.
     pub after: WindowFlow,
 }
 
-/// The first question after which the targets do not agree.
+/// The first call after which kernel and native build differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowDifference {
-    /// Its number in the recording, from 0.
+    /// The number of the call in the recording, from 0.
     pub event: usize,
-    /// "the answer", or a word of the state.
+    /// The value that differs: "the answer", or a word of the state.
     pub what: String,
-    /// What the kernel left.
+    /// The value in the kernel.
     pub kernel: u64,
-    /// What the native build left.
+    /// The value in the native build.
     pub native: u64,
 }
 
@@ -51,23 +51,23 @@ impl fmt::Display for WindowDifference {
 
 impl std::error::Error for WindowDifference {}
 
-/// A native build that is told what the kernel's was.
+/// A native build of a window controller that replays recordings.
 pub struct WindowReplay {
     controller: WindowController,
     flows: HashMap<Ends, WindowFlow>,
 }
 
 impl WindowReplay {
-    /// Builds and opens the controller; `folder` is `algorithms/`.
+    /// Builds and opens the window controller; `folder` is `algorithms/`.
     ///
     /// # Errors
-    /// As [`Library::load_window`].
+    /// The errors of [`Library::load_window`].
     pub fn open(folder: &Path, receiver: &MechanismRef) -> Result<WindowReplay, Error> {
         Ok(WindowReplay { controller: Library::open(folder).load_window(receiver, 0)?, flows: HashMap::new() })
     }
 
-    /// Asks everything again, and compares answer and state after each question. What the controller keeps for itself
-    /// stays its own, until the kernel begins a connection anew.
+    /// Replays every call and compares the answer and the state after each one. The controller's private state stays
+    /// the native one, until the kernel starts a connection with empty state.
     ///
     /// # Errors
     /// The first difference.

@@ -1,5 +1,5 @@
-//! The numbers in a `struct tcp_sock`, each with its place, for whoever compares two sockets byte for byte: what lies
-//! between them is padding, which has no value.
+//! Lists the numbers in a `struct tcp_sock` with their places, to compare two sockets. The bytes between the numbers
+//! are padding, which has no value.
 
 use mechanism::sock::{
     IcskAck, InetConnectionSock, LocalStorage, Minmax, MinmaxSample, SimSock, Sock, TcpOptionsReceived, TcpRack,
@@ -10,24 +10,24 @@ use std::mem::{offset_of, size_of};
 /// A number within a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
-    /// In bytes.
+    /// The offset from the start of the structure, bytes.
     pub offset: usize,
-    /// In bytes.
+    /// The number's size, bytes.
     pub size: usize,
-    /// Its bytes, followed by zeros.
+    /// The value, as an unsigned number of the same size.
     pub value: u64,
 }
 
-/// All numbers of a socket, by their offset.
+/// Returns all numbers of a socket, in the order of their declaration.
 pub(crate) fn numbers(sk: &TcpSock) -> Vec<Number> {
     let mut numbers = Vec::new();
     sk.add_numbers(0, &mut numbers);
     numbers
 }
 
-/// What consists of numbers.
+/// A type that consists of numbers.
 trait Numbers {
-    /// Appends those of a part that begins at this offset.
+    /// Appends the numbers of a value that begins at the offset `at`, bytes.
     fn add_numbers(&self, at: usize, numbers: &mut Vec<Number>);
 }
 
@@ -51,12 +51,12 @@ impl<T: Numbers, const N: usize> Numbers for [T; N] {
     }
 }
 
-/// The native runtime's own.
+/// The native runtime's own state, which has nothing to compare.
 impl Numbers for LocalStorage {
     fn add_numbers(&self, _: usize, _: &mut Vec<Number>) {}
 }
 
-/// The compiler refuses a list that leaves a member out.
+/// Implements [`Numbers`] for a structure by its list of members; the compiler rejects an incomplete list.
 macro_rules! structure {
     ($type:ident: $($member:ident),+) => {
         impl Numbers for $type {

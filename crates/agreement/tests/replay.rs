@@ -1,6 +1,6 @@
-//! The replay finds a difference where there is one, and none where there is none. `equality` asks a real kernel.
+//! Checks that a replay finds exactly the differences that exist. The test `equality` uses a real kernel.
 
-// The harness is of tests of that crate, which call it so.
+// The harness belongs to the tests of that crate, which use this name.
 extern crate mechanism as unbloat_mechanism;
 
 #[path = "../../mechanism/tests/mechanism/harness/mod.rs"]
@@ -25,7 +25,7 @@ fn members() -> Vec<SockMember> {
     all.map(|(path, offset, size)| SockMember::new(path, offset, size).expect("a member")).collect()
 }
 
-/// Some rounds of CUBIC as the simulator's build runs it: the start, growth, a loss, growth along the curve.
+/// Makes a recording of CUBIC with the simulator's build: the start, growth, a loss, growth along the curve.
 fn recording() -> Recording {
     let control = builtin("cubic");
     let mut sk = socket(20, 10);
@@ -82,7 +82,8 @@ fn the_build_for_replays_is_the_simulators() {
     assert_eq!(replay(&recording()), Ok(()));
 }
 
-/// What the control learnt in calls that are not known comes from the kernel.
+/// After a gap the replay takes the congestion control's private state from the kernel, because it cannot know the
+/// missing calls.
 #[test]
 fn a_recording_with_a_gap() {
     let mut recording = recording();
@@ -92,7 +93,7 @@ fn a_recording_with_a_gap() {
     assert_eq!(replay(&recording), Ok(()));
 }
 
-/// A kernel that skipped `ssthresh` has half of an address for it.
+/// A kernel that skipped `ssthresh` leaves half of an address as its result.
 #[test]
 fn a_recording_ends_where_the_kernel_skipped_a_call() {
     assert!([2, INFINITE_SSTHRESH, u32::MAX].into_iter().all(is_ssthresh));
@@ -105,7 +106,7 @@ fn a_recording_ends_where_the_kernel_skipped_a_call() {
     assert_eq!(replay(&recording), Ok(()));
 }
 
-/// Bytes between members have no value, and those behind the socket are not its own.
+/// Bytes between members are padding, and bytes behind the socket do not belong to it.
 #[test]
 fn only_what_is_a_member_can_be_compared() {
     let window = offset_of!(TcpSock, snd_cwnd);
@@ -124,7 +125,7 @@ fn another_clock_shows() {
     assert!(replay(&recording).is_err());
 }
 
-/// In the recording, one number is another at one event.
+/// Changes one number of one event in the recording, and returns the difference that the replay finds.
 fn disturbed(number: usize, disturb: impl Fn(&mut RecordedCall)) -> Difference {
     let mut recording = recording();
     disturb(&mut recording.events[number]);
@@ -149,8 +150,7 @@ fn every_kind_of_difference_is_found_where_it_is() {
     assert!(text.contains("call of ssthresh: the result is"), "{text}");
 }
 
-/// What the control keeps for itself is its own: an error there shows later, though the recording gives the kernel's at
-/// each event.
+/// A replay uses the native build's private state, not the recorded one, so that an error in it shows later.
 #[test]
 fn private_state_is_not_taken_from_the_recording() {
     let mut recording = recording();

@@ -1,18 +1,18 @@
-//! From the running kernel's structures to the native ones: which bytes of the one are which bytes of the other.
+//! Translates the running kernel's structures into the native ones, byte by byte.
 //!
-//! What we declare (`algorithms/include/vmlinux.h`) stands in the types of the eBPF object; where the kernel has it, in
-//! the kernel's. The native layout follows from the declaration: members in their order, each at the next place that
-//! suits it, bit-fields as plain members.
+//! The types of the eBPF object describe our declaration of a structure (`algorithms/include/vmlinux.h`), the kernel's
+//! own types its layout in the kernel. The native layout follows from the declaration: members in their order, each at
+//! the next aligned place, bit-fields as plain members.
 
 use crate::replay::SockMember;
 use kernel::btf::{BtfMember, Type};
 
-/// One number of both.
+/// A number that both layouts of a structure have.
 #[derive(Clone, Debug)]
 struct Field {
-    /// As in C, from the outermost structure.
+    /// The number's name in C, from the outermost structure.
     path: String,
-    /// Where the native one stands and what it takes, in bytes.
+    /// The offset in the native structure, bytes; `size` is the size there.
     offset: usize,
     size: usize,
     kernel_bit: usize,
@@ -20,17 +20,17 @@ struct Field {
     signed: bool,
 }
 
-/// A structure of the kernel and its native twin.
+/// The layout of a structure in the kernel and of its native twin.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     fields: Vec<Field>,
-    /// Bytes of the native one.
+    /// Size of the native structure, bytes.
     pub(super) native_bytes: usize,
-    /// Bytes of the kernel's.
+    /// Size of the kernel's structure, bytes.
     pub(super) kernel_bytes: usize,
 }
 
-/// Where both stand while they are walked side by side.
+/// The present place in both structures while [`walk`] goes through them.
 struct Cursor {
     path: String,
     native: usize,
@@ -38,17 +38,17 @@ struct Cursor {
 }
 
 impl Layout {
-    /// Of a structure as we declare it and as the kernel does.
+    /// Makes the layout of a structure from our declaration and the kernel's.
     pub(super) fn new(ours: &Type, kernel: &Type) -> Layout {
         let mut fields = Vec::new();
         walk(ours, kernel, None, Cursor { path: String::new(), native: 0, kernel_bit: 0 }, &mut fields);
         Layout { fields, native_bytes: size_and_align(ours).0, kernel_bytes: kernel.bytes() }
     }
 
-    /// The members of the native structure, which is `struct tcp_sock`, that the kernel has too.
+    /// Returns the members of the native structure that the kernel has too; the structure is `struct tcp_sock`.
     ///
     /// # Panics
-    /// If `mechanism::sock` has none where the declaration puts one.
+    /// If `mechanism::sock` has no member where the declaration has one.
     pub(super) fn members(&self) -> Vec<SockMember> {
         let member = |Field { path, offset, size, .. }: &Field| {
             let member = SockMember::new(path.as_str(), *offset, *size);
@@ -57,7 +57,7 @@ impl Layout {
         self.fields.iter().map(member).collect()
     }
 
-    /// Writes the kernel's bytes into the native structure's.
+    /// Translates the bytes of the kernel's structure into those of the native one.
     pub(super) fn translate(&self, kernel: &[u8], native: &mut [u8]) {
         for field in &self.fields {
             let number = number_at(kernel, field);
@@ -67,7 +67,7 @@ impl Layout {
     }
 }
 
-/// `bits` if the kernel's is a bit-field.
+/// Collects the numbers that both types have; `bits` is the width of a bit-field in the kernel.
 fn walk(ours: &Type, kernel: &Type, bits: Option<usize>, at: Cursor, fields: &mut Vec<Field>) {
     match (ours, kernel) {
         (Type::Structure { members, .. }, Type::Structure { members: kernel, .. }) => {
@@ -113,7 +113,7 @@ fn walk_members(ours: &[BtfMember], kernel: &[BtfMember], at: &Cursor, fields: &
     }
 }
 
-/// The member of that name and where it begins, also in structures and unions without a name.
+/// Finds a member by name, also inside unnamed structures and unions, and returns it with its offset in bits.
 fn find<'a>(members: &'a [BtfMember], name: &str) -> Option<(usize, &'a BtfMember)> {
     members.iter().find_map(|member| match &member.ty {
         Type::Structure { members, .. } if member.name.is_empty() => {
@@ -123,7 +123,7 @@ fn find<'a>(members: &'a [BtfMember], name: &str) -> Option<(usize, &'a BtfMembe
     })
 }
 
-/// Native size and alignment, in bytes.
+/// Returns the native size and alignment of a type, bytes.
 fn size_and_align(ty: &Type) -> (usize, usize) {
     match ty {
         Type::Number { bytes, .. } => (*bytes, *bytes),
@@ -143,7 +143,7 @@ fn size_and_align(ty: &Type) -> (usize, usize) {
     }
 }
 
-/// Reads at most 64 bits, which a bit-field may begin within a byte.
+/// Reads a number of at most 64 bits, which as a bit-field may begin within a byte.
 fn number_at(bytes: &[u8], field: &Field) -> u64 {
     let first = field.kernel_bit / 8;
     let mut around = [0; 16];
@@ -166,8 +166,8 @@ mod tests {
         BtfMember { name: name.into(), bit, bits, ty }
     }
 
-    /// Ours: a flag, an array, a wide counter, one that the kernel does not have. The kernel's: another order, the flag
-    /// a bit-field, the rest in an unnamed union, the counter narrower.
+    /// Our declaration has a flag, an array, a wide counter, and a member that the kernel does not have. The kernel's
+    /// structure has another order, a bit-field as the flag, a narrower counter, and the rest in an unnamed union.
     #[test]
     fn members_are_found_by_name_and_widened() {
         let array = |bytes| Type::Array { element: Box::new(number(bytes, false)), count: 2 };

@@ -1,6 +1,7 @@
-//! What a kernel feeds to a congestion control that was compiled with `-DUNBLOAT_RECORD`, read from its ring buffer.
+//! Records the calls that a kernel makes to a congestion control compiled with `-DUNBLOAT_RECORD`, from its ring
+//! buffer.
 //!
-//! The other end is `algorithms/include/unbloat/record.h`; what is done with a recording, [`crate::replay`].
+//! The writer of the ring buffer is `algorithms/include/unbloat/record.h`; [`crate::replay`] replays a recording.
 
 mod layout;
 mod pairs;
@@ -28,11 +29,12 @@ use std::time::Duration;
 use testbed::{Error, GroupControl, Time, load_controls, run_with};
 pub use windows::{run_windows, window_events};
 
-/// Runs `scenario` as [`testbed::run`] does, its controls compiled from `algorithms` to record; also gives each group's
-/// calls, by group.
+/// Runs `scenario` as [`testbed::run`] does, with congestion controls from `algorithms` that record. Also returns the
+/// recording of each flow group.
 ///
 /// # Errors
-/// As [`testbed::run`]; also if a group's control is the kernel's own, or a recording contradicts itself.
+/// The errors of [`testbed::run`]; also if a group's congestion control is the kernel's own, or a recording contradicts
+/// itself.
 pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result<(Outcome, Vec<Recording>), Error> {
     let library = Library::recording(algorithms);
     let controls = load_controls(scenario, &library)?;
@@ -48,17 +50,17 @@ pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result
     Ok((outcome, stopped.collect::<Result<_, _>>()?))
 }
 
-/// Reads the calls of one loaded control while it runs.
+/// Reads the calls of one loaded congestion control while it runs.
 pub struct Recorder {
     over: Arc<AtomicBool>,
     reader: JoinHandle<Result<Recording, String>>,
 }
 
 impl Recorder {
-    /// Begins to read; `object` is the control as it was loaded.
+    /// Begins to read; `object` is the loaded congestion control.
     ///
     /// # Errors
-    /// In a sentence: if it was not compiled for recording, or the kernel does not describe its types.
+    /// A sentence, if the file was not compiled for recording, or the kernel does not describe its types.
     pub fn start(object: &Object) -> Result<Recorder, String> {
         let ring = map_of(object, "unbloat_recording")?;
         let layouts = Layouts::of(object)?;
@@ -70,11 +72,11 @@ impl Recorder {
         Ok(Recorder { over, reader })
     }
 
-    /// Ends. A call that has not ended by now is left out, as is one of which a snapshot was lost, and all that follows
-    /// one that the kernel skipped ([`Recording::end_at_skipped_call`]).
+    /// Stops reading and returns the recording. It leaves out calls that have not ended and calls of which a snapshot
+    /// was lost. It ends at a call that the kernel skipped ([`Recording::end_at_skipped_call`]).
     ///
     /// # Errors
-    /// In a sentence: if the recording contradicts itself.
+    /// A sentence, if the recording contradicts itself.
     pub fn stop(self) -> Result<Recording, String> {
         self.over.store(true, Ordering::Relaxed);
         self.reader.join().map_err(|_| "the reader of the recording panicked")?
@@ -87,7 +89,7 @@ fn map_of(object: &Object, name: &str) -> Result<MapHandle, String> {
     MapHandle::try_from(&found).map_err(|e| format!("the map {name} cannot be opened: {e}"))
 }
 
-/// Reads until `over`, and then what is left.
+/// Reads the ring buffer until `over` is set, and then the rest.
 fn read(ring: &MapHandle, layouts: Layouts, over: &AtomicBool) -> Result<Recording, String> {
     const PAUSE: Duration = Duration::from_millis(5);
     let unreadable = |e: libbpf_rs::Error| format!("the ring buffer cannot be read: {e}");
@@ -111,7 +113,7 @@ fn read(ring: &MapHandle, layouts: Layouts, over: &AtomicBool) -> Result<Recordi
     reader.into_inner().finish()
 }
 
-/// Makes events of pairs of snapshots.
+/// Makes a recording from snapshots.
 struct Reader {
     layouts: Layouts,
     pairs: Pairs,
@@ -145,7 +147,7 @@ impl Reader {
     }
 }
 
-/// The structures that a snapshot holds.
+/// The layouts of the structures in a snapshot.
 struct Layouts {
     sock: Layout,
     ack_sample: Layout,
@@ -194,10 +196,10 @@ impl Layouts {
     }
 }
 
-/// A structure of numbers only, so that any bytes are one.
+/// A structure that consists of numbers only, so that any bytes are a valid value.
 ///
 /// # Safety
-/// No member has invalid values, but for what lies beyond the bytes that a [`Layout`] of it fills.
+/// Every value of every member must be valid, except members beyond the bytes that a [`Layout`] of the structure fills.
 unsafe trait Numbers: Default {}
 // SAFETY: integers, and at the end of the socket what the layout does not know.
 unsafe impl Numbers for TcpSock {}

@@ -1,41 +1,41 @@
-//! The two snapshots that one call of a control leaves.
+//! Pairs the two snapshots that each call of a congestion control leaves.
 
 use super::snapshot::Snapshot;
 use std::collections::HashMap;
 
 const BEFORE: u64 = 0;
 
-/// A call of which both snapshots arrived.
+/// A call with both of its snapshots.
 pub(super) struct Call {
     pub before: Box<Snapshot>,
     pub after: Box<Snapshot>,
-    /// The socket may have had calls before this one that are not known.
+    /// Whether calls of the socket just before this one may be missing.
     pub follows_gap: bool,
 }
 
-/// Puts snapshots together. The calls of one socket follow each other, because the kernel makes each of them with the
-/// socket locked; so a snapshot that does not fit means that one was lost, and then the count of lost ones says so.
+/// Pairs snapshots to calls. The kernel makes each call with the socket locked, so the calls of one socket do not
+/// overlap. A snapshot that does not fit means that another one was lost, which the count of lost snapshots then shows.
 #[derive(Default)]
 pub(super) struct Pairs {
     sockets: HashMap<u64, Socket>,
 }
 
-/// What is known of a socket.
+/// The state of a socket's recording.
 #[derive(Default)]
 struct Socket {
     /// The first snapshot of a call that has not ended.
     open: Option<Box<Snapshot>>,
-    /// The count of lost snapshots at the latest one of this socket.
+    /// The count of lost snapshots in this socket's latest snapshot.
     lost: u64,
-    /// Something is missing since the latest call that is known whole.
+    /// Whether a snapshot may be missing since the latest complete call.
     gap: bool,
 }
 
 impl Pairs {
-    /// Takes the next snapshot; gives the call if it completes one.
+    /// Takes the next snapshot, and returns the call that it completes, if any.
     ///
     /// # Errors
-    /// In a sentence: the snapshots contradict each other, and none was lost that would explain it.
+    /// A sentence, if the snapshots contradict each other and no lost snapshot explains it.
     pub(super) fn take(&mut self, snapshot: Box<Snapshot>) -> Result<Option<Call>, String> {
         let known = self.sockets.entry(snapshot.socket).or_insert_with(|| Socket::begin(snapshot.lost));
         if known.lost != snapshot.lost {
@@ -59,7 +59,8 @@ impl Pairs {
 }
 
 impl Socket {
-    /// If any was lost before its first snapshot, that may have been one of this socket.
+    /// Starts the recording of a socket. A snapshot that was lost before may have been of this socket, which makes a
+    /// gap.
     fn begin(lost: u64) -> Socket {
         Socket { open: None, lost, gap: lost > 0 }
     }
@@ -78,7 +79,7 @@ mod tests {
         snapshot
     }
 
-    /// For each whole call whether it follows a gap.
+    /// Returns for each complete call whether it follows a gap.
     fn calls(snapshots: &[(u64, u64)]) -> Result<Vec<bool>, String> {
         let mut pairs = Pairs::default();
         let taken: Result<Vec<_>, _> =
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(calls(&[(BEFORE, 0), (AFTER, 0), (AFTER, 1), (BEFORE, 1), (AFTER, 1)]), Ok(vec![false, true]));
     }
 
-    /// The end of one call and the beginning of the next: what is left looks like a call, and is none.
+    /// The first half of one call and the second half of the next look like a call, but must not count as one.
     #[test]
     fn two_halves_are_no_call() {
         assert_eq!(calls(&[(BEFORE, 0), (AFTER, 2), (BEFORE, 2), (AFTER, 2)]), Ok(vec![true]));

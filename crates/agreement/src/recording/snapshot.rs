@@ -1,12 +1,12 @@
-//! What the kernel writes down before and after each call of a control.
+//! The snapshot that the kernel records before and after each call of a congestion control.
 
 const NAME_BYTES: usize = 32;
-/// Room for a sample of either kind.
+/// Room for a sample of either kind, bytes.
 pub(super) const SAMPLE_BYTES: usize = 128;
-/// Room for the socket.
+/// Room for the socket, bytes.
 pub(super) const SOCK_BYTES: usize = 3072;
 
-/// `struct unbloat_snapshot`.
+/// `struct unbloat_snapshot`: the socket and arguments of a call, at its beginning or end.
 #[repr(C)]
 #[derive(Clone)]
 pub(super) struct Snapshot {
@@ -23,10 +23,10 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// What lies in the ring buffer.
+    /// Reads a snapshot from the bytes in the ring buffer.
     ///
     /// # Errors
-    /// In a sentence: it is of another length.
+    /// A sentence, if the length is wrong.
     pub(super) fn of(bytes: &[u8]) -> Result<Box<Snapshot>, String> {
         if bytes.len() != size_of::<Snapshot>() {
             return Err(format!("a snapshot has {} bytes, not {}", bytes.len(), size_of::<Snapshot>()));
@@ -35,7 +35,7 @@ impl Snapshot {
         Ok(Box::new(unsafe { bytes.as_ptr().cast::<Snapshot>().read_unaligned() }))
     }
 
-    /// The program that was called.
+    /// Returns the name of the program that was called.
     pub(super) fn name(&self) -> String {
         String::from_utf8_lossy(self.program.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
     }

@@ -1,4 +1,4 @@
-//! What window controllers were asked in a run, read from their ring buffers.
+//! Records the calls of window controllers in a run, from their ring buffers.
 
 use super::map_of;
 use crate::replay_windows::WindowEvent;
@@ -10,11 +10,11 @@ use std::cell::RefCell;
 use std::path::Path;
 use testbed::{Error, GroupControl, Time, load_controls, run_with};
 
-/// Runs `scenario` as [`testbed::run`] does, its window controllers compiled from `algorithms` to record; also gives what
-/// each group's was asked, by group. The ring buffer has room for some 40 000 questions.
+/// Runs `scenario` as [`testbed::run`] does, with window controllers from `algorithms` that record. Also returns the
+/// calls of each flow group's controller. The ring buffer has room for some 40 000 calls.
 ///
 /// # Errors
-/// As [`testbed::run`]; also if a group has no window controller, or a recording has gaps.
+/// The errors of [`testbed::run`]; also if a group has no window controller, or a recording has gaps.
 pub fn run_windows(
     scenario: &Scenario,
     algorithms: &Path,
@@ -31,10 +31,10 @@ pub fn run_windows(
     Ok((outcome, events))
 }
 
-/// What the programs of an object that records have been asked so far.
+/// Returns the calls that the programs of a recording object have had since the last call of this function.
 ///
 /// # Errors
-/// In a sentence: if they were not compiled for recording, or questions were lost.
+/// A sentence, if the programs were not compiled for recording, or calls were lost.
 pub fn window_events(object: &Object) -> Result<Vec<WindowEvent>, String> {
     let (ring, lost) = (map_of(object, "unbloat_recording")?, map_of(object, "unbloat_lost")?);
     let unreadable = |e: libbpf_rs::Error| format!("the ring buffer cannot be read: {e}");
@@ -52,7 +52,7 @@ pub fn window_events(object: &Object) -> Result<Vec<WindowEvent>, String> {
     events.into_inner().into_iter().collect()
 }
 
-/// Has everything found room?
+/// Checks that the ring buffer had room for every call.
 fn unlost(lost: &MapHandle) -> Result<(), String> {
     match lost.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())? {
         Some(count) if count.iter().all(|&byte| byte == 0) => Ok(()),

@@ -1,9 +1,9 @@
-//! The simulator runs what the kernel runs: real TCP flows over emulated links call every congestion control of the
-//! repository; each call is recorded in the kernel and played to the native build of the same file. After every one the
-//! whole socket must be the same.
+//! Checks that the simulator runs what the kernel runs. Real TCP flows over emulated links call every congestion
+//! control of the repository. Each call is recorded in the kernel and replayed in the native build of the same file.
+//! After every call the whole socket must be the same.
 //!
-//! Four scenarios, in each of which every control drives a flow of its own. A recording is looked at before it is
-//! believed: there must be ACKs enough, and what the scenario is for must have happened to every control.
+//! Every congestion control drives a flow of its own in four scenarios. A recording counts only if it has enough ACKs
+//! and shows the event for which the scenario was made, such as a timeout.
 
 #[path = "../../../mechanism/tests/linux_examples/mod.rs"]
 mod linux_examples;
@@ -19,26 +19,26 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use unbloat_agreement::replay::{Recording, Replay};
 
-/// Calls on acknowledgements in a recording.
+/// The least number of calls on acknowledgements in a recording.
 const LEAST_ACKS: usize = 50;
 
-/// Runs of a scenario until every control has shown what the scenario is for.
+/// The largest number of runs until every recording shows the event of its scenario.
 const MOST_RUNS: usize = 3;
 
-/// What happened to one control, as its recording tells.
+/// The events of one congestion control, taken from its recording.
 #[derive(Debug, Default)]
 struct Story {
-    /// Calls of `cong_avoid` or `cong_control`.
+    /// The number of calls of `cong_avoid` or `cong_control`.
     acks: usize,
-    /// Calls of `ssthresh`: a reduction began.
+    /// The number of calls of `ssthresh`, which begin a reduction.
     reductions: usize,
-    /// Calls of `undo_cwnd`: a reduction had no cause.
+    /// The number of calls of `undo_cwnd`, which undo a spurious reduction.
     undone: usize,
-    /// A retransmission timeout was told of, or some call found one being repaired.
+    /// Whether a retransmission timeout was reported, or some call came during its repair.
     timed_out: bool,
-    /// The timestamps were in microseconds.
+    /// Whether the timestamps were in microseconds.
     microseconds: bool,
-    /// Marks arrived: echoes at the sender, or marked segments at the receiver.
+    /// Whether ECN marks arrived: as echoes at the sender, or on segments at the receiver.
     marked: bool,
 }
 
@@ -61,14 +61,14 @@ impl Story {
     }
 }
 
-/// A timeout gives up all that is in flight before it asks for `ssthresh` (tcp_enter_loss). Where that was one segment,
-/// its ACK ends the repair before any call can find it.
+/// Whether a call of `ssthresh` is for a timeout: all packets in flight are then lost already (`tcp_enter_loss`). If
+/// that was one segment, its ACK ends the repair before any other call can see it.
 fn is_all_lost(sock: &TcpSock) -> bool {
     sock.packets_out > 0 && sock.lost_out + sock.sacked_out == sock.packets_out
 }
 
-/// Runs the scenario, plays each group's recording, and has `check` judge what it tells. A flow to which the others, or
-/// a machine that stood still, left next to nothing gets its chance in another run.
+/// Runs the scenario, replays each group's recording, and lets `check` decide whether its events are enough. A flow
+/// that got hardly any capacity, because of the others or a machine that stood still, gets another run.
 fn every_control_agrees(scenario: &Scenario, check: impl Fn(&Story) -> bool) -> Vec<Story> {
     let mut shown: Vec<Option<Story>> = scenario.flows.iter().map(|_| None).collect();
     let mut poor = Vec::new();
@@ -89,7 +89,7 @@ fn every_control_agrees(scenario: &Scenario, check: impl Fn(&Story) -> bool) -> 
     panic!("after {MOST_RUNS} runs, recordings that do not show what they are for: {poor:?}");
 }
 
-/// One recording for each group.
+/// Runs the scenario and returns one recording for each group.
 fn recorded(scenario: &Scenario) -> Vec<Recording> {
     let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
     let (_, recordings) = unbloat_agreement::recording::run(scenario, Path::new(ALGORITHMS), &mut go_on)
@@ -150,7 +150,7 @@ fn marks() {
     every_control_agrees(&scenarios::marks(), |story| story.marked);
 }
 
-/// The Linux tree's own examples, unmodified.
+/// Files of the Linux tree's own examples, unmodified.
 #[test]
 fn files_written_for_the_kernel() {
     let folders = linux_examples::trees().into_iter().map(|tree| linux_examples::folder(&tree));
@@ -159,7 +159,7 @@ fn files_written_for_the_kernel() {
     every_control_agrees(&scenarios::files(&files), |story| story.reductions > 0 && story.marked);
 }
 
-/// The comparison is no formality: a control with another parameter than the recorded one is found out.
+/// A congestion control with another parameter than the recorded one must differ.
 #[test]
 fn another_control_does_not_agree() {
     let scenario = scenarios::only("cubic", scenarios::random_losses());
@@ -169,6 +169,6 @@ fn another_control_does_not_agree() {
     let mut replay =
         Replay::open(Path::new(ALGORITHMS), &control, recordings[0].jiffies_per_second).expect("it builds");
     let difference = replay.play(&recordings[0]).expect_err("the parameter shows");
-    // Who uses it: the reduction, and the window that Reno would have.
+    // The parameter matters in a reduction, and in the window that Reno would have.
     assert!(["ssthresh", "cong_avoid"].contains(&&*difference.program), "{difference}");
 }

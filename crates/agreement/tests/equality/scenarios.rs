@@ -1,39 +1,39 @@
-//! The scenarios: one link, and on it a flow of every control. Its rate and queue grow with their number, so that each
-//! gets its share however many there are.
+//! The scenarios: one link with a flow of every congestion control. The rate and queue of the link grow with the number
+//! of flows, so that each gets its share.
 
 use mechanism::Library;
 use model::{MechanismSource, Scenario, Service, Trace, Transmitter};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// The sources of all controls.
+/// The folder with the sources of all congestion controls.
 pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
-/// What the link carries for each control.
+/// The share of the link's rate for each congestion control, kbit/s.
 const SHARE_KBIT: usize = 1500;
-/// The same in full packets a second.
+/// [`SHARE_KBIT`] in full packets per second.
 const SHARE_PACKETS: usize = SHARE_KBIT * 1000 / 8 / 1500;
 
-/// Drop-tail losses, several flows at a time; long enough for BBR to look for a new least RTT.
+/// A scenario of drop-tail losses of several flows at a time, long enough for BBR to look for a new minimum RTT.
 pub fn small_buffer() -> Scenario {
     every_control("a full buffer", 14, &queue(5), "")
 }
 
-/// Losses that have nothing to do with the queue; and timestamps in microseconds, where the kernel has them.
+/// A scenario of losses that do not depend on the queue, with timestamps in microseconds where the kernel has them.
 pub fn random_losses() -> Scenario {
     let profile = format!("profile = {{ tcp_usec_ts = {} }}", microseconds());
     every_control("random losses", 12, &format!("{}\nloss = \"1.5%\"", queue(25)), &profile)
 }
 
-/// Linux has timestamps in microseconds from 6.7 on.
+/// Whether the kernel has timestamps in microseconds, as Linux has from 6.7 on.
 pub fn microseconds() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("readable");
     let numbers: Vec<u32> = release.split('.').take(2).map_while(|number| number.parse().ok()).collect();
     numbers >= vec![6, 7]
 }
 
-/// Nothing gets through for a second and a half, twice. What waits meanwhile comes late, so that some timeouts prove
-/// spurious; what finds the queue full does not come at all.
+/// A scenario in which nothing gets through for a second and a half, twice. Packets that wait meanwhile arrive late, so
+/// that some timeouts prove spurious. Packets that meet a full queue are lost.
 pub fn outage() -> Scenario {
     let mut scenario = every_control("an outage", 11, &queue(8), "");
     let trace = Trace::parse(Path::new("outage"), &outages(scenario.flows.len())).expect("a trace");
@@ -41,8 +41,8 @@ pub fn outage() -> Scenario {
     scenario
 }
 
-/// ECN, with the threshold of a DCTCP switch. Without BBR, which does not heed marks and keeps the queue so long that
-/// the others get nothing but.
+/// A scenario with ECN and the marking threshold of a DCTCP switch. BBR is left out: it ignores marks and keeps the
+/// queue so long that all packets of the others would be marked.
 pub fn marks() -> Scenario {
     let controls = controls().len();
     let queue = format!(
@@ -55,23 +55,23 @@ pub fn marks() -> Scenario {
     scenario
 }
 
-/// Marks for controls that were written for the kernel: these files. Every flow heeds the marks: one that filled the
-/// queue to its end would have every packet of DCTCP's marked, which then sends two segments a round trip and has
-/// hardly an ACK outside a reduction.
+/// A scenario with ECN for congestion controls that were written for the kernel, in these files. Every flow reacts to
+/// marks. A flow that filled the queue would cause every packet of DCTCP to be marked. DCTCP would then send two
+/// segments per round trip, and have hardly any ACK outside a reduction.
 pub fn files(paths: &[PathBuf]) -> Scenario {
     let sources = paths.iter().map(|path| path.display().to_string());
     let queue = "queue = { kind = \"droptail\", limit = \"80p\", ecn_threshold = \"30p\" }";
     scenario("files written for the kernel", &sources.collect::<Vec<_>>(), 8, "20mbit", queue, "ecn = true")
 }
 
-/// The same with one control only.
+/// Returns a scenario with the flow of only one congestion control.
 pub fn only(name: &str, mut scenario: Scenario) -> Scenario {
     let group = controls().iter().position(|known| known == name).expect("a built-in");
     scenario.flows = vec![scenario.flows.swap_remove(group)];
     scenario
 }
 
-/// All that a kernel can take.
+/// Returns the names of all congestion controls that a kernel can load.
 fn controls() -> Vec<String> {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     NAMES.get_or_init(|| Library::open(ALGORITHMS).loadable_names().expect("all compile")).clone()
@@ -82,7 +82,7 @@ fn every_control(name: &str, seconds: u32, link: &str, flow: &str) -> Scenario {
     scenario(name, &controls, seconds, &format!("{}kbit", SHARE_KBIT * controls.len()), link, flow)
 }
 
-/// A drop-tail queue with room for so many packets of each control.
+/// Returns the keys of a drop-tail queue with room for `packets` packets of each congestion control.
 fn queue(packets: usize) -> String {
     format!("queue = {{ kind = \"droptail\", limit = \"{}p\" }}", packets * controls().len())
 }
@@ -96,7 +96,7 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
         let start = if gives_way(control) { 0 } else { 1000 + 50 * place };
         // BBR would take the others' share.
         let access = if control == "bbr" { "{ rate = \"2mbit\" }" } else { "{}" };
-        // It sends two segments a second if it is not told what its share is.
+        // It sends two segments a second if it does not know its share.
         let params = if control == "dtpa" { format!("{{ c = {} }}", 1000 * SHARE_PACKETS) } else { "{}".into() };
         text += &format!(
             "[[flows]]\ncc = \"{control}\"\nparams = {params}\nstart = \"{start}ms\"\naccess = {access}\n{flow}\n"
@@ -106,14 +106,14 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
     experiment.cells.remove(0).scenario
 }
 
-/// A built-in that goes by one-way delays is soon down to a packet or two beside the others: it has the link to itself
-/// for a second.
+/// Whether a built-in uses one-way delays. Beside the others it soon sends only a packet or two at a time, so it starts
+/// a second before them.
 fn gives_way(control: &str) -> bool {
     let source = Path::new(ALGORITHMS).join(format!("congestion/{control}.bpf.c"));
     std::fs::read_to_string(source).is_ok_and(|text| text.contains("one_way_delay.h"))
 }
 
-/// Every five seconds the controls' rate for three and a half, then nothing.
+/// Returns a trace that repeats every five seconds: three and a half at the full rate, then nothing.
 fn outages(controls: usize) -> String {
     let a_second = SHARE_PACKETS * controls;
     let open = (0..a_second * 7 / 2).map(|packet| packet * 1000 / a_second);

@@ -1,14 +1,15 @@
-//! Connections by the thousand in a map that does not grow.
+//! Thousands of connections in a map of fixed size.
 
 use super::segments::{ACK, Programs, Segment, ends, on_a_router, read, receiver, timestamps};
 use kernel::WindowPrograms;
 use libbpf_rs::MapCore;
 
-/// Entries of `unbloat_flows`.
+/// The number of entries of the map `unbloat_flows`.
 const ROOM: usize = 16_384;
 const MANY: u16 = 10_000;
 
-/// Opens connection `number`, gives it a data segment, and acknowledges; gives the window that leaves last.
+/// Opens connection `number`, lets a data segment come, and acknowledges it. Returns the window of the last
+/// acknowledgement.
 fn talk(programs: &Programs, number: u16) -> u16 {
     let (near, far) = ends(number);
     programs.connect(number);
@@ -17,7 +18,7 @@ fn talk(programs: &Programs, number: u16) -> u16 {
     answer(programs, number, 1 + (0xffff << 7))
 }
 
-/// The window of an acknowledgement that leaves.
+/// Lets an acknowledgement leave and returns its window.
 fn answer(programs: &Programs, number: u16, ack: u32) -> u16 {
     let (near, far) = ends(number);
     let frame = Segment { ack, options: timestamps(1, 1), ..Segment::new(near, far, ACK) }.frame();

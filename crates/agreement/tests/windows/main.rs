@@ -1,5 +1,5 @@
-//! Window controllers in the running kernel: real flows, and segments of every kind through the programs one by one.
-//! These tests need root.
+//! Tests of window controllers in the running kernel, with real flows and with single segments of every kind. They need
+//! root.
 
 mod bounds;
 mod odd_segments;

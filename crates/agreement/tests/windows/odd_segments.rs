@@ -1,5 +1,5 @@
-//! Segments of every kind, whole, odd and malformed, in an order that a seed says: whatever comes, a checksum that was
-//! right stays right, nothing but a window becomes smaller, and no right edge moves back.
+//! Sends segments of every kind, whole, odd and malformed, in a seeded random order. A right checksum must stay right,
+//! only windows may become smaller, and no right edge may move back.
 
 use super::segments::{ACK, ETHERNET, Programs, RST, Read, SYN, Segment, on_a_router, read, receiver, timestamps};
 use rand::rngs::SmallRng;
@@ -7,28 +7,28 @@ use rand::{Rng, SeedableRng};
 use std::collections::HashMap;
 
 const SEEDED: u64 = 17;
-/// Half of them with each controller.
+/// The number of segments, half of them with each window controller.
 const SEGMENTS: u32 = 1_000_000;
 const HOSTS: u16 = 10;
-/// What no window reaches beyond (RFC 7323, section 2.3): farther apart, two edges are not of one stream.
+/// The largest window (RFC 7323, section 2.3): two edges that are farther apart do not belong to one stream.
 const FAR: i64 = 1 << 30;
 
-/// What was shown of a connection.
+/// The scale and right edge that the sender of a connection has seen.
 #[derive(Default)]
 struct Shown {
-    /// Offered in our SYN, and agreed on by an answer.
+    /// The scale that our SYN offered; `scale` is the one agreed on by the answer.
     offered: u8,
     scale: Option<u8>,
     edge: Option<u32>,
 }
 
-/// Watches what leaves; knows of a connection what anybody on the way can know.
+/// Checks outgoing segments, with the knowledge of an observer on the path.
 #[derive(Default)]
 struct Watcher {
     connections: HashMap<Vec<u8>, Shown>,
     lowered: usize,
     left_alone: usize,
-    /// Edges that would have moved back, had the window not been raised to what was shown.
+    /// The number of right edges that would have moved back if the window had not been raised to the edge shown before.
     held: usize,
 }
 
@@ -93,23 +93,23 @@ impl Watcher {
     }
 }
 
-/// Both ends as the other direction has them.
+/// Returns both ends of a segment in the order of the other direction.
 fn reversed(read: &Read) -> Vec<u8> {
     let (addresses, ports) = read.ends.split_at(read.ends.len() - 4);
     let (from, to) = addresses.split_at(addresses.len() / 2);
     [to, from, &ports[2..], &ports[..2]].concat()
 }
 
-/// Makes segments of connections whose numbers go on, mostly.
+/// Makes segments of connections, mostly with increasing sequence numbers.
 struct Maker {
     random: SmallRng,
     acks: HashMap<(u16, u16), u32>,
-    /// Timestamps that have left.
+    /// The latest timestamp of each connection.
     clocks: HashMap<(u16, u16), u32>,
 }
 
 impl Maker {
-    /// A frame, and whether it leaves.
+    /// Makes a frame, and returns whether it leaves.
     fn frame(&mut self) -> (Vec<u8>, bool) {
         let leaves = self.random.random_bool(0.6);
         let (near, far) = ((self.random.random_range(0..HOSTS), 40_000), (1000 + self.random.random_range(0..2), 443));
@@ -141,7 +141,7 @@ impl Maker {
         (frame, leaves)
     }
 
-    /// `clock` is the timestamp that left last, or leaves now.
+    /// Makes the options of a segment; `clock` is the latest timestamp.
     fn options(&mut self, flags: u8, clock: u32) -> Vec<u8> {
         let mut options = match self.random.random_range(0..10) {
             0 => vec![],
@@ -157,7 +157,8 @@ impl Maker {
         options
     }
 
-    /// What no stack sends: cut, longer than it says, with other lengths, flags, fragments or extension headers.
+    /// Makes a frame malformed: cut off, longer than its lengths say, or with other lengths, flags, fragments or
+    /// extension headers.
     fn damage(&mut self, frame: &mut Vec<u8>) {
         match self.random.random_range(0..5) {
             // The kernel runs no program on a frame that ends within its IP header.
@@ -178,12 +179,12 @@ impl Maker {
     }
 }
 
-/// The IP header's length without options.
+/// Returns the length of the frame's IP header without options, bytes.
 fn least_ip(frame: &[u8]) -> usize {
     if frame[12] == 0x86 { 40 } else { 20 }
 }
 
-/// With controllers that hold back what they can, and one that estimates.
+/// Checks a window controller that lowers every window, and one that estimates.
 #[test]
 fn odd_segments_keep_their_checksums_and_right_edges() {
     for (controller, params) in [("static", &[("most", 4)][..]), ("rtac", &[("bdp", 2)])] {

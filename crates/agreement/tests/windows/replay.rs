@@ -1,4 +1,5 @@
-//! The simulator asks what the kernel asks: every question of real flows, played to the native build.
+//! Replays every call that real flows make to a window controller in the native build, which must give the same
+//! answers.
 
 use super::segments::ALGORITHMS;
 use model::Scenario;
@@ -7,10 +8,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use unbloat_agreement::replay_windows::WindowReplay;
 
-/// What RTAC must be given, and the others have no use for.
+/// The parameter that RTAC needs and the other window controllers do not have.
 const PATH: &str = "receiver_params.rtac = { bdp = 68 }\n";
 
-/// A flow for each window controller, over a queue that grows and, where nothing holds it back, overflows.
+/// A scenario with a flow for each window controller, over a queue that grows and overflows unless it is limited.
 fn every_controller() -> Scenario {
     let names = mechanism::Library::open(ALGORITHMS).names_of(mechanism::MechanismKind::WindowController);
     let path = |name: &str| if name == "rtac" { PATH } else { "" };

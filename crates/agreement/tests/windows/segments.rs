@@ -1,4 +1,4 @@
-//! Frames as the programs see them, made here, and taken apart by the obvious way, which knows nothing of the programs.
+//! Makes frames for the programs, and parses frames in the obvious way, independently of the programs.
 
 use kernel::WindowPrograms;
 use libbpf_rs::Program;
@@ -12,14 +12,14 @@ pub const ETHERNET: usize = 14;
 pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
 pub const ACK: u8 = 16;
-/// `struct __sk_buff`'s bytes, and where `gso_size` stands in it.
+/// Size of `struct __sk_buff`, bytes; [`GSO_SEGS`] and [`GSO_SIZE`] are offsets of its members.
 const CONTEXT: usize = 192;
 const GSO_SEGS: usize = 164;
 const GSO_SIZE: usize = 176;
-/// What `TC_ACT_UNSPEC` is as a return value: the next filter decides.
+/// `TC_ACT_UNSPEC` as a return value, which leaves the decision to the next filter.
 const UNSPEC: u32 = u32::MAX;
 
-/// A TCP segment to be.
+/// The fields of a TCP segment, to make a frame of.
 #[derive(Clone, Debug)]
 pub struct Segment {
     pub v6: bool,
@@ -34,7 +34,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// From end `from` to end `to`, each a host's number and a port.
+    /// Makes a segment from end `from` to end `to`, each given by the number of a host and a port.
     pub fn new(from: (u16, u16), to: (u16, u16), flags: u8) -> Segment {
         Segment { v6: false, from, to, seq: 0, ack: 0, flags, window: 0xffff, options: vec![], payload: 0 }
     }
@@ -79,8 +79,8 @@ pub fn timestamps(value: u32, echo: u32) -> Vec<u8> {
     [&[1, 1, 8, 10][..], &value.to_be_bytes(), &echo.to_be_bytes()].concat()
 }
 
-/// The one's complement sum over pseudo header and segment of a frame whose TCP header begins at `at`: 0xffff if the
-/// checksum is right.
+/// Returns the one's complement sum over pseudo header and segment of a frame whose TCP header begins at `at`. It is
+/// 0xffff if the checksum is right.
 fn sum(frame: &[u8], at: usize) -> u16 {
     let addresses = if frame[ETHERNET] >> 4 == 4 { &frame[26..34] } else { &frame[22..54] };
     let tcp = &frame[at..];
@@ -101,22 +101,22 @@ fn sum(frame: &[u8], at: usize) -> u16 {
     sum as u16
 }
 
-/// What matters of a frame that is a whole TCP segment.
+/// The parsed fields of a frame with a whole TCP segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// Where its TCP header begins.
+    /// The offset of the TCP header, bytes.
     pub at: usize,
     /// Addresses and ports.
     pub ends: Vec<u8>,
     pub ack: u32,
     pub flags: u8,
     pub window: u16,
-    /// That over its pseudo header and the whole of the frame behind its IP header.
+    /// The one's complement sum over the pseudo header and the whole frame behind the IP header.
     pub sum: u16,
     pub scale: Option<u8>,
 }
 
-/// None of what is no TCP segment right behind an IP header, as the frame's lengths have it.
+/// Parses a frame; none unless a whole TCP segment, by the frame's lengths, follows the IP header.
 pub fn read(frame: &[u8]) -> Option<Read> {
     let number = |at: usize| Some(u16::from_be_bytes(frame.get(at..at + 2)?.try_into().ok()?));
     let (at, end, addresses) = match number(12)? {
@@ -146,7 +146,8 @@ pub fn read(frame: &[u8]) -> Option<Read> {
     })
 }
 
-/// That of the last window scale option that stands before anything faulty, as Linux has it (`tcp_parse_options`).
+/// Returns the value of the last window scale option before the first faulty option, as Linux does
+/// (`tcp_parse_options`).
 fn scale(mut options: &[u8]) -> Option<u8> {
     let mut found = None;
     loop {
@@ -165,7 +166,7 @@ fn scale(mut options: &[u8]) -> Option<u8> {
 
 pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
-/// A built-in window controller with these parameters.
+/// Returns a built-in window controller with these parameters.
 pub fn receiver(name: &str, params: &[(&str, i64)]) -> MechanismRef {
     let of_the_path = (name == "rtac").then_some(("bdp", 68));
     let params = of_the_path.iter().chain(params);
@@ -173,12 +174,13 @@ pub fn receiver(name: &str, params: &[(&str, i64)]) -> MechanismRef {
     MechanismRef::new(MechanismSource::Builtin(name.into()), params)
 }
 
-/// Its programs as a router has them at an Ethernet device: a segment of a test has no socket.
+/// Loads a window controller's programs as for a router's Ethernet device, because the segments of a test have no
+/// socket.
 pub fn on_a_router(receiver: &MechanismRef) -> WindowPrograms {
     on_a_router_of(&Library::open(ALGORITHMS), receiver)
 }
 
-/// The same, which writes down what the controller is asked.
+/// Loads a window controller's programs as [`on_a_router`] does, with recording of every call.
 pub fn recording_on_a_router(receiver: &MechanismRef) -> WindowPrograms {
     on_a_router_of(&Library::recording(Path::new(ALGORITHMS)), receiver)
 }
@@ -188,12 +190,12 @@ fn on_a_router_of(library: &Library, receiver: &MechanismRef) -> WindowPrograms 
     WindowPrograms::load(library, receiver, &scope, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Host and port of the client's end of a connection, and of the server's.
+/// Returns host number and port of the client's end of a connection, and of the server's.
 pub fn ends(number: u16) -> ((u16, u16), (u16, u16)) {
     ((number, 40_000), (1, 443))
 }
 
-/// The two programs of a window controller, to be run without a device.
+/// The two programs of a window controller, to run without a device.
 pub struct Programs<'a> {
     pub egress: Program<'a>,
     pub ingress: Program<'a>,
@@ -205,17 +207,18 @@ impl<'a> Programs<'a> {
         Programs { egress: named("unbloat_egress"), ingress: named("unbloat_ingress") }
     }
 
-    /// What leaves in place of this frame.
+    /// Runs the egress program on a frame, and returns the frame that leaves in its place.
     pub fn leaves(&self, frame: &[u8]) -> Vec<u8> {
         run(&self.egress, frame, 0, 1).0
     }
 
-    /// Lets a frame come, made by the card of several with `gso_size` bytes each if that is not zero.
+    /// Runs the ingress program on a frame. If `gso_size` is not zero, the card has merged the frame from several
+    /// segments of that many bytes.
     pub fn comes(&self, frame: &[u8], gso_size: u32) -> Vec<u8> {
         run(&self.ingress, frame, gso_size, 1).0
     }
 
-    /// Lets connection `number` of a client's open, to port 443, with windows in steps of 128.
+    /// Opens connection `number` of a client to port 443, with windows in steps of 128 bytes.
     pub fn connect(&self, number: u16) {
         let (near, far) = ends(number);
         let scale = vec![1, 3, 3, 7];
@@ -224,7 +227,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Runs a program so often on a frame; gives what it makes of it, and how long each takes.
+/// Runs a program `repeat` times on a frame. Returns the resulting frame, and the mean time of a run.
 pub fn run(program: &Program, frame: &[u8], gso_size: u32, repeat: u32) -> (Vec<u8>, Duration) {
     let mut out = vec![0; frame.len() + 64];
     let mut context = [0_u8; CONTEXT];

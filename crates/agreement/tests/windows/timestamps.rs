@@ -1,4 +1,4 @@
-//! What timestamps tell the programs, and what they do without.
+//! What window controllers learn from timestamps, and how they behave without them.
 
 use super::segments::{
     ACK, ALGORITHMS, Programs, Segment, ends, on_a_router, read, receiver, recording_on_a_router, timestamps,
@@ -7,12 +7,13 @@ use mechanism::{Library, MechanismKind};
 use std::time::Duration;
 use unbloat_agreement::recording::window_events;
 
-/// The window of a megabyte and more that the stack offers, in steps of 128 bytes.
+/// The window that the stack advertises, in steps of 128 bytes: more than a megabyte.
 const OFFERED: u16 = 10_000;
-/// More than a tick.
+/// A pause of more than a tick.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Only what needs no round-trip time holds back a connection that has none, wherever in the stream it is.
+/// A connection without timestamps has no round-trip times. Only window controllers that need none may lower its
+/// windows.
 #[test]
 fn a_connection_without_timestamps_keeps_its_window() {
     let (near, far) = ends(1);
@@ -31,8 +32,8 @@ fn a_connection_without_timestamps_keeps_its_window() {
     }
 }
 
-/// Two acknowledgements leave within a tick of the clock of timestamps: the RTT counts from the first, also before
-/// anything has been echoed, and wherever the clock began.
+/// Two acknowledgements leave within a tick of the timestamp clock. The RTT counts from the first one, also before any
+/// echo, and whatever the clock's first value.
 #[test]
 fn an_rtt_counts_from_the_first_packet_of_a_tick() {
     for clock in [5, 0xf000_0000_u32] {

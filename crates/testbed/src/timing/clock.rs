@@ -53,7 +53,7 @@ impl Clock {
     }
 
     /// Makes the clock of a run. In virtual time it starts a little later: the kernel's ticks and timer wheel then have
-    /// the phase of a simulated host at the start of a run. A kernel timer that is set for a time then expires when the
+    /// the phase of a simulated host at its start. A kernel timer that is set for a time then expires when the
     /// simulated one does.
     pub fn of_run(time: Time) -> io::Result<Clock> {
         let start = match time {
