@@ -1,15 +1,18 @@
-//! Compiles the programs of this crate: the one that gives the connections of a control group their congestion
-//! control, and the one that notes when a packet comes to a host's queue. Who uses them needs no compiler.
+//! Compiles the two BPF programs of this crate, so that its users need no compiler.
+//!
+//! One gives the connections of a control group their congestion control. The other writes down
+//! when a packet joins a host's queue.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 const PROGRAMS: [&str; 2] = ["chooser", "stamp"];
-/// As for a mechanism: version 3 of the instruction set is in every kernel from 5.1 on, `-g` leaves the types of the
-/// program's constants.
+/// Compiler flags, as for a mechanism. Version 3 of the instruction set is in every kernel from 5.1
+/// on, and `-g` keeps the types of the program's constants.
 const FLAGS: [&str; 8] = ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-Wall", "-Werror"];
 
-/// In a checkout a symbolic link into algorithms/, in a package the folder itself.
+/// The headers' folder: in a checkout a symbolic link into algorithms/, in a package the folder
+/// itself.
 const INCLUDE: &str = "include";
 
 fn main() {

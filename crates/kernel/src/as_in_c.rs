@@ -1,14 +1,15 @@
-//! For tests: a Rust mirror of a C structure against what the C compiler says of it.
+//! Test helpers that compare a Rust mirror of a C structure with the C compiler's layout.
 
 use crate::btf::{BtfMember, Type};
 use libbpf_rs::btf::Btf;
 use mechanism::{Library, MechanismKind};
 use model::{MechanismRef, MechanismSource};
 
-/// A member's path in C, where it begins and how many bytes it has.
+/// The path of a member in C, its offset and its size in bytes.
 pub(super) type Place = (String, usize, usize);
 
-/// The size of a structure in a built-in's object, and all its members that are not structures.
+/// Returns the size of a structure in a built-in's object, and all its members that are not
+/// structures.
 pub(super) fn places(kind: MechanismKind, mechanism: &str, structure: &str) -> (usize, Vec<Place>) {
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     let source = MechanismSource::Builtin(mechanism.into());
@@ -33,7 +34,8 @@ fn add(members: &[BtfMember], within: &str, start: usize, places: &mut Vec<Place
     }
 }
 
-/// The size of a mirror and its places, in C's order; `member = "path"` where C calls it otherwise.
+/// Returns the size of a mirror and its places, in C's order; `member = "path"` gives a different
+/// name in C.
 macro_rules! mirrored {
     ($type:ident: $($member:ident $(= $path:literal)?),+ $(,)?) => {{
         fn bytes<M>(_: fn(&$type) -> &M) -> usize {

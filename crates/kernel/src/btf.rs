@@ -1,18 +1,18 @@
-//! C types as the type information of a kernel or of an eBPF object (BTF) describes them, as far as values are nested
-//! in each other.
+//! C types, as the type information (BTF) of a kernel or an eBPF object describes them. Types
+//! behind pointers are left out.
 
 use libbpf_rs::HasSize;
 use libbpf_rs::btf::types::{Array, Composite, Enum, Int, IntEncoding, MemberAttr};
 use libbpf_rs::btf::{Btf, BtfType, TypeId};
 
-/// A type.
+/// A C type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// An integer.
     Number {
-        /// Width.
+        /// Width in bytes.
         bytes: usize,
-        /// Whether it has a sign.
+        /// Whether it is signed.
         signed: bool,
     },
     /// An array.
@@ -24,12 +24,12 @@ pub enum Type {
     },
     /// A structure or union.
     Structure {
-        /// Size.
+        /// Size in bytes.
         bytes: usize,
         /// Members in the order of the declaration.
         members: Vec<BtfMember>,
     },
-    /// What holds no numbers: pointers.
+    /// A type without numbers of its own, such as a pointer.
     Other,
 }
 
@@ -52,7 +52,7 @@ impl Type {
         btf.type_by_name::<Composite>(name).map(|composite| read_composite(btf, composite))
     }
 
-    /// Bytes that it takes where it was described; none for pointers.
+    /// Returns the size of a value in bytes; 0 for pointers.
     pub fn bytes(&self) -> usize {
         match self {
             Type::Number { bytes, .. } | Type::Structure { bytes, .. } => *bytes,

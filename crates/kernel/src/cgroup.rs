@@ -1,8 +1,9 @@
-//! A congestion control for the programs of a control group: whatever they connect or accept gets it, without their
-//! knowing.
+//! A congestion control for the programs of a control group. Connections that they open or accept
+//! get it, and the programs need not know.
 //!
-//! The kernel asks a program of ours on every new TCP connection of the group (`BPF_PROG_TYPE_SOCK_OPS`), and that
-//! chooses. It is pinned, with a note beside it, and goes with the group.
+//! For every new TCP connection of the group the kernel runs a BPF program of this crate
+//! (`BPF_PROG_TYPE_SOCK_OPS`), which chooses. The program is pinned, with a note beside the pin,
+//! and disappears with the group.
 
 use super::loader::available;
 use super::messages::listening;
@@ -16,37 +17,40 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The pins, each named by the number of its group: the BPF file system takes no dots.
+/// Folder of the pins, each named by the number of its group: the BPF file system refuses dots.
 const PINS: &str = "/sys/fs/bpf/unbloat-cgroups";
-/// The notes; like the pins they do not outlive the kernel.
+/// Folder of the notes; like the pins they do not outlive the kernel.
 const NOTES: &str = "/run/unbloat-cgroups";
 
-/// A control group and the control that its connections get.
+/// A control group, and the congestion control that its connections get.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// What `setsockopt(TCP_CONGESTION)` calls the control.
+    /// Name of the congestion control, as in `setsockopt(TCP_CONGESTION)`.
     pub control: String,
-    /// The group's folder.
+    /// Folder of the group.
     pub cgroup: PathBuf,
 }
 
-/// Which control group is meant.
+/// Selects a control group.
 #[derive(Clone, Copy, Debug)]
 pub enum Group<'a> {
-    /// That of this process, unless it is the root.
+    /// The group of this process, unless it is the root.
     Own,
     /// A folder of the cgroup file system, or its path from the root of that, such as `system.slice/backup.service`;
     /// not the root.
     Named(&'a Path),
-    /// The root, which holds every process of the machine.
+    /// The root, which contains every process of the machine.
     Everyone,
 }
 
-/// Gives every TCP connection that the processes of the group, and of those below it, open or accept from now on this
-/// control, in place of what it had before; where a group below has a control of its own, that one counts.
+/// Gives a congestion control to every TCP connection that a group's processes open or accept from
+/// now on, in place of the one before.
+///
+/// Groups below count too. A group below that has a congestion control of its own retains that.
 ///
 /// # Errors
-/// If the kernel offers no such control, there is no such group, or this process may not.
+/// Fails if the kernel offers no such congestion control, there is no such group, or this process
+/// lacks the rights.
 pub fn attach(control: &str, group: Group) -> Result<Attachment, Error> {
     rights::require("giving a congestion control to a control group")?;
     let offered = available();
@@ -66,11 +70,11 @@ pub fn attach(control: &str, group: Group) -> Result<Attachment, Error> {
     Ok(attachment)
 }
 
-/// Takes it back: connections that the group opens from now on have what a group around it has, or the kernel's
-/// default; those that are open keep what they have.
+/// Undoes [`attach`]. New connections of the group get what an enclosing group has, or the kernel's
+/// default. Open connections keep their congestion control.
 ///
 /// # Errors
-/// If the group has none from [`attach`], or this process may not.
+/// Fails if the group has none from [`attach`], or this process lacks the rights.
 pub fn detach(group: Group) -> Result<Attachment, Error> {
     rights::require("taking a congestion control from a control group")?;
     let cgroup = folder_of(group)?;
@@ -83,13 +87,14 @@ pub fn detach(group: Group) -> Result<Attachment, Error> {
     }
 }
 
-/// The groups that have a control of [`attach`]'s, by their numbers; those that are no more are swept up.
+/// Lists the groups that [`attach`] gave a congestion control, by their numbers, after removing the
+/// entries of groups that no longer exist.
 pub(crate) fn attached() -> Vec<Attachment> {
     sweep();
     attachments().into_iter().map(|(_, attachment)| attachment).collect()
 }
 
-/// Takes a control from all groups; gives their folders.
+/// Takes a congestion control from all groups, and returns their folders.
 pub(crate) fn detach_all(control: &str) -> Vec<PathBuf> {
     let (numbers, groups): (Vec<_>, Vec<_>) = attachments()
         .into_iter()
@@ -102,7 +107,7 @@ pub(crate) fn detach_all(control: &str) -> Vec<PathBuf> {
 
 // ---------------------------------------------------------------- Groups
 
-/// The folder of the group that is meant.
+/// Returns the folder of the selected group.
 pub(super) fn folder_of(group: Group) -> Result<PathBuf, Error> {
     let root = root()?;
     let named = match group {
@@ -131,7 +136,7 @@ pub(super) fn folder_of(group: Group) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Where the cgroup file system (version 2) is mounted.
+/// Returns the mount point of the cgroup file system (version 2).
 fn root() -> Result<PathBuf, Error> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mut words = mounts.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -142,23 +147,23 @@ fn root() -> Result<PathBuf, Error> {
     fs::canonicalize(&mount).map_err(|e| Error::machine(format!("{}: {e}", mount.display())))
 }
 
-/// The group of this process, from the root on.
+/// Returns the group of this process, as a path from the root.
 fn own() -> PathBuf {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").into()
 }
 
-/// What the kernel knows a group by.
+/// Returns the number by which the kernel knows a group.
 fn number_of(folder: &Path) -> Result<u64, Error> {
     fs::metadata(folder).map(|about| about.ino()).map_err(|e| Error::machine(format!("{}: {e}", folder.display())))
 }
 
 // ---------------------------------------------------------------- The program
 
-/// The compiled `chooser.bpf.c`; empty where it was built without clang.
+/// The compiled `chooser.bpf.c`; empty if it was built without clang.
 const CHOOSER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/chooser.bpf.o"));
 
-/// The program that chooses `control`, in the kernel.
+/// Loads the program that chooses `control` into the kernel.
 fn chooser(control: &str) -> Result<Object, Error> {
     if CHOOSER.is_empty() {
         return Err(Error::machine(
@@ -181,7 +186,7 @@ fn chooser(control: &str) -> Result<Object, Error> {
     })
 }
 
-/// Attaches it to a group, beside what others attached there.
+/// Attaches the program to a group, beside programs that others attached there.
 fn link(chooser: &mut Object, cgroup: &Path) -> Result<Link, Error> {
     let folder = File::open(cgroup).map_err(|e| Error::machine(format!("{}: {e}", cgroup.display())))?;
     let program = chooser.progs_mut().next().expect("it has one program");
@@ -207,7 +212,7 @@ fn note(number: u64, attachment: &Attachment) -> Result<(), Error> {
         .map_err(|e| Error::machine(format!("{} cannot be written: {e}", path.display())))
 }
 
-/// What [`attach`] has done and nobody undone, by the group's number.
+/// Lists the groups that have a congestion control from [`attach`], by the group's number.
 fn attachments() -> Vec<(u64, Attachment)> {
     let pins = fs::read_dir(PINS).into_iter().flatten().flatten();
     let mut all: Vec<(u64, Attachment)> = pins
@@ -221,7 +226,7 @@ fn attachments() -> Vec<(u64, Attachment)> {
     all
 }
 
-/// Removes what belongs to groups that are no more.
+/// Removes the entries of groups that no longer exist.
 fn sweep() {
     for (number, attachment) in attachments() {
         if number_of(&attachment.cgroup).ok() != Some(number) {
@@ -230,7 +235,8 @@ fn sweep() {
     }
 }
 
-/// Removes pin and note, if they are there, and the folders with the last. The pin was the link's only holder.
+/// Removes the pin and the note, if they exist, and the folders with the last of them. Only the pin
+/// held the link.
 fn remove(number: u64) {
     let _ = fs::remove_file(Path::new(PINS).join(number.to_string()));
     let _ = fs::remove_file(Path::new(NOTES).join(format!("{number}.json")));

@@ -1,7 +1,8 @@
-//! What a killed run can leave behind, and its removal.
+//! Removes the remains of runs that were killed.
 //!
-//! Namespaces, devices, programs and registrations of a run belong to open files of its process and go when it does,
-//! however it ends; but before Linux 6.4 a registration is held by the kernel itself.
+//! Namespaces, devices, programs and registrations of a run belong to open files of its process.
+//! They end with the process, however it ends. Before Linux 6.4, however, the kernel itself holds a
+//! registration.
 
 use super::classifier::ClassifierNote;
 use super::device_notes;
@@ -13,10 +14,11 @@ use super::window::WindowNote;
 use libbpf_rs::MapCore;
 use mechanism::Error;
 
-/// Removes what processes that are no more have left behind; says what that was.
+/// Removes the remains of processes that no longer exist, and returns a description of each.
 ///
 /// # Errors
-/// If this process may not, or the kernel does not give something up; the rest is removed.
+/// Fails if this process lacks the rights, or if the kernel does not release something; the rest is
+/// removed.
 pub fn clean() -> Result<Vec<String>, Error> {
     rights::require("cleaning up")?;
     let types = Types::read()?;

@@ -1,4 +1,4 @@
-//! The device that a window controller or a classifier stands at.
+//! The device of a window controller or a classifier.
 
 use crate::netlink::Netlink;
 use mechanism::Error;
@@ -8,12 +8,12 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// Kinds of devices (`linux/if_arp.h`) whose frames begin with an Ethernet header ...
+/// Kinds of devices (`linux/if_arp.h`) whose frames begin with an Ethernet header.
 const WITH_ETHERNET: [u32; 2] = [1, 772];
 const ETHERNET_HEADER: u32 = 14;
-/// ... and with the IP header: PPP, raw IP, tunnels, TUN.
+/// Kinds of devices whose frames begin with the IP header: PPP, raw IP, tunnels, TUN.
 const WITHOUT_HEADER: [u32; 7] = [512, 519, 768, 769, 776, 778, 65_534];
-/// Where filters of `clsact` hang: those for what comes, and for what leaves.
+/// Parents of the filters in `clsact`, for incoming and for outgoing packets.
 const FILTERS: [u32; 2] = [0xffff_fff2, 0xffff_fff3];
 
 /// A device of the calling thread's network namespace.
@@ -23,8 +23,10 @@ pub(crate) struct Device {
 }
 
 impl Device {
+    /// Finds the device of this name.
+    ///
     /// # Errors
-    /// If there is none of this name.
+    /// Fails if there is no such device.
     pub(crate) fn named(name: &str) -> Result<Device, Error> {
         match if_nametoindex(name) {
             Ok(index) => Ok(Device { name: name.to_string(), index }),
@@ -35,13 +37,13 @@ impl Device {
         }
     }
 
-    /// The one of this number, whatever it is called by now; none if it is gone.
+    /// Finds the device with this number, whatever its name is by now; none if it is gone.
     pub(crate) fn numbered(index: u32) -> Option<Device> {
         let name = if_indextoname(index).ok()?.into_string().ok()?;
         Some(Device { name, index })
     }
 
-    /// Bytes of a frame before its IP header.
+    /// Returns the length in bytes of a frame's header before its IP header.
     pub(crate) fn link_header(&self) -> Result<u32, Error> {
         let kind = netlink().and_then(|netlink| netlink.device_kind(self.index).map_err(machine))?;
         match kind {
@@ -55,7 +57,8 @@ impl Device {
         }
     }
 
-    /// Has it the discipline `clsact` already? One that leaves no room for it is refused.
+    /// Reports whether the device has the discipline `clsact`. Fails if another discipline leaves
+    /// no room for it.
     pub(crate) fn has_clsact(&self) -> Result<bool, Error> {
         let kinds = netlink()?.qdiscs(self.index).map_err(machine)?;
         if kinds.iter().any(|kind| kind == "ingress") {
@@ -68,14 +71,14 @@ impl Device {
         Ok(kinds.iter().any(|kind| kind == "clsact"))
     }
 
-    /// Has `clsact` any filter?
+    /// Reports whether `clsact` has any filter.
     pub(crate) fn has_filters(&self) -> bool {
         let has = |parent: u32| netlink()?.has_filter(self.index, TcHandle::from(parent)).map_err(machine);
         FILTERS.into_iter().any(|parent| has(parent).unwrap_or(false))
     }
 }
 
-/// A route-netlink socket of this namespace.
+/// Opens a route-netlink socket of this namespace.
 pub(crate) fn netlink() -> Result<Netlink, Error> {
     Netlink::open().map_err(machine)
 }
@@ -84,7 +87,7 @@ fn machine(error: io::Error) -> Error {
     Error::machine(format!("the kernel does not tell about its devices: {error}"))
 }
 
-/// The devices of this namespace, by name.
+/// Lists the names of the devices of this namespace.
 fn names() -> Vec<String> {
     let mut names: Vec<String> =
         nix::ifaddrs::getifaddrs().map(|all| all.map(|one| one.interface_name).collect()).unwrap_or_default();
@@ -93,7 +96,7 @@ fn names() -> Vec<String> {
     names
 }
 
-/// The number of the calling thread's network namespace.
+/// Returns the number of the calling thread's network namespace.
 pub(crate) fn namespace() -> u64 {
     fs::metadata("/proc/thread-self/ns/net").map_or(0, |about| about.ino())
 }

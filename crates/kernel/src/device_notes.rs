@@ -1,8 +1,9 @@
-//! Mechanisms that outlive whoever loaded them: a device holds programs, a note says what they are. Notes are files,
-//! one a device and kind, that do not outlive the kernel either.
+//! Mechanisms that outlive the process that loaded them. A device has the programs, and a note
+//! describes them. Notes are files, one for each device and kind, that do not outlive the kernel
+//! either.
 //!
-//! A note is written before the device is touched, so that whoever comes after a process that was killed in the middle
-//! finds what to take away.
+//! A note is written before the device is changed. If the process is killed in the middle, the next
+//! one finds what to remove.
 
 use super::device::{Device, namespace};
 use super::rights;
@@ -14,51 +15,52 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Whoever changes something has this folder locked: that leaves no file.
+/// Folder that a process locks while it changes devices; this lock leaves no file.
 const LOCK: &str = "/run";
-/// The notes of window controllers.
+/// Folder of the notes about window controllers.
 pub(super) const WINDOWS: &str = "/run/unbloat-windows";
-/// Those of classifiers.
+/// Folder of the notes about classifiers.
 pub(super) const CLASSIFIERS: &str = "/run/unbloat-classifiers";
 
-/// What every note says.
+/// The content of every note.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtDevice {
-    /// The device's name when this was written.
+    /// Name of the device when the note was written.
     pub device: String,
-    /// The built-in's name, or the path of its file.
+    /// Name of the built-in, or path of its file.
     pub source: String,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
-    /// The device had no `clsact` before one of ours came.
+    /// Whether the device had no `clsact` before one of this crate's mechanisms.
     pub made_clsact: bool,
-    /// The device's number.
+    /// Number of the device.
     pub(super) index: u32,
     namespace: u64,
 }
 
 impl AtDevice {
-    /// What is about to come to a device of the calling thread's network namespace.
+    /// Describes a mechanism that is about to be attached to a device of the calling thread's
+    /// network namespace.
     ///
     /// # Errors
-    /// If the device cannot be asked.
+    /// Fails if the kernel does not describe the device.
     pub(super) fn new(device: &Device, source: &str, parameters: &[(String, String)]) -> Result<AtDevice, Error> {
         let made_clsact = !device.has_clsact()? || has_made_clsact(device.index);
         let (source, parameters, namespace) = (source.into(), parameters.into(), namespace());
         Ok(AtDevice { device: device.name.clone(), source, parameters, made_clsact, index: device.index, namespace })
     }
 
-    /// The device.
+    /// Returns the device.
     pub(super) fn device(&self) -> Device {
         Device { name: self.device.clone(), index: self.index }
     }
 
-    /// What the device is called by now.
+    /// Returns the present name of the device.
     pub(super) fn name(&self) -> String {
         Device::numbered(self.index).map_or_else(|| self.device.clone(), |device| device.name)
     }
 
-    /// What no other device has.
+    /// Returns a file name that no other device has.
     pub(super) fn file_name(&self) -> String {
         format!("{}-{}", self.namespace, self.index)
     }
@@ -68,53 +70,55 @@ impl AtDevice {
     }
 }
 
-/// The number by which the kernel's own structures know the calling thread's network namespace.
+/// Returns the number by which the kernel's own structures know the calling thread's network
+/// namespace.
 pub(super) fn namespace_number() -> u32 {
-    // It is that of a file in a file system of these numbers.
+    // It is the inode number of a file that represents the namespace.
     namespace() as u32
 }
 
-/// A note of one kind.
+/// A note about one kind of mechanism.
 pub(super) trait DeviceNote: Serialize + DeserializeOwned {
-    /// The folder of such notes.
+    /// Folder of such notes.
     const FOLDER: &'static str;
-    /// What it is about.
+    /// Name of the kind of mechanism.
     const WHAT: &'static str;
-    /// What every note says.
+    /// Returns the content that every note has.
     fn at(&self) -> &AtDevice;
-    /// The device has all that the note says.
+    /// Reports whether the device has everything that the note describes.
     fn is_whole(&self) -> bool;
-    /// Takes what is there of it from the device.
+    /// Takes all that the device has of it away.
     ///
     /// # Errors
-    /// If something of it has to stay, and the note with it.
+    /// Fails if a part has to stay; the note then stays too.
     fn take_from_device(&self) -> Result<(), Error>;
 }
 
-/// What unloading did.
+/// A mechanism that was taken from a device.
 #[derive(Debug, Serialize)]
 pub struct DeviceUnloaded {
-    /// The device.
+    /// Name of the device.
     pub device: String,
-    /// The built-in's name, or the path of its file.
+    /// Name of the built-in, or path of its file.
     pub source: String,
 }
 
-/// The notes of one kind in this network namespace, by device.
+/// Lists the notes of one kind in this network namespace, by device.
 pub(super) fn notes<N: DeviceNote>() -> Vec<N> {
     let mut all: Vec<N> = read(N::FOLDER).filter(|note: &N| note.at().namespace == namespace()).collect();
     all.sort_by(|one, other| one.at().device.cmp(&other.at().device));
     all
 }
 
-/// Refuses a device that has one of the kind already.
+/// Refuses a device that already has a mechanism of this kind.
 pub(super) fn require_none<N: DeviceNote>(device: &Device) -> Result<(), Error> {
     let Some(note) = notes::<N>().into_iter().find(|note| note.at().index == device.index) else { return Ok(()) };
     let AtDevice { device, source, .. } = note.at();
     Err(Error::input(format!("{device} has {source} already: unbloat unload {source} --dev {device}")))
 }
 
-/// Writes a note, whole or not at all, and has `give` do what it says; takes all of it back if that fails.
+/// Writes a note, whole or not at all, and then calls `give` to do what it describes. Undoes
+/// everything if that fails.
 pub(super) fn keep<N: DeviceNote>(note: N, give: impl FnOnce() -> Result<(), Error>) -> Result<N, Error> {
     let path = note.at().path(N::FOLDER);
     let text = serde_json::to_string_pretty(&note).expect("text and numbers");
@@ -131,10 +135,10 @@ pub(super) fn keep<N: DeviceNote>(note: N, give: impl FnOnce() -> Result<(), Err
     }
 }
 
-/// Takes what `source` names from `device`, or from every device that has it.
+/// Takes the mechanism `source` from `device`, or from every device that has it.
 ///
 /// # Errors
-/// If no device has it, this process may not, or something of it has to stay.
+/// Fails if no device has it, this process lacks the rights, or a part has to stay.
 pub(super) fn unload<N: DeviceNote>(source: &str, device: Option<&str>) -> Result<Vec<DeviceUnloaded>, Error> {
     rights::require(&format!("unloading a {}", N::WHAT))?;
     let _lock = lock()?;
@@ -156,11 +160,11 @@ pub(super) fn unload<N: DeviceNote>(source: &str, device: Option<&str>) -> Resul
     meant.into_iter().map(unload).collect()
 }
 
-/// Takes away what processes that were killed have begun, and the notes of devices that are no more; says what that
-/// was.
+/// Removes the work that killed processes have begun, and the notes of devices that no longer
+/// exist. Returns a description of each.
 ///
 /// # Errors
-/// If something has to stay.
+/// Fails if something has to stay.
 pub(super) fn sweep<N: DeviceNote>() -> Result<Vec<String>, Error> {
     if notes::<N>().is_empty() {
         return Ok(Vec::new());
@@ -169,10 +173,10 @@ pub(super) fn sweep<N: DeviceNote>() -> Result<Vec<String>, Error> {
     sweep_locked::<N>()
 }
 
-/// The same for whoever holds the lock.
+/// Removes unfinished work like [`sweep`], for a caller that has the lock.
 ///
 /// # Errors
-/// As `sweep`.
+/// Fails if something has to stay.
 pub(super) fn sweep_locked<N: DeviceNote>() -> Result<Vec<String>, Error> {
     let half_done = notes::<N>().into_iter().filter(|note| !note.is_whole());
     half_done
@@ -183,14 +187,14 @@ pub(super) fn sweep_locked<N: DeviceNote>() -> Result<Vec<String>, Error> {
         .collect()
 }
 
-/// Keeps others from changing what devices have meanwhile.
+/// Prevents others from changing devices until the lock is dropped.
 pub(super) fn lock() -> Result<Flock<File>, Error> {
     let failed = |error: io::Error| Error::machine(format!("{LOCK} cannot be locked: {error}"));
     let file = File::open(LOCK).map_err(failed)?;
     Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| failed(error.into()))
 }
 
-/// What the device has of it, then the note, and the folder if that was its last.
+/// Takes a mechanism from its device, then removes the note, and the folder with the last note.
 fn take_away<N: DeviceNote>(note: &N) -> Result<(), Error> {
     note.take_from_device()?;
     let _ = fs::remove_file(note.at().path(N::FOLDER));
@@ -198,7 +202,7 @@ fn take_away<N: DeviceNote>(note: &N) -> Result<(), Error> {
     Ok(())
 }
 
-/// Has something of ours, of whatever kind, given this device its `clsact`?
+/// Reports whether a mechanism of this crate, of any kind, has given this device its `clsact`.
 fn has_made_clsact(device: u32) -> bool {
     let all = [WINDOWS, CLASSIFIERS].into_iter().flat_map(read::<AtDevice>);
     all.into_iter().any(|at| at.namespace == namespace() && at.index == device && at.made_clsact)

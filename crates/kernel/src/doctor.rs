@@ -1,4 +1,4 @@
-//! What this machine can do, what is missing, and what mends it.
+//! Checks what this machine supports, what is missing, and how to add it.
 
 use super::loader::available;
 use super::pins::has_bpffs;
@@ -12,25 +12,26 @@ use serde::Serialize;
 use std::io;
 use std::path::Path;
 
-/// Disciplines that a receiver at a device, a test over emulated links or a comparison may want of the kernel.
+/// Disciplines that a window controller, a test over emulated links or a comparison may require of
+/// the kernel.
 const QDISCS: [&str; 11] = ["htb", "tbf", "pfifo", "bfifo", "clsact", "netem", "fq", "fq_codel", "pie", "red", "prio"];
-/// The kernel's own controls that ours are held against.
+/// The kernel's own congestion controls, with which those of this project are compared.
 const CONTROLS: [&str; 5] = ["reno", "cubic", "bbr", "vegas", "dctcp"];
 
-/// One thing that this machine has or has not.
+/// A check of one thing that this machine has or lacks.
 #[derive(Debug, Serialize)]
 pub struct Check {
-    /// The thing.
+    /// Name of the thing.
     pub what: String,
-    /// What it is for.
+    /// Purpose of the thing.
     pub needed_for: &'static str,
-    /// Is it there? None: this process may not find out.
+    /// Whether it is there; none if this process may not find out.
     pub there: Option<bool>,
-    /// Does everything work without it, or is it made when it is needed?
+    /// Whether everything works without it, or it is made on demand.
     pub optional: bool,
-    /// What was found.
+    /// Description of what the check found.
     pub found: String,
-    /// If it is not there: what to do, a command where one helps.
+    /// If it is missing: what to do, if possible as a command.
     pub remedy: Option<String>,
 }
 
@@ -44,7 +45,7 @@ impl Check {
         Check { optional: true, ..self }
     }
 
-    /// What to do if it is not there.
+    /// Adds what to do if the thing is missing.
     fn or(mut self, remedy: impl Into<String>) -> Check {
         if self.there != Some(true) {
             self.remedy = Some(remedy.into());
@@ -53,7 +54,7 @@ impl Check {
     }
 }
 
-/// Looks at everything. Changes nothing but that the kernel may load modules that it is asked about.
+/// Runs all checks. They change nothing, except that the kernel may load modules that they mention.
 pub fn doctor() -> Vec<Check> {
     let mut checks = kernel();
     checks.extend(programs());
@@ -81,7 +82,7 @@ fn kernel() -> Vec<Check> {
     checks
 }
 
-/// What the kernel's types say.
+/// Checks what the kernel's types contain.
 fn types() -> Vec<Check> {
     let found = Types::find();
     let about = found.as_ref().map_or_else(String::clone, |_| "yes".into());
@@ -133,7 +134,7 @@ fn programs() -> Vec<Check> {
     ]
 }
 
-/// What of the network the kernel gives us, tried in a namespace that goes when this is done.
+/// Checks the kernel's network features, in a namespace that ends with this function.
 fn network() -> Vec<Check> {
     let namespace = Namespace::new();
     let mut checks = vec![
@@ -162,7 +163,7 @@ fn network() -> Vec<Check> {
     checks
 }
 
-/// What a discipline is for.
+/// Returns the purpose of a discipline.
 fn purpose(kind: &str) -> &'static str {
     if kind == "clsact" { "load --dev" } else { "comparisons" }
 }
@@ -176,8 +177,8 @@ fn unknown(what: &str, needed_for: &'static str, why: &str) -> Check {
     Check { there: None, ..Check::new(what, needed_for, false, why) }
 }
 
-/// Asks for one on the loopback of the calling thread's namespace. A known kind may be refused for want of its
-/// settings.
+/// Reports whether the kernel knows a discipline, by adding it to the loopback of the calling
+/// thread's namespace. The kernel may refuse a known kind because its settings are missing.
 fn has_qdisc(kind: &'static str) -> io::Result<bool> {
     match Netlink::open()?.set_root_qdisc("lo", kind) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -203,7 +204,7 @@ fn controls() -> Vec<Check> {
     CONTROLS.iter().map(check).collect()
 }
 
-/// How to get a module into the kernel.
+/// Returns how to get a module into the kernel.
 fn module_remedy(module: &str) -> String {
     let list = std::fs::read_to_string(format!("/lib/modules/{}/modules.dep", release())).unwrap_or_default();
     let file = format!("/{module}.ko");

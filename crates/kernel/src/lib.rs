@@ -1,6 +1,8 @@
-//! Mechanisms in the running kernel: loading, pins, what is loaded, what the machine can do.
+//! Loads mechanisms into the running kernel, pins and unloads them, lists what is loaded, and
+//! checks what the machine supports.
 //!
-//! [`load`] registers a control for as long as its [`Loaded`] lives, [`load_pinned`] until [`unload`] or the next boot.
+//! [`load`] registers a congestion control for as long as its [`Loaded`] lives, [`load_pinned`]
+//! until [`unload`] or the next boot.
 //!
 //! ```
 //! assert!(unbloat_kernel::running_version() < unbloat_kernel::ANY_VERSION);

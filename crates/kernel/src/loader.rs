@@ -1,4 +1,4 @@
-//! From an object to a registered congestion control.
+//! Converts an object to a registered congestion control.
 
 use super::messages::{Refusal, fault, listening, refusal};
 use super::private_name::PrivateName;
@@ -14,43 +14,43 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, so
 use std::ffi::{CString, OsString};
 use std::path::Path;
 
-/// `BPF_F_LINK`: a link will hold the registration.
+/// The flag `BPF_F_LINK`: a link will hold the registration.
 const BPF_F_LINK: u32 = 1 << 13;
-/// Since this version of Linux `cong_control` is told the ACK and its flags.
+/// First version of Linux whose `cong_control` gets the ACK and its flags.
 const WITH_ACK: (u32, u32) = (6, 10);
 
-/// A congestion control that is registered for as long as this lives. Sockets that use it when it goes keep it until
-/// they close.
+/// A congestion control that is registered for as long as this lives. Sockets that use it at the
+/// end keep it until they close.
 pub struct Loaded {
-    /// What `setsockopt(TCP_CONGESTION)` calls it.
+    /// Name of the congestion control, as in `setsockopt(TCP_CONGESTION)`.
     pub kernel_name: ControlName,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
-    /// It works on connections with ECN only.
+    /// Whether it only works on connections with ECN.
     pub needs_ecn: bool,
-    /// The built-in's name, or the path of the file that it was written in.
+    /// Name of the built-in, or path of the source file.
     pub source: String,
-    // The registration; before Linux 6.4 the operations' map stands for it.
+    // The registration; before Linux 6.4 the operations' map takes its place.
     link: Link,
     is_map: bool,
     // Dropped after the link, whose detachment reads it.
     object: Object,
-    // Goes last, as it says that the registration is of a living process.
+    // Dropped last, as it shows that the registration belongs to a living process.
     _private: Option<PrivateName>,
 }
 
 impl Loaded {
-    /// The loaded object: its maps and programs.
+    /// Returns the loaded object, with its maps and programs.
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// Gives the registration a name in the BPF file system.
+    /// Pins the registration in the BPF file system.
     pub(crate) fn pin(&mut self, path: &Path) -> libbpf_rs::Result<()> {
         self.link.pin(path)
     }
 
-    /// Lets go of it without unregistering it: the pin holds it.
+    /// Drops this without unregistering it: the pin holds the registration.
     pub(crate) fn leave(mut self) {
         if self.is_map {
             self.link.disconnect();
@@ -58,18 +58,19 @@ impl Loaded {
     }
 }
 
-/// Builds `control` and registers it, as `name` if there is one, else under the name that its file gives.
+/// Builds `control` and registers it, as `name` if given, else under the name in its file.
 ///
 /// # Errors
-/// If there is no such mechanism, it cannot be built or does not take its parameters; if the name is taken; if this
-/// process may not load; if the kernel has no types (BTF) or its verifier refuses the program.
+/// Fails if there is no such mechanism, it cannot be built or refuses its parameters, or the name
+/// is taken. Also fails if this process lacks the rights, the kernel has no types (BTF), or its
+/// verifier refuses the program.
 pub fn load(library: &Library, control: &MechanismRef, name: Option<&str>) -> Result<Loaded, Error> {
     rights::require("loading a congestion control")?;
     register(library.kernel_object(control, name)?)
 }
 
-/// Registers `control` for one run, under a name that no other run has: it draws from `seed` in place of the kernel's
-/// random numbers, and the run's hosts may have it as their default.
+/// Registers `control` for one run, under a name that no other run has. It draws from `seed` in
+/// place of the kernel's random numbers, and the run's hosts may have it as their default.
 pub fn load_for_run(library: &Library, control: &MechanismRef, seed: u64) -> Result<Loaded, Error> {
     rights::require("loading a congestion control")?;
     let private = PrivateName::new()?;
@@ -99,13 +100,14 @@ fn register(mut object: KernelObject) -> Result<Loaded, Error> {
     })
 }
 
-/// The controls that the kernel offers now, by name.
+/// Lists the congestion controls that the kernel offers now, by name.
 pub(crate) fn available() -> Vec<String> {
     let list = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     list.split_whitespace().map(str::to_string).collect()
 }
 
-/// Refuses the name of a control that the kernel does not have; one in a module of its own is fetched by the question.
+/// Refuses the name of a congestion control that the kernel does not have. The question makes the
+/// kernel load a module of that name.
 pub fn require_own(name: &str) -> Result<(), Error> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(|error| Error::machine(format!("the kernel opens no socket: {}", error.desc())))?;
@@ -129,7 +131,7 @@ fn taken(name: &str) -> Error {
     ))
 }
 
-/// Reads an object and settles what depends on the kernel.
+/// Opens an object, with the values that depend on the kernel.
 pub(super) fn opened(name: &str, bytes: &[u8]) -> libbpf_rs::Result<OpenObject> {
     let kconfig = CString::new(format!("CONFIG_HZ={}\n", jiffies_per_second())).expect("no zero in it");
     let mut builder = ObjectBuilder::default();
@@ -142,7 +144,7 @@ pub(super) fn opened(name: &str, bytes: &[u8]) -> libbpf_rs::Result<OpenObject> 
     builder.open_memory(bytes)
 }
 
-/// The same of a control, whose operations are to be registered.
+/// Opens the object of a congestion control, whose operations are to be registered.
 fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
     let mut open = opened(object.name.as_str(), &object.bytes)?;
     for mut program in open.progs_mut() {
@@ -164,7 +166,7 @@ fn open(object: &KernelObject, types: &Types) -> libbpf_rs::Result<OpenObject> {
     Ok(open)
 }
 
-/// Gives its maps what they hold before any connection uses it.
+/// Fills the maps that have contents before any connection uses them.
 fn fill_maps(loaded: &Object, object: &KernelObject) -> Result<(), Error> {
     for MapEntry { map: name, key, value, .. } in &object.maps {
         let map = loaded.maps().find(|map| map.name() == name.as_str()).expect("the object declares it");
@@ -185,8 +187,8 @@ fn attach(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
     })
 }
 
-/// The kernel's `HZ`: its coarse clocks advance once a jiffy. Known this way without the kernel's configuration, which
-/// may be nowhere.
+/// Returns the kernel's `HZ`: its coarse clocks advance once a jiffy. This works without the
+/// kernel's configuration, which may be missing.
 fn jiffies_per_second() -> i64 {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the struct in.
@@ -195,7 +197,7 @@ fn jiffies_per_second() -> i64 {
     1_000_000_000 / step.tv_nsec
 }
 
-/// Why the kernel did not take an object, in one sentence.
+/// Explains in one sentence why the kernel did not take an object.
 pub(super) fn explained(source: &str, error: &libbpf_rs::Error, said: String) -> Error {
     let mut explained = match (fault(&said), refusal(&said)) {
         (Some(fault), _) => Error::input(format!("{source} {fault}")),

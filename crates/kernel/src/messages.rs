@@ -1,4 +1,4 @@
-//! What libbpf and the kernel's verifier say, and what of it matters.
+//! The messages of libbpf and of the kernel's verifier, and the part of them that matters.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::cell::RefCell;
@@ -8,7 +8,8 @@ thread_local! {
     static SAID: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs `action` and gives beside its result what libbpf said meanwhile, in place of printing it.
+/// Runs `action`, and returns with its result the messages of libbpf meanwhile, which are not
+/// printed.
 pub(crate) fn listening<T>(action: impl FnOnce() -> T) -> (T, String) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -19,7 +20,8 @@ pub(crate) fn listening<T>(action: impl FnOnce() -> T) -> (T, String) {
     (result, SAID.with(|said| said.take().concat()))
 }
 
-/// What is wrong with a file, where libbpf finds it: the error continues a sentence that begins with the file.
+/// Returns the fault that libbpf found in a file; it continues a sentence that begins with the
+/// file.
 pub(crate) fn fault(said: &str) -> Option<String> {
     let between = |start: &str, end: &str| said.split_once(start).and_then(|(_, rest)| Some(rest.split_once(end)?.0));
     if let Some(function) = between("extern (func ksym) '", "': not found") {
@@ -31,12 +33,13 @@ pub(crate) fn fault(said: &str) -> Option<String> {
     // "failed to resolve CO-RE relocation <byte_off> [7] struct tcp_sock.member (0:1 @ offset 4)"
     let member = between("failed to resolve CO-RE relocation <", " (")?.rsplit(' ').next()?;
     let (structure, member) = member.split_once('.')?;
-    // What stands behind three underscores tells apart declarations of one struct.
+    // A suffix after three underscores distinguishes declarations of one struct.
     let structure = structure.split("___").next().unwrap_or(structure);
     Some(format!("uses {structure}.{member}, which this kernel does not have"))
 }
 
-/// A program that the verifier refused: its name, why in one line, and where in the source.
+/// A program that the verifier refused: its name, the reason in one line, and the place in the
+/// source.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) program: String,
@@ -44,18 +47,18 @@ pub(crate) struct Refusal {
     pub(crate) at: Option<String>,
 }
 
-/// The refusal in libbpf's messages, if there is one.
+/// Finds the refusal in libbpf's messages, if there is one.
 pub(crate) fn refusal(said: &str) -> Option<Refusal> {
     const BEGIN: &str = "': -- BEGIN PROG LOAD LOG --";
     let (before, rest) = said.split_once(BEGIN)?;
     let program = before.rsplit_once("prog '").map_or("", |(_, name)| name).to_string();
     let log = rest.split("-- END PROG LOAD LOG --").next().unwrap_or_default();
     let lines: Vec<&str> = log.lines().map(str::trim).filter(|line| !line.is_empty() && !is_statistics(line)).collect();
-    // Behind that the verifier prints the states that it compared.
+    // After that line the verifier prints the states that it compared.
     let end = lines.iter().rposition(|line| line.starts_with("infinite loop detected"));
     let lines = &lines[..end.map_or(lines.len(), |at| at + 1)];
     let reason = match lines {
-        // The line before says it in words.
+        // The line before it has the explanation.
         [.., words, last] if last.starts_with("invalid bpf_context access") && words.starts_with("func '") => words,
         [.., last] => last,
         [] => "no reason was given",
@@ -64,7 +67,7 @@ pub(crate) fn refusal(said: &str) -> Option<Refusal> {
     Some(Refusal { program, reason: reason.to_string(), at })
 }
 
-/// `text @ file:line`, or before Linux 6.9 the text only.
+/// Returns the place from `text @ file:line`, or before Linux 6.9 the text alone.
 fn place(line: &str) -> String {
     match line.rsplit_once(" @ ") {
         Some((_, place)) => place.to_string(),
@@ -72,7 +75,7 @@ fn place(line: &str) -> String {
     }
 }
 
-/// Lines that end a log and say how much work it was.
+/// Recognises lines at the end of a log that count the verifier's work.
 fn is_statistics(line: &str) -> bool {
     ["processed ", "verification time ", "stack depth "].iter().any(|start| line.starts_with(start))
 }

@@ -1,19 +1,19 @@
-//! Network namespaces without a name: they live as long as something refers to them, so nothing stays behind when a run
-//! ends in any way.
+//! Network namespaces without a name. They live as long as something refers to them, so nothing
+//! stays behind however a run ends.
 
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
 use std::io;
 
-/// A network namespace of our own, kept by an open file.
+/// A network namespace that an open file keeps alive.
 #[derive(Debug)]
 pub struct Namespace(File);
 
 impl Namespace {
-    /// A new, empty one. The calling thread stays where it is.
+    /// Creates an empty namespace. The calling thread stays in its own.
     ///
     /// # Errors
-    /// Without CAP_SYS_ADMIN, or when the kernel has no room for another.
+    /// Fails without CAP_SYS_ADMIN, or if the kernel has no room for another.
     pub fn new() -> io::Result<Namespace> {
         let home = Namespace::of_this_thread()?;
         unshare(CloneFlags::CLONE_NEWNET)?;
@@ -21,7 +21,7 @@ impl Namespace {
         Namespace::of_this_thread()
     }
 
-    /// Where the calling thread is.
+    /// Returns the namespace of the calling thread.
     fn of_this_thread() -> io::Result<Namespace> {
         File::open("/proc/thread-self/ns/net").map(Namespace)
     }
@@ -30,11 +30,11 @@ impl Namespace {
         Ok(setns(&self.0, CloneFlags::CLONE_NEWNET)?)
     }
 
-    /// Does `work` with the calling thread inside; what it opens (sockets, devices) stays inside when the thread is
-    /// back.
+    /// Runs `work` with the calling thread inside the namespace. Sockets and devices that it opens
+    /// stay inside when the thread has returned.
     ///
     /// # Errors
-    /// Those of `work`, and those of going in.
+    /// Returns the errors of `work`, and those of entering the namespace.
     pub fn within<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let home = Namespace::of_this_thread()?;
         self.enter()?;
@@ -42,19 +42,20 @@ impl Namespace {
         work()
     }
 
-    /// The open file, for a process that is to start inside.
+    /// Returns the open file, for a process that starts inside the namespace.
     pub fn file(&self) -> &File {
         &self.0
     }
 }
 
-/// Takes the thread that drops it back to where it was, also when it panics.
+/// Returns the thread that drops it to its own namespace, even when it panics.
 struct Home(Namespace);
 
 impl Drop for Home {
     fn drop(&mut self) {
         if let Err(error) = self.0.enter() {
-            // A thread in the wrong namespace would go on with sockets of another network, and it may be Python's.
+            // A thread in the wrong namespace would open sockets in another network, and it may be
+            // Python's.
             eprintln!("unbloat: a thread cannot leave the network namespace of a run: {error}");
             std::process::abort();
         }
@@ -67,7 +68,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// The number of the calling thread's network namespace.
+    /// Returns the number of the calling thread's network namespace.
     fn here() -> u64 {
         std::fs::metadata("/proc/thread-self/ns/net").unwrap().ino()
     }

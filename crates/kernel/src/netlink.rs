@@ -1,4 +1,4 @@
-//! Setting up a host's interfaces: what `ip` and `tc` would do, by the messages that they send.
+//! Sets up a host's interfaces with the netlink messages that `ip` and `tc` would send.
 
 use netlink_packet_core::{DefaultNla, Emitable, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST};
 use netlink_packet_core::{NetlinkMessage, NetlinkPayload};
@@ -14,34 +14,34 @@ use nix::net::if_::if_nametoindex;
 use std::io;
 use std::net::IpAddr;
 
-/// A queue discipline, or a class of one, with its options.
+/// A queue discipline or a class, with its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qdisc {
-    /// As `tc` calls it.
+    /// Name of the discipline in `tc`.
     pub kind: &'static str,
-    /// The attribute `TCA_OPTIONS`; none leaves everything to the kernel.
+    /// Value of the attribute `TCA_OPTIONS`; none leaves all options to the kernel.
     pub options: Option<Vec<u8>>,
 }
 
 /// The discipline at the root of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootQdisc {
-    /// As `tc` calls it.
+    /// Name of the discipline in `tc`.
     pub kind: String,
-    /// Its number; 0 of one that the kernel has chosen itself.
+    /// Handle of the discipline; 0 if the kernel chose it.
     pub handle: u32,
-    /// The value of the attribute `TCA_OPTIONS`.
+    /// Value of the attribute `TCA_OPTIONS`.
     pub options: Option<Vec<u8>>,
 }
 
-/// What a discipline has, and has dropped so far.
+/// Counts of a queue discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounts {
-    /// Packets dropped.
+    /// Packets dropped so far.
     pub dropped: u32,
     /// Packets that wait.
     pub packets: u32,
-    /// Their bytes.
+    /// Bytes of the packets that wait.
     pub bytes: u32,
 }
 
@@ -49,7 +49,7 @@ pub struct QueueCounts {
 pub struct Netlink(Socket);
 
 impl Netlink {
-    /// Opens one in the calling thread's namespace.
+    /// Opens a socket in the calling thread's namespace.
     pub fn open() -> io::Result<Netlink> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -57,7 +57,7 @@ impl Netlink {
         Ok(Netlink(socket))
     }
 
-    /// `ip link set DEV up ATTRIBUTES`
+    /// Sets a device up and changes its attributes: `ip link set DEV up ATTRIBUTES`.
     pub fn set_up(&self, device: &str, attributes: Vec<LinkAttribute>) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index(device)?;
@@ -67,26 +67,27 @@ impl Netlink {
         self.ask("link", RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    /// `ip link delete DEV`
+    /// Deletes a device: `ip link delete DEV`.
     pub fn delete(&self, device: &str) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = index(device)?;
         self.ask("link", RouteNetlinkMessage::DelLink(message), 0)
     }
 
-    /// `tc qdisc replace dev DEV root KIND`
+    /// Sets the discipline at the root of a device: `tc qdisc replace dev DEV root KIND`.
     ///
     /// # Errors
-    /// As `set_qdisc`.
+    /// Returns the errors of [`set_qdisc`](Netlink::set_qdisc).
     pub fn set_root_qdisc(&self, device: &str, kind: &'static str) -> io::Result<()> {
         self.set_qdisc(device, TcHandle::ROOT, TcHandle::UNSPEC, &Qdisc { kind, options: None })
     }
 
-    /// `tc qdisc replace dev DEV parent PARENT handle HANDLE KIND OPTIONS`
+    /// Sets a discipline of a device: `tc qdisc replace dev DEV parent PARENT handle HANDLE KIND
+    /// OPTIONS`.
     ///
     /// # Errors
-    /// Of kind `NotFound` where the kernel has no such discipline, `InvalidInput` where it does not take the options,
-    /// both in a sentence.
+    /// Returns an error of kind `NotFound` if the kernel lacks the discipline, and `InvalidInput`
+    /// if it refuses the options, both with a sentence.
     pub fn set_qdisc(&self, device: &str, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
         let message = traffic_control(index(device)?, parent, handle, qdisc);
         let flags = NLM_F_CREATE | NLM_F_REPLACE;
@@ -101,13 +102,13 @@ impl Netlink {
         })
     }
 
-    /// `tc class add dev DEV parent PARENT classid CLASS KIND OPTIONS`
+    /// Adds a class: `tc class add dev DEV parent PARENT classid CLASS KIND OPTIONS`.
     pub fn add_class(&self, device: &str, parent: TcHandle, class: TcHandle, qdisc: &Qdisc) -> io::Result<()> {
         let message = traffic_control(index(device)?, parent, class, qdisc);
         self.ask("traffic class", RouteNetlinkMessage::NewTrafficClass(message), NLM_F_CREATE)
     }
 
-    /// `ip address add ADDRESS dev DEV nodad`
+    /// Adds an address: `ip address add ADDRESS dev DEV nodad`.
     pub fn add_address(&self, device: &str, address: IpAddr) -> io::Result<()> {
         let mut message = AddressMessage::default();
         (message.header.family, message.header.prefix_len) = family_and_bits(&address);
@@ -117,7 +118,7 @@ impl Netlink {
         self.ask("address", RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// `ip route add ADDRESS dev DEV METRICS`
+    /// Adds a route: `ip route add ADDRESS dev DEV METRICS`.
     pub fn add_route(&self, device: &str, to: IpAddr, metrics: Vec<RouteMetric>) -> io::Result<()> {
         let mut message = RouteMessage::default();
         let address = match to {
@@ -136,7 +137,7 @@ impl Netlink {
         self.ask("route", RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
     }
 
-    /// Packets that could not be sent: `tx_dropped` of `ip -s link show DEV`.
+    /// Returns the packets that could not be sent: `tx_dropped` of `ip -s link show DEV`.
     pub fn dropped(&self, device: &str) -> io::Result<u64> {
         let mut message = LinkMessage::default();
         message.header.index = index(device)?;
@@ -151,7 +152,7 @@ impl Netlink {
         Ok(stats.unwrap_or(0))
     }
 
-    /// What kind a device is (`ARPHRD_ETHER` and its like).
+    /// Returns the kind of a device (such as `ARPHRD_ETHER`).
     pub fn device_kind(&self, index: u32) -> io::Result<u32> {
         let mut message = LinkMessage::default();
         message.header.index = index;
@@ -163,7 +164,7 @@ impl Netlink {
         }
     }
 
-    /// The kinds of a device's queue disciplines.
+    /// Lists the kinds of a device's queue disciplines.
     pub fn qdiscs(&self, index: u32) -> io::Result<Vec<String>> {
         let message = TcMessage::with_index(index as i32);
         let all = self.dump(RouteNetlinkMessage::GetQueueDiscipline(message))?;
@@ -174,9 +175,10 @@ impl Netlink {
         Ok(kinds.collect())
     }
 
-    /// The discipline at a device's root.
+    /// Returns the discipline at a device's root.
     ///
-    /// Its options are taken as they come, for what they mean is for the kernel to know that is given them back.
+    /// Its options stay as the kernel sent them, since only the kernel interprets them when it gets
+    /// them back.
     pub fn root_qdisc(&self, index: u32) -> io::Result<Option<RootQdisc>> {
         let message = TcMessage::with_index(index as i32);
         self.send(RouteNetlinkMessage::GetQueueDiscipline(message), NLM_F_DUMP)?;
@@ -205,7 +207,7 @@ impl Netlink {
         }
     }
 
-    /// What the discipline at a device's root counts: `tc -s qdisc show dev DEV root`.
+    /// Returns the counts of the discipline at a device's root: `tc -s qdisc show dev DEV root`.
     pub fn queue_counts(&self, index: u32) -> io::Result<QueueCounts> {
         let message = TcMessage::with_index(index as i32);
         let all = self.dump(RouteNetlinkMessage::GetQueueDiscipline(message))?;
@@ -229,21 +231,21 @@ impl Netlink {
         counts.ok_or_else(|| io::Error::other("the kernel does not count what its queue discipline does"))
     }
 
-    /// `tc qdisc del dev DEV root`
+    /// Deletes the discipline at a device's root: `tc qdisc del dev DEV root`.
     pub fn delete_root_qdisc(&self, index: u32) -> io::Result<()> {
         let mut message = TcMessage::with_index(index as i32);
         message.header.parent = TcHandle::ROOT;
         self.ask("queue discipline", RouteNetlinkMessage::DelQueueDiscipline(message), 0)
     }
 
-    /// Has a device a filter at this parent?
+    /// Reports whether a device has a filter at this parent.
     pub fn has_filter(&self, index: u32, parent: TcHandle) -> io::Result<bool> {
         let mut message = TcMessage::with_index(index as i32);
         message.header.parent = parent;
         Ok(!self.dump(RouteNetlinkMessage::GetTrafficFilter(message))?.is_empty())
     }
 
-    /// All that the kernel answers to one request.
+    /// Returns all answers of the kernel to one request.
     fn dump(&self, request: RouteNetlinkMessage) -> io::Result<Vec<RouteNetlinkMessage>> {
         self.send(request, NLM_F_DUMP)?;
         let mut all = Vec::new();
@@ -291,11 +293,11 @@ impl Netlink {
     }
 }
 
-/// The value of `TCA_OPTIONS` in a whole message.
+/// Returns the value of `TCA_OPTIONS` in a whole message.
 fn options_in(message: &[u8]) -> Option<Vec<u8>> {
-    /// `struct nlmsghdr` and `struct tcmsg`.
+    /// Length of `struct nlmsghdr` and `struct tcmsg`.
     const HEADERS: usize = 16 + 20;
-    /// Length and kind.
+    /// Length of an attribute's header: length and kind.
     const ATTRIBUTE: usize = 4;
     const TCA_OPTIONS: u16 = 2;
     let mut rest = message.get(HEADERS..)?;
@@ -319,7 +321,8 @@ fn kind_of(message: &TcMessage) -> Option<String> {
 }
 
 fn traffic_control(index: u32, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc) -> TcMessage {
-    // fq_pie wants its options to say that they are nested (`nla_parse_nested`); no other discipline looks.
+    // fq_pie requires its options to be marked as nested (`nla_parse_nested`); no other discipline
+    // looks.
     const TCA_OPTIONS: u16 = 2 | libc::NLA_F_NESTED as u16;
     let mut message = TcMessage::with_index(index as i32);
     (message.header.parent, message.header.handle) = (parent, handle);
@@ -329,7 +332,7 @@ fn traffic_control(index: u32, parent: TcHandle, handle: TcHandle, qdisc: &Qdisc
     message
 }
 
-/// One attribute as it is sent: length, kind, value, filled up to four bytes.
+/// Serialises one attribute: length, kind, and value, padded to four bytes.
 pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let attribute = DefaultNla::new(kind, value.to_vec());
     let mut bytes = vec![0; attribute.buffer_len()];
@@ -337,7 +340,7 @@ pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Of an address, for the host that has it alone.
+/// Returns the family of an address, and the prefix length of a network with just that host.
 fn family_and_bits(address: &IpAddr) -> (AddressFamily, u8) {
     match address {
         IpAddr::V4(_) => (AddressFamily::Inet, 32),

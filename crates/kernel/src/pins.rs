@@ -1,4 +1,5 @@
-//! Controls that outlive whoever loaded them: pinned in the BPF file system, with a note beside about what they are.
+//! Congestion controls that outlive the process that loaded them: pinned in the BPF file system,
+//! with a note about each.
 
 use super::loader::{self, Loaded};
 use mechanism::Error;
@@ -10,33 +11,34 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const BPFFS: &str = "/sys/fs/bpf";
-/// The pins, one a control.
+/// Folder of the pins, one for each congestion control.
 const PINS: &str = "/sys/fs/bpf/unbloat";
-/// The notes; like the pins they do not outlive the kernel.
+/// Folder of the notes; like the pins they do not outlive the kernel.
 const NOTES: &str = "/run/unbloat";
-/// What stands for a dot in the name of a pin.
+/// Replacement for a dot in the name of a pin.
 const DOT: &str = ":";
-/// The kernel's default control of this network namespace.
+/// The kernel's default congestion control of this network namespace.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// What is remembered of a pinned control.
+/// The record of a pinned congestion control.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Note {
-    /// What `setsockopt(TCP_CONGESTION)` calls it.
+    /// Name of the congestion control, as in `setsockopt(TCP_CONGESTION)`.
     pub name: ControlName,
     /// The built-in's name, or the path of its file.
     pub source: String,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
-    /// The kernel's default before this control took its place, if it did.
+    /// The kernel's default that this congestion control replaced, if it did.
     pub default_before: Option<String>,
 }
 
-/// Loads a control so that it stays until [`super::unload`] or the next boot, and makes it the default if asked to.
+/// Loads a congestion control that stays until [`super::unload`] or the next boot, and optionally
+/// makes it the default.
 ///
 /// # Errors
-/// As [`super::load`]; also if the pin or the note cannot be written, or the kernel does not take the default. Then
-/// nothing is loaded.
+/// Fails like [`super::load`]. Also fails if the pin or the note cannot be written, or the kernel
+/// refuses the default. Nothing is loaded then.
 pub fn load_pinned(
     library: &Library,
     control: &MechanismRef,
@@ -53,7 +55,8 @@ pub fn load_pinned(
     pin(&mut loaded, &pin_path(&note.name))?;
     let rest = finish(&mut note, make_default);
     if rest.is_err() {
-        // The pin goes with the last holder, and the registration with both; the sentence at hand says what matters.
+        // The pin goes with the last holder, and the registration with both. The first error is the
+        // one to report.
         let _ = std::fs::remove_file(pin_path(&note.name));
         let _ = std::fs::remove_file(note_path(&note.name));
         return rest.map(|()| note);
@@ -62,7 +65,7 @@ pub fn load_pinned(
     Ok(note)
 }
 
-/// What is left to do once the control is pinned.
+/// Completes the work once the congestion control is pinned.
 fn finish(note: &mut Note, make_default: bool) -> Result<(), Error> {
     if make_default {
         note.default_before = Some(default());
@@ -77,23 +80,23 @@ fn pin(loaded: &mut Loaded, path: &Path) -> Result<(), Error> {
     loaded.pin(path).map_err(|e| Error::machine(format!("{} cannot be pinned: {e}", path.display())))
 }
 
-/// Where a control of this name is pinned.
+/// Returns the path of the pin for a congestion control of this name.
 pub(crate) fn pin_path(name: &ControlName) -> PathBuf {
     Path::new(PINS).join(file_name(name))
 }
 
-/// A control's name as the BPF file system takes it, which refuses dots: each stands there as a sign that no name of a
-/// control has.
+/// Converts a name for the BPF file system, which refuses dots. Each dot becomes a character that
+/// no name of a congestion control has.
 fn file_name(control: &ControlName) -> String {
     control.as_str().replace('.', DOT)
 }
 
-/// The control whose pin has this name; none for what somebody else has put there.
+/// Returns the congestion control whose pin has this name; none for files of others.
 fn control_of(file_name: &str) -> Option<ControlName> {
     ControlName::new(&file_name.replace(DOT, ".")).ok()
 }
 
-/// The names of what is pinned, sorted.
+/// Lists the names of all pinned congestion controls, sorted.
 pub(crate) fn pinned() -> Vec<ControlName> {
     let entries = std::fs::read_dir(PINS).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.filter_map(|entry| control_of(&entry.file_name().to_string_lossy())).collect();
@@ -101,11 +104,11 @@ pub(crate) fn pinned() -> Vec<ControlName> {
     names
 }
 
-/// Takes a control's pin and note away, and the folders with the last.
+/// Removes the pin and the note of a congestion control, and the folders with the last of them.
 pub(crate) fn remove(name: &ControlName) -> Result<(), Error> {
     let path = pin_path(name);
     std::fs::remove_file(&path).map_err(|e| Error::machine(format!("{} cannot be removed: {e}", path.display())))?;
-    // The note may never have been written, and the folders may hold others.
+    // The note may never have been written, and the folders may have other files.
     let _ = std::fs::remove_file(note_path(name));
     let _ = std::fs::remove_dir(PINS);
     let _ = std::fs::remove_dir(NOTES);
@@ -116,7 +119,7 @@ fn note_path(name: &ControlName) -> PathBuf {
     Path::new(NOTES).join(format!("{name}.json"))
 }
 
-/// What is remembered of a control, if it was loaded by [`load_pinned`].
+/// Returns the record of a congestion control, if [`load_pinned`] loaded it.
 pub(crate) fn note(name: &ControlName) -> Option<Note> {
     serde_json::from_slice(&std::fs::read(note_path(name)).ok()?).ok()
 }
@@ -131,7 +134,8 @@ fn write_note(note: &Note) -> Result<(), Error> {
         .map_err(|e| Error::machine(format!("{} cannot be written: {e}", path.display())))
 }
 
-/// Has every control that would give its place as the default back to `gone` give it back to what came before that.
+/// Changes every note that would restore `gone` as the default, so that it restores the default
+/// `before` instead.
 pub(crate) fn skip_default(gone: &ControlName, before: Option<&str>) -> Result<(), Error> {
     for mut note in pinned().iter().filter_map(note) {
         if note.default_before.as_deref() == Some(gone.as_str()) {
@@ -142,19 +146,22 @@ pub(crate) fn skip_default(gone: &ControlName, before: Option<&str>) -> Result<(
     Ok(())
 }
 
-/// The control that a new socket has.
+/// Returns the congestion control that a new socket gets.
 pub(crate) fn default() -> String {
     std::fs::read_to_string(DEFAULT).unwrap_or_default().trim().to_string()
 }
 
-/// Gives new sockets another control.
+/// Gives new sockets another congestion control.
 pub(crate) fn set_default(name: &str) -> Result<(), Error> {
     refuse_restricted(name)?;
     std::fs::write(DEFAULT, name).map_err(|e| Error::machine(format!("{DEFAULT} cannot be set to \"{name}\": {e}")))
 }
 
-/// In network namespaces other than the first the kernel refuses a default that not everybody may choose, and forgets
-/// to count back who uses it: such a control would never go. So it is not asked.
+/// Refuses a default that the kernel would refuse and then never release.
+///
+/// In network namespaces other than the first, the kernel refuses a default that not everybody may
+/// choose. It then does not decrement its count of users, so the congestion control could never be
+/// removed.
 fn refuse_restricted(name: &str) -> Result<(), Error> {
     const ONLY_IN_THE_FIRST: &str = "/proc/sys/net/ipv4/tcp_mem";
     let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
@@ -167,7 +174,7 @@ fn refuse_restricted(name: &str) -> Result<(), Error> {
     )))
 }
 
-/// Is the BPF file system where everybody expects it?
+/// Reports whether the BPF file system is mounted at its usual place.
 pub(crate) fn has_bpffs() -> bool {
     let path = CString::new(BPFFS).expect("no zero in it");
     // SAFETY: all zeroes is a value of this struct, which the kernel fills in.
@@ -177,14 +184,15 @@ pub(crate) fn has_bpffs() -> bool {
     !failed && about.f_type == libc::BPF_FS_MAGIC as libc::__fsword_t
 }
 
-/// Mounts the BPF file system where nothing is.
+/// Mounts the BPF file system unless it is there.
 pub(crate) fn mount_bpffs() -> Result<(), Error> {
     if has_bpffs() {
         return Ok(());
     }
     let kind = CString::new("bpf").expect("no zero in it");
     let place = CString::new(BPFFS).expect("no zero in it");
-    // As systemd mounts it; by default everybody might make and remove files there, pins of root's too.
+    // As systemd mounts it; by default everybody might create and remove files there, even root's
+    // pins.
     let mode = c"mode=0700";
     // SAFETY: the strings live through the call.
     let failed = unsafe { libc::mount(kind.as_ptr(), place.as_ptr(), kind.as_ptr(), 0, mode.as_ptr().cast()) } != 0;

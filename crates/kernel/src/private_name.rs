@@ -1,7 +1,8 @@
-//! Names of controls that one run alone needs, and whether that run lives.
+//! Names of congestion controls that belong to one run, and a check whether that run still lives.
 //!
-//! Processes in containers have equal numbers, and one kernel registers for all of them. So a name is drawn, and its
-//! process holds a BPF map of that name as long as it lives: BPF's own list of maps knows no namespaces.
+//! Processes in containers may have equal numbers, and one kernel registers for all of them. A name
+//! is therefore drawn at random. Its process holds a BPF map of that name while it lives, since
+//! BPF's list of maps knows no namespaces.
 
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{MapHandle, MapType};
@@ -11,24 +12,24 @@ use mechanism::Error;
 use std::mem::size_of;
 
 const PREFIX: &str = "ub.";
-/// Hexadecimal digits, for which a name of 15 characters has room.
+/// Number of hexadecimal digits for which a name of 15 characters has room.
 const DIGITS: usize = 12;
-/// What marks a living run: a kind of map that no mechanism's operations are in.
+/// Kind of the map that marks a living run; no mechanism's operations use it.
 const MARK: MapType = MapType::Array;
 
-/// A name that no other run of this kernel has, as long as this lives.
+/// A name that no other run of this kernel has while this lives.
 #[derive(Debug)]
 pub(crate) struct PrivateName {
-    /// The name.
+    /// The name of the congestion control.
     pub(crate) name: ControlName,
     _mark: MapHandle,
 }
 
 impl PrivateName {
-    /// Draws one.
+    /// Draws a name.
     ///
     /// # Errors
-    /// If the kernel makes no map.
+    /// Fails if the kernel makes no map.
     pub(crate) fn new() -> Result<PrivateName, Error> {
         let name = ControlName::new(&format!("{PREFIX}{:0DIGITS$x}", random() >> (64 - 4 * DIGITS)))
             .expect("15 letters, digits and a dot");
@@ -38,7 +39,7 @@ impl PrivateName {
     }
 }
 
-/// Is this the name of a run's control, and has the run ended?
+/// Reports whether this is the name of a run's congestion control, and the run has ended.
 pub(super) fn is_of_the_dead(name: &str) -> bool {
     let drawn = name.strip_prefix(PREFIX).is_some_and(|digits| {
         digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
@@ -52,7 +53,8 @@ fn mark(name: &str) -> libbpf_rs::Result<MapHandle> {
     MapHandle::create(MARK, Some(name), 4, 4, 1, &options)
 }
 
-/// Drawn by the kernel. It does not have to be a secret, so a guest that has just booted need not wait for entropy.
+/// Returns a random number from the kernel. It need not be secret, so a guest that has just booted
+/// does not wait for entropy.
 fn random() -> u64 {
     let mut bytes = [0; 8];
     // SAFETY: the kernel fills in as many bytes as there are.
@@ -72,7 +74,7 @@ mod tests {
         let name = one.name.to_string();
         assert!(!is_of_the_dead(&name));
         drop(one);
-        // The kernel takes a map off its list when it gets round to it.
+        // The kernel removes a map from its list some time later.
         let start = std::time::Instant::now();
         while !is_of_the_dead(&name) {
             assert!(start.elapsed() < std::time::Duration::from_secs(600));

@@ -1,26 +1,26 @@
-//! The BPF congestion controls that the kernel holds, whoever loaded them.
+//! The BPF congestion controls in the kernel, whoever loaded them.
 
 use super::types::OperationsLayout;
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 use std::collections::HashSet;
 
-/// `enum bpf_struct_ops_state` where a map, not a link, is the registration.
+/// State of a registration that is a map and not a link (`enum bpf_struct_ops_state`).
 const STATE_IN_USE: u32 = 1;
 
-/// One control.
+/// A BPF congestion control in the kernel.
 #[derive(Debug)]
 pub(crate) struct Registered {
     pub(crate) name: String,
-    /// It can be chosen; else it is only there because sockets have it still.
+    /// Whether it can be chosen; if not, it is only there because sockets still use it.
     pub(crate) is_offered: bool,
-    /// Sockets, and namespaces whose default it is.
+    /// Number of sockets that use it, and of namespaces whose default it is.
     pub(crate) users: u32,
-    /// Callbacks with the ids of their programs.
+    /// Names of the callbacks, with the ids of their programs.
     pub(crate) programs: Vec<(String, u32)>,
 }
 
-/// All of them, in the order of their loading.
+/// Lists all BPF congestion controls, in the order of their loading.
 pub(crate) fn registered(layout: &OperationsLayout, has_links: bool) -> Vec<Registered> {
     let linked = linked_maps();
     let maps = MapInfoIter::default()
@@ -33,8 +33,8 @@ pub(crate) fn registered(layout: &OperationsLayout, has_links: bool) -> Vec<Regi
     entries.filter(|entry| entry.is_offered || entry.users > 0).collect()
 }
 
-/// The registrations that no link holds, which before Linux 6.4 are all: the name of each and the map that it stands
-/// in.
+/// Lists the registrations without a link, which are all before Linux 6.4, with the name and the
+/// map of each.
 pub(crate) fn held_by_maps(layout: &OperationsLayout) -> Vec<(String, MapHandle)> {
     let maps = MapInfoIter::default()
         .filter(|map| map.ty == MapType::StructOps && map.btf_vmlinux_value_type_id == layout.value_type);
@@ -45,7 +45,7 @@ pub(crate) fn held_by_maps(layout: &OperationsLayout) -> Vec<(String, MapHandle)
     in_use.collect()
 }
 
-/// The maps that a link registers.
+/// Returns the maps that a link registers.
 fn linked_maps() -> HashSet<u32> {
     let maps = LinkInfoIter::default().filter_map(|link| match link.info {
         LinkTypeInfo::StructOps(info) => Some(info.map_id),
@@ -58,7 +58,7 @@ fn value_of(map: u32) -> Option<Vec<u8>> {
     MapHandle::from_map_id(map).ok()?.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?
 }
 
-/// The registration itself is one reference.
+/// Reads an entry. Its count of users leaves out the registration itself, which is one reference.
 fn entry(layout: &OperationsLayout, is_offered: bool, value: &[u8]) -> Registered {
     let name = &value[layout.name..];
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();

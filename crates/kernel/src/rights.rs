@@ -1,20 +1,21 @@
-//! What this process may do to the kernel.
+//! The rights of this process towards the kernel.
 
 use mechanism::Error;
 
-/// Capabilities by number (`linux/capability.h`, part of the kernel's stable interface).
+/// Numbers of capabilities (`linux/capability.h`, part of the kernel's stable interface).
 const NET_ADMIN: u32 = 12;
 const SYS_ADMIN: u32 = 21;
 const PERFMON: u32 = 38;
 const BPF: u32 = 39;
 
-/// What a congestion control takes: to load programs, to let them see the socket, and to register it.
+/// Rights to load the programs of a congestion control, to let them see the socket, and to register
+/// it.
 const NEEDED: [(&str, u32); 3] = [("CAP_BPF", BPF), ("CAP_PERFMON", PERFMON), ("CAP_NET_ADMIN", NET_ADMIN)];
 
-/// What emulated hosts take: namespaces, and interfaces in them.
+/// Rights to create the namespaces of emulated hosts, and interfaces in them.
 const FOR_HOSTS: [(&str, u32); 2] = [("CAP_SYS_ADMIN", SYS_ADMIN), ("CAP_NET_ADMIN", NET_ADMIN)];
 
-/// The rights for loading that this process lacks, by name.
+/// Lists the rights for loading that this process lacks, by name.
 pub(crate) fn missing() -> Vec<&'static str> {
     let held = held();
     let has = |number: u32| held & (1 << number) != 0;
@@ -24,7 +25,7 @@ pub(crate) fn missing() -> Vec<&'static str> {
     NEEDED.iter().filter(|(_, number)| !has(*number)).map(|(name, _)| *name).collect()
 }
 
-/// Refuses whoever may not do this.
+/// Fails if this process lacks the rights for what it is doing.
 pub(crate) fn require(doing: &str) -> Result<(), Error> {
     let missing = missing();
     if missing.is_empty() {
@@ -33,7 +34,7 @@ pub(crate) fn require(doing: &str) -> Result<(), Error> {
     Err(Error::machine(format!("{doing} needs root's rights ({}): run it with sudo", missing.join(", "))))
 }
 
-/// Refuses whoever may not make emulated hosts.
+/// Fails if this process lacks the rights to create emulated hosts.
 pub fn require_hosts() -> Result<(), Error> {
     let held = held();
     let missing = FOR_HOSTS.iter().filter(|(_, number)| held & (1 << number) == 0).map(|(name, _)| *name);
@@ -44,7 +45,7 @@ pub fn require_hosts() -> Result<(), Error> {
     Err(Error::machine(format!("emulated hosts need root's rights ({}): run it with sudo", missing.join(", "))))
 }
 
-/// The effective capabilities, a bit each.
+/// Returns the effective capabilities, one bit for each.
 fn held() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

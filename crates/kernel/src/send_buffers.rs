@@ -1,11 +1,11 @@
-//! What send buffers hold when segments leave them for the queue of an emulated host, as the program that stamps these
-//! segments tells (`stamp.bpf.c`).
+//! The fill levels of send buffers when segments leave them for the queue of an emulated host. The
+//! program that stamps these segments reports them (`stamp.bpf.c`).
 
 use libbpf_rs::{MapCore, RingBuffer, RingBufferBuilder};
 use model::units::Nanos;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The map by which the program tells.
+/// Name of the map that carries the program's reports.
 pub(super) const MAP: &str = "unbloat_buffers";
 
 /// `struct send_buffer`.
@@ -25,23 +25,23 @@ struct Told {
 /// A send buffer when a segment with data leaves it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SendBufferSeen {
-    /// Time by the run's clock.
+    /// Time of the run's clock.
     pub at: Nanos,
-    /// The ports of the segment: the sender's, and the other.
+    /// The sender's port of the segment, and the other port.
     pub ports: (u16, u16),
-    /// Memory in it (`sk_wmem_queued`), bytes.
+    /// Bytes of memory in the buffer (`sk_wmem_queued`).
     pub queued: u32,
-    /// Memory that it may take (`sk_sndbuf`), bytes.
+    /// Bytes of memory that the buffer may take (`sk_sndbuf`).
     pub sndbuf: u32,
-    /// Packets in it over the congestion window.
+    /// Packets in the buffer, divided by the congestion window.
     pub windows: f64,
 }
 
-/// Reads the send buffers that segments left, in the order in which they left.
+/// Reads the send buffers that segments left, in order.
 pub struct SendBuffers {
     ring: RingBuffer<'static>,
     told: Arc<Mutex<Vec<Told>>>,
-    /// What the kernel's monotonic clock showed when the run's began.
+    /// Time of the kernel's monotonic clock at the start of the run's clock.
     origin: Nanos,
 }
 
@@ -63,7 +63,7 @@ impl SendBuffers {
 
     /// Returns the send buffers seen since the last call.
     pub fn take(&self) -> Vec<SendBufferSeen> {
-        // It fails only where the callback does, which does not.
+        // It fails only if the callback fails, which never happens.
         let _ = self.ring.consume_raw();
         let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
         told.into_iter().map(|told| told.seen(self.origin)).collect()

@@ -1,4 +1,4 @@
-//! The time at which a packet comes to the queue of an emulated host, in the packet itself.
+//! Writes into each packet the time at which it joined the queue of an emulated host.
 
 use crate::messages::listening;
 use crate::send_buffers::{self, SendBuffers};
@@ -9,28 +9,28 @@ use mechanism::Error;
 use model::units::Nanos;
 use std::os::fd::AsFd;
 
-/// Before a classifier.
+/// The program, which runs before a classifier's.
 const PROGRAM: TcProgram = TcProgram { name: "unbloat_stamp", point: TC_EGRESS, priority: 0x4246 };
-/// The compiled `stamp.bpf.c`; empty where it was built without clang.
+/// The compiled `stamp.bpf.c`; empty if it was built without clang.
 const COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stamp.bpf.o"));
-/// Where IPv4 has its identification, which is the time, behind a `virtio_net_hdr`.
+/// Place of the IPv4 identification, which has the time, behind a `virtio_net_hdr`.
 const IDENTIFICATION: std::ops::Range<usize> = tun::HEADER + 4..tun::HEADER + 6;
-/// Bits of the time.
+/// Number of bits of the time.
 const BITS: u32 = 16;
-/// The finest unit, 2^15 ns: 33 us, of 2 s.
+/// Binary logarithm of the finest unit in ns: 2^15 ns are 33 us, and the bits cover 2 s.
 const LEAST_SHIFT: u32 = 15;
 
-/// A loaded program that writes into each packet when it came to its host's queue.
+/// A loaded program that writes into each packet when it joined its host's queue.
 pub struct Stamp {
     object: Object,
     shift: u32,
 }
 
-/// Reads from packets when they came to their host's queue.
+/// Reads from packets when they joined their host's queue.
 #[derive(Clone, Copy, Debug)]
 pub struct StampReader {
     shift: u32,
-    /// What the kernel's monotonic clock showed when the run's began.
+    /// Time of the kernel's monotonic clock at the start of the run's clock.
     origin: Nanos,
 }
 
@@ -89,26 +89,29 @@ impl Stamp {
     }
 }
 
-/// Half of what the bits count is kept free: a packet may be looked at late, or in virtual time early.
+/// Returns the shift for packets that wait up to `longest`. Half of the range stays free: a packet
+/// may be examined late, or early in virtual time.
 fn shift_for(longest: Nanos) -> u32 {
     let fits = |shift: &u32| longest.0 < 1 << (shift + BITS - 1);
     (LEAST_SHIFT..u64::BITS - BITS).find(fits).expect("no run is as long")
 }
 
 impl StampReader {
-    /// Returns when a packet came to the queue that left it at `now`; `sent` begins with its `virtio_net_hdr`.
+    /// Returns when a packet joined the queue that it left at `now`; `sent` begins with its
+    /// `virtio_net_hdr`.
     pub fn came(self, now: Nanos, sent: &[u8]) -> Nanos {
         let stamp = u16::from_be_bytes([sent[IDENTIFICATION.start], sent[IDENTIFICATION.start + 1]]);
         now.since(self.waited(stamp, now + self.origin))
     }
 
-    /// How long a packet has waited that has this time in it, at `now` by the kernel's monotonic clock: to half a unit.
+    /// Returns how long a packet with this time has waited at `now` of the kernel's monotonic
+    /// clock, to half a unit.
     fn waited(self, stamp: u16, now: Nanos) -> Nanos {
         let (unit, whole) = (1u64 << self.shift, 1u64 << (self.shift + BITS));
-        // In the middle of its unit.
+        // The middle of its unit.
         let came = (u64::from(stamp) << self.shift) + unit / 2;
         let waited = now.0.wrapping_sub(came) % whole;
-        // It came later than the time that it is given in virtual time.
+        // In virtual time a packet may have joined later than its stamp says.
         if waited > whole - whole / 16 { Nanos::ZERO } else { Nanos(waited) }
     }
 }
@@ -121,7 +124,7 @@ mod tests {
         (now.0 >> reader.shift) as u16
     }
 
-    /// Whatever the clock shows, and when its low bits begin anew.
+    /// The time is right whatever the clock shows, and when its low bits wrap.
     #[test]
     fn a_wait_is_read_to_half_a_unit() {
         let reader = StampReader { shift: shift_for(Nanos::from_secs(3)), origin: Nanos::ZERO };

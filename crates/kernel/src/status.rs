@@ -1,4 +1,4 @@
-//! What is loaded, who uses it, what it costs.
+//! Lists the congestion controls that are loaded, with their users and their cost.
 
 use super::cgroup::{self, Attachment};
 use super::loader::available;
@@ -13,28 +13,29 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A BPF congestion control in the kernel, or one of the kernel's own that control groups have.
+/// A BPF congestion control in the kernel, or one of the kernel's own that control groups use.
 #[derive(Debug, Serialize)]
 pub struct ControlStatus {
-    /// What `setsockopt(TCP_CONGESTION)` calls it.
+    /// Name of the congestion control, as in `setsockopt(TCP_CONGESTION)`.
     pub name: String,
-    /// Who keeps it.
+    /// The owner that keeps it in the kernel.
     pub held_by: Holder,
     /// The built-in's name or the path of its file, if `unbloat load` loaded it.
     pub source: Option<String>,
     /// Each parameter with its value, if `unbloat load` loaded it.
     pub parameters: Option<Vec<(String, String)>>,
-    /// Sockets that have it; the kernel does not count those of its own controls.
+    /// Number of sockets that use it; none for the kernel's own, whose sockets the kernel does not
+    /// count.
     pub sockets: Option<u32>,
-    /// New sockets of this network namespace get it.
+    /// Whether new sockets of this network namespace get it.
     pub is_default: bool,
     /// Control groups that get it from [`super::attach`].
     pub cgroups: Vec<PathBuf>,
-    /// What its callbacks did while they were measured, in the kernel's order.
+    /// The runs of its callbacks while they were measured, in the kernel's order.
     pub callbacks: Vec<Calls>,
 }
 
-/// What keeps a control in the kernel.
+/// The owner that keeps a congestion control in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Holder {
@@ -42,30 +43,31 @@ pub enum Holder {
     Pin,
     /// A running program, such as a test over emulated links, or somebody else's pin.
     Process,
-    /// The kernel itself: it is one of its own.
+    /// The kernel itself, which brought it.
     Kernel,
-    /// Nobody: it has gone, and the control groups that it was attached to have the default.
+    /// Nobody: it is gone, and the control groups that it was attached to have the default.
     Nobody,
-    /// Only sockets that are still open: it cannot be chosen any more.
+    /// Only sockets that are still open: it can no longer be chosen.
     Sockets,
 }
 
-/// How often a callback ran while it was measured, and how long.
+/// How often a callback ran while it was measured, and its mean time.
 #[derive(Debug, Serialize)]
 pub struct Calls {
     /// The member of `struct tcp_congestion_ops`.
     pub callback: String,
-    /// Runs.
+    /// Number of runs.
     pub calls: u64,
-    /// Mean run time, ns; none without a run.
+    /// Mean time of a run in ns; none without a run.
     pub ns_per_call: Option<f64>,
 }
 
-/// Every BPF congestion control in the kernel, then those of the kernel's own that control groups have. With `measure`
-/// the kernel counts their runs for that long; that slows every BPF program of the machine down a little.
+/// Lists every BPF congestion control in the kernel, then the kernel's own that control groups use.
+/// With `measure` the kernel counts their runs for that time, which slows every BPF program of the
+/// machine a little.
 ///
 /// # Errors
-/// If this process may not look.
+/// Fails if this process lacks the rights.
 pub fn status(measure: Option<Duration>) -> Result<Vec<ControlStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
     let types = Types::read()?;
@@ -83,13 +85,13 @@ pub fn status(measure: Option<Duration>) -> Result<Vec<ControlStatus>, Error> {
     Ok(all)
 }
 
-/// The folders of the groups that have this control.
+/// Returns the folders of the groups that have this congestion control.
 fn groups_of(control: &str, attached: &[Attachment]) -> Vec<PathBuf> {
     let its = attached.iter().filter(|attachment| attachment.control == control);
     its.map(|attachment| attachment.cgroup.clone()).collect()
 }
 
-/// A control that groups have and no BPF program carries out.
+/// Describes a congestion control that groups have and that no BPF program provides.
 fn not_in_bpf(name: &str, attached: &[Attachment]) -> ControlStatus {
     let is_offered = available().iter().any(|offered| offered == name);
     ControlStatus {
@@ -125,7 +127,7 @@ fn describe(control: &Registered, callbacks: Vec<Calls>, attached: &[Attachment]
     }
 }
 
-/// The runs of every control's callbacks during `time`.
+/// Measures the runs of all congestion controls' callbacks during `time`.
 fn measured(controls: &[Registered], time: Duration) -> Result<Vec<Vec<Calls>>, Error> {
     let _counting = count_runs()?;
     let before = all_counts(controls);
@@ -144,7 +146,7 @@ fn calls(callback: &str, before: Counts, after: Counts) -> Calls {
     Calls { callback: callback.to_string(), calls, ns_per_call: (calls > 0).then_some(mean) }
 }
 
-/// The kernel counts runs while this is open.
+/// Makes the kernel count runs while the descriptor is open.
 fn count_runs() -> Result<OwnedFd, Error> {
     // SAFETY: takes a number and gives a descriptor.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
@@ -156,7 +158,7 @@ fn count_runs() -> Result<OwnedFd, Error> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// How often a program ran since it was loaded, and how long in all.
+/// How often a program ran since it was loaded, and its total time.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     runs: u64,
@@ -167,7 +169,7 @@ fn all_counts(controls: &[Registered]) -> Vec<Vec<Counts>> {
     controls.iter().map(|control| control.programs.iter().map(|(_, program)| counts(*program)).collect()).collect()
 }
 
-/// Zero for a program that has gone.
+/// Returns the counts of a program; zero if it is gone.
 fn counts(program: u32) -> Counts {
     use std::os::fd::AsRawFd;
     // SAFETY: takes a number and gives a descriptor.

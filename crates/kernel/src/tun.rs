@@ -1,13 +1,14 @@
-//! TUN devices: the network card of an emulated host, whose wire is ours.
+//! TUN devices: the network card of an emulated host, whose wire is this program.
 
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// The device's name, in every namespace the same.
+/// Name of the device, the same in every namespace.
 pub const NAME: &str = "ub0";
-/// Length of `struct virtio_net_hdr`, which stands before each packet and says how far its checksum is.
+/// Length of `struct virtio_net_hdr`, which precedes each packet and says how far its checksum is
+/// complete.
 pub const HEADER: usize = 10;
 
 mod ioctl {
@@ -19,16 +20,18 @@ mod ioctl {
     nix::ioctl_write_int_bad!(tun_set_offload, nix::request_code_write!(b'T', 208, size_of::<libc::c_int>()));
 }
 
-/// A TUN device that hands out and takes whole IP packets, each behind a `virtio_net_hdr`.
+/// A TUN device that gives and takes whole IP packets, each behind a `virtio_net_hdr`.
 #[derive(Debug)]
 pub struct Tun(OwnedFd);
 
 impl Tun {
-    /// A new device in the calling thread's namespace. It goes away with this value. Packets leave it with their
-    /// checksum unfinished (the "wire" does not damage them), and never longer than its MTU.
+    /// Creates a device in the calling thread's namespace, which ends with this value.
+    ///
+    /// Packets leave it with an unfinished checksum (the "wire" does not damage them), and are
+    /// never longer than its MTU.
     ///
     /// # Errors
-    /// Without CAP_NET_ADMIN or `/dev/net/tun`.
+    /// Fails without CAP_NET_ADMIN or `/dev/net/tun`.
     pub fn create() -> io::Result<Tun> {
         let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file = nix::fcntl::open("/dev/net/tun", flags, Mode::empty()).map_err(|error| {
@@ -47,7 +50,8 @@ impl Tun {
         Ok(Tun(file))
     }
 
-    /// Takes the next packet that the host has sent; none if there is none.
+    /// Takes the next packet that the host has sent, and returns its length; none if no packet
+    /// waits.
     #[inline]
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match nix::unistd::read(&self.0, buffer) {
@@ -57,7 +61,7 @@ impl Tun {
         }
     }
 
-    /// Gives the host a packet.
+    /// Delivers a packet to the host.
     #[inline]
     pub fn write(&self, packet: &[u8]) -> io::Result<()> {
         nix::unistd::write(&self.0, packet)?;

@@ -1,4 +1,4 @@
-//! The running kernel's types (BTF): what tells one kernel from another.
+//! The running kernel's types (BTF), by which kernels differ.
 
 use super::messages::listening;
 use libbpf_rs::btf::types::{FuncProto, MemberAttr, Ptr, Struct};
@@ -8,39 +8,41 @@ use mechanism::kernel_types::{OVERRIDE, override_path};
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A congestion control as its map tells it: the state of its registration, then the operations.
+/// Name of the struct in the map of a congestion control: the state of its registration, then the
+/// operations.
 const REGISTERED: &str = "bpf_struct_ops_tcp_congestion_ops";
 
-/// Where in the value of the operations' map things stand, in bytes. Since Linux 5.6 it begins with two 32-bit numbers:
-/// references and state.
+/// Byte offsets in the value of the operations' map. Since Linux 5.6 the value begins with two
+/// 32-bit numbers, references and state.
 #[derive(Clone)]
 pub(crate) struct OperationsLayout {
-    /// The type by which such a map is known.
+    /// The type that identifies such a map.
     pub(crate) value_type: u32,
-    /// The control's name.
+    /// Offset of the congestion control's name.
     pub(crate) name: usize,
-    /// Each callback and where the id of its program stands.
+    /// Each callback, with the offset of its program's id.
     pub(crate) callbacks: Vec<(String, usize)>,
 }
 
-/// What the kernel's types say.
+/// Features of the kernel that its types reveal.
 #[derive(Clone)]
 pub(crate) struct Types {
-    /// Does the kernel take congestion controls in BPF?
+    /// Whether the kernel takes congestion controls in BPF.
     pub(crate) has_controls: bool,
-    /// Can a congestion control be held by a link (since Linux 6.4)? Else its map is its registration.
+    /// Whether a link can hold the registration of a congestion control (since Linux 6.4). Before,
+    /// its map is the registration.
     pub(crate) has_links: bool,
-    /// How many arguments `cong_control` has: two before Linux 6.10, four since.
+    /// Number of arguments of `cong_control`: two before Linux 6.10, four since.
     pub(crate) cong_control_arguments: usize,
-    /// Where things stand in what the operations' map tells user space.
+    /// Offsets in the value that the operations' map shows to user space.
     pub(crate) operations_layout: OperationsLayout,
 }
 
 impl Types {
-    /// Reads them.
+    /// Reads the types.
     ///
     /// # Errors
-    /// If the kernel has none, or not those of BPF congestion controls.
+    /// Fails if the kernel has none, or lacks those of BPF congestion controls.
     pub(crate) fn read() -> Result<Types, Error> {
         let types = Types::find().map_err(|why| {
             Error::machine(format!(
@@ -57,11 +59,11 @@ impl Types {
         }
     }
 
-    /// Reads them, those of the kernel once, or says where they are missed.
+    /// Reads the types, those of the kernel once, or explains where they are missing.
     pub(crate) fn find() -> Result<Types, String> {
-        // There are a hundred thousand, and the kernel's never change.
+        // A kernel has a hundred thousand types, which never change.
         static OF_THE_KERNEL: OnceLock<Result<Types, String>> = OnceLock::new();
-        // libbpf's own complaint says less than ours.
+        // libbpf's own complaint says less than the sentence here.
         let of = |read: &dyn Fn() -> libbpf_rs::Result<Btf<'static>>| listening(read).0.map(|all| All(all).summary());
         match override_path() {
             Some(path) => {
@@ -89,7 +91,7 @@ impl All {
         }
     }
 
-    /// A struct by name.
+    /// Finds a struct by name.
     fn structure(&self, name: &str) -> Option<Struct<'_>> {
         self.0.type_by_name(name)
     }
@@ -120,7 +122,7 @@ impl All {
         }
     }
 
-    /// What a pointer to a function leads to.
+    /// Returns the function type behind a pointer.
     fn function_behind(&self, id: libbpf_rs::btf::TypeId) -> Option<FuncProto<'_>> {
         let pointer: Ptr<'_> = self.0.type_by_id(id)?;
         let target: BtfType<'_> = pointer.referenced_type();

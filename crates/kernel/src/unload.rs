@@ -1,4 +1,4 @@
-//! Taking a control out of the running kernel.
+//! Takes a congestion control out of the running kernel.
 
 use super::cgroup;
 use super::loader::available;
@@ -13,30 +13,33 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long the kernel may take to release a control whose last holder has gone.
+/// Time that the kernel may take to release a congestion control whose last holder is gone.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What unloading did.
+/// The outcome of unloading a congestion control.
 #[derive(Debug, Serialize)]
 pub struct Unloaded {
-    /// The control.
+    /// Name of the congestion control.
     pub name: String,
-    /// Sockets that keep it until they close.
+    /// Number of sockets that keep it until they close.
     pub draining: u32,
-    /// The kernel's default now, if it was this control.
+    /// The kernel's new default, if this congestion control was the default.
     pub default_now: Option<String>,
-    /// That is what it was before this control took its place; else nothing is known of that, or it is gone.
+    /// Whether the new default is the one before this congestion control. If not, that one is
+    /// unknown or gone.
     pub default_is_restored: bool,
-    /// Control groups that had it, and have that of a group around them or the default now.
+    /// Control groups that had it, and now have that of an enclosing group or the default.
     pub cgroups: Vec<PathBuf>,
 }
 
-/// Unregisters a control that [`super::load_pinned`] loaded: nobody can choose it any more. With `drain` sockets that
-/// use it keep it until they close, without they are a reason to refuse. The kernel's default goes back to what it was,
-/// control groups get the default again.
+/// Unregisters a congestion control that [`super::load_pinned`] loaded, so that nobody can choose
+/// it any more.
+///
+/// With `drain`, sockets that use it keep it until they close; without, they are a reason to
+/// refuse. The kernel's old default returns, and control groups get the default again.
 ///
 /// # Errors
-/// If there is no such control, it is in use, or this process may not.
+/// Fails if there is no such congestion control, it is in use, or this process lacks the rights.
 pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
     let pin = &known(name)?;
     rights::require("unloading a congestion control")?;
@@ -72,7 +75,7 @@ fn sockets(count: u32) -> String {
     if count == 1 { "1 socket".into() } else { format!("{count} sockets") }
 }
 
-/// The pinned control of this name.
+/// Finds the pinned congestion control of this name.
 fn known(name: &str) -> Result<ControlName, Error> {
     let pinned = pinned();
     if let Some(known) = pinned.iter().find(|known| known.as_str() == name) {
@@ -91,13 +94,14 @@ fn known(name: &str) -> Result<ControlName, Error> {
     }))
 }
 
-/// Sockets that have it, and namespaces whose default it is.
+/// Counts the sockets that use it, and the namespaces whose default it is.
 fn users(name: &str, types: &Types) -> u32 {
     let all = registered(&types.operations_layout, types.has_links);
     all.iter().find(|control| control.is_offered && control.name == name).map_or(0, |control| control.users)
 }
 
-/// To what it was before, if that is still there; else to one of the kernel's own that it takes.
+/// Restores the default from before, if it is still there; otherwise chooses one of the kernel's
+/// own.
 fn restore_default(before: Option<String>) -> Result<String, Error> {
     let there = available();
     let candidates = before.into_iter().chain(["cubic".to_string(), "reno".to_string()]);
@@ -112,14 +116,15 @@ fn restore_default(before: Option<String>) -> Result<String, Error> {
         .unwrap_or_else(|| Error::machine("the kernel offers no congestion control to take its place as the default")))
 }
 
-/// Before Linux 6.4 the map is the registration, and its one element is deleted.
+/// Deletes the map's one element, which unregisters it: before Linux 6.4 the map is the
+/// registration.
 fn unregister_map(name: &ControlName) -> Result<(), Error> {
     let path = pin_path(name);
     let map = MapHandle::from_pinned_path(&path).map_err(|e| Error::machine(format!("{}: {e}", path.display())))?;
     map.delete(&0_u32.to_ne_bytes()).map_err(|e| Error::machine(format!("the kernel does not unregister {name}: {e}")))
 }
 
-/// The kernel unregisters a link when it gets round to it.
+/// Waits until the kernel no longer offers the name; it unregisters a link some time later.
 fn wait_until_gone(name: &str) -> Result<(), Error> {
     let start = Instant::now();
     while available().iter().any(|known| known == name) {

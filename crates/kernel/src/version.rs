@@ -1,22 +1,22 @@
-//! Which kernel runs.
+//! The version of the running kernel.
 
 /// The oldest kernel that is supported.
 pub(crate) const OLDEST: (u32, u32) = (6, 1);
 
-/// The running kernel's release.
+/// Returns the running kernel's release.
 pub fn release() -> String {
     std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_string()
 }
 
-/// The first two numbers of the running kernel's release.
+/// Returns the first two numbers of the running kernel's release.
 pub fn running_version() -> (u32, u32) {
     version(&release())
 }
 
-/// A version that has what any kernel has, where it is not known which one it will be.
+/// A version with the features of every kernel, for use before the kernel is known.
 pub const ANY_VERSION: (u32, u32) = (u32::MAX, 0);
 
-/// The first two numbers of a kernel's release.
+/// Returns the first two numbers of a kernel's release.
 fn version(release: &str) -> (u32, u32) {
     let mut numbers = release.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))

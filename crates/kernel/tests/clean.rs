@@ -1,4 +1,5 @@
-//! What a killed run leaves behind on kernels before 6.4, made here on purpose, and its removal: this test needs root.
+//! Creates on purpose what a killed run leaves behind on kernels before 6.4, and removes it: this
+//! test needs root.
 
 mod harness;
 
@@ -9,14 +10,14 @@ use model::MechanismSource;
 use std::mem::size_of;
 use std::time::{Duration, Instant};
 
-/// It ends a test that hangs, and judges none.
+/// Ends a test that hangs; no result depends on it.
 const PATIENCE: Duration = Duration::from_secs(900);
 
-/// Names as runs have them; a living run holds a map of the name of its control.
+/// A name as runs have them; a living run holds a map with the name of its congestion control.
 const OF_THE_DEAD: &str = "ub.0123456789ab";
 const OF_THE_LIVING: &str = "ub.ba9876543210";
 
-/// Registers a control as kernels without links have it: it stays when its process goes.
+/// Registers a congestion control as kernels without links do: it stays when its process ends.
 fn register_without_a_link(name: &str) {
     let object =
         library().kernel_object(&control(MechanismSource::Builtin("reno".into())), Some(name)).expect("an object");

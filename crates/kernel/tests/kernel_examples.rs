@@ -1,4 +1,4 @@
-//! The Linux tree's own example congestion controls, unmodified, in the running kernel.
+//! Loads the Linux tree's own example congestion controls, unmodified, into the running kernel.
 
 mod harness;
 #[path = "../../mechanism/tests/linux_examples/mod.rs"]
@@ -8,7 +8,7 @@ use harness::{Connection, control, goes, library, name_of};
 use linux_examples::{controls, refused, trees};
 use model::MechanismSource;
 
-/// It calls functions of the modules of BBR and DCTCP, which a kernel may lack.
+/// An example that calls functions of the modules of BBR and DCTCP, which a kernel may lack.
 const NEEDS_MODULES: &str = "tcp_ca_kfunc.c";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Congestion controls in the running kernel, for real: these tests need root.
+//! Loads congestion controls into the running kernel: these tests need root.
 
 mod harness;
 
@@ -44,7 +44,8 @@ fn parameters_reach_the_program() {
     assert_eq!(window(&Connection::with(&name).sender), 77);
 }
 
-/// Socket and rate sample before Linux 6.10, four arguments since; a file written either way loads on this kernel.
+/// A file loads with either form of `cong_control`: socket and rate sample before Linux 6.10, four
+/// arguments since.
 #[test]
 fn both_ways_of_writing_cong_control() {
     let two = "SEC(\"struct_ops\") void BPF_PROG(run, struct sock *sk, const struct rate_sample *rs)\n\

@@ -1,4 +1,4 @@
-//! Files as others publish them, handed over as they are, in the running kernel: this test needs root.
+//! Loads files into the running kernel as others publish them: this test needs root.
 
 mod harness;
 

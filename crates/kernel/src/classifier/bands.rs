@@ -1,5 +1,7 @@
-//! The queues of a device: `prio`, or classes of `htb` where the kernel has no `prio`, or where the device is to send
-//! at a rate of its own: what waits then waits here, and not in a modem.
+//! The queues of a device: `prio`, or classes of `htb`.
+//!
+//! Classes of `htb` serve kernels without `prio`, and devices with a rate of their own: packets
+//! then wait here, and not in a modem.
 
 use crate::device::{Device, netlink};
 use crate::netlink::Netlink;
@@ -11,36 +13,37 @@ use netlink_packet_route::tc::TcHandle;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// Our discipline, as `tc` shows it: `4247:`.
+/// Major number of the queue discipline, which `tc` shows as `4247:`.
 const MAJOR: u16 = 0x4247;
-/// The number by which its classes are named, `handle:1` and so on.
+/// Handle of the queue discipline; its classes are `handle:1` and so on.
 pub const HANDLE: u32 = (MAJOR as u32) << 16;
-/// Queues: as many as the kernel's own `prio` and `pfifo_fast` have.
+/// Number of queues, as many as the kernel's own `prio` and `pfifo_fast` have.
 pub(super) const BANDS: u32 = 3;
-/// The class that holds them where they are classes of `htb`.
+/// Number of the class that contains the queues, if they are classes of `htb`.
 const WHOLE: u16 = 0xff;
-/// What `htb` may do at once, beside a packet.
+/// Idle time that `htb` may make up for at once, beside a packet.
 const AHEAD: Nanos = Nanos::from_millis(1);
 const PACKET: u32 = 1600;
-/// Faster than any device, which says itself what it takes.
+/// A rate above that of any device, which then limits itself.
 const NO_RATE: Rate = Rate(1_000_000_000_000);
-/// What each queue has even if those before it have more than there is: `htb` wants a rate. No device gets less.
+/// Rate that each queue has even if the queues before it fill the device: `htb` requires one. No
+/// device can have a lower rate.
 pub const LEAST_RATE: Rate = Rate(8_000);
-/// Disciplines that are put back as they were: what the kernel says of their options is what it takes.
+/// Disciplines that can be restored: the options that the kernel reports are those that it accepts.
 const KNOWN: [&str; 9] = ["pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "fq", "pie", "fq_pie", "cake"];
 
-/// The discipline that a device had before; none if it was the kernel's own choice.
+/// The queue discipline that a device had before; none if it was the kernel's own choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
-    /// As `tc` calls it.
+    /// Name of the discipline in `tc`.
     pub kind: String,
     options: Option<Vec<u8>>,
 }
 
-/// What a device has that somebody has chosen.
+/// Returns the discipline that a user has chosen for a device; none if the kernel chose.
 ///
 /// # Errors
-/// If it could not be put back as it is.
+/// Fails if the discipline could not be restored.
 pub(super) fn before(device: &Device) -> Result<Option<Before>, Error> {
     let root = netlink()?.root_qdisc(device.index).map_err(|error| refused(device, &error))?;
     let Some(root) = root.filter(|root| root.handle != 0) else { return Ok(None) };
@@ -54,20 +57,21 @@ pub(super) fn before(device: &Device) -> Result<Option<Before>, Error> {
     Ok(Some(Before { kind, options: root.options }))
 }
 
-/// Does the device take every packet at once, so that none waits before it? It has `noqueue` then, the kernel's choice
-/// for Wi-Fi, bridges, tunnels and `lo`.
+/// Reports whether the device takes every packet at once, so that none waits before it. It then has
+/// `noqueue`, the kernel's choice for Wi-Fi, bridges, tunnels and `lo`.
 ///
 /// # Errors
-/// If the kernel does not tell.
+/// Fails if the kernel does not answer.
 pub(super) fn takes_all(device: &Device) -> Result<bool, Error> {
     let root = netlink()?.root_qdisc(device.index).map_err(|error| refused(device, &error))?;
     Ok(root.is_some_and(|root| root.kind == "noqueue"))
 }
 
-/// Gives a device the queues; gives the kind of discipline that they are. With a rate no more than that leaves.
+/// Gives a device the queues, and returns their kind of discipline. With a `rate`, no more than
+/// that leaves the device.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the kernel's error.
 pub(super) fn give(device: &Device, rate: Option<Rate>) -> Result<&'static str, Error> {
     let netlink = netlink()?;
     let failed = |error: io::Error| refused(device, &error);
@@ -80,8 +84,8 @@ pub(super) fn give(device: &Device, rate: Option<Rate>) -> Result<&'static str, 
     classes(&netlink, &device.name, rate.unwrap_or(NO_RATE), AHEAD, BANDS).map(|()| "htb").map_err(failed)
 }
 
-/// `htb`: the first class has all of the rate for its own, each other what those before leave. It makes up for so much
-/// idle time.
+/// Creates classes of `htb` at a device. The first may use the whole rate, each other what the
+/// classes before it leave. Up to `ahead` of idle time may be made up for.
 pub fn classes(netlink: &Netlink, device: &str, rate: Rate, ahead: Nanos, bands: u32) -> io::Result<()> {
     let class = |minor: u16| TcHandle::from(HANDLE | u32::from(minor));
     let parameters = |own: Rate, prio: u32| htb_class(own, rate, ahead, PACKET, prio);
@@ -94,17 +98,18 @@ pub fn classes(netlink: &Netlink, device: &str, rate: Rate, ahead: Nanos, bands:
     })
 }
 
-/// Has the device our discipline?
+/// Reports whether a device has this crate's discipline.
 pub(super) fn has(device: u32) -> bool {
     let root = netlink().ok().and_then(|netlink| netlink.root_qdisc(device).ok().flatten());
     root.is_some_and(|root| root.handle == HANDLE)
 }
 
-/// Puts back what was there, in place of ours: in one step, so that whoever is killed has done it or not begun. If
-/// somebody has taken ours away already, what was there comes back too, unless they have chosen another.
+/// Restores a device's discipline in one step, so that a killed process has done it or not begun.
+/// If somebody has removed this crate's discipline, the old one returns too, unless they have
+/// chosen another.
 ///
 /// # Errors
-/// What the kernel says. Then ours stays.
+/// Returns the kernel's error; the device then keeps this crate's discipline.
 pub(super) fn take(device: &Device, before: Option<&Before>) -> Result<(), Error> {
     let netlink = netlink()?;
     let root = netlink.root_qdisc(device.index).map_err(|error| kept(device, before, &error))?;
@@ -117,7 +122,7 @@ pub(super) fn take(device: &Device, before: Option<&Before>) -> Result<(), Error
             let qdisc = Qdisc { kind, options: options.clone() };
             netlink.set_qdisc(&device.name, TcHandle::ROOT, TcHandle::UNSPEC, &qdisc)
         }
-        // The kernel gives a device without a discipline one of its own choice.
+        // The kernel chooses a discipline for a device without one.
         None if is_ours => netlink.delete_root_qdisc(device.index),
         None => Ok(()),
     }

@@ -1,4 +1,5 @@
-//! The connections that a classifier's program knows, and what each band has had, as their maps have them.
+//! The connections that a classifier's program knows and the counts of each band, as in the
+//! program's maps.
 
 use crate::window::{Ends, monotonic_us};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -6,9 +7,9 @@ use serde::Serialize;
 use std::net::SocketAddr;
 use zerocopy::FromBytes;
 
-/// The map of what each band has had.
+/// Name of the map with the counts of each band.
 pub(super) const BAND_COUNTS: &str = "unbloat_bands";
-/// Words of a classifier's own state (`CLASSIFY_STATE_WORDS`).
+/// Number of words in a classifier's own state (`CLASSIFY_STATE_WORDS`).
 const STATE_WORDS: usize = 4;
 
 /// `struct classified_flow` (`include/classify_program.h`).
@@ -35,44 +36,44 @@ struct Counted {
     longest_ns: u64,
 }
 
-/// A connection that sends.
+/// A connection that sends, as a classifier sees it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassifiedFlow {
-    /// The end that sends, at this host.
+    /// Address and port of the sending end, at this host.
     pub from: SocketAddr,
-    /// The other.
+    /// Address and port of the other end.
     pub to: SocketAddr,
-    /// What its send buffer held when its latest packet left TCP, bytes of memory.
+    /// Bytes of memory in the send buffer when the latest packet left TCP.
     pub wmem_queued_bytes: u32,
-    /// The size of the send buffer; 0 of a connection that has none here.
+    /// Size of the send buffer in bytes; 0 for a connection without one on this host.
     pub sndbuf_bytes: u32,
-    /// The first over the second; none without a buffer.
+    /// Used share of the send buffer, in percent; none without a buffer.
     pub occupancy_percent: Option<f64>,
-    /// The band that this packet was put in, from 0.
+    /// The band of the latest packet, from 0.
     pub band: u32,
-    /// How long ago that was, s.
+    /// Seconds since the latest packet.
     pub idle_s: f64,
 }
 
-/// What a band has had.
+/// Packets and delays of a band.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BandCount {
     /// The band, from 0.
     pub band: u32,
-    /// Packets; several segments that leave as one count once.
+    /// Number of packets; several segments that leave as one count once.
     pub packets: u64,
-    /// Their bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Packets that the classifier dropped in place of putting them there.
+    /// Packets that the classifier dropped instead of sorting them into this band.
     pub dropped: u64,
-    /// How long packets waited in the discipline before they were handed to the device, mean, ms; none before one has,
-    /// and where the kernel does not tell.
+    /// Mean time in ms for which packets waited in the discipline before the device got them. None
+    /// before the first, and if the kernel does not report it.
     pub delay_ms_mean: Option<f64>,
-    /// The longest of these times.
+    /// The longest such time, in ms.
     pub delay_ms_max: Option<f64>,
 }
 
-/// The connections in the one of these maps that holds them, those that were active last first.
+/// Lists the connections in whichever of these maps has them, most recently active first.
 pub(super) fn flows(maps: &[u32]) -> Vec<ClassifiedFlow> {
     let Some(map) = named(maps, "unbloat_flows") else { return Vec::new() };
     let now_ns = monotonic_us() * 1000;
@@ -86,12 +87,12 @@ pub(super) fn flows(maps: &[u32]) -> Vec<ClassifiedFlow> {
     all
 }
 
-/// What each of so many bands has had.
+/// Returns the counts of each of the first `bands` bands.
 pub(super) fn counts(maps: &[u32], bands: u32) -> Vec<BandCount> {
     named(maps, BAND_COUNTS).map_or(Vec::new(), |map| counts_in(&map, bands))
 }
 
-/// The same of the map that has it.
+/// Returns the counts of each of the first `bands` bands, from their map.
 pub(super) fn counts_in(map: &impl MapCore, bands: u32) -> Vec<BandCount> {
     let count = |band: u32| {
         let each = map.lookup_percpu(&band.to_ne_bytes(), MapFlags::ANY).ok().flatten().unwrap_or_default();

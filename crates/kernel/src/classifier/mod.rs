@@ -1,8 +1,9 @@
-//! Classifiers of a host's packets, at the device through which they leave: queues, each of which is served when those
-//! before it are empty, and a program that chooses one of them.
+//! Classifiers, which sort a host's packets at the device through which they leave. The device gets
+//! queues, each served when the queues before it are empty, and a program that chooses one for each
+//! packet.
 //!
-//! [`load_classifier`] gives them to a device until [`unload_classifier`], the device's end or the next boot; the queue
-//! discipline that was there before comes back.
+//! [`load_classifier`] gives both to a device until [`unload_classifier`], the device's end or the
+//! next boot. The queue discipline from before then returns.
 
 mod bands;
 mod flows;

@@ -1,4 +1,5 @@
-//! Classifiers at devices: the device holds queues and program, the note also says what was there before.
+//! Classifiers at devices: the device has queues and the program, and a note records what was there
+//! before.
 
 use super::bands::{self, Before};
 use super::programs::{Loaded, PROGRAM, Place};
@@ -15,20 +16,21 @@ use model::units::Rate;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Where what times packets is pinned, one for each device.
+/// Folder with the pins of the programs that time packets, one for each device.
 const TIMERS: &str = "/sys/fs/bpf/unbloat-classifiers";
 
-/// What is remembered of a classifier at a device.
+/// The record of a classifier at a device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClassifierNote {
-    /// What it is, and where.
+    /// The mechanism, and its device.
     #[serde(flatten)]
     pub at: AtDevice,
-    /// What the device sends at most, bit/s; none says nothing.
+    /// Rate limit of the device, bit/s; none without a limit.
     pub rate_bps: Option<u64>,
-    /// The queue discipline that comes back; none leaves the choice to the kernel.
+    /// The queue discipline that will return; none leaves the choice to the kernel.
     pub before: Option<Before>,
-    /// Nothing waits before the device: it takes every packet at once, and has no rate from us.
+    /// Whether no packet waits before the device, since it takes every packet at once and has no
+    /// rate limit.
     #[serde(default)]
     pub sorts_nothing: bool,
 }
@@ -45,13 +47,14 @@ impl DeviceNote for ClassifierNote {
         bands::has(self.at.index) && PROGRAM.maps_at(self.at.index).is_some()
     }
 
-    /// The queues, then the program, then `clsact` if it was made for it and nobody else's filters are there.
+    /// Takes away the queues, then the program. Also removes `clsact` if this crate made it and no
+    /// filters of others are there.
     fn take_from_device(&self) -> Result<(), Error> {
         let device = self.at.device();
         if let Some(device) = Device::numbered(device.index) {
             bands::take(&device, self.before.as_ref())?;
         }
-        // It is not there where the kernel does not time packets.
+        // Missing if the kernel does not time packets.
         let _ = std::fs::remove_file(timer_pin(&self.at));
         let _ = std::fs::remove_dir(TIMERS);
         let (_, _) = listening(|| {
@@ -68,12 +71,13 @@ fn timer_pin(at: &AtDevice) -> PathBuf {
     Path::new(TIMERS).join(at.file_name())
 }
 
-/// Gives a device a classifier and the queues that it sorts into, until [`unload_classifier`], the device's end or the
-/// next boot.
+/// Gives a device a classifier and the queues that it sorts into, until [`unload_classifier`], the
+/// device's end or the next boot.
 ///
 /// # Errors
-/// If there is no such mechanism or device, it has a classifier already or no room for one; if this process may not; if
-/// the kernel refuses. Then nothing has changed.
+/// Fails if there is no such mechanism or device, or if the device has a classifier already or no
+/// room for one. Also fails if this process lacks the rights, or the kernel refuses. Nothing has
+/// changed then.
 pub fn load_classifier(
     library: &Library,
     classifier: &MechanismRef,
@@ -99,7 +103,7 @@ pub fn load_classifier(
         attached.map_err(|error| {
             Error::machine(format!("the kernel does not attach the classifier to {}: {error}", device.name))
         })?;
-        // A kernel that does not let packets be timed sorts them all the same.
+        // A kernel that does not let packets be timed still sorts them.
         let has_place = pins::mount_bpffs().is_ok() && std::fs::create_dir_all(TIMERS).is_ok();
         if !has_place || !program.time_packets(&timer) {
             let _ = std::fs::remove_dir(TIMERS);
@@ -111,7 +115,7 @@ pub fn load_classifier(
 /// Takes the classifier `source` from `device`, or from every device that has it.
 ///
 /// # Errors
-/// If no device has it, or this process may not.
+/// Fails if no device has it, or this process lacks the rights.
 pub fn unload_classifier(source: &str, device: Option<&str>) -> Result<Vec<DeviceUnloaded>, Error> {
     device_notes::unload::<ClassifierNote>(source, device)
 }

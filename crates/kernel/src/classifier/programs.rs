@@ -1,4 +1,4 @@
-//! The program of a classifier: loaded, at a device, and taken from it.
+//! The program of a classifier: loads it, attaches it to a device, and takes it away.
 
 use super::bands;
 use super::flows::{BAND_COUNTS, counts_in};
@@ -12,24 +12,25 @@ use model::MechanismRef;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// The program (`include/classify_program.h`). It stands behind a window controller's, if there is one.
+/// The program (`include/classify_program.h`). It runs after a window controller's program, if
+/// there is one.
 pub(super) const PROGRAM: TcProgram = TcProgram { name: "unbloat_egress", point: TC_EGRESS, priority: 0x4248 };
 
-/// The device that a classifier serves, and what it does there.
+/// The device that a classifier serves, and its task there.
 #[derive(Clone, Copy)]
 pub struct Place {
-    /// Bytes of a frame before its IP header.
+    /// Length in bytes of a frame's header before its IP header.
     pub link_header: u32,
-    /// Bands of the queue discipline whose handle is `bands::HANDLE`.
+    /// Number of bands of the queue discipline whose handle is `bands::HANDLE`.
     pub bands: u32,
-    /// The device whose packets are timed and its network namespace, by their numbers.
+    /// Numbers of the device whose packets are timed, and of its network namespace.
     pub timed: Option<(u32, u32)>,
 }
 
-/// The program that times packets, at a tracepoint of the kernel's.
+/// Name of the program that times packets, at a tracepoint of the kernel.
 const TIMER: &str = "unbloat_dequeue";
 
-/// A classifier in the kernel.
+/// A classifier that is loaded into the kernel.
 pub struct Loaded {
     pub(super) source: String,
     pub(super) parameters: Vec<(String, String)>,
@@ -51,7 +52,8 @@ impl ClassifierDrops {
 }
 
 impl Loaded {
-    /// Builds and loads a classifier. Where the kernel does not take the program that times packets, it does without.
+    /// Builds and loads a classifier. If the kernel refuses the program that times packets, the
+    /// classifier works without it.
     pub fn load(library: &Library, classifier: &MechanismRef, place: Place) -> Result<Loaded, Error> {
         let Place { link_header, bands, timed } = place;
         let mut object = library.device_object(MechanismKind::Classifier, classifier)?;
@@ -75,14 +77,15 @@ impl Loaded {
         Ok(Loaded { source, parameters, bands, object })
     }
 
-    /// Has packets timed until the pin at this path is removed. False where the kernel does not.
+    /// Times packets until the pin at this path is removed. Returns false if the kernel does not
+    /// permit it.
     pub(super) fn time_packets(&self, pin: &Path) -> bool {
         let Some(timer) = self.object.progs_mut().find(|program| program.name() == TIMER) else { return false };
         let (pinned, _) = listening(|| timer.attach()?.pin(pin));
         pinned.is_ok()
     }
 
-    /// Gives it to a device.
+    /// Attaches the classifier to a device.
     pub fn attach(&self, device: u32) -> libbpf_rs::Result<()> {
         let program = self.object.progs().find(|program| program.name() == PROGRAM.name);
         let program = program.expect("the header declares it");
@@ -90,7 +93,7 @@ impl Loaded {
         done
     }
 
-    /// What tells how many packets it has dropped.
+    /// Returns a counter of the packets that the classifier has dropped.
     pub fn drops(&self) -> libbpf_rs::Result<ClassifierDrops> {
         let map = self.object.maps().find(|map| map.name() == BAND_COUNTS).expect("the header declares it");
         Ok(ClassifierDrops { counts: MapHandle::try_from(&map)?, bands: self.bands })

@@ -1,4 +1,4 @@
-//! Which devices have a classifier, and what it does with whose packets.
+//! The devices that have a classifier, the classifiers' counts, and their connections.
 
 use super::bands::BANDS;
 use super::flows::{BandCount, ClassifiedFlow, counts, flows};
@@ -9,32 +9,33 @@ use crate::rights;
 use mechanism::Error;
 use serde::Serialize;
 
-/// A device's classifier.
+/// The classifier of a device.
 #[derive(Debug, Serialize)]
 pub struct ClassifierStatus {
-    /// The device.
+    /// Name of the device.
     pub device: String,
     /// The built-in's name, or the path of its file.
     pub source: String,
     /// Each parameter with its value.
     pub parameters: Vec<(String, String)>,
-    /// What the device sends at most, bit/s.
+    /// Rate limit of the device, bit/s; none without a limit.
     pub rate_bps: Option<u64>,
-    /// The queue discipline that comes back when it goes; none leaves the choice to the kernel.
+    /// The queue discipline that returns after unloading; none leaves the choice to the kernel.
     pub before: Option<String>,
-    /// What each band has had since it was loaded.
+    /// Counts of each band since loading.
     pub bands: Vec<BandCount>,
-    /// The connections, those that were active last first.
+    /// The connections, most recently active first.
     pub flows: Vec<ClassifiedFlow>,
 }
 
-/// Every classifier that [`super::load_classifier`] gave to a device of this network namespace.
+/// Lists every classifier that [`super::load_classifier`] gave to a device of this network
+/// namespace.
 ///
 /// # Errors
-/// If this process may not look.
+/// Fails if this process lacks the rights.
 pub fn classifier_status() -> Result<Vec<ClassifierStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
-    // What has to stay is shown with the others.
+    // A note that cannot be removed is listed with the others.
     let _ = sweep::<ClassifierNote>();
     let describe = |note: ClassifierNote| {
         let maps = PROGRAM.maps_at(note.at.index).unwrap_or_default();

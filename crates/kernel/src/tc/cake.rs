@@ -7,7 +7,8 @@ const BASE_RATE64: u16 = 2;
 const RTT: u16 = 7;
 const TARGET: u16 = 8;
 
-/// The options of CAKE. With a round-trip time goes the delay that is aimed at, a twentieth of it, as `tc` has it.
+/// Returns the options of CAKE. A round-trip time also sets the target of the delay to a twentieth
+/// of it, as `tc` does.
 pub fn options(attributes: &[(u16, u64)]) -> Vec<u8> {
     let option = |(kind, value): &(u16, u64)| match *kind {
         BASE_RATE64 => attribute(BASE_RATE64, &value.to_ne_bytes()),

@@ -1,4 +1,4 @@
-//! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
+//! The kernel's queue disciplines in its netlink interface: the options that `tc` would send.
 
 mod cake;
 mod kernel_units;

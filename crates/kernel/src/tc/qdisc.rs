@@ -1,4 +1,4 @@
-//! The kernel's queue disciplines, as its netlink interface has them: what `tc` would send.
+//! The kernel's queue disciplines in its netlink interface: the options that `tc` would send.
 
 use crate::netlink::{Qdisc, attribute};
 use crate::tc::kernel_units::{limit, share, word};
@@ -7,18 +7,19 @@ use model::queue::{Discipline, KernelFifo, Said};
 use model::units::{Nanos, Rate};
 use model::{Gemodel, Limit, Loss};
 
-/// `prio`: the band of each of the 16 priorities, as `tc` sets it up (tc-prio(8)).
+/// The band of each of the 16 priorities in `prio`, as `tc` sets it up (tc-prio(8)).
 const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
-/// Of a FIFO that never drops, and of the kernel's counters' signed half.
+/// Limit of a FIFO that never drops: the largest value before the kernel's counters turn negative.
 const ENDLESS: u32 = i32::MAX as u32;
-/// The clock of the rate structures ticks once in so many nanoseconds (`PSCHED_SHIFT`).
+/// Nanoseconds in which the clock of the rate structures ticks (`PSCHED_SHIFT`).
 const TICK: u64 = 64;
 
-/// A discipline before a transmitter of this rate, with those of its keys that `said` has.
+/// Creates a discipline before a transmitter with this rate, with those of its keys that `said`
+/// has.
 ///
 /// # Errors
-/// If the parameters contradict each other, in words.
+/// Returns a sentence if the parameters contradict each other.
 pub fn of_discipline(discipline: &Discipline, said: Said, rate: Rate) -> Result<Qdisc, String> {
     let options = match discipline {
         Discipline::PfifoFast(_) => None,
@@ -33,13 +34,13 @@ pub fn of_discipline(discipline: &Discipline, said: Said, rate: Rate) -> Result<
     Ok(Qdisc { kind: discipline.name(), options })
 }
 
-/// Options of `prio` with `bands` bands, to which packets go by their priority.
+/// Returns the options of `prio` with `bands` bands, chosen by the packets' priority.
 fn priorities(bands: u32) -> Vec<u8> {
     let last = bands.saturating_sub(1) as u8;
     [&bands.to_ne_bytes()[..], &PRIOMAP.map(|band| band.min(last))].concat()
 }
 
-/// The kernel's FIFO.
+/// Creates one of the kernel's FIFOs.
 pub fn kernel_fifo(fifo: &KernelFifo) -> Qdisc {
     let kind = match fifo {
         KernelFifo::Pfifo(_) => "pfifo",
@@ -48,13 +49,13 @@ pub fn kernel_fifo(fifo: &KernelFifo) -> Qdisc {
     Qdisc { kind, options: fifo.limit().map(|room| limit(room).to_ne_bytes().to_vec()) }
 }
 
-/// The FIFO that does what our own drop-tail queue does.
+/// Creates the FIFO that works like the simulator's drop-tail queue.
 pub fn fifo(room: Option<Limit>) -> Qdisc {
     let kind = if let Some(Limit::Bytes(_)) = room { "bfifo" } else { "pfifo" };
     Qdisc { kind, options: Some(room.map_or(ENDLESS, limit).to_ne_bytes().to_vec()) }
 }
 
-/// A wire that delays and loses; the draws follow `seed` from Linux 6.7 on.
+/// Creates a wire that delays and loses packets; the draws follow `seed` from Linux 6.7 on.
 pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
     const LATENCY64: u16 = 10;
     const PRNG_SEED: u16 = 14;
@@ -68,8 +69,9 @@ pub fn netem(delay: Nanos, loss: &Loss, seed: u64) -> Qdisc {
     Qdisc { kind: "netem", options: Some([fixed, attributes.concat(), bursts].concat()) }
 }
 
-/// A FIFO of so many packets that takes them from the sockets' accounts, as `netem` does where it delays: TCP thinks
-/// that they have left its host, and sends what the window allows. It delays them by a nanosecond.
+/// Creates a FIFO of `packets` packets that removes them from the sockets' accounts, as `netem`
+/// does when it delays. TCP then believes that they have left its host, and sends what the window
+/// allows. The FIFO delays them by a nanosecond.
 pub fn sockets_fifo(packets: Option<u64>) -> Qdisc {
     const LATENCY64: u16 = 10;
     let limit = packets.map_or(ENDLESS, word);
@@ -78,7 +80,7 @@ pub fn sockets_fifo(packets: Option<u64>) -> Qdisc {
     Qdisc { kind: "netem", options: Some([fixed, attribute(LATENCY64, &1u64.to_ne_bytes())].concat()) }
 }
 
-/// The attribute that has `netem` lose in bursts: `loss gemodel` of tc-netem(8).
+/// Returns the attribute for losses in bursts of `netem`: `loss gemodel` of tc-netem(8).
 fn gemodel(model: &Gemodel) -> Vec<u8> {
     const LOSS: u16 = 5 | libc::NLA_F_NESTED as u16;
     const GILBERT_ELLIOTT: u16 = 2;
@@ -89,7 +91,7 @@ fn gemodel(model: &Gemodel) -> Vec<u8> {
     attribute(LOSS, &attribute(GILBERT_ELLIOTT, &words))
 }
 
-/// `htb`, which sends what has no class to class `class`.
+/// Creates `htb`, which sends packets without a class to class `class`.
 pub fn htb(class: u16) -> Qdisc {
     const INIT: u16 = 2;
     // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
@@ -97,8 +99,8 @@ pub fn htb(class: u16) -> Qdisc {
     Qdisc { kind: "htb", options: Some(attribute(INIT, &fixed)) }
 }
 
-/// A class of it: `rate` of its own, up to `ceil` as long as others leave it that, those of a lower `prio` first, of
-/// which up to `ahead` of idle time may be made up for.
+/// Creates a class of `htb` with a guaranteed `rate`. It may use up to `ceil` that others leave,
+/// lower `prio` first. Up to `ahead` of idle time may be made up for.
 pub fn htb_class(rate: Rate, ceil: Rate, ahead: Nanos, packet: u32, prio: u32) -> Qdisc {
     const PARAMETERS: u16 = 1;
     const RATE64: u16 = 6;
@@ -120,7 +122,7 @@ pub fn htb_class(rate: Rate, ceil: Rate, ahead: Nanos, packet: u32, prio: u32) -
     Qdisc { kind: "htb", options: Some(options) }
 }
 
-/// `prio` with so many bands; what has no class waits in the first.
+/// Creates `prio` with `bands` bands; packets without a class wait in the first.
 pub fn prio(bands: u32) -> Qdisc {
     // struct tc_prio_qopt: bands, and the band of each priority.
     const PRIORITIES: usize = 16;
@@ -136,7 +138,7 @@ mod tests {
         of_discipline(&discipline, said, Rate(8_000_000)).unwrap().options
     }
 
-    /// The number in an attribute of 32 bits.
+    /// Returns the number in an attribute of 32 bits.
     fn word_in(options: &[u8], kind: u16) -> Option<u32> {
         let mut attributes = options.chunks_exact(8);
         let found = attributes.find(|bytes| bytes[..4] == [8, 0, kind as u8, 0])?;
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(options(Discipline::PfifoFast(PfifoFast::default()), Said::NONE), None);
     }
 
-    /// As `tc qdisc add ... netem limit 30 delay 1ns` sends it.
+    /// The options equal those of `tc qdisc add ... netem limit 30 delay 1ns`.
     #[test]
     fn a_fifo_that_takes_packets_from_their_sockets_delays_them_by_a_nanosecond() {
         let sent = sockets_fifo(Some(30)).options.unwrap();
@@ -187,7 +189,8 @@ mod tests {
         assert_eq!(sent[24..], [&[12, 0, 10, 0][..], &1u64.to_ne_bytes()].concat());
     }
 
-    /// As `tc qdisc add ... netem loss gemodel 0% 25% 75% 50%` sends it: h, the share that survives, not 1-h.
+    /// The options equal those of `tc qdisc add ... netem loss gemodel 0% 25% 75% 50%`, where h is
+    /// the share that survives, not 1-h.
     #[test]
     fn netem_s_bursts_are_one_attribute_in_another() {
         let model = Gemodel { p: 0.0, r: 0.25, lost_while_bad: 0.75, lost_while_good: 0.5 };

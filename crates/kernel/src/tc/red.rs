@@ -11,10 +11,10 @@ const ECN: u8 = 1;
 const HARDDROP: u8 = 2;
 const ADAPTIVE: u8 = 4;
 
-/// The options of RED before a transmitter of this rate.
+/// Returns the options of RED before a transmitter with this rate.
 ///
 /// # Errors
-/// If its parameters contradict each other, in words.
+/// Returns a sentence if the parameters contradict each other.
 pub fn options(red: &Red, rate: Rate) -> Result<Vec<u8>, String> {
     let arithmetic = red.arithmetic(rate)?;
     let flag = |is_set, bit| if is_set { bit } else { 0 };
@@ -46,7 +46,7 @@ mod tests {
         gentle: false,
     };
 
-    /// The example of tc-red(8).
+    /// Reproduces the example of tc-red(8).
     #[test]
     fn it_is_laid_out_as_the_kernel_reads_it() {
         let sent = options(&SOME, Rate(8_000_000)).unwrap();

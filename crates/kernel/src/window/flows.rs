@@ -1,4 +1,4 @@
-//! The connections that a window controller's programs know, as their map has them.
+//! The connections that a window controller's programs know, as in their map.
 
 use super::programs::FLOWS;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -6,7 +6,8 @@ use serde::Serialize;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use zerocopy::FromBytes;
 
-/// Words of a controller's own state (`WINDOW_STATE_WORDS`), and timestamps that a flow remembers (`SENT_TIMESTAMPS`).
+/// Number of words in a window controller's own state (`WINDOW_STATE_WORDS`); `SENT` is the number
+/// of remembered timestamps (`SENT_TIMESTAMPS`).
 const STATE_WORDS: usize = 16;
 const SENT: usize = 32;
 
@@ -46,28 +47,28 @@ struct Shown {
     sent: [[u32; 2]; SENT],
 }
 
-/// A connection whose windows are lowered.
+/// A connection whose advertised windows are lowered.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShownFlow {
-    /// The end that acknowledges.
+    /// Address and port of the end that acknowledges.
     pub from: SocketAddr,
-    /// The end that sends.
+    /// Address and port of the end that sends data.
     pub to: SocketAddr,
-    /// Smoothed RTT, ms; none before the first.
+    /// Smoothed RTT in ms; none before the first.
     pub rtt_ms: Option<f64>,
-    /// The least RTT, ms.
+    /// Smallest RTT in ms.
     pub base_rtt_ms: Option<f64>,
-    /// What of this connection waits on the path, estimated from what comes in a round trip, bytes.
+    /// Bytes of this connection that wait on the path, estimated from the arrivals in a round trip.
     pub queue_bytes: Option<u64>,
-    /// The window that the stack offers, bytes.
+    /// The window that the stack offers, in bytes.
     pub offered_bytes: u32,
-    /// The window that is shown in its place, bytes.
+    /// The window that is advertised instead, in bytes.
     pub window_bytes: u32,
-    /// How long ago the latest acknowledgement left, s.
+    /// Seconds since the latest acknowledgement left.
     pub idle_s: f64,
 }
 
-/// The connections in the map of this number, those that were active last first.
+/// Lists the connections in the map with this number, most recently active first.
 pub(super) fn flows(map: u32) -> Vec<ShownFlow> {
     let Ok(map) = MapHandle::from_map_id(map) else { return Vec::new() };
     let now_us = monotonic_us();
@@ -81,7 +82,7 @@ pub(super) fn flows(map: u32) -> Vec<ShownFlow> {
     all
 }
 
-/// The map of flows among these.
+/// Finds the map of flows among these maps.
 pub(super) fn map_of(maps: &[u32]) -> Option<u32> {
     maps.iter().copied().find(|id| MapHandle::from_map_id(*id).is_ok_and(|map| map.name() == FLOWS))
 }
@@ -105,7 +106,7 @@ impl ShownFlow {
 }
 
 impl Ends {
-    /// From and to.
+    /// Returns the addresses and ports of both ends.
     pub(crate) fn addresses(&self) -> (SocketAddr, SocketAddr) {
         (address(self.from, self.from_port), address(self.to, self.to_port))
     }
@@ -117,7 +118,7 @@ fn address(bytes: [u8; 16], port: [u8; 2]) -> SocketAddr {
     SocketAddr::new(address, u16::from_be_bytes(port))
 }
 
-/// The clock of `bpf_ktime_get_ns`.
+/// Returns the time of the clock of `bpf_ktime_get_ns`, in microseconds.
 pub(crate) fn monotonic_us() -> u64 {
     let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("every kernel has it");
     now.tv_sec() as u64 * 1_000_000 + now.tv_nsec() as u64 / 1000

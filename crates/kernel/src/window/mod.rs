@@ -1,7 +1,7 @@
-//! Window controllers of receivers, at the device through which acknowledgements leave.
+//! Window controllers at the device through which acknowledgements leave.
 //!
-//! [`WindowPrograms`] are in the kernel as long as they live, or as long as a device has them; [`load_window`] gives
-//! them to a device until [`unload_window`] or the next boot.
+//! The programs stay in the kernel as long as [`WindowPrograms`] lives, or as long as a device has
+//! them. A device gets them from [`load_window`], until [`unload_window`] or the next boot.
 
 mod flows;
 mod notes;

@@ -1,4 +1,4 @@
-//! Window controllers at devices, and whose acknowledgements they lower there.
+//! Window controllers at devices, and the connections whose acknowledgements they change.
 
 use super::programs::{WindowPrograms, detach, is_attached};
 use crate::cgroup;
@@ -13,26 +13,26 @@ use std::fs::File;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
-/// Whose acknowledgements are lowered.
+/// Selects the connections whose acknowledgements are changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// The other end's port; none means any.
+    /// Port of the other end; none means any.
     pub port: Option<u16>,
-    /// The other end's address or network; none means any.
+    /// Address or network of the other end; none means any.
     pub dest: Option<String>,
-    /// The control group whose sockets are meant; none means all.
+    /// Control group of the sockets; none means all.
     pub cgroup: Option<PathBuf>,
-    /// Also connections that this host forwards.
+    /// Whether connections that this host forwards count too.
     pub router: bool,
 }
 
-/// What is remembered of a window controller at a device.
+/// The record of a window controller at a device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WindowNote {
-    /// What it is, and where.
+    /// The mechanism, and its device.
     #[serde(flatten)]
     pub at: AtDevice,
-    /// Whose acknowledgements it lowers.
+    /// The connections whose acknowledgements it changes.
     pub target: Target,
 }
 
@@ -48,7 +48,8 @@ impl DeviceNote for WindowNote {
         is_attached(self.at.index)
     }
 
-    /// Programs, then `clsact` if it was made for them and nobody else's filters are there.
+    /// Takes away the programs. Also removes `clsact` if this crate made it and no filters of
+    /// others are there.
     fn take_from_device(&self) -> Result<(), Error> {
         let device = self.at.device();
         detach(device.index, || self.at.made_clsact && !device.has_filters());
@@ -59,8 +60,8 @@ impl DeviceNote for WindowNote {
 /// Gives a device a window controller, until [`unload_window`], the device's end or the next boot.
 ///
 /// # Errors
-/// As [`WindowPrograms::load`]; also if there is no such device, it has a controller already or no room for one, or the
-/// target does not exist. Then nothing has changed.
+/// Fails like [`WindowPrograms::load`]. Also fails if there is no such device, it has a window
+/// controller already or no room for one, or the target does not exist. Nothing has changed then.
 pub fn load_window(
     library: &Library,
     receiver: &MechanismRef,
@@ -87,12 +88,12 @@ pub fn load_window(
 /// Takes the window controller `source` from `device`, or from every device that has it.
 ///
 /// # Errors
-/// If no device has it, or this process may not.
+/// Fails if no device has it, or this process lacks the rights.
 pub fn unload_window(source: &str, device: Option<&str>) -> Result<Vec<DeviceUnloaded>, Error> {
     device_notes::unload::<WindowNote>(source, device)
 }
 
-/// The target with its control group's folder in full, and that opened.
+/// Returns the target with the full path of its control group's folder, and that folder opened.
 fn settled(target: &Target) -> Result<(Target, Option<File>), Error> {
     let Some(named) = &target.cgroup else { return Ok((target.clone(), None)) };
     if target.router {
@@ -103,7 +104,7 @@ fn settled(target: &Target) -> Result<(Target, Option<File>), Error> {
     Ok((Target { cgroup: Some(folder), ..target.clone() }, Some(opened)))
 }
 
-/// What the programs know of a target.
+/// Converts a target for the programs.
 fn scope_of(target: &Target) -> Result<WindowScope, Error> {
     let (net, mask) = target.dest.as_deref().map_or(Ok(([0; 16], [0; 16])), network)?;
     Ok(WindowScope {
@@ -116,7 +117,7 @@ fn scope_of(target: &Target) -> Result<WindowScope, Error> {
     })
 }
 
-/// An address or network such as `192.0.2.0/24`, as bytes of IPv6 and those that count.
+/// Parses an address or network such as `192.0.2.0/24`, to bytes of IPv6 and their mask.
 fn network(text: &str) -> Result<([u8; 16], [u8; 16]), Error> {
     let wrong = || Error::input(format!("\"{text}\" is no address or network, such as 192.0.2.7 or 2001:db8::/32"));
     let (address, bits) = match text.split_once('/') {

@@ -1,4 +1,5 @@
-//! The two programs of a window controller: loaded, at a device, and taken from it.
+//! The two programs of a window controller: loads them, attaches them to a device, and takes them
+//! away.
 
 use crate::loader::{explained, opened};
 use crate::messages::listening;
@@ -17,13 +18,13 @@ const PROGRAMS: [TcProgram; 2] = [
     TcProgram { name: "unbloat_egress", point: TC_EGRESS, priority: PRIORITY },
 ];
 const PRIORITY: u32 = 0x4247;
-/// The flows, by both ends.
+/// Name of the map of flows, by both ends.
 pub(super) const FLOWS: &str = "unbloat_flows";
-/// The control group whose sockets are meant.
+/// Name of the map with the control group whose sockets are selected.
 const GROUP: &str = "unbloat_group";
 /// The programs of one window controller in the kernel.
 pub struct WindowPrograms {
-    /// The built-in's name, or the path of the file that it was written in.
+    /// Name of the built-in, or path of the source file.
     pub source: String,
     /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
@@ -31,12 +32,13 @@ pub struct WindowPrograms {
 }
 
 impl WindowPrograms {
-    /// Builds `receiver` and loads its programs for these acknowledgements; `group` is the folder of the control group
-    /// if only its sockets are meant.
+    /// Builds a window controller and loads its programs for these acknowledgements. `group` is the
+    /// folder of a control group if only its sockets are selected.
     ///
     /// # Errors
-    /// If there is no such mechanism, it cannot be built or does not take its parameters; if this process may not load;
-    /// if the kernel has no types (BTF) or its verifier refuses a program.
+    /// Fails if there is no such mechanism, it cannot be built or refuses its parameters. Also
+    /// fails if this process lacks the rights, the kernel has no types (BTF), or its verifier
+    /// refuses a program.
     pub fn load(
         library: &Library,
         receiver: &MechanismRef,
@@ -58,15 +60,16 @@ impl WindowPrograms {
         Ok(WindowPrograms { source, parameters, object })
     }
 
-    /// The loaded object: its maps and programs.
+    /// Returns the loaded object, with its maps and programs.
     pub fn object(&self) -> &Object {
         &self.object
     }
 
-    /// Gives them to a device of the calling thread's namespace; makes the discipline `clsact` there if it has none.
+    /// Attaches the programs to a device of the calling thread's namespace, and creates the
+    /// discipline `clsact` there if it is missing.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Returns the kernel's error.
     pub fn attach(&self, device: u32) -> libbpf_rs::Result<()> {
         let (done, _) = listening(|| {
             for place in PROGRAMS {
@@ -79,9 +82,10 @@ impl WindowPrograms {
     }
 }
 
-/// Takes them from a device, if it has them; with `and_clsact` also the discipline.
+/// Takes the programs from a device, if they are there; if `and_clsact` says so, also the
+/// discipline.
 pub(super) fn detach(device: u32, and_clsact: impl FnOnce() -> bool) {
-    // What is not there any more need not be taken away.
+    // Programs that are gone need not be taken away.
     let (_, _) = listening(|| {
         PROGRAMS.into_iter().for_each(|place| place.detach(device));
         if and_clsact() {
@@ -90,12 +94,12 @@ pub(super) fn detach(device: u32, and_clsact: impl FnOnce() -> bool) {
     });
 }
 
-/// Has this device both?
+/// Reports whether this device has both programs.
 pub(super) fn is_attached(device: u32) -> bool {
     PROGRAMS.into_iter().all(|place| place.maps_at(device).is_some())
 }
 
-/// The maps of the programs that this device has.
+/// Returns the maps of the programs at this device; none without them.
 pub(super) fn attached(device: u32) -> Option<Vec<u32>> {
     PROGRAMS[1].maps_at(device)
 }

@@ -1,4 +1,4 @@
-//! Which devices have a window controller, and what it does to which connections.
+//! The devices that have a window controller, and the connections whose windows it lowers.
 
 use super::flows::{ShownFlow, flows, map_of};
 use super::notes::{Target, WindowNote};
@@ -8,26 +8,27 @@ use crate::rights;
 use mechanism::Error;
 use serde::Serialize;
 
-/// A device's window controller.
+/// The window controller of a device.
 #[derive(Debug, Serialize)]
 pub struct WindowStatus {
-    /// The device.
+    /// Name of the device.
     pub device: String,
     /// The built-in's name, or the path of its file.
     pub source: String,
     /// Each parameter with its value.
     pub parameters: Vec<(String, String)>,
-    /// Whose acknowledgements it lowers.
+    /// The connections whose acknowledgements it changes.
     #[serde(flatten)]
     pub target: Target,
-    /// The connections, those that were active last first.
+    /// The connections, most recently active first.
     pub flows: Vec<ShownFlow>,
 }
 
-/// Every window controller that [`super::load_window`] gave to a device of this network namespace.
+/// Lists every window controller that [`super::load_window`] gave to a device of this network
+/// namespace.
 ///
 /// # Errors
-/// If this process may not look.
+/// Fails if this process lacks the rights.
 pub fn window_status() -> Result<Vec<WindowStatus>, Error> {
     rights::require("looking at the kernel's BPF programs")?;
     sweep::<WindowNote>()?;

@@ -1,4 +1,4 @@
-//! What the tests of loading share: controls to load, sockets to try them with.
+//! Helpers that the tests of loading share: congestion controls to load, and sockets to try them.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use mechanism::Library;
@@ -10,35 +10,35 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unbloat_kernel::{self, Loaded};
 
-/// The library of this repository.
+/// Opens the library of this repository.
 pub fn library() -> Library {
     Library::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms"))
 }
 
-/// A name that no other test and no other process has.
+/// Returns a name that no other test and no other process has.
 pub fn name_of(what: &str) -> String {
     let name = format!("{what}{}", std::process::id());
     assert!(name.len() <= 15, "{name}");
     name
 }
 
-/// A control without parameters.
+/// Selects a congestion control without parameters.
 pub fn control(source: MechanismSource) -> MechanismRef {
     MechanismRef::new(source, Default::default())
 }
 
-/// A control with one parameter.
+/// Selects a congestion control with one parameter.
 pub fn with_param(source: MechanismSource, name: &str, value: ParamValue) -> MechanismRef {
     MechanismRef::new(source, [(name.to_string(), value)].into_iter().collect())
 }
 
-/// Loads what has to be loadable.
+/// Loads a congestion control that has to be loadable.
 pub fn loaded(control: &MechanismRef, name: &str) -> Loaded {
     unbloat_kernel::load(&library(), control, Some(name))
         .unwrap_or_else(|error| panic!("{error}\n{}", error.log.clone().unwrap_or_default()))
 }
 
-/// The refusal of what must not be loadable.
+/// Returns the refusal of a congestion control that must not be loadable.
 pub fn refused(control: &MechanismRef, name: &str) -> unbloat_kernel::Error {
     match unbloat_kernel::load(&library(), control, Some(name)) {
         Ok(loaded) => panic!("{} was loaded", loaded.kernel_name),
@@ -46,14 +46,16 @@ pub fn refused(control: &MechanismRef, name: &str) -> unbloat_kernel::Error {
     }
 }
 
-/// Does the kernel offer a control of this name?
+/// Reports whether the kernel offers a congestion control of this name.
 pub fn is_offered(name: &str) -> bool {
     let list = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("the list");
     list.split_whitespace().any(|known| known == name)
 }
 
-/// Has the kernel given up a control of this name? It does once nobody holds the link: for a moment that may be a
-/// process which another test has forked and which has not executed its program yet, with a copy of every descriptor.
+/// Reports whether the kernel has released a congestion control of this name.
+///
+/// It does so once nobody holds the link. For a moment a process may hold it that another test has
+/// forked: before it executes its program, it has a copy of every descriptor.
 pub fn goes(name: &str) -> bool {
     const TRIES: u32 = 10_000;
     (0..TRIES).any(|_| {
@@ -62,10 +64,10 @@ pub fn goes(name: &str) -> bool {
     })
 }
 
-/// Asks for a congestion control on a socket and gives what the socket has then.
+/// Requests a congestion control on a socket, and returns the one that the socket has then.
 pub fn choose(socket: &TcpStream, name: &str) -> String {
     let fd = socket.as_raw_fd();
-    // SAFETY: the kernel reads as many bytes as it is told of.
+    // SAFETY: the kernel reads the number of bytes that it is given.
     let failed = unsafe {
         libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_ptr().cast(), name.len() as u32)
     };
@@ -77,7 +79,7 @@ pub fn choose(socket: &TcpStream, name: &str) -> String {
     String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().expect("a first part")).into_owned()
 }
 
-/// The socket's congestion window, in packets.
+/// Returns the socket's congestion window, in packets.
 pub fn window(socket: &TcpStream) -> u32 {
     // SAFETY: all zeroes is a value of this struct.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
@@ -90,16 +92,16 @@ pub fn window(socket: &TcpStream) -> u32 {
     info.tcpi_snd_cwnd
 }
 
-/// The sending side of a connection over the loopback, and whoever reads on the other.
+/// The sending side of a connection over the loopback, and the thread that reads on the other.
 pub struct Connection {
-    /// The sender's socket.
+    /// Socket of the sender.
     pub sender: TcpStream,
     sent: usize,
     reader: std::thread::JoinHandle<usize>,
 }
 
 impl Connection {
-    /// A new one whose sender has the congestion control `name`.
+    /// Opens a connection whose sender has the congestion control `name`.
     pub fn with(name: &str) -> Connection {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let sender = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
@@ -113,13 +115,13 @@ impl Connection {
         Connection { sender, sent: 0, reader }
     }
 
-    /// Sends so many bytes.
+    /// Sends `bytes` bytes.
     pub fn send(&mut self, bytes: usize) {
         self.sender.write_all(&vec![7; bytes]).expect("sent");
         self.sent += bytes;
     }
 
-    /// Sends so many bytes, closes, and waits until all have arrived.
+    /// Sends `bytes` bytes, closes, and waits until all have arrived.
     pub fn finish(mut self, bytes: usize) {
         self.send(bytes);
         drop(self.sender);
@@ -127,11 +129,13 @@ impl Connection {
     }
 }
 
-/// A file of the user's own. It always has the same place: what is compiled of it here, a guest takes as it is.
+/// A file of the user's own. It always has the same path, so that a guest can use its compiled
+/// object unchanged.
 pub struct UserFile(PathBuf);
 
 impl UserFile {
-    /// A control that is complete around `body`, which may define callbacks and name them among `members`.
+    /// Completes a congestion control around `body`, which may define callbacks and name them among
+    /// `members`.
     pub fn control(name: &str, body: &str, members: &str) -> UserFile {
         let text = format!(
             "#include \"vmlinux.h\"\n#include <bpf/bpf_helpers.h>\n#include <bpf/bpf_tracing.h>\n\
@@ -152,17 +156,17 @@ impl UserFile {
         UserFile(path)
     }
 
-    /// It as a scenario names it.
+    /// Returns the file as a scenario names it.
     pub fn source(&self) -> MechanismSource {
         MechanismSource::File(self.0.clone())
     }
 
-    /// It with the name of one of its controls.
+    /// Returns the file with the name of one of its congestion controls.
     pub fn choice(&self, name: &str) -> MechanismSource {
         MechanismSource::File(format!("{}#{name}", self.0.display()).into())
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> String {
         self.0.display().to_string()
     }
