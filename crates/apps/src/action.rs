@@ -1,15 +1,15 @@
-//! What an application asks of the transport below it.
+//! The requests of an application to the transport below it.
 
-/// What an application wants.
+/// A request of an application to the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Action {
-    /// It writes so many segments to the sender of a flow.
+    /// Write this many segments to the sender of a flow.
     Write { flow: u32, segments: u32 },
-    /// It does so if the first of them can be written at once, and wants to know whether it could.
+    /// Write the segments if the first of them fits at once, and report whether it did.
     TryToWrite { flow: u32, segments: u32 },
-    /// It sends the next datagram of a flow.
+    /// Send the next datagram of a flow.
     Send { flow: u32 },
-    /// The other end of a flow of datagrams sends one.
+    /// Send a datagram from the other end of a flow of datagrams.
     SendBack { flow: u32 },
 }

@@ -1,4 +1,4 @@
-//! Datagrams at equal times: pings, calls, UDP at a constant rate.
+//! Datagrams at equal intervals: pings, calls, UDP at a constant rate.
 
 use super::Action;
 use measure::{DatagramMeter, opinion_score};
@@ -8,7 +8,7 @@ use model::records::AppStats;
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// A program that sends datagrams.
+/// A program that sends datagrams at equal intervals.
 pub struct Stream {
     kind: DatagramKind,
     every: Nanos,
@@ -19,18 +19,19 @@ pub struct Stream {
     other_end: OtherEnd,
 }
 
-/// The other end of a call, which talks at the same pace from when it first hears something.
+/// The other end of a call, which talks at the same pace from its first arrival on.
 struct OtherEnd {
     next: Nanos,
     meter: DatagramMeter,
-    /// How long each datagram was on its way that came to it since it has sent one.
+    /// Delays of the datagrams that have arrived since it last sent one.
     heard: Vec<Nanos>,
-    /// When it has sent what is later than all that has arrived, with what it had heard of by then.
+    /// Sending times of datagrams later than all that have arrived, each with the delays in `heard`
+    /// by then.
     under_way: VecDeque<(Nanos, Vec<Nanos>)>,
 }
 
 impl Stream {
-    /// One that sends from `opens` until `end`.
+    /// Creates a program that sends from `opens` until `end`.
     pub fn new(datagrams: &Datagrams, flow: u32, opens: Nanos, end: Nanos, scenario: &Scenario) -> Stream {
         let meter = DatagramMeter::new(scenario.warmup, end);
         let (heard, under_way) = (vec![], VecDeque::new());
@@ -38,13 +39,13 @@ impl Stream {
         Stream { kind: datagrams.kind, every: datagrams.every, flow, next: opens, end, meter, other_end }
     }
 
-    /// When either end sends next.
+    /// Returns when either end sends next.
     pub fn next(&self) -> Nanos {
         let next = self.next.min(self.other_end.next);
         if next < self.end { next } else { Nanos::NEVER }
     }
 
-    /// An end sends, or both do.
+    /// Sends the datagrams that are due, of one end or of both.
     pub fn wake(&mut self, now: Nanos, actions: &mut Vec<Action>) {
         if self.next <= now {
             self.meter.sent(now);
@@ -58,7 +59,8 @@ impl Stream {
         }
     }
 
-    /// A datagram is at the other end. Tells whether its host answers it.
+    /// Notes that a datagram has reached the other end, and returns whether the host there answers
+    /// it.
     pub fn arrived(&mut self, now: Nanos, sent_at: Nanos) -> bool {
         self.meter.arrived(sent_at, now - sent_at);
         if self.kind == DatagramKind::Voice {
@@ -70,14 +72,16 @@ impl Stream {
         self.kind == DatagramKind::Ping
     }
 
-    /// A datagram of the other end's that was sent at `sent_at` is here. Gives the round-trip times of those from here
-    /// that it is the first to follow, without the time that the other end waited before it sent, as RTCP has them (RFC
-    /// 3550, 6.4.1).
+    /// Notes that a datagram of the other end, sent at `sent_at`, has arrived here.
+    ///
+    /// Returns the round-trip times of the datagrams from here that it is the first to follow. They
+    /// leave out the time that the other end waited before it sent, as those of RTCP do (RFC 3550,
+    /// 6.4.1).
     pub fn came_back(&mut self, now: Nanos, sent_at: Nanos) -> Vec<Nanos> {
         self.other_end.arrived(now, sent_at)
     }
 
-    /// What was counted.
+    /// Returns the statistics of the program.
     pub fn stats(&self) -> AppStats {
         let mut stats = self.meter.stats();
         if self.kind == DatagramKind::Voice {
@@ -113,8 +117,8 @@ mod tests {
         Nanos::from_millis(ms)
     }
 
-    /// A packet every 20 ms for 10 s, of which the first is heard after `out` ms; what goes back takes `back` ms, or
-    /// for ever.
+    /// Makes a call with a packet every 20 ms for 10 s. Packets take `out` ms to the other end and
+    /// `back` ms from it, or never arrive.
     fn call(out: u64, back: Option<u64>) -> (AppStats, Vec<Nanos>) {
         let text = "duration = \"10s\"\n[link.a]\nrate = \"1mbit\"\ndelay = \"1ms\"\n\
                     queue = { limit = \"10p\" }\n[[flows]]\napp = \"voice\"\n";
@@ -149,7 +153,7 @@ mod tests {
         (stream.stats(), round_trips)
     }
 
-    /// Each end is heard as it sounds to the other, and the call is as good as the worse of both.
+    /// Each direction has a rating of its own, and the call is as good as the worse of both.
     #[test]
     fn both_directions_of_a_call_are_rated() {
         let (good, round_trips) = call(30, Some(30));

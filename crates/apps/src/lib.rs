@@ -1,8 +1,8 @@
-//! Applications: what programs send, and what a person waits for. They know no TCP: they are told when time has come
-//! and what has arrived, and answer with what is to be written or sent.
+//! Applications: the data that programs send, and the delays that a person experiences. They know
+//! no TCP. The caller reports the time and arrivals, and they answer with what to write or send.
 //!
 //! * `datagrams`: pings, calls and UDP at a constant rate
-//! * `requests`: requests and responses on connections, and when a client asks for what
+//! * `requests`: requests and responses on connections, and the times of a client's requests
 //! * `video`: the player of a film
 //! * `slow_writer`: a sensor that writes at a rate of its own
 //!
@@ -33,7 +33,7 @@ use model::{FlowGroup, Scenario};
 use requests::Client;
 pub use slow_writer::SlowWriter;
 
-/// One program.
+/// A program of any kind.
 enum Program {
     Stream(Box<Stream>),
     Client(Box<Client>),
@@ -43,12 +43,13 @@ enum Program {
 #[derive(Default)]
 pub struct Programs {
     programs: Vec<Program>,
-    /// The program of each flow that has one; empty if none has.
+    /// The program of each flow, if any; empty if no flow has one.
     of_flow: Vec<Option<u32>>,
 }
 
 impl Programs {
-    /// Those of a scenario whose groups have these flows, each with the time at which it opens.
+    /// Creates the programs of a scenario. `flows` has, for each group, the time at which each flow
+    /// opens.
     pub fn new(scenario: &Scenario, flows: &[Vec<Nanos>]) -> Programs {
         let mut all = Programs::default();
         if scenario.flows.iter().all(|group| group.app.is_none()) {
@@ -83,12 +84,12 @@ impl Programs {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of programs.
     pub fn count(&self) -> u32 {
         self.programs.len() as u32
     }
 
-    /// When one of them has something to do.
+    /// Returns when a program acts next.
     pub fn next(&self, program: u32) -> Nanos {
         match &self.programs[program as usize] {
             Program::Stream(stream) => stream.next(),
@@ -96,7 +97,7 @@ impl Programs {
         }
     }
 
-    /// Its time has come.
+    /// Lets a program act whose time has come.
     pub fn wake(&mut self, now: Nanos, program: u32, actions: &mut Vec<Action>) {
         match &mut self.programs[program as usize] {
             Program::Stream(stream) => stream.wake(now, actions),
@@ -104,19 +105,19 @@ impl Programs {
         }
     }
 
-    /// The program that a flow belongs to.
+    /// Returns the program that a flow belongs to.
     pub fn of(&self, flow: u32) -> Option<u32> {
         self.of_flow.get(flow as usize).copied().flatten()
     }
 
-    /// A program has tried to write.
+    /// Reports to a program whether its attempt to write succeeded.
     pub fn tried_to_write(&mut self, now: Nanos, flow: u32, was_written: bool) {
         if let Some(client) = self.client(flow) {
             client.tried_to_write(now, was_written);
         }
     }
 
-    /// All that a program had to write to the sender of a flow is in its send buffer.
+    /// Reports that all writes of a program to the sender of a flow are in its send buffer.
     pub fn written(&mut self, now: Nanos, flow: u32) {
         if let Some(client) = self.client(flow) {
             client.written(now);
@@ -130,15 +131,15 @@ impl Programs {
         }
     }
 
-    /// So many bytes of a flow have reached the program in all.
+    /// Reports that `bytes` bytes of a flow have reached the program in all.
     pub fn delivered(&mut self, now: Nanos, flow: u32, bytes: u64, actions: &mut Vec<Action>) {
         if let Some(client) = self.client(flow) {
             client.delivered(now, flow, bytes, actions);
         }
     }
 
-    /// A datagram that was sent at `sent_at` is at the other end; tells whether its host answers it. The program may
-    /// have something to do then.
+    /// Reports that a datagram sent at `sent_at` has reached the other end, and returns whether the
+    /// host there answers it. The time of the program's next action may change.
     pub fn datagram_arrived(&mut self, now: Nanos, flow: u32, sent_at: Nanos) -> bool {
         match self.of(flow).map(|program| &mut self.programs[program as usize]) {
             Some(Program::Stream(stream)) => stream.arrived(now, sent_at),
@@ -146,7 +147,8 @@ impl Programs {
         }
     }
 
-    /// A datagram of the other end's that was sent at `sent_at` is here. Gives the round-trip times that this shows.
+    /// Reports that a datagram of the other end, sent at `sent_at`, has arrived here. Returns the
+    /// round-trip times that this shows.
     pub fn datagram_came_back(&mut self, now: Nanos, flow: u32, sent_at: Nanos) -> Vec<Nanos> {
         match self.of(flow).map(|program| &mut self.programs[program as usize]) {
             Some(Program::Stream(stream)) => stream.came_back(now, sent_at),
@@ -154,12 +156,12 @@ impl Programs {
         }
     }
 
-    /// Has a flow datagrams in place of a connection?
+    /// Reports whether a flow has datagrams instead of a connection.
     pub fn is_stream(&self, flow: u32) -> bool {
         self.of(flow).is_some_and(|program| matches!(self.programs[program as usize], Program::Stream(_)))
     }
 
-    /// What was counted of the program that has this flow as its first.
+    /// Returns the statistics of the program whose first flow this is.
     pub fn stats(&mut self, flow: u32) -> Option<AppStats> {
         let program = self.of(flow)?;
         match &mut self.programs[program as usize] {

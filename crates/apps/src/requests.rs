@@ -1,7 +1,8 @@
-//! Requests and responses: what goes over a client's connections, and when it asks for what.
+//! Requests and responses: the traffic of a client's connections, and the times of its requests.
 //!
-//! A connection is two flows, one for the requests and one for the responses, which both open when the client does. A
-//! message takes whole segments. The server answers at once, in the order of the requests.
+//! A connection is two flows, one for the requests and one for the responses, which both open when
+//! the client does. A message takes whole segments. The server answers at once, in the order of the
+//! requests.
 
 use super::Action;
 use super::video::Player;
@@ -12,14 +13,14 @@ use model::records::AppStats;
 use model::units::{Bytes, Nanos};
 use std::collections::VecDeque;
 
-/// A request on its way to its response.
+/// A request without a complete response.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     at: Nanos,
-    /// Bytes of the requests up to this one.
+    /// Bytes of all requests up to and including this one.
     request_end: u64,
     response: Bytes,
-    /// Bytes of the responses up to its own; none before the server has the request.
+    /// Bytes of all responses up to and including its own; none before the server has the request.
     response_end: Option<u64>,
 }
 
@@ -27,12 +28,12 @@ struct Asked {
 struct Connection {
     requests: u32,
     asked: VecDeque<Asked>,
-    /// Bytes of all requests and of all responses so far.
+    /// Bytes of all requests so far; `response_bytes` counts the responses.
     request_bytes: u64,
     response_bytes: u64,
 }
 
-/// What a client does with responses.
+/// The reaction of a client to responses.
 enum Pattern {
     Periodic { every: Nanos, when_full: WhenFull, skipped: u64 },
     Chunks { pause: Nanos },
@@ -40,11 +41,11 @@ enum Pattern {
     Video(Player),
 }
 
-/// A program that asks, with the server that answers.
+/// A program that sends requests, with the server that answers.
 pub struct Client {
     request: Bytes,
     response: Bytes,
-    /// Payload of full segments of the requests and of the responses.
+    /// Payload of full segments of the requests; `response_mss` is that of the responses.
     request_mss: u64,
     response_mss: u64,
     first_flow: u32,
@@ -52,14 +53,14 @@ pub struct Client {
     pattern: Pattern,
     next: Nanos,
     end: Nanos,
-    /// From a request to the end of its response.
+    /// Times from a request to the end of its response.
     responses: DelayMeter,
-    /// From the first request of a page to its last byte.
+    /// Times from the first request of a page to its last byte.
     pages: DelayMeter,
 }
 
 impl Client {
-    /// One that asks from `opens` until `end`, on flows from `first` on.
+    /// Creates a client that sends requests from `opens` until `end`, on flows from `first` on.
     pub fn new(requests: &Requests, group: &FlowGroup, first: u32, opens: Nanos, end: Nanos, warmup: Nanos) -> Client {
         let connection = |number| Connection {
             requests: first + 2 * number,
@@ -93,17 +94,17 @@ impl Client {
         }
     }
 
-    /// When it asks of itself.
+    /// Returns when the client sends its next request without a response.
     pub fn next(&self) -> Nanos {
         if self.next < self.end { self.next } else { Nanos::NEVER }
     }
 
-    /// It asks.
+    /// Sends the request that is due.
     pub fn wake(&mut self, now: Nanos, actions: &mut Vec<Action>) {
         self.next = Nanos::NEVER;
         let mut response = self.response;
         match &mut self.pattern {
-            // It has its next message when this one is written.
+            // The next message is scheduled when this one is written.
             Pattern::Periodic { when_full: WhenFull::Delay, .. } => {}
             Pattern::Periodic { when_full: WhenFull::Wait, every, .. } => self.next = now + *every,
             Pattern::Periodic { when_full: WhenFull::Skip, every, .. } => {
@@ -140,7 +141,7 @@ impl Client {
         connection.asked.push_back(Asked { at: now, request_end, response, response_end: None });
     }
 
-    /// There was room for the message that it has tried to write, or there was none.
+    /// Notes whether the message that the client tried to write found room.
     pub fn tried_to_write(&mut self, now: Nanos, was_written: bool) {
         match &mut self.pattern {
             _ if was_written => self.note_request(now, 0, self.response),
@@ -149,7 +150,7 @@ impl Client {
         }
     }
 
-    /// All that it had to write is in the send buffer.
+    /// Notes that all writes are in the send buffer.
     pub fn written(&mut self, now: Nanos) {
         if let Pattern::Periodic { every, when_full: WhenFull::Delay, .. } = self.pattern
             && self.next == Nanos::NEVER
@@ -158,7 +159,7 @@ impl Client {
         }
     }
 
-    /// So many bytes of a flow have arrived in all.
+    /// Notes that `bytes` bytes of a flow have arrived in all.
     pub fn delivered(&mut self, now: Nanos, flow: u32, bytes: u64, actions: &mut Vec<Action>) {
         let number = ((flow - self.first_flow) / 2) as usize;
         if flow == self.connections[number].requests {
@@ -172,7 +173,7 @@ impl Client {
         }
     }
 
-    /// The server has requests of so many bytes in all.
+    /// Notes that the server has `bytes` bytes of requests in all, and answers the complete ones.
     fn serve(&mut self, number: usize, bytes: u64, actions: &mut Vec<Action>) {
         let Connection { requests, asked, response_bytes, .. } = &mut self.connections[number];
         let new = asked.iter_mut().filter(|asked| asked.response_end.is_none());
@@ -184,7 +185,7 @@ impl Client {
         }
     }
 
-    /// A response is there.
+    /// Reacts to a complete response.
     fn answered(&mut self, now: Nanos, number: usize, asked: &Asked, actions: &mut Vec<Action>) {
         match &mut self.pattern {
             Pattern::Periodic { .. } => {}
@@ -201,7 +202,8 @@ impl Client {
         }
     }
 
-    /// Each connection that is idle asks for the next object: all of them when the page itself is there.
+    /// Requests the next object on each idle connection: on all of them when the page itself has
+    /// arrived.
     fn ask_for_objects(&mut self, now: Nanos, answered: usize, actions: &mut Vec<Action>) {
         let idle: Vec<_> = (0..self.connections.len()).filter(|n| self.connections[*n].asked.is_empty()).collect();
         let first = idle.iter().position(|number| *number == answered).unwrap_or(0);
@@ -215,7 +217,7 @@ impl Client {
         }
     }
 
-    /// What was counted, with the first of its flows.
+    /// Returns the statistics of the client, if `flow` is its first.
     pub fn stats(&mut self, flow: u32) -> Option<AppStats> {
         if flow != self.first_flow {
             return None;
@@ -260,7 +262,7 @@ mod tests {
         client(RequestKind::Periodic { every: ms(1000), when_full }, 1)
     }
 
-    /// A request, its answer, and the time that took; the next comes at its time, answered or not.
+    /// A request, its response and its time; the next request is sent at its time, answered or not.
     #[test]
     fn periodic_requests_are_answered_in_their_order() {
         let mut client = periodic(WhenFull::Wait);
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(client.stats(10).expect("its own").unfinished, Some(1));
     }
 
-    /// What finds no room is left out and counted, and nobody waits for it.
+    /// A message that finds no room is left out and counted, and nobody waits for it.
     #[test]
     fn a_message_without_room_is_skipped() {
         let mut client = periodic(WhenFull::Skip);
@@ -296,7 +298,7 @@ mod tests {
         assert_eq!(client.next(), ms(2000));
     }
 
-    /// The next message comes so long after this one was written, not after it was to be written.
+    /// The next message follows the writing of this one, not the time at which it was due.
     #[test]
     fn a_program_that_blocks_has_its_next_message_later() {
         let mut client = periodic(WhenFull::Delay);
@@ -308,7 +310,8 @@ mod tests {
         assert_eq!((client.next(), client.stats(10).expect("its own").skipped), (ms(1300), None));
     }
 
-    /// A page of one object and three more over two connections: the second asks when the page itself is there.
+    /// A page of one object and three more over two connections: the second connection starts when
+    /// the page itself has arrived.
     #[test]
     fn a_page_is_there_with_its_last_object() {
         let mut client = client(RequestKind::Web { objects: 3, pause: ms(500) }, 2);

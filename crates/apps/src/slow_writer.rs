@@ -1,23 +1,25 @@
-//! An application that writes at a rate of its own, such as a sensor's, a segment at a time.
+//! An application that writes at a rate of its own, such as a sensor, one segment at a time.
 
 use model::units::{Bytes, Nanos, Rate};
 
-/// What finds so many segments unsent is not written, but lost: a sensor's send buffer holds a few.
+/// Number of unsent segments from which on a write is lost: a sensor's send buffer has room for a
+/// few.
 const MOST_UNSENT: u32 = 4;
 
-/// When it writes.
+/// The schedule of an application that writes one segment at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowWriter {
     interval: Nanos,
     next: Nanos,
-    /// Segments that it will still write.
+    /// Number of segments that it will still write.
     left: u32,
-    /// So much payload the last of them lacks.
+    /// Payload in bytes that the last segment lacks.
     lacks: u32,
 }
 
 impl SlowWriter {
-    /// One that writes so much in segments of `mss` bytes, or without end, at a rate of payload: the first at `start`.
+    /// Creates a writer of segments with `mss` bytes at a rate of payload, the first at `start`. It
+    /// writes `size`, or without end.
     pub fn new(rate: Rate, mss: u32, size: Option<Bytes>, start: Nanos) -> SlowWriter {
         let segments = size.map_or(u64::MAX, |size| size.0.div_ceil(mss.into()));
         let left = u32::try_from(segments).unwrap_or(u32::MAX);
@@ -25,23 +27,24 @@ impl SlowWriter {
         SlowWriter { interval: rate.time_to_send(Bytes(mss.into())), next: start, left, lacks }
     }
 
-    /// What the segment that was written last lacks in payload.
+    /// Returns the payload in bytes that the latest segment lacks.
     pub fn lacks(&self) -> u32 {
         if self.left == 0 { self.lacks } else { 0 }
     }
 
-    /// When it writes next.
+    /// Returns when it writes next; none after the last segment.
     pub fn next(&self) -> Option<Nanos> {
         (self.left > 0).then_some(self.next)
     }
 
-    /// It writes nothing more.
+    /// Ends the writing.
     pub fn end(&mut self) {
         self.lacks = self.lacks();
         self.left = 0;
     }
 
-    /// How many segments it writes until `now`, where so many wait to be sent.
+    /// Returns the number of segments that it writes until `now`, while `unsent` segments wait to
+    /// be sent.
     pub fn write(&mut self, now: Nanos, unsent: u32) -> u32 {
         let room = MOST_UNSENT.saturating_sub(unsent);
         let mut written = 0;
@@ -60,7 +63,7 @@ impl SlowWriter {
 mod tests {
     use super::*;
 
-    /// 64 bytes at 1024 bit/s are two a second.
+    /// Segments of 64 bytes at 1024 bit/s are two a second.
     #[test]
     fn it_keeps_its_rate_and_loses_what_has_no_room() {
         let at = Nanos::from_millis;

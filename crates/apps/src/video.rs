@@ -1,24 +1,25 @@
-//! The player of a film that comes in pieces, each in a quality of its own: start-up, pauses, and which quality it asks
-//! for.
+//! The player of a film that arrives in pieces, each with a quality of its own. It models start-up,
+//! pauses, and the choice of the quality.
 
 use model::records::AppStats;
 use model::units::{Bytes, Nanos, Rate};
 
-/// Each quality has so many times the rate of the one below.
+/// Rate of each quality relative to the one below.
 const STEP: f64 = 1.5;
-/// It asks for what comes in this share of the time that it plays, at the rate of the piece before.
+/// Share of a piece's playing time in which its download should take place, at the rate of the
+/// piece before.
 const SHARE: f64 = 0.8;
 
-/// A player.
+/// A player, with its buffer and its statistics.
 pub struct Player {
     qualities: Vec<Rate>,
     piece: Nanos,
     startup: Nanos,
     most: Nanos,
     opened: Nanos,
-    /// The quality that is asked for.
+    /// The quality of the next request.
     quality: usize,
-    /// What is buffered at `at`.
+    /// Playing time in the buffer at `at`.
     buffered: Nanos,
     at: Nanos,
     plays: bool,
@@ -31,7 +32,7 @@ pub struct Player {
 }
 
 impl Player {
-    /// One that has nothing, and opens at `opened`.
+    /// Creates an empty player, which opens at `opened`.
     pub fn new(lowest: Rate, highest: Rate, piece: Nanos, startup: Nanos, most: Nanos, opened: Nanos) -> Player {
         let above = |rate: &Rate| Some(Rate((rate.0 as f64 * STEP) as u64)).filter(|rate| *rate <= highest);
         Player {
@@ -53,14 +54,14 @@ impl Player {
         }
     }
 
-    /// It asks for the next piece: how much that is.
+    /// Requests the next piece, and returns its size.
     pub fn asks(&mut self, now: Nanos) -> Bytes {
         self.play_until(now);
         let bits = self.qualities[self.quality].0 as f64 * self.piece.as_secs_f64();
         Bytes((bits / 8.0) as u64)
     }
 
-    /// It has the piece that it asked for at `asked`. Gives when it asks for the next.
+    /// Adds the piece that was requested at `asked`, and returns when to request the next.
     pub fn has(&mut self, now: Nanos, asked: Nanos, size: Bytes) -> Nanos {
         self.play_until(now);
         let bits = 8.0 * size.0 as f64;
@@ -79,7 +80,7 @@ impl Player {
         now + (self.buffered + self.piece).since(self.most)
     }
 
-    /// The time until `now` passes.
+    /// Plays until `now`.
     fn play_until(&mut self, now: Nanos) {
         let passed = now - self.at;
         self.at = now;
@@ -97,7 +98,7 @@ impl Player {
         self.buffered = self.buffered.since(passed);
     }
 
-    /// What a person saw until `end`.
+    /// Returns the statistics that a person experienced until `end`.
     pub fn stats(&mut self, end: Nanos) -> AppStats {
         self.play_until(end.max(self.at));
         let watched = self.started.map(|started| end.since(started).as_secs_f64());
@@ -123,8 +124,9 @@ mod tests {
         Nanos::from_secs(seconds)
     }
 
-    /// Pieces of 4 s at 1 to 2.25 Mbit/s; it plays with two of them. The first comes at 1 s, which is 4 Mbit/s, the
-    /// second at 3 s: it plays until 11 s. The third comes at 13 s, and it goes on with the fourth at 15 s.
+    /// Pieces of 4 s at 1 to 2.25 Mbit/s; two of them start the player. The first arrives at 1 s,
+    /// which is 4 Mbit/s, and the second at 3 s: it plays until 11 s. The third arrives at 13 s,
+    /// and the player resumes with the fourth at 15 s.
     #[test]
     fn a_player_starts_stalls_and_adapts() {
         let mut player = Player::new(Rate(1_000_000), Rate(3_000_000), s(4), s(8), s(30), s(0));
@@ -144,7 +146,7 @@ mod tests {
         assert_eq!((never.startup_s, never.unfinished), (None, Some(1)));
     }
 
-    /// With 28 s buffered of at most 30 the next piece of 4 s is asked for 2 s later.
+    /// With 28 s buffered of at most 30, the next piece of 4 s is requested 2 s later.
     #[test]
     fn a_full_buffer_waits() {
         let mut player = Player::new(Rate(1_000_000), Rate(1_000_000), s(4), s(400), s(30), s(0));

@@ -1,4 +1,4 @@
-//! What applications wait for.
+//! The delays that applications, and their users, experience.
 
 use crate::e_model::{self, Codec};
 use crate::{Histogram, Interval};
@@ -7,20 +7,21 @@ use model::records::AppStats;
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// Datagrams from one end to the other; those count that are sent in the measuring interval.
+/// Measures datagrams from one end to the other; those sent in the measuring interval count.
 #[derive(Clone, Debug)]
 pub struct DatagramMeter {
     interval: Interval,
-    /// When those left that may still be on their way: later than all that have arrived.
+    /// Sending times of datagrams that may still be on their way: all later than those that have
+    /// arrived.
     under_way: VecDeque<Nanos>,
-    /// The others.
+    /// Datagrams that have arrived or were overtaken.
     sent: u64,
     received: u64,
     delay: Histogram,
 }
 
 impl DatagramMeter {
-    /// For datagrams that are sent from `from` to `to`.
+    /// Creates a meter for datagrams that are sent from `from` to `to`.
     pub fn new(from: Nanos, to: Nanos) -> DatagramMeter {
         let (interval, under_way) = (Interval { from, to }, VecDeque::new());
         DatagramMeter { interval, under_way, sent: 0, received: 0, delay: Histogram::default() }
@@ -30,14 +31,14 @@ impl DatagramMeter {
         sent_at >= self.interval.from && sent_at <= self.interval.to
     }
 
-    /// One is sent.
+    /// Counts a datagram that is sent at `now`.
     pub fn sent(&mut self, now: Nanos) {
         if self.counts(now) {
             self.under_way.push_back(now);
         }
     }
 
-    /// One that was sent at `sent_at` has taken so long.
+    /// Counts a datagram that was sent at `sent_at` and has taken `delay`.
     pub fn arrived(&mut self, sent_at: Nanos, delay: Nanos) {
         while self.under_way.front().is_some_and(|at| *at <= sent_at) {
             self.under_way.pop_front();
@@ -49,14 +50,17 @@ impl DatagramMeter {
         }
     }
 
-    /// The delays.
+    /// Returns the statistics of the delays.
     pub fn stats(&self) -> AppStats {
         AppStats { delay: DelayStats::of(&self.delay), ..AppStats::default() }
     }
 
-    /// Rating factor of a call with these delays and losses, in G.711. Each packet has the sound of `frame`, and leaves
-    /// when that is over. What comes later than its playout delay is lost to a call, and the playout delay is the one
-    /// with which the call is rated best: no buffer that keeps its delay could do better.
+    /// Returns the rating factor of a call in G.711 with these delays and losses; none if no
+    /// datagram was sent.
+    ///
+    /// Each packet has the sound of `frame`, and leaves when that is over. A packet that arrives
+    /// after its playout delay is lost to the call. The playout delay is the one with the best
+    /// rating: no buffer with a constant delay could do better.
     pub fn call_rating(&self, frame: Nanos) -> Option<f64> {
         if self.sent == 0 {
             let nothing_arrives = !self.under_way.is_empty();
@@ -73,32 +77,32 @@ impl DatagramMeter {
     }
 }
 
-/// How long something takes; it counts when it ends in the measuring interval.
+/// Measures how long something takes; it counts if it ends in the measuring interval.
 #[derive(Clone, Debug)]
 pub struct DelayMeter {
     interval: Interval,
     delay: Histogram,
-    /// How many have begun and not ended in time.
+    /// Number of measurements that have begun and not ended in time.
     unfinished: u64,
 }
 
 impl DelayMeter {
-    /// For what ends in `interval`.
+    /// Creates a meter for measurements that end in `interval`.
     pub fn new(interval: Interval) -> DelayMeter {
         DelayMeter { interval, delay: Histogram::default(), unfinished: 0 }
     }
 
-    /// Is this in the measuring interval?
+    /// Reports whether a time is in the measuring interval.
     pub fn counts(&self, now: Nanos) -> bool {
         now >= self.interval.from && now <= self.interval.to
     }
 
-    /// Something begins.
+    /// Begins a measurement.
     pub fn begins(&mut self) {
         self.unfinished += 1;
     }
 
-    /// What began at `began` ends now.
+    /// Ends the measurement that began at `began`.
     pub fn record(&mut self, began: Nanos, now: Nanos) {
         self.unfinished -= u64::from(now <= self.interval.to);
         if self.counts(now) {
@@ -106,17 +110,18 @@ impl DelayMeter {
         }
     }
 
-    /// How many had begun and not ended when the interval did; nothing else tells of them.
+    /// Returns how many measurements had begun and not ended at the end of the interval; no other
+    /// statistic includes them.
     pub fn unfinished(&self) -> u64 {
         self.unfinished
     }
 
-    /// Where these are responses.
+    /// Fills in the statistics of responses.
     pub fn fill_responses(&self, stats: &mut AppStats) {
         stats.response = ResponseStats::of(&self.delay);
     }
 
-    /// Where these are pages.
+    /// Fills in the statistics of pages.
     pub fn fill_pages(&self, stats: &mut AppStats) {
         stats.page = PageStats::of(&In(&self.delay, |ms| ms / 1e3));
     }
@@ -126,7 +131,8 @@ impl DelayMeter {
 mod tests {
     use super::*;
 
-    /// What begins before the warm-up and ends after the interval is in no mean.
+    /// A measurement counts if it ends in the interval, even if it began before. Others stay
+    /// unfinished.
     #[test]
     fn what_has_not_ended_in_time_is_counted() {
         let s = Nanos::from_secs;
@@ -152,8 +158,9 @@ mod tests {
         meter.call_rating(Nanos::from_millis(20)).expect("it was sent")
     }
 
-    /// A steady 50 ms is as good as a call gets, 20 ms for the packet included; a packet in a hundred that comes after
-    /// a second is better lost than waited for; half of them are not.
+    /// A steady delay of 50 ms rates as 70 ms, which include 20 ms for the packet. If one packet in
+    /// a hundred takes a second, the call rates better without it. If half of them are late, the
+    /// call rates better if it waits.
     #[test]
     fn a_call_waits_as_long_as_suits_it() {
         let steady = e_model::rating(Codec::G711, Nanos::from_millis(70), 0.0);

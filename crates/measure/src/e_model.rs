@@ -1,39 +1,41 @@
-//! The E-model (ITU-T G.107, 06/2015): how a telephone call is rated, from its delay and its losses. All that neither
-//! of them changes has the default value of the recommendation's table 2.
+//! The E-model (ITU-T G.107, 06/2015), which rates a telephone call by its delay and its losses.
+//! All other parameters have the default values of the recommendation's table 2.
 
-// Those of the same name in the standard library differ from machine to machine.
+// The functions of the standard library differ from machine to machine.
 use libm::{exp, exp10, log2, log10, pow, sqrt};
 use model::units::Nanos;
 
-/// What a codec makes of lost packets (ITU-T G.113, appendix I).
+/// How lost packets impair a codec (ITU-T G.113, appendix I).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
     /// Impairment without losses (Ie).
     pub impairment: f64,
-    /// How well it stands losses (Bpl).
+    /// Robustness against losses (Bpl).
     pub robustness: f64,
 }
 
 impl Codec {
-    /// 64 kbit/s, with packet loss concealment.
+    /// G.711 at 64 kbit/s, with packet loss concealment.
     pub const G711: Codec = Codec { impairment: 0.0, robustness: 25.1 };
 }
 
-/// Loudness ratings of sending and receiving, sidetone masking and talker echo, dB (SLR, RLR, STMR, TELR).
+/// Loudness ratings of sending and receiving, sidetone masking and talker echo, in dB (SLR, RLR,
+/// STMR, TELR).
 const SEND_LOUDNESS: f64 = 8.0;
 const RECEIVE_LOUDNESS: f64 = 2.0;
 const SIDETONE: f64 = 15.0;
 const TALKER_ECHO: f64 = 65.0;
-/// Weighted echo path loss, dB (WEPL).
+/// Weighted echo path loss in dB (WEPL).
 const ECHO_PATH_LOSS: f64 = 110.0;
-/// Noise of circuits and of rooms, dBm0p and dB(A) (Nc, Nfor, Ps, Pr), and how much less of the latter telephones pick
-/// up, dB (Ds, Dr).
+/// Noise of circuits and of rooms, in dBm0p and dB(A) (Nc, Nfor, Ps, Pr). `ROOM_NOISE_LESS` is how
+/// much less of a room's noise telephones pick up, in dB (Ds, Dr).
 const CIRCUIT_NOISE: f64 = -70.0;
 const NOISE_FLOOR: f64 = -64.0;
 const ROOM_NOISE: f64 = 35.0;
 const ROOM_NOISE_LESS: f64 = 3.0;
 
-/// The rating factor R of a call of this delay from mouth to ear, of whose packets this share is lost, each by itself.
+/// Returns the rating factor R of a call with this delay from mouth to ear, and this share of
+/// packets lost independently.
 pub fn rating(codec: Codec, delay: Nanos, loss: f64) -> f64 {
     let ms = delay.as_millis_f64();
     let noise = noise();
@@ -44,8 +46,8 @@ pub fn rating(codec: Codec, delay: Nanos, loss: f64) -> f64 {
         - equipment(codec, loss)
 }
 
-/// The mean opinion score that belongs to a rating (annex B). Its cubic (B-4) falls below 1, the least that people may
-/// say, between ratings of 0 and 6.5; the scale ends there.
+/// Returns the mean opinion score of a rating (annex B). Its cubic (B-4) falls below 1, the lowest
+/// opinion, between ratings of 0 and 6.5; the scale ends there.
 pub fn opinion_score(rating: f64) -> f64 {
     match rating {
         r if r <= 0.0 => 1.0,
@@ -54,7 +56,7 @@ pub fn opinion_score(rating: f64) -> f64 {
     }
 }
 
-/// No: all noise, as one (7-3 to 7-8).
+/// Returns No, the sum of all noise (7-3 to 7-8).
 fn noise() -> f64 {
     let overall_loudness = SEND_LOUDNESS + RECEIVE_LOUDNESS;
     let above = ROOM_NOISE - overall_loudness - ROOM_NOISE_LESS - 14.0;
@@ -66,7 +68,7 @@ fn noise() -> f64 {
     10.0 * log10(all.iter().map(|level| exp10(level / 10.0)).sum())
 }
 
-/// Is: what comes with the voice itself (7-9 to 7-17).
+/// Returns Is, the impairments simultaneous with the voice (7-9 to 7-17).
 fn simultaneous(signal_to_noise: f64, noise: f64, ms: f64) -> f64 {
     let x = SEND_LOUDNESS + RECEIVE_LOUDNESS + 0.2 * (64.0 + noise - RECEIVE_LOUDNESS);
     let loud = 20.0 * (bent(x / 8.0, 8.0) - x / 8.0);
@@ -83,7 +85,7 @@ fn simultaneous(signal_to_noise: f64, noise: f64, ms: f64) -> f64 {
     loud + sidetone + quantised
 }
 
-/// Id: echo to the talker, echo to the listener, and delay alone (7-18 to 7-28).
+/// Returns Id: echo to the talker, echo to the listener, and delay alone (7-18 to 7-28).
 fn delayed(signal_to_noise: f64, noise: f64, ms: f64) -> f64 {
     let masked = 40.0 * log10((1.0 + ms / 10.0) / (1.0 + ms / 150.0));
     let talker = 80.0 + 2.5 * (TALKER_ECHO - masked + 6.0 * exp(-0.3 * ms * ms) - 14.0);
@@ -95,7 +97,7 @@ fn delayed(signal_to_noise: f64, noise: f64, ms: f64) -> f64 {
     talker_echo + listener_echo + alone(ms)
 }
 
-/// Idd: nobody minds 100 ms (7-27, 7-28).
+/// Returns Idd, the impairment by delay alone, which is 0 up to 100 ms (7-27, 7-28).
 fn alone(ms: f64) -> f64 {
     if ms <= 100.0 {
         return 0.0;
@@ -104,13 +106,13 @@ fn alone(ms: f64) -> f64 {
     25.0 * (bent(x, 6.0) - 3.0 * bent(x / 3.0, 6.0) + 2.0)
 }
 
-/// Ie,eff: what the codec loses, and the network for it (7-29, BurstR = 1).
+/// Returns Ie,eff: the losses of the codec and of the network (7-29, BurstR = 1).
 fn equipment(codec: Codec, loss: f64) -> f64 {
     let percent = 100.0 * loss;
     codec.impairment + (95.0 - codec.impairment) * percent / (percent + codec.robustness)
 }
 
-/// 1 at 0, and `by` from far above 1 on.
+/// Rises from 1 at 0 to `by` far above 1.
 fn bent(by: f64, power: f64) -> f64 {
     pow(1.0 + pow(by, power), 1.0 / power)
 }
@@ -125,7 +127,7 @@ mod tests {
         assert!((measured - published).abs() <= within, "{measured} for {published}");
     }
 
-    /// With all parameters at their defaults R is 93.2 (G.107, section 7.7).
+    /// With all parameters at their defaults, R is 93.2 (G.107, section 7.7).
     #[test]
     fn the_default_rating() {
         near(rating(Codec::G711, Nanos::ZERO, 0.0), 93.2, 0.05);
@@ -134,7 +136,7 @@ mod tests {
         near(simultaneous(94.77, -61.18, 0.0), 1.41, 0.01);
     }
 
-    /// G.107, table B.1: the limits of the categories of user satisfaction.
+    /// Reproduces table B.1 of G.107: the limits of the categories of user satisfaction.
     #[test]
     fn scores_of_ratings() {
         for (rating, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
@@ -149,7 +151,8 @@ mod tests {
         assert!(scores.windows(2).all(|pair| pair[0] <= pair[1]), "{scores:?}");
     }
 
-    /// Equation 7-29 by hand: 1 % costs 95/5.3 without concealment and 95/26.1 with it (Bpl by G.113, appendix I).
+    /// By equation 7-29, 1 % costs 95/5.3 without concealment and 95/26.1 with it (Bpl by G.113,
+    /// appendix I).
     #[test]
     fn losses_cost_what_the_codec_makes_of_them() {
         near(equipment(NO_PLC, 0.01), 17.92, 0.01);
@@ -157,7 +160,7 @@ mod tests {
         near(equipment(Codec::G711, 1.0), 75.94, 0.01);
     }
 
-    /// Equation 7-27 by hand: at 200 ms X is 1. R falls with every millisecond.
+    /// By equation 7-27, X is 1 at 200 ms. R falls with every millisecond.
     #[test]
     fn delay_costs_from_100_ms_on() {
         assert_eq!(alone(100.0), 0.0);

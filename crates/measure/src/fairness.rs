@@ -1,8 +1,8 @@
-//! What flows are to each other.
+//! Fairness between flows.
 
 use model::records;
 
-/// Jain's index of the flows' goodputs; none when nothing was delivered.
+/// Returns Jain's index of the flows' goodputs; none if nothing was delivered.
 pub fn jain_index(flows: &[records::Flow]) -> Option<f64> {
     let sum: f64 = flows.iter().map(|f| f.goodput_mbps).sum();
     let squares: f64 = flows.iter().map(|f| f.goodput_mbps * f.goodput_mbps).sum();

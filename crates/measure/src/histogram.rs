@@ -1,20 +1,20 @@
-//! Distribution of durations in bins of equal relative width.
+//! A distribution of durations in bins of equal relative width.
 
 use model::families::Sampled;
 use model::units::Nanos;
 
-/// Bins per doubling: a bin is at most 1/128 of its value wide.
+/// Number of bins per doubling: a bin is at most 1/128 of its value wide.
 const STEPS: u64 = 128;
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 
-/// Counts durations in bins under 1 % wide; mean and maximum are exact. Grows with the span of what it saw, not with
-/// the number of samples.
+/// Counts durations in bins under 1 % wide; mean and maximum are exact. Its memory grows with the
+/// range of the samples, not with their number.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// `counts[i]` belongs to bin `first + i`.
+    /// Counts of bins: `counts[i]` belongs to bin `first + i`.
     counts: Vec<u32>,
     first: u32,
-    /// Those of zero have no bin: queues are empty for most packets that come to them.
+    /// Number of samples of zero, which have no bin: most packets find an empty queue.
     zeros: u64,
     sum: u128,
     min: Nanos,
@@ -27,19 +27,19 @@ impl Default for Histogram {
     }
 }
 
-/// Bits of the fraction of a floating-point number that tell its bin.
+/// Number of a floating-point number's fraction bits that do not select its bin.
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - STEP_BITS;
-/// The first bits of 1.0: those of the first bin.
+/// The leading bits of 1.0, which select the first bin.
 const FIRST_BIN: u64 = 1.0f64.to_bits() >> FRACTION_BITS;
 
-/// The bin of a value above zero: the first bits of the value as a floating-point number, whose exponent is the doubling
-/// and whose fraction the step in it.
+/// Returns the bin of a value above zero. It consists of the leading bits of the value as a
+/// floating-point number. The exponent is the doubling, and the fraction is the step in it.
 #[inline]
 fn bin_of(value: Nanos) -> u32 {
     ((value.0 as i64 as f64).to_bits() >> FRACTION_BITS).wrapping_sub(FIRST_BIN) as u32
 }
 
-/// The values of a bin: from, up to but without. Below 128 only some bins have a value.
+/// Returns the range of a bin's values, without its upper end. Below 128 not every bin has a value.
 fn edges(bin: u32) -> (u64, u64) {
     let (doubling, step) = (bin >> STEP_BITS, u64::from(bin) % STEPS);
     match doubling.checked_sub(STEP_BITS) {
@@ -52,7 +52,7 @@ fn edges(bin: u32) -> (u64, u64) {
 }
 
 impl Histogram {
-    /// The least sample; none without one.
+    /// Returns the smallest sample in milliseconds; none without a sample.
     pub fn min_ms(&self) -> Option<f64> {
         (self.samples() > 0).then(|| self.min().as_millis_f64())
     }
@@ -75,13 +75,13 @@ impl Histogram {
         }
     }
 
-    /// Adds a sample of zero.
+    /// Adds one sample of zero.
     #[inline]
     pub fn record_zero(&mut self) {
         self.zeros += 1;
     }
 
-    /// Notes a sample below or above all others.
+    /// Extends the range to a sample below or above all others.
     #[cold]
     fn extend(&mut self, value: Nanos) {
         self.min = self.min.min(value);
@@ -106,7 +106,7 @@ impl Histogram {
         self.counts[index] += 1;
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u64 {
         self.zeros + self.counts.iter().map(|count| u64::from(*count)).sum::<u64>()
     }
@@ -115,18 +115,18 @@ impl Histogram {
         if self.zeros > 0 { Nanos::ZERO } else { self.min }
     }
 
-    /// The exact mean in milliseconds; none without a sample.
+    /// Returns the exact mean in milliseconds; none without a sample.
     pub fn mean_ms(&self) -> Option<f64> {
         (self.samples() > 0).then(|| self.sum as f64 / self.samples() as f64 / 1e6)
     }
 
-    /// The exact maximum in milliseconds; none without a sample.
+    /// Returns the exact maximum in milliseconds; none without a sample.
     pub fn max_ms(&self) -> Option<f64> {
         (self.samples() > 0).then(|| self.max.as_millis_f64())
     }
 
-    /// The value that a share `q` (0 to 1) of the samples does not exceed, in milliseconds, interpolated inside its bin
-    /// and never outside what was seen.
+    /// Returns the value that a share `q` (0 to 1) of the samples does not exceed, in milliseconds.
+    /// The value is interpolated inside its bin, and never outside the range of the samples.
     pub fn quantile_ms(&self, q: f64) -> Option<f64> {
         if self.samples() == 0 {
             return None;
@@ -144,7 +144,7 @@ impl Histogram {
         self.max_ms()
     }
 
-    /// The bins that are not empty: lower edge, upper edge (ns), count.
+    /// Iterates over the bins that are not empty: lower edge, upper edge (ns), count.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let of_bin = |bin: u32, count: u64| {
             let (low, high) = edges(bin);
@@ -156,7 +156,7 @@ impl Histogram {
     }
 }
 
-/// In milliseconds.
+/// The samples are in milliseconds.
 impl Sampled for Histogram {
     fn mean(&self) -> Option<f64> {
         self.mean_ms()
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn quantiles_of_a_uniform_sample() {
         let mut h = Histogram::default();
-        // Downwards, so that the range widens at its lower end.
+        // In descending order, so that the range extends at its lower end.
         for ms in (1..=1000).rev() {
             h.record(Nanos::from_millis(ms));
         }
@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// A third of them is nothing, a third 1 us and a third 2 us: what is least counts too if it is nothing.
+    /// A third of the samples is zero, a third 1 us and a third 2 us: samples of zero count for the
+    /// minimum.
     #[test]
     fn zeros_are_samples() {
         let mut h = Histogram::default();

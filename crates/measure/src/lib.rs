@@ -1,4 +1,4 @@
-//! What a run counts, and the records that come of it: one definition of every figure for all backends.
+//! Meters and records of a run, which define every figure once for all backends.
 //!
 //! ```
 //! use model::units::Nanos;

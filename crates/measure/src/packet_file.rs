@@ -1,5 +1,5 @@
-//! A file of packets that Wireshark opens: pcapng, with an interface for the senders, and one for each link if those
-//! are watched too. Packets begin with their IP header.
+//! Packet traces for Wireshark, in the format pcapng. A file has an interface for the senders, and
+//! optionally one for each link. Packets begin with their IP header.
 
 use model::units::Nanos;
 use pcap_file::pcapng::PcapNgWriter;
@@ -12,33 +12,34 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// The exponent of the time stamps' unit: nanoseconds.
+/// Exponent of the time stamps' unit: nanoseconds.
 const NANOSECONDS: u8 = 9;
 
-/// How much of each packet a file has, bytes (`snaplen`): all of it, or the headers of IPv4 without options and of TCP.
+/// Bytes of each packet in a file (`snaplen`): all, or the headers of IPv4 without options and of
+/// TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapLength(usize);
 
 impl SnapLength {
-    /// That of the headers, or of all.
+    /// Returns the length of the headers, or of whole packets.
     pub fn new(headers_only: bool) -> SnapLength {
         SnapLength(if headers_only { 20 + 60 } else { u16::MAX as usize })
     }
 
-    /// Tells a packet of which all is kept.
+    /// Reports whether the file stores the whole packet.
     pub fn has_all_of(self, packet: &[u8]) -> bool {
         packet.len() <= self.0
     }
 }
 
-/// Where the packets of a file come from, as the file says it.
+/// The origin of a file's packets, as the file describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: &'a str,
-    /// What the machine is.
+    /// Description of the machine.
     pub hardware: &'a str,
-    /// Whose TCP it is.
+    /// Description of the TCP that sent the packets.
     pub os: &'a str,
 }
 
@@ -48,10 +49,10 @@ pub struct PacketFile {
     snap_length: SnapLength,
 }
 
-/// The number of the interface at which packets are seen when they leave or reach their senders.
+/// Number of the interface that packets pass when they leave or reach their senders.
 pub const SENDERS: u32 = 0;
 
-/// The numbers of the interfaces at which packets are seen that reach the far end of a port, by the port's number.
+/// Numbers of the interfaces that packets pass at the far end of a port, by the port's number.
 #[derive(Clone, Debug, Default)]
 pub struct LinkInterfaces {
     by_port: Vec<Option<u32>>,
@@ -59,7 +60,7 @@ pub struct LinkInterfaces {
 }
 
 impl LinkInterfaces {
-    /// One for each port with a name.
+    /// Creates an interface for each port with a name.
     pub fn new<'a>(port_names: impl IntoIterator<Item = Option<&'a str>>) -> LinkInterfaces {
         let mut interfaces = LinkInterfaces::default();
         for name in port_names {
@@ -69,19 +70,20 @@ impl LinkInterfaces {
         interfaces
     }
 
-    /// Whether links are watched at all.
+    /// Reports whether no link has an interface.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// That of a port, if it has one.
+    /// Returns the interface of a port; none if it has none.
     pub fn of_port(&self, port: u32) -> Option<u32> {
         *self.by_port.get(port as usize)?
     }
 }
 
 impl PacketFile {
-    /// Creates the file of the packets at the senders' interfaces and at `links`; so many bytes are written at a time.
+    /// Creates the file of the packets at the senders' interfaces and at `links`. It writes
+    /// `bytes_at_a_time` bytes at a time.
     pub fn create(
         path: &Path,
         origin: &Origin,
@@ -100,8 +102,9 @@ impl PacketFile {
         Ok(PacketFile { file, snap_length })
     }
 
-    /// Writes a packet that passes an interface at `now`, given whole. A SYN names its flow, `opens`, in a comment: no
-    /// two backends give a flow the same addresses and ports.
+    /// Writes a packet that passes an interface at `now`; `packet` is the whole packet. A SYN names
+    /// the flow that it `opens` in a comment, since backends give a flow different addresses and
+    /// ports.
     pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8], opens: Option<u32>) -> io::Result<()> {
         let comment = opens.map(|flow| EnhancedPacketOption::Comment(format!("flow {flow}").into()));
         let block = EnhancedPacketBlock {
@@ -114,13 +117,14 @@ impl PacketFile {
         self.file.write_pcapng_block(block).map(|_| ()).map_err(into_io)
     }
 
-    /// Writes what is still buffered.
+    /// Writes all data that is still buffered.
     pub fn close(mut self) -> io::Result<()> {
         self.file.get_mut().flush()
     }
 }
 
-/// The byte order is fixed: the same run gives the same file on every machine.
+/// Returns the section header. Its byte order is fixed, so that one run gives one file on every
+/// machine.
 fn section(origin: &Origin) -> SectionHeaderBlock<'static> {
     SectionHeaderBlock {
         endianness: Endianness::Little,

@@ -1,9 +1,9 @@
-//! What the receiving end of a flow counts.
+//! The counters of a flow's receiving end.
 
 use crate::Interval;
 use model::units::Nanos;
 
-/// What a receiver counts.
+/// Counts the arrivals at a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverMeter {
     interval: Interval,
@@ -11,15 +11,15 @@ pub struct ReceiverMeter {
     pub arrived_bytes: u64,
     /// Payload that reached the application in order in the interval.
     pub delivered_bytes: u64,
-    /// The same since the start of the run.
+    /// Payload that reached the application in order since the start of the run.
     pub total_delivered: u64,
-    /// Sum and number of the RTTs that it measured in the interval.
+    /// Sum and number of the RTTs that the receiver measured in the interval.
     rtt_sum_us: u64,
     rtts: u64,
 }
 
 impl ReceiverMeter {
-    /// For a flow that is active in `interval`.
+    /// Creates the counters of a flow that is active in `interval`.
     pub fn new(interval: Interval) -> ReceiverMeter {
         ReceiverMeter { interval, arrived_bytes: 0, delivered_bytes: 0, total_delivered: 0, rtt_sum_us: 0, rtts: 0 }
     }
@@ -28,7 +28,7 @@ impl ReceiverMeter {
         now >= self.interval.from && now <= self.interval.to
     }
 
-    /// A data packet of this IP length arrives.
+    /// Counts a data packet with an IP length of `bytes`.
     #[inline]
     pub fn arrived(&mut self, now: Nanos, bytes: u32) {
         if self.covers(now) {
@@ -36,7 +36,8 @@ impl ReceiverMeter {
         }
     }
 
-    /// A data packet of this IP length arrives, whose payload goes to the application at once.
+    /// Counts a data packet with an IP length of `bytes`, whose payload reaches the application at
+    /// once.
     #[inline]
     pub fn arrived_in_order(&mut self, now: Nanos, bytes: u32, payload: u64) {
         self.total_delivered += payload;
@@ -46,7 +47,7 @@ impl ReceiverMeter {
         }
     }
 
-    /// The echo of a timestamp tells an RTT.
+    /// Counts an RTT that the echo of a timestamp shows.
     #[inline]
     pub fn measured_rtt(&mut self, now: Nanos, rtt_us: u32) {
         if self.covers(now) {
@@ -55,12 +56,12 @@ impl ReceiverMeter {
         }
     }
 
-    /// Mean of these; none without one.
+    /// Returns the mean of the RTTs that the receiver measured; none without one.
     pub fn rtt_mean_ms(&self) -> Option<f64> {
         (self.rtts > 0).then(|| self.rtt_sum_us as f64 / self.rtts as f64 / 1e3)
     }
 
-    /// So much payload goes to the application.
+    /// Counts `bytes` of payload that reach the application.
     #[inline]
     pub fn delivered(&mut self, now: Nanos, bytes: u64) {
         self.total_delivered += bytes;

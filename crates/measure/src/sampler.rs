@@ -1,26 +1,26 @@
-//! Time series: what a run looks like inside, at equal steps.
+//! Time series: the inside of a run, sampled at equal steps.
 
 use crate::Histogram;
 use model::series::{Distribution, FlowRow, LinkRow, Series, Step};
 use model::units::Nanos;
 
-/// A flow at one instant.
+/// A sample of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSample {
-    /// What of it is known at once; the goodput is not.
+    /// The values that are known at once, which leaves out the goodput.
     pub row: FlowRow,
     /// Payload delivered in order since the start of the run.
     pub total_delivered: u64,
 }
 
-/// A link at one instant.
+/// A sample of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkSample {
-    /// Its number.
+    /// Number of the link.
     pub link: u32,
-    /// Bytes and packets that wait.
+    /// Bytes and packets that wait in the queue.
     pub waiting: (u64, u64),
-    /// Of a host's device with a ring: bytes that it has taken and not sent, and what they are limited to.
+    /// For a host's device with a ring: bytes that it has taken and not sent, and their limit.
     pub ring: Option<(u64, Option<u64>)>,
     /// Drops since the start of the run.
     pub total_drops: u64,
@@ -28,19 +28,19 @@ pub struct LinkSample {
     pub total_sent: u64,
 }
 
-/// Samples of the inside of a run, taken at equal steps.
+/// Takes samples of the inside of a run at equal steps.
 pub struct Sampler {
     step: Nanos,
     next: Nanos,
     series: Series,
     latest: Step,
-    /// Bytes that each flow had delivered, and each link had sent, at the sample before.
+    /// Bytes that each flow had delivered at the sample before; `sent_bytes` is the same for links.
     delivered_bytes: Vec<u64>,
     sent_bytes: Vec<u64>,
 }
 
 impl Sampler {
-    /// Takes a sample every `step`, the first after the first.
+    /// Creates a sampler that takes a sample every `step`, the first one `step` after the start.
     pub fn new(step: Nanos, flows: usize) -> Sampler {
         Sampler {
             step,
@@ -52,12 +52,12 @@ impl Sampler {
         }
     }
 
-    /// From one sample to the next.
+    /// Returns the time between samples.
     pub fn step(&self) -> Nanos {
         self.step
     }
 
-    /// When the next sample is due.
+    /// Returns when the next sample is due.
     pub fn next(&self) -> Nanos {
         self.next
     }
@@ -78,12 +78,12 @@ impl Sampler {
         self.next += self.step;
     }
 
-    /// The rows of the latest step.
+    /// Returns the rows of the latest step.
     pub fn latest(&self) -> &Step {
         &self.latest
     }
 
-    /// Keeps none of the rows so far: of what has no end there is no series.
+    /// Discards all rows so far: a run without an end has no series.
     pub fn forget(&mut self) {
         self.series = Series::default();
     }
@@ -114,8 +114,8 @@ impl Sampler {
         bytes_in_a_step as f64 * 8.0 / 1e6 / self.step.as_secs_f64()
     }
 
-    /// Adds the distributions of the flows' round-trip times and of the links' queueing delays, these with the numbers
-    /// of their links, and hands the series over.
+    /// Returns the series, after adding the distributions of the flows' round-trip times and of the
+    /// links' queueing delays. Each queueing delay has the number of its link.
     pub fn finish<'a>(
         mut self,
         rtt: impl Iterator<Item = &'a Histogram>,

@@ -1,16 +1,16 @@
-//! What a send buffer holds, when packets leave it.
+//! The fill level of a send buffer when packets leave it.
 
 use crate::Interval;
 use model::families::{BufferedStats, In, OccupancyStats, Sampled};
 use model::records::SendBufferStats;
 use model::units::Nanos;
 
-/// Ratios are told apart in steps of a hundredth, up to this.
+/// Largest ratio that has a bin of its own, in hundredths.
 const MOST: usize = 2000;
-/// From this share of the buffer on an application counts as one that fills it.
+/// Share of the buffer from which an application counts as one that fills it.
 const HALF: f64 = 0.5;
 
-/// How full a send buffer is when packets leave it.
+/// Measures how full a send buffer is when packets leave it.
 #[derive(Clone, Debug)]
 pub struct SendBufferMeter {
     interval: Interval,
@@ -40,7 +40,7 @@ impl Ratios {
         self.sum += ratio;
     }
 
-    /// The share of those that are not below `bound`.
+    /// Returns the share of ratios that are at least `bound`.
     fn share_from(&self, bound: f64) -> Option<f64> {
         let above = self.bins.iter().skip((bound * 100.0) as usize).sum::<u64>();
         (self.count > 0).then(|| above as f64 / self.count as f64)
@@ -60,7 +60,7 @@ impl Sampled for Ratios {
         self.quantile(1.0)
     }
 
-    /// The lower edge of the bin that the share `part` of all lies below or in.
+    /// Returns the lower edge of the bin at or below which the share `part` of all ratios lies.
     fn quantile(&self, part: f64) -> Option<f64> {
         let wanted = (part * self.count as f64).ceil().max(1.0) as u64;
         let mut below = 0;
@@ -73,14 +73,14 @@ impl Sampled for Ratios {
 }
 
 impl SendBufferMeter {
-    /// For a flow that opens at `opened`.
+    /// Creates a meter for a flow that opens at `opened`.
     pub fn new(interval: Interval, opened: Nanos) -> SendBufferMeter {
         let (occupancy, windows) = (Ratios::default(), Ratios::default());
         SendBufferMeter { interval, opened, queued_bytes: 0, occupancy, windows, half_full: None }
     }
 
-    /// A packet leaves a buffer with so many bytes of memory in it, of those that it may take, and with so many
-    /// congestion windows of packets.
+    /// Counts a packet that leaves a buffer. The buffer has `queued` of `sndbuf` bytes of memory in
+    /// use, and packets for `windows` congestion windows.
     pub fn note(&mut self, now: Nanos, queued: u64, sndbuf: u64, windows: f64) {
         let occupancy = queued as f64 / sndbuf as f64;
         if occupancy >= HALF {
@@ -93,7 +93,7 @@ impl SendBufferMeter {
         }
     }
 
-    /// The columns of the flow's record.
+    /// Returns the columns of the flow's record.
     pub fn stats(&self) -> SendBufferStats {
         let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
         let packets = self.occupancy.count;

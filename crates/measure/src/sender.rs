@@ -1,26 +1,28 @@
-//! What the sending end of a flow counts, and the record of a flow, most of which that is.
+//! The counters of a flow's sending end, and the record of a flow.
 
 use crate::{Histogram, Interval, ReceiverMeter};
 use model::families::RttStats;
 use model::records;
 use model::units::Nanos;
 
-/// What a sender counts.
+/// Counts the actions of a sender.
 #[derive(Clone, Debug)]
 pub struct SenderMeter {
     interval: Interval,
     /// Data packets sent in the interval.
     pub sent: u64,
-    /// Those of them that were sent before.
+    /// Data packets in the interval that were sent before.
     pub retransmitted: u64,
     total_sent: u64,
-    /// Data packets sent again since the start of the run.
+    /// Retransmissions of data packets since the start of the run.
     pub total_retransmitted: u64,
     /// Retransmission timeouts in the interval.
     pub timeouts: u64,
-    /// How often losses were found in the interval, by timeouts and otherwise; none if nobody wants to know.
+    /// Number of times that losses were detected in the interval, by timeouts and otherwise; none
+    /// if they are not counted.
     pub loss_events: Option<u64>,
-    /// How long the control has it wait before a window, over time; none if it never has.
+    /// Mean over time of the wait before a window that the congestion control sets; none if it
+    /// never does.
     wait: Option<TimeAverage>,
     /// Round-trip times in the interval.
     pub rtt: Histogram,
@@ -31,15 +33,15 @@ pub struct SenderMeter {
     cwnd_ns: u128,
     /// When the flow opens its connection.
     pub opened: Nanos,
-    /// Whether its SYN was answered, in the warm-up or after it; none before there is a SYN.
+    /// Whether the SYN was answered, in the warm-up or after it; none before the first SYN.
     pub connected: Option<bool>,
-    /// When it stopped being active before the end of the interval.
+    /// When the flow stopped being active, if before the end of the interval.
     ended: Option<Nanos>,
-    /// From the start of the flow to the last byte acknowledged.
+    /// Time from the start of the flow to the acknowledgement of its last byte.
     pub completion: Option<Nanos>,
 }
 
-/// The average of a value over time.
+/// The mean of a value over time.
 #[derive(Clone, Copy, Debug)]
 struct TimeAverage {
     value: u64,
@@ -48,7 +50,7 @@ struct TimeAverage {
 }
 
 impl TimeAverage {
-    /// Of one that is 0 and counts from `from` on.
+    /// Creates the mean of a value that is 0, and counts from `from` on.
     fn new(from: Nanos) -> TimeAverage {
         TimeAverage { value: 0, since: from, sum: 0 }
     }
@@ -68,7 +70,7 @@ impl TimeAverage {
 }
 
 impl SenderMeter {
-    /// For a flow that opens at `opened`.
+    /// Creates the counters of a flow that opens at `opened`.
     pub fn new(interval: Interval, opened: Nanos) -> SenderMeter {
         SenderMeter {
             interval,
@@ -95,18 +97,19 @@ impl SenderMeter {
         now >= self.interval.from
     }
 
-    /// A SYN leaves, maybe not the first one.
+    /// Counts a SYN, maybe not the first.
     pub fn connects(&mut self) {
         self.connected.get_or_insert(false);
     }
 
-    /// The answer to the SYN has come back.
+    /// Notes that the answer to the SYN has arrived.
     pub fn is_answered(&mut self) {
         self.connected = Some(true);
     }
 
-    /// A data packet leaves, for the first time or `again`. Tells whether it is counted: only such a packet counts as
-    /// lost if it is dropped later, so that sent and lost speak of the same packets.
+    /// Counts a data packet that is sent for the first time or `again`, and returns whether it
+    /// counts. Only such a packet counts as lost if it is dropped later, so both counts cover the
+    /// same packets.
     #[inline]
     pub fn sent(&mut self, now: Nanos, again: bool) -> bool {
         self.total_sent += 1;
@@ -121,7 +124,7 @@ impl SenderMeter {
         counts
     }
 
-    /// A round trip took `us`.
+    /// Counts a round-trip time of `us`.
     #[inline]
     pub fn rtt(&mut self, now: Nanos, us: u64) {
         self.latest_rtt_us = Some(us);
@@ -130,7 +133,7 @@ impl SenderMeter {
         }
     }
 
-    /// Notes the window that holds from `now` on.
+    /// Sets the congestion window from `now` on.
     #[inline]
     pub fn cwnd(&mut self, now: Nanos, cwnd: u32) {
         if now > self.cwnd_since {
@@ -140,18 +143,18 @@ impl SenderMeter {
         self.cwnd = cwnd;
     }
 
-    /// The retransmission timer fired.
+    /// Counts a retransmission timeout.
     pub fn timeout(&mut self, now: Nanos) {
         self.timeouts += self.covers(now) as u64;
     }
 
-    /// Losses were found.
+    /// Counts a detection of losses.
     pub fn finds_losses(&mut self, now: Nanos) {
         let counts = self.covers(now) as u64;
         self.loss_events.iter_mut().for_each(|events| *events += counts);
     }
 
-    /// From `now` on the control has it wait for `wait` before each window.
+    /// Sets the wait before each window from `now` on.
     pub fn waits(&mut self, now: Nanos, wait: Nanos) {
         if self.wait.is_some() || wait > Nanos::ZERO {
             let from = self.interval.from.max(self.opened);
@@ -159,19 +162,20 @@ impl SenderMeter {
         }
     }
 
-    /// The mean of that over time, in milliseconds.
+    /// Returns the mean over time of the wait before a window, in milliseconds.
     pub fn wait_ms_mean(&self) -> Option<f64> {
         let active = self.active();
         self.wait.as_ref().map(|wait| wait.mean(active.from, active.to) / 1e6)
     }
 
-    /// The application stopped writing.
+    /// Notes that the application stopped writing.
     pub fn stop(&mut self, now: Nanos) {
         self.cwnd(now, self.cwnd);
         self.ended.get_or_insert(now);
     }
 
-    /// The last byte of a finite transfer was acknowledged. After a stop it is none.
+    /// Notes that the last byte of a finite transfer was acknowledged. It has no effect after a
+    /// stop.
     pub fn complete(&mut self, now: Nanos, started: Nanos) {
         if self.ended.is_none() {
             self.completion = Some(now - started);
@@ -179,18 +183,18 @@ impl SenderMeter {
         }
     }
 
-    /// Data packets sent since the start of the run.
+    /// Returns the data packets sent since the start of the run.
     pub fn total_sent(&self) -> u64 {
         self.total_sent
     }
 
-    /// When the flow was active inside the interval.
+    /// Returns the time within the interval when the flow was active.
     pub fn active(&self) -> Interval {
         let to = self.ended.unwrap_or(self.interval.to).min(self.interval.to);
         Interval { from: self.interval.from.max(self.opened).min(to), to }
     }
 
-    /// Time average of the window while the flow was active.
+    /// Returns the mean over time of the congestion window while the flow was active.
     pub fn cwnd_mean(&mut self) -> f64 {
         let active = self.active();
         if self.ended.is_none() {
@@ -201,8 +205,8 @@ impl SenderMeter {
     }
 }
 
-/// The record of flow number `flow`; `lost` of the data packets that its sender counted were dropped or lost on the
-/// path.
+/// Returns the record of flow number `flow`. `lost` of the data packets that its sender counted
+/// were dropped or lost on the path.
 pub fn flow_record(
     flow: u32,
     cc: &str,

@@ -1,4 +1,4 @@
-//! The backends: each runs a scenario and gives records.
+//! The backends, each of which runs a scenario and returns its records.
 
 use crate::errors::{fault, input_error, interrupted, run_error};
 use mechanism::{Library, MechanismError, Role};
@@ -10,19 +10,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use testbed::Time;
 
-/// What runs a scenario.
+/// A place to run a scenario.
 #[derive(Clone, Copy, Debug)]
 pub enum Backend {
     /// The discrete-event simulator.
     Simulator,
     /// The running kernel's TCP over emulated links, in real time.
     Kernel,
-    /// The same inside a guest whose time is virtual.
+    /// A guest's TCP over emulated links, in virtual time.
     Vm,
 }
 
 impl Backend {
-    /// The backend that `--on` names.
+    /// Returns the backend that `--on` names.
     pub fn named(name: &str) -> PyResult<Backend> {
         match name {
             "simulator" => Ok(Backend::Simulator),
@@ -32,7 +32,7 @@ impl Backend {
         }
     }
 
-    /// How time passes on the machine that programs run on.
+    /// Returns how time passes on the machine that programs run on.
     pub fn time(self) -> Time {
         match self {
             Backend::Simulator | Backend::Kernel => Time::Real,
@@ -40,8 +40,8 @@ impl Backend {
         }
     }
 
-    /// Says no to what a scenario asks of a backend that has no such thing. Each says so itself, but only when it has
-    /// come to that cell.
+    /// Refuses a scenario with features that the backend lacks. A run would refuse them too, but
+    /// only when it comes to that grid point.
     pub fn check(self, cell: &Cell) -> PyResult<()> {
         match self {
             Backend::Simulator => {
@@ -50,14 +50,14 @@ impl Backend {
             Backend::Kernel => {
                 testbed::check(&cell.scenario, kernel::running_version()).map_err(|error| testbed_error(cell, &error))
             }
-            // What its kernel lacks besides is known there only.
+            // Its kernel may lack more, which only the guest can find out.
             Backend::Vm => {
                 testbed::check(&cell.scenario, kernel::ANY_VERSION).map_err(|error| testbed_error(cell, &error))
             }
         }
     }
 
-    /// The same for programs behind the link of a cell.
+    /// Refuses programs behind the link of a scenario with features that the backend lacks.
     pub fn check_shell(self, cell: &Cell) -> PyResult<()> {
         let version = match self {
             Backend::Simulator | Backend::Kernel => kernel::running_version(),
@@ -66,7 +66,7 @@ impl Backend {
         testbed::check_shell(&cell.scenario, version).map_err(|error| testbed_error(cell, &error))
     }
 
-    /// Runs a cell.
+    /// Runs one grid point.
     pub fn run(self, cell: &Cell, library: &Library, options: &Options, progress: Progress) -> PyResult<Outcome> {
         let run = || match self {
             Backend::Simulator => simulate(cell, library, options, progress),
@@ -92,14 +92,15 @@ fn simulate(cell: &Cell, library: &Library, options: &Options, progress: Progres
     })
 }
 
-/// Where what a run calls is named: the controls of the groups, then the classifiers of the hosts.
+/// Returns the keys that name a run's mechanisms: those of the flow groups, then the classifiers of
+/// the hosts.
 fn mechanism_keys(cell: &Cell) -> Vec<String> {
     let groups = (0..cell.scenario.flows.len()).map(Role::CongestionControl);
     let hosts = cell.scenario.hosts.iter().map(|host| Role::Classifier(host.name.clone()));
     groups.chain(hosts).map(|role| role.key()).collect()
 }
 
-/// Why the testbed gave nothing, with the place in the file where something stands there.
+/// Converts an error of the testbed to an exception, with its place in the file if it has one.
 pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
     match error {
         testbed::Error::Mechanism(error) => mechanism_error(cell, error),
@@ -111,12 +112,13 @@ pub fn testbed_error(cell: &Cell, error: &testbed::Error) -> PyErr {
     }
 }
 
-/// What stands there cannot be had.
+/// Refuses a key of the scenario, with its place in the file.
 fn refused(cell: &Cell, key: &str, why: &dyn Display) -> PyErr {
     input_error(format!("{}: {why}", cell.locate(key)))
 }
 
-/// Why a mechanism cannot be used, with its place in the file unless the machine is to blame.
+/// Converts an error of a mechanism to an exception, with its place in the file unless the machine
+/// is to blame.
 pub fn mechanism_error(cell: &Cell, error: &MechanismError) -> PyErr {
     if error.error.is_input { refused(cell, &error.key(), error) } else { run_error(error) }
 }

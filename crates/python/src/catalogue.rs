@@ -1,4 +1,4 @@
-//! What the mechanisms say of themselves.
+//! The mechanisms' descriptions of themselves.
 
 use crate::errors::input_error;
 use crate::to_python;
@@ -25,19 +25,19 @@ struct ParameterInfo {
     highest: String,
 }
 
-/// Every congestion control of a library, with its parameters.
+/// Lists every congestion control of a library, with its parameters.
 #[pyfunction]
 pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
     described(py, || Library::open(algorithms).list())
 }
 
-/// Lists every window controller of receivers.
+/// Lists every window controller, with its parameters.
 #[pyfunction]
 pub fn receivers(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
     described(py, || Library::open(algorithms).list_of(MechanismKind::WindowController))
 }
 
-/// Lists every classifier of a host's packets.
+/// Lists every classifier, with its parameters.
 #[pyfunction]
 pub fn classifiers(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
     described(py, || Library::open(algorithms).list_of(MechanismKind::Classifier))

@@ -1,4 +1,4 @@
-//! One run of an experiment, as Python holds it.
+//! One run of an experiment, as a Python object.
 
 use crate::backend::{Backend, mechanism_error, testbed_error};
 use crate::columns;
@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// Bits of a packet of the usual size.
+/// Number of bits of a packet of the usual size.
 const FULL_PACKET_BITS: f64 = 1500.0 * 8.0;
 
 /// One run of an experiment: the scenario itself, or one point of its grid.
@@ -28,38 +28,38 @@ pub struct Cell(pub scenario::Cell);
 
 #[pymethods]
 impl Cell {
-    /// What the scenario calls itself.
+    /// Name of the scenario.
     #[getter]
     fn name(&self) -> &str {
         &self.0.scenario.name
     }
 
-    /// Seeds every draw of the run.
+    /// Seed of every draw of the run.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.scenario.seed
     }
 
-    /// The same run with another seed.
+    /// Returns this run with another seed.
     fn seeded(&self, seed: u64) -> Cell {
         let mut cell = self.0.clone();
         cell.scenario.seed = seed;
         Cell(cell)
     }
 
-    /// How long the run lasts, warm-up included.
+    /// Duration of the run in seconds, warm-up included.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.0.scenario.duration.as_secs_f64()
     }
 
-    /// The axes of the sweep with this cell's labels, in the file's order.
+    /// The axes of the sweep with this grid point's labels, in the file's order.
     #[getter]
     fn axes(&self) -> Vec<(String, String)> {
         self.0.axes.clone()
     }
 
-    /// The files that the user's own mechanisms are written in, headers beside them included.
+    /// Lists the source files of the user's own mechanisms, including headers beside them.
     fn sources(&self, algorithms: PathBuf) -> PyResult<Vec<PathBuf>> {
         let library = self.library(algorithms);
         let mut files = Vec::new();
@@ -72,19 +72,20 @@ impl Cell {
         Ok(files)
     }
 
-    /// The lowest constant rate of a link's forward direction, bit/s.
+    /// The lowest constant rate of a link's forward direction, in bit/s.
     #[getter]
     fn slowest_rate_bps(&self) -> Option<u64> {
         self.0.scenario.slowest_rate().map(|rate| rate.0)
     }
 
-    /// IP length of the smallest data packet that a group of flows sends.
+    /// IP length in bytes of the smallest data packet that a group of flows sends.
     #[getter]
     fn smallest_packet_bytes(&self) -> u64 {
         self.0.scenario.flows.iter().map(|group| group.packet.0).min().unwrap_or_default()
     }
 
-    /// The user's own mechanisms, each as the scenario writes it: a path, maybe with `#NAME` behind it.
+    /// The user's own mechanisms, each as the scenario writes it: a path, maybe with `#NAME` behind
+    /// it.
     #[getter]
     fn own_controls(&self) -> Vec<PathBuf> {
         let own = self.0.scenario.mechanisms().filter_map(|mechanism| match &mechanism.source {
@@ -94,7 +95,8 @@ impl Cell {
         own.collect()
     }
 
-    /// The same run with the user's own mechanisms at other paths, by the paths that they have here.
+    /// Returns this run with other paths of the user's own mechanisms. `paths` has the new path for
+    /// each present one.
     fn with_own_controls(&self, paths: HashMap<PathBuf, PathBuf>) -> Cell {
         let mut cell = self.0.clone();
         for mechanism in cell.scenario.mechanisms_mut() {
@@ -105,7 +107,7 @@ impl Cell {
         Cell(cell)
     }
 
-    /// Its mechanisms compiled for the kernel, by the names under which a library takes them.
+    /// Compiles the run's mechanisms for the kernel, by the names under which a library takes them.
     fn objects(&self, py: Python<'_>, algorithms: PathBuf) -> PyResult<HashMap<String, Cow<'static, [u8]>>> {
         let compile = || {
             let library = self.library(algorithms);
@@ -118,7 +120,7 @@ impl Cell {
         Ok(py.detach(compile)?.into_iter().map(|(name, bytes)| (name, bytes.into())).collect())
     }
 
-    /// The congestion control of each group of flows: what kind it is, and how the scenario writes it.
+    /// The congestion control of each group of flows: its kind, and its name in the scenario.
     #[getter]
     fn controls(&self) -> Vec<(&'static str, String)> {
         let control = |group: &FlowGroup| match &group.cc.source {
@@ -130,57 +132,59 @@ impl Cell {
         self.0.scenario.flows.iter().map(control).collect()
     }
 
-    /// The name that the scenario gives each group of flows, where it gives one.
+    /// The name of each group of flows, or None.
     #[getter]
     fn group_names(&self) -> Vec<Option<String>> {
         self.0.scenario.flows.iter().map(|group| group.name.clone()).collect()
     }
 
-    /// How many flows each group has; they are numbered group by group.
+    /// The number of flows in each group; flows are numbered group by group.
     #[getter]
     fn groups(&self) -> Vec<usize> {
         self.0.scenario.flow_arrivals().iter().map(Vec::len).collect()
     }
 
-    /// Where in the file a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`; the key alone if it was set anew.
+    /// Returns the place in the file of a dotted key such as `flows.0.cc`, as `FILE:LINE: KEY`;
+    /// just the key if it was set anew.
     fn locate(&self, key: &str) -> String {
         self.0.locate(key)
     }
 
-    /// Says no to what a backend does not have, before anything is run.
+    /// Refuses features that a backend lacks, before the run.
     fn check(&self, on: &str) -> PyResult<()> {
         Backend::named(on)?.check(&self.0)
     }
 
-    /// Says no to what a backend does not have when programs run behind the link.
+    /// Refuses features that a backend lacks when programs run behind the link.
     fn check_shell(&self, on: &str) -> PyResult<()> {
         Backend::named(on)?.check_shell(&self.0)
     }
 
-    /// The whole scenario, defaults filled in, as JSON: equal for equal scenarios.
+    /// Returns the whole scenario with its defaults as JSON, equal for equal scenarios.
     fn json(&self) -> String {
         serde_json::to_string(&self.0.scenario).expect("a scenario has no maps but those with text keys")
     }
 
-    /// What the seeds of a sweep are a hash of, as JSON.
+    /// Returns the settings whose hash gives the seeds of a sweep, as JSON.
     fn settings(&self) -> String {
         let settings = serde_json::to_value(Settings::from(self.0.scenario.clone()));
         settings.expect("a scenario has no maps but those with text keys").to_string()
     }
 
-    /// The whole scenario, with the text of its traces, for another process: `resolved` reads it there.
+    /// Returns the whole scenario, with the text of its traces, for another process, which reads it
+    /// with `resolved`.
     fn portable(&self) -> String {
         let portable = Portable(self.0.scenario.clone());
         serde_json::to_string(&portable).expect("a scenario has no maps but those with text keys")
     }
 
-    /// The names of the links, in the scenario's order.
+    /// Names of the links, in the scenario's order.
     #[getter]
     fn link_names(&self) -> Vec<&str> {
         self.0.scenario.links.iter().map(|link| link.forward.name.as_str()).collect()
     }
 
-    /// The one-way delay of each group's access links, ns.
+    /// One-way delay of each group's access links, in ns.
     #[getter]
     fn access_delays_ns(&self) -> Vec<u64> {
         self.0.scenario.flows.iter().map(|group| group.access.delay.0).collect()
@@ -193,8 +197,9 @@ impl Cell {
         (include.clone(), define.clone())
     }
 
-    /// Estimates the data packets that the run carries if every link is full, and the datagrams that its queues without a
-    /// limit hold in the end. Links of varying rate count as empty.
+    /// Estimates the data packets that the run carries if every link is full. The second number is
+    /// the datagrams that wait at the end in queues without a limit. Links of varying rate count as
+    /// empty.
     fn expected_packets(&self) -> (f64, f64) {
         let Scenario { links, flows, duration, .. } = &self.0.scenario;
         let seconds = duration.as_secs_f64();
@@ -220,14 +225,15 @@ impl Cell {
         (packets, waiting)
     }
 
-    /// How many flows there are from beginning to end; those that arrive at random are not counted.
+    /// Number of flows that exist from beginning to end, which leaves out those that arrive at
+    /// random.
     #[getter]
     fn steady_flows(&self) -> u64 {
         let groups = self.0.scenario.flows.iter().filter(|group| group.arrivals.is_none());
         groups.map(|group| u64::from(group.count)).sum()
     }
 
-    /// How many links a series has samples of: each direction of a link, and access links with a rate.
+    /// Number of links in a series: each direction of a link, and access links with a rate.
     #[getter]
     fn sampled_links(&self) -> u64 {
         let scenario = &self.0.scenario;
@@ -236,7 +242,7 @@ impl Cell {
         2 * scenario.links.len() as u64 + access.sum::<u64>()
     }
 
-    /// What may well not be meant, with its place, though it is allowed.
+    /// Warnings about settings that are allowed but likely a mistake, with their places.
     #[getter]
     fn doubts(&self) -> Vec<String> {
         let message = "has no limit, so that it never drops; write one such as limit = \"100kb\" or \"100p\"";
@@ -244,7 +250,8 @@ impl Cell {
         self.0.scenario.never_drop().map(sentence).collect()
     }
 
-    /// Runs it on a backend; gives the records as JSON and, if asked for, the series as tables of columns.
+    /// Runs the scenario on a backend. Returns the records as JSON and, on request, the series as
+    /// tables of columns.
     #[pyo3(signature = (algorithms, *, on="simulator", series_ns=None, pcap=None, pcap_links=false,
                         pcap_headers_only=false, progress=None, steps=None, objects=None, stamp=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -279,8 +286,9 @@ impl Cell {
         Ok((record(&self.0.scenario, &outcome), series.transpose()?))
     }
 
-    /// Runs programs behind its link, where time passes as on that backend; gives the near one's exit status, and why the
-    /// link was not the scenario's if the machine could not keep up.
+    /// Runs programs behind the scenario's link, where time passes as on that backend. Returns the
+    /// near program's exit status. If the machine could not keep up, it also returns why the link
+    /// was not the scenario's.
     #[pyo3(signature = (algorithms, *, at, program, far=None, on="kernel", series_ns=None, steps=None, objects=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn shell(
@@ -312,7 +320,7 @@ impl Cell {
 }
 
 impl Cell {
-    /// The mechanisms as they were read at this stamp: a later run at the same one reads no file again.
+    /// Returns the library of this stamp: a later run with one stamp reads no file again.
     fn library_at(&self, algorithms: PathBuf, stamp: String) -> Arc<Library> {
         let options = &self.0.scenario.compile;
         let mut kept = LIBRARIES.lock().expect("nothing panics with the lock");
@@ -327,18 +335,20 @@ impl Cell {
         library
     }
 
-    /// The mechanisms, with what its scenario gives the compiler of users' own.
+    /// Opens a library, with the scenario's compiler options for users' own mechanisms.
     fn library(&self, algorithms: PathBuf) -> Library {
         Library::open(algorithms).with_options(&self.0.scenario.compile)
     }
 }
 
-/// The libraries of this process, by the stamp of the files that they have read, and by what the compiler is given.
+/// The libraries of this process, by the stamp of the files that they have read and by their
+/// compiler options.
 static LIBRARIES: Mutex<Vec<(String, Compile, Arc<Library>)>> = Mutex::new(Vec::new());
-/// More libraries than this are not kept.
+/// Number of libraries that are cached at most.
 const MOST_LIBRARIES: usize = 16;
 
-/// Simulates cells one after the other, and reads each mechanism once; gives the records of each as JSON, or its error.
+/// Simulates runs one after the other, and reads each mechanism once. Returns the records of each
+/// as JSON, or its error.
 #[pyfunction]
 pub fn simulate_all(py: Python<'_>, cells: Vec<Py<Cell>>, algorithms: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
     let mut libraries: Vec<(&Compile, Library)> = Vec::new();
@@ -389,7 +399,8 @@ record! {
     }
 }
 
-/// The tables of records with their columns: each column's name, kind, definition and metric.
+/// Returns the tables of records with their columns: each column's name, kind, definition and
+/// metric.
 #[pyfunction]
 pub fn record_columns(py: Python<'_>) -> PyResult<Py<PyAny>> {
     let mut tables = BTreeMap::from(records::tables());
@@ -397,7 +408,7 @@ pub fn record_columns(py: Python<'_>) -> PyResult<Py<PyAny>> {
     to_python(py, &tables)
 }
 
-/// The words for each way to fold several flows into one number.
+/// Returns the words for each way to fold several flows into one number.
 #[pyfunction]
 pub fn folds(py: Python<'_>) -> PyResult<Py<PyAny>> {
     to_python(py, &BTreeMap::from(Fold::WORDS))

@@ -1,4 +1,4 @@
-//! Series as Python gets them: tables of columns, each a numpy type and little-endian bytes.
+//! Series for Python: tables of columns, each a numpy type and little-endian bytes.
 
 use model::Scenario;
 use model::series::{Column, FlowSeries, LinkSeries, Series};
@@ -6,13 +6,13 @@ use model::units::Nanos;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// What each column of the tables of flows and links means, in their order.
+/// Returns the meaning of each column of the tables of flows and links, in order.
 #[pyfunction]
 pub fn series_columns() -> [(&'static str, &'static [(&'static str, &'static str)]); 2] {
     [("flows", FlowSeries::MEANINGS), ("links", LinkSeries::MEANINGS)]
 }
 
-/// `{table: {column: (dtype, bytes)}}`.
+/// Converts a series to `{table: {column: (dtype, bytes)}}`.
 pub fn tables<'py>(py: Python<'py>, series: &Series, scenario: &Scenario) -> PyResult<Bound<'py, PyDict>> {
     let capacities = capacities(&series.links, scenario);
     let links = [series.links.columns(), vec![("capacity_mbps", (&capacities).into())]].concat();
@@ -33,7 +33,7 @@ fn table<'py>(py: Python<'py>, columns: Vec<(&str, Column)>) -> PyResult<Bound<'
     Ok(table)
 }
 
-/// The numpy type and the bytes of a column; a number that is missing is not-a-number.
+/// Returns the numpy type and the bytes of a column; a missing number becomes not-a-number.
 fn numpy(column: Column) -> (&'static str, Vec<u8>) {
     let reals = |values: &mut dyn Iterator<Item = Option<f64>>| {
         ("<f8", values.flat_map(|value| value.unwrap_or(f64::NAN).to_le_bytes()).collect())
@@ -48,7 +48,8 @@ fn numpy(column: Column) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// What each link could have sent in the step that ends at each sample; none of an access link.
+/// Returns the capacity of each link in the step that ends at each sample, in Mbit/s; none for an
+/// access link.
 fn capacities(rows: &LinkSeries, scenario: &Scenario) -> Vec<Option<f64>> {
     let links: Vec<_> = scenario.directions().collect();
     let mut before = vec![Nanos::ZERO; links.len()];

@@ -9,12 +9,13 @@ pyo3::create_exception!(unbloat, Error, PyException, "Whatever kept a run from g
 pyo3::create_exception!(unbloat, InputError, Error, "The scenario, a congestion control or an override is wrong.");
 pyo3::create_exception!(unbloat, RunError, Error, "The input is right, but the run failed.");
 
-/// What the user can mend in the input.
+/// Creates the exception for a mistake that the user can correct in the input.
 pub fn input_error(sentence: impl Display) -> PyErr {
     InputError::new_err(plain(&sentence.to_string()))
 }
 
-/// The mistakes of a scenario: the sentence names all of them, and the attributes the first.
+/// Creates the exception for the mistakes of a scenario. Its sentence names all of them, and its
+/// attributes the first.
 pub fn scenario_error(mistakes: model::Error) -> PyErr {
     let error = input_error(&mistakes);
     let Some(first) = mistakes.problems.first() else { return error };
@@ -33,7 +34,8 @@ pub fn scenario_error(mistakes: model::Error) -> PyErr {
     noted.map_or_else(|failed| failed, |()| error)
 }
 
-/// Adds the exceptions to the module. An `InputError` that names no place in a scenario has attributes of None.
+/// Adds the exceptions to the module. The attributes of an `InputError` without a place in a
+/// scenario are None.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let input_error = py.get_type::<InputError>();
@@ -47,18 +49,19 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", py.get_type::<RunError>())
 }
 
-/// The next step to try, which the sentence of an error names; None if it names none.
+/// Returns the next step to try that the sentence of an error names; None if it names none.
 #[pyfunction]
 fn hint(error: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     Ok(model::hint(&error.str()?.to_cow()?))
 }
 
-/// Why a run failed, or something on this machine.
+/// Creates the exception for a run that failed, or for a problem of this machine.
 pub fn run_error(sentence: impl Display) -> PyErr {
     RunError::new_err(plain(&sentence.to_string()))
 }
 
-/// A sentence in which what a file has put there controls no terminal: escapes as Python's `legible` writes them.
+/// Escapes control characters as Python's `legible` does, so that a file's content cannot control
+/// the terminal.
 fn plain(sentence: &str) -> String {
     let mut shown = String::with_capacity(sentence.len());
     for letter in sentence.chars() {
@@ -72,12 +75,12 @@ fn plain(sentence: &str) -> String {
     shown
 }
 
-/// Somebody asked to stop.
+/// Creates the exception for a run that somebody has interrupted.
 pub fn interrupted() -> PyErr {
     PyKeyboardInterrupt::new_err("the run was interrupted")
 }
 
-/// A broken assertion inside a backend; where it broke stands on stderr.
+/// Creates the exception for a broken assertion inside a backend, whose place is on stderr.
 pub fn fault() -> PyErr {
     run_error("unbloat stopped at a fault of its own; please report it with the scenario and the line above")
 }

@@ -13,14 +13,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Gives a name back under which the kernel registers a congestion control, and which leads nowhere as part of a path.
+/// Checks a name under which the kernel can register a congestion control, and returns it. As part
+/// of a path it leads nowhere.
 #[pyfunction]
 pub fn control_name(name: &str) -> PyResult<String> {
     ControlName::new(name).map(String::from).map_err(input_error)
 }
 
-/// Loads a congestion control to stay; returns what was loaded. `maps` has the contents of its BPF maps: name, key
-/// and the numbers of the value.
+/// Loads a congestion control to stay, and returns a description of it. `maps` has the contents of
+/// its BPF maps: name, key and the numbers of the value.
 #[pyfunction]
 #[pyo3(signature = (
     algorithms, control, parameters, *, maps=vec![], include=vec![], define=vec![], name=None, make_default=false
@@ -43,14 +44,15 @@ pub fn kernel_load(
     answer(py, || kernel::load_pinned(&library, &control, name, make_default))
 }
 
-/// Unloads a congestion control, and returns what that did.
+/// Unloads a congestion control, and returns the outcome.
 #[pyfunction]
 #[pyo3(signature = (name, *, drain=false))]
 pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::unload(name, drain))
 }
 
-/// Gives a device a window controller to stay; returns what was loaded. `target` says whose acknowledgements.
+/// Gives a device a window controller to stay, and returns a description of it. `target` selects
+/// the acknowledgements.
 #[pyfunction]
 #[pyo3(signature = (algorithms, receiver, parameters, device, target, *, include=vec![], define=vec![]))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -71,20 +73,21 @@ pub fn kernel_load_window(
     answer(py, || kernel::load_window(&library, &receiver, device, &target))
 }
 
-/// Takes a window controller from a device, or from all that have it, and returns which.
+/// Takes a window controller from a device, or from all that have it, and lists those devices.
 #[pyfunction]
 #[pyo3(signature = (source, *, device=None))]
 pub fn kernel_unload_window(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::unload_window(source, device))
 }
 
-/// The window controllers of this network namespace's devices, with their connections.
+/// Lists the window controllers of this network namespace's devices, with their connections.
 #[pyfunction]
 pub fn kernel_window_status(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, kernel::window_status)
 }
 
-/// Gives a device a classifier to stay, which sends at `rate` at most, such as `20mbit`; returns what was loaded.
+/// Gives a device a classifier to stay, and returns a description of it. The device sends at `rate`
+/// at most, such as `20mbit`.
 #[pyfunction]
 #[pyo3(signature = (algorithms, classifier, parameters, device, *, include=vec![], define=vec![], rate=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -109,28 +112,28 @@ pub fn kernel_load_classifier(
     answer(py, || kernel::load_classifier(&library, &classifier, device, rate))
 }
 
-/// Takes a classifier from a device, or from all that have it, and returns which.
+/// Takes a classifier from a device, or from all that have it, and lists those devices.
 #[pyfunction]
 #[pyo3(signature = (source, *, device=None))]
 pub fn kernel_unload_classifier(py: Python<'_>, source: &str, device: Option<&str>) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::unload_classifier(source, device))
 }
 
-/// The classifiers of this network namespace's devices, with their connections.
+/// Lists the classifiers of this network namespace's devices, with their connections.
 #[pyfunction]
 pub fn kernel_classifier_status(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, kernel::classifier_status)
 }
 
-/// Gives a control to the connections of a control group: the root with `everyone`, and without a name that of this
-/// process. Returns both.
+/// Gives a congestion control to the connections of a control group, and returns both. The group is
+/// the root with `everyone`, and this process's own without a name.
 #[pyfunction]
 #[pyo3(signature = (control, cgroup, *, everyone=false))]
 pub fn kernel_attach(py: Python<'_>, control: &str, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::attach(control, group(cgroup.as_deref(), everyone)))
 }
 
-/// Takes the control back from a control group, and returns what that was.
+/// Takes the congestion control back from a control group, and returns both.
 #[pyfunction]
 #[pyo3(signature = (cgroup, *, everyone=false))]
 pub fn kernel_detach(py: Python<'_>, cgroup: Option<PathBuf>, everyone: bool) -> PyResult<Py<PyAny>> {
@@ -145,14 +148,16 @@ fn group(named: Option<&Path>, everyone: bool) -> Group<'_> {
     }
 }
 
-/// The BPF congestion controls in the kernel; their runs are counted for `measure_ns`, if that is given.
+/// Lists the BPF congestion controls in the kernel. With `measure_ns`, their runs are counted for
+/// that time.
 #[pyfunction]
 #[pyo3(signature = (*, measure_ns=None))]
 pub fn kernel_status(py: Python<'_>, measure_ns: Option<u64>) -> PyResult<Py<PyAny>> {
     answer(py, || kernel::status(measure_ns.map(Duration::from_nanos)))
 }
 
-/// Checks what this machine has for loading and for tests over emulated links, with remedies for what it lacks.
+/// Checks what this machine has for loading and for tests over emulated links, with remedies for
+/// what it lacks.
 #[pyfunction]
 pub fn kernel_doctor(py: Python<'_>) -> PyResult<Py<PyAny>> {
     answer(py, || Ok(kernel::doctor()))
@@ -172,7 +177,7 @@ fn answer<T: Serialize + Send>(
     to_python(py, &found)
 }
 
-/// The exception, with the verifier's log as its `log`.
+/// Converts an error to an exception, with the verifier's log as its `log`.
 fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
     let exception = if error.is_input { input_error(error.message) } else { run_error(error.message) };
     match exception.value(py).setattr("log", error.log) {
@@ -181,12 +186,12 @@ fn kernel_error(py: Python<'_>, error: kernel::Error) -> PyErr {
     }
 }
 
-/// A path, or the name of a built-in.
+/// Selects a path, or a built-in by its name.
 fn source(text: &str) -> MechanismSource {
     if model::is_path(text) { MechanismSource::File(text.into()) } else { MechanismSource::Builtin(text.into()) }
 }
 
-/// Entries in their maps; the last of a key counts.
+/// Sorts entries by their maps; the last entry of a key counts.
 fn by_map(entries: Vec<(String, String, Vec<i128>)>) -> BTreeMap<String, MapContents> {
     let mut maps: BTreeMap<String, MapContents> = BTreeMap::new();
     for (map, key, numbers) in entries {
@@ -195,7 +200,7 @@ fn by_map(entries: Vec<(String, String, Vec<i128>)>) -> BTreeMap<String, MapCont
     maps
 }
 
-/// As a scenario would have it: a number, `true` or `false`, or a text with a unit.
+/// Reads a value as a scenario would have it: a number, `true` or `false`, or a text with a unit.
 fn parameter_value(text: String) -> ParamValue {
     match (text.parse(), text.parse()) {
         (Ok(flag), _) => ParamValue::Bool(flag),

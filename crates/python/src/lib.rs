@@ -1,4 +1,5 @@
-//! The module `unbloat._core`: what Python needs of the core, and nothing that Python could do itself.
+//! The module `unbloat._core`, with the functions of the core that Python uses, and none that
+//! Python could do itself.
 
 mod backend;
 mod catalogue;
@@ -46,7 +47,7 @@ mod _core {
     }
 }
 
-/// Reads a scenario file; each override sets a key as if it stood in the file.
+/// Reads a scenario file; each override sets a key as if it were in the file.
 #[pyfunction]
 fn load(path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Vec<cell::Cell>> {
     cells(scenario::load(&path, &overrides))
@@ -58,8 +59,8 @@ fn parse(text: &str, folder: PathBuf, overrides: Vec<(String, String)>) -> PyRes
     cells(scenario::load_text(text, "<text>", &folder, &overrides))
 }
 
-/// Reads what `Cell.portable` gave in another process. The place of every error is `?: KEY`, which the other process
-/// can locate.
+/// Reads the output of `Cell.portable` in another process. The place of every error is `?: KEY`,
+/// which the other process can locate.
 #[pyfunction]
 fn resolved(json: &str) -> PyResult<cell::Cell> {
     let model::Portable(scenario) = serde_json::from_str(json).map_err(input_error)?;
@@ -71,32 +72,34 @@ fn cells(experiment: Result<scenario::Experiment, model::Error>) -> PyResult<Vec
     Ok(experiment.cells.into_iter().map(cell::Cell).collect())
 }
 
-/// Nanoseconds of a duration such as `10ms`.
+/// Converts a duration such as `10ms` to nanoseconds.
 #[pyfunction]
 fn duration_ns(text: &str) -> PyResult<u64> {
     let duration: Nanos = text.parse().map_err(|e: model::quantity::QuantityError| input_error(e.0))?;
     Ok(duration.0)
 }
 
-/// Reads a quantity such as `10mbit`: its base unit and the number of them. None if the text is not a quantity.
+/// Reads a quantity such as `10mbit`: its base unit and the number of them. None if the text is not
+/// a quantity.
 #[pyfunction]
 fn quantity(text: &str) -> Option<(&'static str, f64)> {
     model::quantity::in_base_unit(text)
 }
 
-/// The line of a TOML text on which a key begins, from 1; that of what would hold it if it is missing.
+/// Returns the line of a TOML text on which a key begins, from 1. For a missing key it is the line
+/// of the table that would contain it.
 #[pyfunction]
 fn line_of(text: &str, keys: Vec<String>) -> usize {
     scenario::line_of(text, &keys)
 }
 
-/// Every key of the scenario file with its kind, default, range and meaning.
+/// Returns every key of the scenario file with its kind, default, range and meaning.
 #[pyfunction]
 fn scenario_keys(py: Python<'_>) -> PyResult<Py<PyAny>> {
     to_python(py, &model::schema::all().collect::<Vec<_>>())
 }
 
-/// Hands a value to Python as dictionaries, lists, numbers and text, whose types the stub declares.
+/// Converts a value to Python dictionaries, lists, numbers and text, whose types the stub declares.
 fn to_python(py: Python<'_>, value: &impl Serialize) -> PyResult<Py<PyAny>> {
     Ok(pythonize(py, value)?.unbind())
 }

@@ -1,4 +1,4 @@
-//! A run as Python is told of it while it goes on.
+//! Reports a run to Python while it proceeds.
 
 use model::records::ProgressUpdate;
 use model::series::{FlowRow, LinkRow, Step};
@@ -10,34 +10,34 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// How often Python is asked whether to go on.
+/// How often Python gets a chance to stop the run.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Takes the interpreter's lock for each step that somebody wants to see, and now and then to tell how much is done and
-/// to look for signals.
+/// Takes the interpreter's lock for each step that Python watches. Now and then it also takes the
+/// lock to report progress and to look for signals.
 pub struct Watcher<'a> {
     scenario: &'a Scenario,
-    /// The directions of links by their numbers; access links come behind them.
+    /// The directions of links by their numbers; access links have higher numbers.
     links: Vec<&'a Link>,
-    /// Called with the share that is done.
+    /// Called with the share of the run that is done.
     progress: Option<Py<PyAny>>,
     /// Called with the rows of each step of the series.
     steps: Option<Py<PyAny>>,
-    /// The time of the step before.
+    /// Time of the step before.
     before: Nanos,
     next: Instant,
-    /// What one of them raised.
+    /// The exception that a callback raised.
     pub raised: Option<PyErr>,
 }
 
 impl<'a> Watcher<'a> {
-    /// Nothing is told before it is due.
+    /// Creates a watcher, whose first report comes when it is due.
     pub fn new(scenario: &'a Scenario, progress: Option<Py<PyAny>>, steps: Option<Py<PyAny>>) -> Watcher<'a> {
         let (links, next) = (scenario.directions().collect(), Instant::now() + TICK);
         Watcher { scenario, links, progress, steps, before: Nanos::ZERO, next, raised: None }
     }
 
-    /// Tells what there is to tell; what Python raises ends the run.
+    /// Sends all reports that are due. An exception in Python ends the run.
     pub fn look(&mut self, moment: ProgressUpdate) -> ControlFlow<()> {
         self.raised = self.tell(moment).err();
         if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -62,7 +62,8 @@ impl<'a> Watcher<'a> {
         })
     }
 
-    /// The rows of a step under the names of the series' columns. Access links are left out.
+    /// Returns the rows of a step under the names of the series' columns. Access links are left
+    /// out.
     fn rows<'s>(&'s self, step: &'s Step) -> Now<'s> {
         let seconds = step.at.since(self.before).as_secs_f64();
         let now = |row: &LinkRow| {

@@ -1,17 +1,18 @@
-//! What a process that does runs owes to the one that started it: word of a control that ends it, and its own end.
+//! Duties of a process that executes runs: it reports a fault of a mechanism that ends it, and ends
+//! with its parent.
 
 use crate::errors::run_error;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Has this process write an answer to `fd` before a congestion control's fault ends it.
+/// Makes this process write an answer to `fd` before a congestion control's fault ends it.
 #[pyfunction]
 pub fn watch_controls(fd: i32) -> PyResult<()> {
     mechanism::watchdog::report_to(fd).map_err(|error| run_error(format!("no watch over controls: {error}")))
 }
 
-/// Ends this process and all of its group with the process `parent`, and on SIGTERM and SIGHUP. For the first of its
-/// group.
+/// Ends this process and its whole group with the process `parent`, and on SIGTERM and SIGHUP. The
+/// caller must be the first process of its group.
 #[pyfunction]
 pub fn end_with(parent: u32) -> PyResult<()> {
     // SAFETY: system calls that read numbers; the handler does what handlers may.
@@ -37,13 +38,14 @@ extern "C" fn end_group(_: i32) {
     }
 }
 
-/// What compilers have warned of in the user's files since the last call: each file with the text.
+/// Returns the compilers' warnings about the user's files since the last call: each file with the
+/// text.
 #[pyfunction]
 pub fn take_warnings() -> Vec<(PathBuf, String)> {
     mechanism::warnings::take().into_iter().map(|warnings| (warnings.path, warnings.text)).collect()
 }
 
-/// Removes what killed compilers left in the cache.
+/// Removes the remains of killed compilers from the cache.
 #[pyfunction]
 pub fn sweep_compilations() -> PyResult<()> {
     mechanism::sweep_cache().map_err(run_error)
