@@ -1,4 +1,4 @@
-//! What a host sends has a descriptor or none, whatever bytes it is, and one that is marked keeps a right checksum.
+//! Reads any bytes as a packet that a host sends: none may crash, and a marked packet must still have a right checksum.
 #![no_main]
 
 #[path = "../../crates/testbed/src/ip.rs"]
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 use packet::{PacketInfo, ports};
 use path::{Ecn, Packet};
 
-/// The sum over an IPv4 header, as whoever receives it adds it up (RFC 1071): all ones if its checksum is right.
+/// Returns the sum over an IPv4 header as a receiver computes it (RFC 1071): all ones if the checksum is right.
 fn sum(header: &[u8]) -> u32 {
     let words = header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
     let sum: u32 = words.sum();

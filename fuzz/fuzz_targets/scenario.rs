@@ -1,4 +1,4 @@
-//! An experiment file is read or refused by sentences, whatever it says.
+//! Reads any text as a scenario file: the reader accepts it, or refuses it with a sentence.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -213,7 +213,7 @@ pub(super) fn explained(source: &str, error: &libbpf_rs::Error, said: String) ->
 
 fn refused(source: &str, refusal: &Refusal) -> String {
     let Refusal { program, reason, at } = refusal;
-    // Said of an argument that only newer kernels pass.
+    // The verifier says this of an argument that only newer kernels pass.
     if reason.starts_with("func 'cong_control' doesn't have") && running_version() < WITH_ACK {
         return format!(
             "{source}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one \

@@ -22,7 +22,8 @@ pub struct AccessPort {
     from: Nanos,
     to: Nanos,
     total_bytes: u64,
-    /// Packets that arrived in the measuring interval; the next three counts cover them only.
+    /// Packets that arrived in the measuring interval; `waited_ns` and `longest_wait` cover just
+    /// them.
     packets: u64,
     waited_ns: u64,
     longest_wait: Nanos,
@@ -86,10 +87,11 @@ impl AccessPort {
     /// Returns the bytes and packets that wait at `now`. The bytes are exact up to the rounding of
     /// times to nanoseconds.
     fn backlog(&self, now: Nanos) -> (u64, u64) {
-        // When the last bit of each packet that is not out yet leaves. The first of them is in transmission.
+        // The times at which the packets that are not out yet end. The first of them is in
+        // transmission.
         let mut ends = self.channel.entries().filter(|end| *end > now);
         let Some(current) = ends.next() else { return (0, 0) };
-        // Those behind it follow each other without a gap.
+        // The others follow without a gap.
         (self.rate.bytes_in(self.transmitter.free_at().since(current)), ends.count() as u64)
     }
 

@@ -82,8 +82,8 @@ impl ByteQueueLimits {
 mod tests {
     use super::*;
 
-    /// A device that is never idle gets another packet of 1500 bytes whenever the limit permits
-    /// one.
+    /// Returns how many packets of 1500 bytes are in a device that is never idle, and gets another
+    /// whenever the limit permits.
     fn held_at_rest(steps: u64) -> u64 {
         let (mut limits, mut held) = (ByteQueueLimits::default(), 0);
         for step in 0..steps {

@@ -243,7 +243,7 @@ mod tests {
     fn the_limit_holds_above_the_threshold() {
         for limit in [Limit::Packets(3), Limit::Bytes(Bytes(4500))] {
             let mut l = Bench::new(Some(limit), Some(Limit::Packets(1)), 0.0);
-            // One is in transmission, three wait, of which two found more than the threshold allows.
+            // One is in transmission and three wait. Two of them exceeded the threshold.
             let offered: Vec<_> = (0..5).map(|number| l.offer(Nanos::ZERO, number)).collect();
             assert_eq!(offered[3..], [Offered::Behind, DROPPED]);
             let marks: Vec<_> = (0..4).map(|id| l.packets.get(PacketId(id)).ecn == Ecn::Ce).collect();

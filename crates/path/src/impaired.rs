@@ -194,7 +194,7 @@ mod tests {
     fn a_normal_delay_is_never_less_than_none() {
         let delays = delays(jitter(20, Distribution::Normal, true));
         let none = delays.iter().filter(|delay| **delay == Nanos::ZERO).count() as f64;
-        // One in 6.3 is more than a standard deviation below the mean.
+        // One delay in 6.3 is more than a standard deviation below the mean.
         let expected = 0.158_655 * PACKETS as f64;
         assert!((none - expected).abs() < 4.0 * (expected * 0.841_345).sqrt(), "{none} of {PACKETS}");
     }

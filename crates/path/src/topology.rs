@@ -70,7 +70,7 @@ impl<'a> Topology<'a> {
         let mut routes = Routes::default();
         for (number, (group, count)) in groups() {
             for flow in 0..*count {
-                // A mesh finds the way between a node and its border router itself.
+                // A mesh itself routes packets between a node and its border router.
                 let of_node = scenario.way_up(group, flow).into_iter().take(1);
                 let forward = of_node.clone().chain(group.path.iter().copied()).map(forward);
                 let reverse = group.reverse_path.iter().copied().chain(of_node).map(reverse);

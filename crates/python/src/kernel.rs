@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Checks a name under which the kernel can register a congestion control, and returns it. As part
-/// of a path it leads nowhere.
+/// Checks a name under which the kernel can register a congestion control, and returns it. The name
+/// is also safe as part of a path.
 #[pyfunction]
 pub fn control_name(name: &str) -> PyResult<String> {
     ControlName::new(name).map(String::from).map_err(input_error)

@@ -29,7 +29,7 @@ pub fn end_with(parent: u32) -> PyResult<()> {
 }
 
 extern "C" fn end_group(_: i32) {
-    // SAFETY: as any process may.
+    // SAFETY: system calls with numbers, which every process may make.
     unsafe {
         if libc::getpgrp() == libc::getpid() {
             libc::kill(0, libc::SIGKILL);

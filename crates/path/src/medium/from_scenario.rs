@@ -20,7 +20,7 @@ pub(crate) fn member_port(scenario: &Scenario, port: PortId) -> Option<MemberPor
     let its_own = medium_of(scenario.links.get(number)?)?;
     let medium = scenario.media().position(|(kind, number, _)| (kind, number) == its_own)?;
     let place = scenario.links[..number].iter().filter(|link| medium_of(link) == Some(its_own)).count();
-    // A cell's downlink comes first. By the link of a host the host sends forward.
+    // A cell's downlink comes first. A host sends in the forward direction of its link.
     let is_second = direction::is_reverse(port) ^ scenario.leads_from_station(number);
     let member = 2 * place as MemberId + is_second as MemberId;
     Some(MemberPort { medium: medium as u32, member })

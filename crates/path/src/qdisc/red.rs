@@ -334,8 +334,7 @@ mod tests {
         assert_eq!(verdict(true, 45_000), Verdict::Force);
     }
 
-    /// At 1.5 max the probability is 2 % + 98 % / 2 = 51 %, which gives a mean gap of (1 / 51 % +
-    /// 1) / 2.
+    /// At 1.5 max the probability p is 2 % + 98 % / 2 = 51 %. The mean gap is (1 / p + 1) / 2.
     #[test]
     fn gentle_rises_to_one_between_max_and_twice_max() {
         let mut red = red(queue::Red { gentle: true, ..parameters() }, 9);

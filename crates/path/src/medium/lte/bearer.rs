@@ -15,7 +15,7 @@ struct Part {
     frame: Frame,
     /// Bytes still to be sent, headers included.
     left: u32,
-    /// Reports whether a block with a part of the packet was lost.
+    /// Whether a block with a part of the packet was lost.
     lost: bool,
 }
 

@@ -29,7 +29,7 @@ use model::radio::lte::{Cqi, Direction, SUBFRAME};
 use model::stream;
 use model::units::Nanos;
 
-/// Remainder of a downlink member's number when divided by two.
+/// Remainder of a downlink member's number divided by two; `UP` is that of an uplink member.
 const DOWN: MemberId = 0;
 const UP: MemberId = 1;
 

@@ -216,7 +216,7 @@ mod tests {
         ) {
             packets.sort_unstable();
             let end_ms = packets.last().expect("one at least").0 + later_ms;
-            // The bucket of each five seconds, and whether what comes up in it counts.
+            // The bucket of each five seconds, and whether packets up in it count.
             let (mut buckets, mut bucket, mut open) = (vec![], 0, false);
             for turn in 0..=end_ms / 5000 {
                 let within = || packets.iter().filter(|(ms, _)| ms / 5000 == turn);
@@ -232,7 +232,8 @@ mod tests {
             };
             let known: Vec<_> = packets.iter().filter_map(place).filter(|(bucket, ..)| *bucket < end).collect();
             let window = |at: u64| known.iter().filter(move |(b, _, counts)| *counts && *b < at && *b + 12 >= at);
-            // The last minute without a packet, if there was one, ends with a packet.
+            // The rate counts from the packet that ended the last minute without any, if there was
+            // one.
             let begins = known.iter().rev().map(|(b, ..)| *b).find(|at| window(*at).next().is_none());
             // A flow is present in each bucket between two of its packets at most a minute apart.
             // It is also present after its last packet, if the end follows within half a minute.

@@ -44,8 +44,8 @@ pub struct Cell {
     contention: Contention,
     /// The frames of each member that have left its queue but are not done.
     windows: Vec<Window>,
-    /// The receiver of each transmitter's last transmission, if it failed. That receiver comes
-    /// first in the next.
+    /// The receiver of each transmitter's last transmission, if it failed. The next one is to that
+    /// receiver again.
     failed: Vec<Option<MemberId>>,
     /// The round of receivers at the access point; none if it has one queue for all stations.
     turns: Option<Turns>,

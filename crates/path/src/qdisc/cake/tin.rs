@@ -255,7 +255,8 @@ impl Tin {
         }
     }
 
-    /// Returns the flow whose turn it is. The first choice of each dequeue looks at decaying flows.
+    /// Returns the flow whose turn it is. The first call in a dequeue returns a decaying flow, if
+    /// there is one.
     #[inline]
     pub(super) fn next_flow(&self, first: bool) -> Option<usize> {
         let decaying = || self.chains.front(DECAYING);

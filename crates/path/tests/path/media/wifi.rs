@@ -285,7 +285,7 @@ fn equal_stations_share_fairly() {
 
 /// A frame that is not understood is sent again, and is lost after seven failed tries. It is tried
 /// four times at its station's own rate; at lower rates no try fails. If its own rate is the
-/// lowest, a share e^7 of the packets is lost.
+/// lowest, and a share e of its tries fails, a share e^7 of the packets is lost.
 #[test]
 fn errors_cost_retries_and_at_the_lowest_rate_packets() {
     let share = 0.5;

@@ -65,14 +65,14 @@ fn the_time_over_n_hops() {
 
 /// The rate over n hops is bounded, and up to three hops it is known within 10 %.
 ///
-/// If all nodes are in one another's range, only one transmits at a time. They carry packets over
-/// as many hops as there are contending nodes, or fewer, because not all always have a packet. So
-/// over n hops the rate is at most an n-th, less the drops of full queues on the way.
+/// If all nodes are in one another's range, only one transmits at a time. Together they complete as
+/// many hops a second as up to n saturated nodes of a star, since not all always have a packet. So
+/// over n hops the rate is at most an n-th of that, less the drops of full queues on the way.
 ///
 /// If ranges end after a hop, only one of three nodes in a row can transmit usefully. The rate is
-/// that of a lone hop divided by n; from three hops on it is at most a third. Beyond three hops,
-/// senders that do not hear each other collide. No closed form for that exists here, and from some
-/// length on the rate falls no more.
+/// that of a lone hop divided by n; from three hops on it is at most a third of that. Beyond three
+/// hops, senders that do not hear each other collide. No closed form for that exists here, and from
+/// some length on the rate falls no more.
 #[test]
 fn the_rate_over_n_hops() {
     let carried = |hops: usize, signals: &[i32]| {
