@@ -38,7 +38,7 @@ impl Stamp {
     /// Loads the program for packets that wait no longer than `longest`.
     ///
     /// # Errors
-    /// If the kernel refuses it, or this build had no clang.
+    /// Fails if the kernel refuses it, or this build had no clang.
     pub fn load(longest: Nanos) -> Result<Stamp, Error> {
         if COMPILED.is_empty() {
             return Err(Error::machine(
@@ -72,7 +72,7 @@ impl Stamp {
     /// Returns a reader of send buffers for a run at whose start the kernel's clock shows `origin`.
     ///
     /// # Errors
-    /// If the kernel refuses to map the ring buffer.
+    /// Fails if the kernel refuses to map the ring buffer.
     pub fn send_buffers(&self, origin: Nanos) -> libbpf_rs::Result<SendBuffers> {
         let map = self.object.maps().find(|map| map.name() == send_buffers::MAP).expect("the program declares it");
         SendBuffers::new(&map, origin)
@@ -81,7 +81,7 @@ impl Stamp {
     /// Attaches the program to the egress of a device.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Fails if the kernel refuses it.
     pub fn attach(&self, device: u32) -> libbpf_rs::Result<()> {
         let program = self.object.progs().next().expect("it has one program");
         let (done, _) = listening(|| PROGRAM.attach(program.as_fd(), device));
