@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -30,8 +31,10 @@ page share a folder.
 """
 AS_ROOT = "runs as root"
 GUESTS = {AS_ROOT, "runs in a guest"}
+PICTURE = re.compile(r"^!\[[^]]*\]\(pictures/(?P<name>[\w-]+\.(?:svg|png))\)$", re.MULTILINE | re.DOTALL)
+"""A picture of a page, which a command of the page draws into the shared folder."""
 REGENERATE = os.environ.get("REGENERATE")
-"""Set, what commands print takes the place of what stands in the pages."""
+"""Set, what commands print and draw takes the place of what is in the pages."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,10 @@ def check(page: Path, folder: Path) -> None:
     as_root = "".join(block.body for block in blocks(page) if block.mark == AS_ROOT)
     if as_root:
         run_as_root(as_root, folder)
+    for name in PICTURE.findall(page.read_text()):
+        assert (folder / name).is_file(), f"a command of the page draws {name}"
+        if REGENERATE:
+            shutil.copy(folder / name, page.parent / "pictures" / name)
     if REGENERATE:
         put(page, shown)
 

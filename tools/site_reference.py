@@ -87,8 +87,9 @@ def scenario_keys() -> str:
     parts = [
         "# Scenario keys",
         "Every key that a scenario file may hold, made from the schema by which the file is read. "
-        "[How to write a scenario](../how-to/scenario.md) explains them by example; `--set KEY=VALUE` sets any of them "
-        "on the command line, where `KEY` is the path with dots, such as `link.bottleneck.rate` or `flows.0.cc`.",
+        "[How to write a scenario](../how-to/scenario.md) has recipes, [rules of scenarios](scenario-semantics.md) says "
+        "what keys mean together. `--set KEY=VALUE` sets any of them on the command line, where `KEY` is the path with "
+        "dots, such as `link.bottleneck.rate` or `flows.0.cc`.",
     ]
     for section, own in groupby(keys, key=lambda key: key["section"]):
         what = "flows.app" if section in APPS else "queue"
