@@ -60,7 +60,7 @@ pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>,
     let control = |(group, flows): (usize, &FlowGroup)| {
         let control = one(&flows.cc, library, scenario.control_seed(group));
         let mut control = control.map_err(|error| error.of(Role::CongestionControl(group)))?;
-        // Its device has frames without a header of their own, and no other connections.
+        // The host's device has frames without a link header, and no other connections.
         let load = |receiver| WindowPrograms::load(library, receiver, &WindowScope::default(), None);
         let receiver = flows.receiver.as_ref().map(load).transpose();
         control.receiver = receiver.map_err(|error| error.of(Role::WindowController(group)))?;

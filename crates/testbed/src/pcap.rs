@@ -43,7 +43,7 @@ impl Pcap {
     pub fn write(&mut self, now: Nanos, interface: u32, packet: &[u8], flow: u32) -> io::Result<()> {
         let opens = is_first_syn(packet).then_some(flow);
         if !self.snap_length.has_all_of(packet) {
-            // Nobody can check a checksum over what is not there.
+            // A checksum over missing bytes cannot be checked.
             return self.file.write(now, interface, packet, opens);
         }
         self.packet.clear();

@@ -176,15 +176,16 @@ impl Network {
         };
         let by_fine_timer = sent_by_a_fine_timer(now);
         if !is_data {
-            // A compressed acknowledgement (tcp_compressed_ack_kick); those of ticks mostly find nothing missing.
+            // An acknowledgement with SACK is a compressed one (tcp_compressed_ack_kick); those that ticks send rarely
+            // have SACK.
             return if segment.sack.is_some() { by_fine_timer } else { by_default };
         }
         let is_bulk = planned.settings.app.is_none() && planned.settings.write_rate.is_none();
         if segment.payload == 0 || !is_bulk {
             return by_default;
         }
-        // Off the ticks only the pacer sends a bulk flow's data (tcp_pace_kick). Once it has, it sends nearly all that
-        // no acknowledgement does.
+        // Between ticks only the pacer sends a bulk flow's data (tcp_pace_kick). Once it has done so, it sends nearly
+        // all data that no acknowledgement triggers.
         let paced = &mut self.paced[flow];
         if *paced >= PACED_AFTER {
             return by_fine_timer;
@@ -364,7 +365,7 @@ impl Network {
                 (Some(segment), _) => monitor.returns(now, segment),
                 (None, Some(_)) if info.is_data => monitor.receiver.arrived(now, info.bytes()),
                 (None, Some(sent_at)) if !self.plan.flows[flow].is_call() => monitor.answer_returns(now, sent_at),
-                // What the other end of a call says is no answer.
+                // A datagram from the other end of a call does not answer one.
                 (None, _) => {}
             }
         }
@@ -386,7 +387,7 @@ impl Network {
             self.catch_up(now);
             let links = self.links.samples(self.clock);
             let rtt_us = self.around.monitors.iter().map(|monitor| monitor.sender.latest_rtt_us).collect();
-            // Nobody may receive them any more.
+            // The receiver of the samples may be gone.
             let _ = self.samples.send(Sample { at: self.next_sample(), links, rtt_us });
             self.steps += 1;
         }

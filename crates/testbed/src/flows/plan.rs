@@ -149,7 +149,7 @@ impl Plan {
     /// If more flows share a pair of hosts than it has ports.
     pub fn new(scenario: &Scenario) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        // Where flows come at random there may be none.
+        // A group with random arrivals may have no flow.
         let groups = scenario.flow_arrivals().into_iter().enumerate().filter(|(_, arrivals)| !arrivals.is_empty());
         for (number, arrivals) in groups {
             let group = &scenario.flows[number];

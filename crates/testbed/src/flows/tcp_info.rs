@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn timeouts_of_an_older_kernel_are_its_backoffs() {
         let look = |retransmits| TcpInfo { retransmits, known: 240, ..TcpInfo::default() };
-        // One, then three in a row, and another of which the first look sees the end of the row before.
+        // One timeout, then three in a row, and another one, whose first sample sees the end of the row before.
         assert_eq!(timeouts([0, 1, 1, 0, 0, 1, 2, 3, 0].into_iter().map(look)), 4);
         assert_eq!(timeouts([2, 1].into_iter().map(look)), 3);
     }

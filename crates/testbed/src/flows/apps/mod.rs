@@ -300,7 +300,7 @@ impl<'a> Apps<'a> {
                     let row = self.sample(at, step)?;
                     let over = self.steps.take(at, step, now, self.clock.now());
                     for row in std::iter::repeat_n(row, over as usize) {
-                        // Nobody may receive them any more.
+                        // The receiver of the samples may be gone.
                         let _ = self.samples.send(row);
                     }
                     self.events.push(Reverse((at + Nanos(step.0 * over), AppEvent::Sample)));
@@ -374,7 +374,7 @@ impl<'a> Apps<'a> {
             if !flow.refill.is_done() {
                 return self.write_piece(number);
             }
-            // TCP has sent what it may before it wakes the application. At the beginning it sends while it is written.
+            // TCP has sent all that it may before it wakes the application. At the beginning it sends during the write.
             let unsent = TcpInfo::of(sender)?.notsent_bytes as u64;
             if unsent > 0 {
                 flow.refill.begin(unsent, flow.left);
@@ -383,7 +383,7 @@ impl<'a> Apps<'a> {
         }
         let most = if self.clock.is_real() { CHUNK } else { flow.whole_segments };
         while flow.left > 0 {
-            // A segment that the next chunk fills up is not to leave before.
+            // A segment must not leave before the next chunk has filled it up.
             match send_some(sender, flow.left.min(most as u64) as usize, flow.left > most as u64) {
                 Ok(written) => flow.left -= written as u64,
                 Err(nix::Error::EAGAIN) => return Ok(()),
