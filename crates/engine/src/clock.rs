@@ -1,28 +1,28 @@
-//! From the run's clock to the clocks of a Linux host.
+//! Conversion of the run's clock to the clocks of a Linux host.
 
 use mechanism::sock::HZ;
 use model::units::Nanos;
 
-/// How long the simulated hosts have been up when a run starts: kernel code takes a zero time stamp for "none".
+/// Uptime of the simulated hosts when a run starts: kernel code takes a zero time stamp for "none".
 pub const BOOT: Nanos = Nanos::from_secs(1000);
 /// The time between two ticks, ns.
 pub const JIFFY: u64 = 1_000_000_000 / HZ;
 const MILLISECOND: u64 = 1_000_000;
 const MICROSECOND: u64 = 1_000;
 
-/// `ktime_get_ns()` of the hosts.
+/// `ktime_get_ns()` of the hosts at `now`.
 #[inline]
 pub fn ktime(now: Nanos) -> Nanos {
     now + BOOT
 }
 
-/// `tcp_mstamp`: microseconds.
+/// `tcp_mstamp` at `now`, us.
 #[inline]
 pub fn micros(now: Nanos) -> u64 {
     ktime(now).as_micros()
 }
 
-/// `tcp_jiffies32`.
+/// `tcp_jiffies32` at `now`.
 #[inline]
 pub fn jiffies(now: Nanos) -> u32 {
     (ktime(now).0 / JIFFY) as u32
@@ -37,16 +37,17 @@ pub fn jiffies_at(micros: u64) -> u32 {
 /// The clock of the timestamps option (RFC 7323) of another host, which is ahead or behind, and may drift.
 #[derive(Clone, Copy, Debug)]
 pub struct TimestampClock {
-    /// ns.
+    /// Length of a tick, ns.
     tick: u64,
-    /// Ahead of `ktime`, ns; one that is behind is ahead by the rest of the 32 bits.
+    /// Lead over `ktime`, ns. A clock that is behind leads by the rest of the 32 bits.
     ahead: u64,
-    /// ns gained in 2^64 ns.
+    /// Time that the clock gains in 2^64 ns, ns.
     gain: i64,
 }
 
 impl TimestampClock {
-    /// The clock of a host, which stands against `ktime` as `clock` says, in ticks of a microsecond or a millisecond.
+    /// The clock of a host, with the offset from `ktime` and the drift of `clock`, in ticks of a microsecond or a
+    /// millisecond.
     pub fn new(clock: &model::Clock, microseconds: bool) -> TimestampClock {
         let tick = if microseconds { MICROSECOND } else { MILLISECOND };
         let wraps_after = tick << 32;
@@ -55,7 +56,7 @@ impl TimestampClock {
         TimestampClock { tick, ahead, gain: gain as i64 }
     }
 
-    /// What it shows.
+    /// The reading of the clock at `now`, in its ticks.
     #[inline]
     pub fn read(&self, now: Nanos) -> u32 {
         let mut ns = ktime(now).0 + self.ahead;
@@ -67,7 +68,7 @@ impl TimestampClock {
     }
 }
 
-/// `usecs_to_jiffies`: rounded up.
+/// `usecs_to_jiffies`: converts microseconds to jiffies, rounded up.
 #[inline]
 #[expect(
     clippy::manual_div_ceil,
@@ -77,9 +78,9 @@ pub fn micros_to_jiffies(us: u64) -> u32 {
     ((us * 1000 + JIFFY - 1) / JIFFY) as u32
 }
 
-/// When a timer rings that is set at `now` to so many jiffies (`mod_timer`): with a tick and never early. The
-/// kernel's timer wheel looks at those more than 62 jiffies off with every 8th tick only, at those more than 503 off
-/// with every 64th, and so on by eights.
+/// The time at which a timer rings that is set at `now` to ring after `jiffies` (`mod_timer`). It rings with a tick and
+/// never early. The kernel's timer wheel checks timers more than 62 jiffies away with every 8th tick only. It checks
+/// those more than 503 away with every 64th, and so on by eights.
 #[inline]
 pub fn timer(now: Nanos, jiffies: u32) -> Nanos {
     const LAST_LEVEL: u32 = 8;
@@ -126,7 +127,7 @@ mod tests {
         }
     }
 
-    /// An hour behind a host that is up for 1000 s is before its boot.
+    /// A clock an hour behind a host that has been up for 1000 s shows a time before its boot.
     #[test]
     fn offsets_wrap_as_32_bits_do() {
         let hour_ms = 3_600_000;

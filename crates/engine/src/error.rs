@@ -1,21 +1,21 @@
-//! Why a run gave no records.
+//! Reasons for which a run gives no records.
 
 use mechanism::{Fault, MechanismError};
 use model::OnlyInTheKernel;
 use std::fmt;
 
-/// Why a run gave no records.
+/// The reason for which a run gave no records.
 #[derive(Debug)]
 pub enum Error {
     /// A mechanism could not be built, opened or set.
     Mechanism(MechanismError),
-    /// A mechanism did what no kernel lets it do.
+    /// A mechanism did something that no kernel allows.
     Fault(Fault),
     /// The scenario asks for something that the simulator does not have.
     OnlyInTheKernel(OnlyInTheKernel),
     /// The packet trace could not be written.
     Pcap(std::io::Error),
-    /// `progress` asked to stop.
+    /// The caller's `progress` asked to stop.
     Interrupted,
 }
 

@@ -1,20 +1,20 @@
-//! Initial sequence numbers (RFC 9293, section 3.4.1): drawn from the run's seed, so that a control which forgets
-//! that sequence numbers start anywhere and wrap around does in the simulator what it does in a kernel.
+//! Initial sequence numbers (RFC 9293, section 3.4.1), drawn from the run's seed. Sequence numbers start anywhere and
+//! wrap around. A congestion control that forgets this fails in the simulator as it does in a kernel.
 
 use model::stream;
 use rand::{Rng, RngCore};
 
-/// One connection end in so many starts shortly before the wrap.
+/// One in this many connection ends starts shortly before the wrap.
 const NEAR_THE_WRAP: u32 = 4;
-/// And at most so many bytes before it: a few seconds of a few Mbit/s.
+/// The most bytes that such an end starts before the wrap: a few seconds of a few Mbit/s.
 const SHORTLY: u32 = 4 << 20;
 
 /// Sequence numbers of the two SYNs of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialSequence {
-    /// Number of the SYN of the end that sends the data.
+    /// Sequence number of the SYN of the end that sends the data.
     pub sender: u32,
-    /// Number of the SYN of the end that receives it.
+    /// Sequence number of the SYN of the end that receives the data.
     pub receiver: u32,
 }
 
@@ -49,7 +49,7 @@ mod tests {
     use std::path::Path;
 
     thread_local! {
-        /// What the connections of this thread's simulations start with, in place of the draws.
+        /// Sequence numbers with which the connections of this thread's simulations start, in place of the draws.
         pub static FORCED: Cell<Option<InitialSequence>> = const { Cell::new(None) };
     }
 
@@ -68,7 +68,7 @@ mod tests {
         assert!(all.len() > 1990, "{} different ones of 2000", all.len());
     }
 
-    /// Two flows with losses, marks where the control wants them, a timeout, a short last segment and a stop.
+    /// Two flows with losses, marks if the congestion control wants them, a timeout, a short last segment and a stop.
     fn scenario(control: &str) -> model::Scenario {
         // It sends two segments a second if it is not told otherwise.
         let params = if control == "dtpa" { "params = { c = 1000000 }" } else { "" };
@@ -114,9 +114,9 @@ mod tests {
         (fingerprint.0, serde_json::to_string(&outcome.run).expect("records are plain"))
     }
 
-    /// RFC 9293, section 3.4: only differences of sequence numbers mean anything, so every control has to do the same
-    /// from wherever its connection starts; here the first half of each transfer lies before the wrap and the second
-    /// half behind it, or half of 2^32 away.
+    /// Only differences of sequence numbers have a meaning (RFC 9293, section 3.4), so a connection's start may not
+    /// change what a congestion control does. Here the first half of each transfer lies before the wrap and the second
+    /// half behind it, or the transfer is half of 2^32 away.
     #[test]
     fn no_built_in_control_minds_where_its_connection_starts() {
         let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));

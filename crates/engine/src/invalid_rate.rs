@@ -1,5 +1,5 @@
-//! How often a host answers packets without data that are not acceptable: once in half a second
-//! (`tcp_oow_rate_limited`, `net.ipv4.tcp_invalid_ratelimit`).
+//! Limit on the answers of a host to unacceptable packets without data: one in half a second (`tcp_oow_rate_limited`,
+//! `net.ipv4.tcp_invalid_ratelimit`).
 
 use crate::clock;
 use mechanism::sock::HZ;
@@ -8,14 +8,14 @@ use model::units::Nanos;
 /// `tcp_invalid_ratelimit`, jiffies.
 const INTERVAL: u32 = HZ as u32 / 2;
 
-/// When one end of a connection answered such a packet last (`last_oow_ack_time`).
+/// The time at which one end of a connection last answered an unacceptable packet (`last_oow_ack_time`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InvalidRate {
     last: Option<u32>,
 }
 
 impl InvalidRate {
-    /// Whether such a packet is answered now, which then counts.
+    /// Reports whether the host answers an unacceptable packet now, and counts that answer.
     pub fn allows(&mut self, now: Nanos) -> bool {
         let now = clock::jiffies(now);
         let allows = self.last.is_none_or(|last| now.wrapping_sub(last) >= INTERVAL);

@@ -3,7 +3,7 @@
 //! Time passes in two places only: in the ports of the network (crate `path`), and in the timers of `sender` and
 //! `receiver`. The `simulation` takes the earliest event of both, again and again.
 //!
-//! TCP is that of one version of Linux, [`LINUX`]; where it is not, `docs/agreement/departures.md` says so.
+//! TCP follows one version of Linux, [`LINUX`]. `docs/agreement/departures.md` lists the differences.
 //!
 //! ```
 //! use mechanism::Library;
@@ -57,7 +57,7 @@ use tap::{Fingerprint, Silent, Tap};
 /// The version of Linux whose TCP the profile `linux` is.
 pub const LINUX: &str = "6.12";
 
-/// Simulates `scenario`. `progress` is told how far that is, and may stop the run.
+/// Simulates `scenario`. It reports its progress to `progress`, which may stop the run.
 pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: Progress) -> Result<Outcome, Error> {
     if options.pcap.is_none() {
         return watch(scenario, library, options, progress, Silent).map(|(outcome, _)| outcome);
@@ -65,8 +65,8 @@ pub fn run(scenario: &Scenario, library: &Library, options: &Options, progress: 
     run_and_hash(scenario, library, options, progress, None).map(|(outcome, _)| outcome)
 }
 
-/// Simulates `scenario`, and hashes the event trace: time, kind, flow and sequence number of every packet that is sent,
-/// lost or arrives.
+/// Simulates `scenario`, and hashes the event trace: time, kind, flow and sequence number of every packet sent, lost or
+/// delivered.
 pub fn fingerprint(
     scenario: &Scenario,
     library: &Library,

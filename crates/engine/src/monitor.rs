@@ -1,32 +1,32 @@
-//! What is seen of the packets on their way: by the run's tap, and by the count of each flow's losses.
+//! Observation of packets on their way, for the run's tap and for the loss count of each flow.
 
 use crate::packet::{Data, Packet};
 use crate::tap::{PacketEvent, Tap};
 use model::units::Nanos;
 use path::{DropReason, Observer, PortId};
 
-/// Tells a tap of every packet event, and counts the data packets that do not arrive.
+/// Reports every packet event to a tap, and counts the data packets that do not arrive.
 pub struct Monitor<T> {
-    /// Sees every packet event.
+    /// The tap, which sees every packet event.
     pub tap: T,
-    /// Data packets of each flow that were sent in the measuring interval and were dropped or lost.
+    /// The number of data packets of each flow that were sent in the measuring interval and were dropped or lost.
     lost: Vec<u64>,
-    /// Packets that are out of their senders' hosts, of which these are to be told.
+    /// Data packets that have left their senders' hosts, to be reported to the senders.
     pub departed: Vec<Data>,
 }
 
 impl<T: Tap> Monitor<T> {
-    /// Of so many flows.
+    /// A monitor of `flows` flows, with no loss yet.
     pub fn new(tap: T, flows: usize) -> Monitor<T> {
         Monitor { tap, lost: vec![0; flows], departed: vec![] }
     }
 
-    /// The host of a flow has no memory for a packet, which counts as sent and as lost if `counts`.
+    /// Notes that the host of a flow has no memory for a packet. The packet counts as sent and as lost if `counts`.
     pub fn refused(&mut self, flow: u32, counts: bool) {
         self.lost[flow as usize] += u64::from(counts);
     }
 
-    /// Data packets of a flow that were sent in the measuring interval and were dropped or lost.
+    /// The number of data packets of a flow that were sent in the measuring interval and were dropped or lost.
     pub fn lost(&self, flow: u32) -> u64 {
         self.lost[flow as usize]
     }

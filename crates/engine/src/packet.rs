@@ -1,4 +1,4 @@
-//! What travels: data forward, acknowledgements back.
+//! Packets: data forward, acknowledgements back.
 
 use mechanism::sock::HZ;
 use model::TcpProfile;
@@ -6,20 +6,21 @@ use model::units::Nanos;
 use path::Ecn;
 use std::num::NonZeroU8;
 
-/// IPv4 and TCP headers without options.
+/// Length of the IPv4 and TCP headers without options, bytes.
 pub const BASE_HEADER: u32 = 40;
-/// The timestamps option, padded (RFC 7323, appendix A).
+/// Length of the timestamps option, padded (RFC 7323, appendix A), bytes.
 pub const TIMESTAMP_OPTION: u32 = 12;
-/// What other options of a SYN take, padded.
+/// Length of the MSS option of a SYN, bytes. The lengths of the options after it include their padding.
 const MSS_OPTION: u32 = 4;
 const WINDOW_SCALE_OPTION: u32 = 4;
 const SACK_PERMITTED_OPTION: u32 = 4;
 
 /// Bits of [`Data::flags`] and [`Ack::flags`].
 pub mod flag {
-    /// Opens the connection.
+    /// The packet opens the connection.
     pub const SYN: u8 = 1;
-    /// Sent before. With [`BARE`]: its sequence number lies below what has been acknowledged, as a probe's does.
+    /// The segment was sent before. With [`BARE`] its sequence number lies below the acknowledged ones, as a probe's
+    /// does.
     pub const RETRANSMISSION: u8 = 2;
     /// ECN-capable transport.
     pub const ECT: u8 = 4;
@@ -29,10 +30,10 @@ pub mod flag {
     pub const CWR: u8 = 16;
     /// The receiver saw a mark.
     pub const ECE: u8 = 32;
-    /// The sender's application has nothing more to write for now.
+    /// The sender pushes the segment: its application has nothing more to write for now.
     pub const PSH: u8 = 64;
-    /// An acknowledgement and nothing more: it closes the handshake, probes a closed window from below, or answers a
-    /// packet that was not acceptable.
+    /// The packet is a bare acknowledgement: it closes the handshake, probes a closed window from below, or answers an
+    /// unacceptable packet.
     pub const BARE: u8 = 128;
 }
 
@@ -51,13 +52,13 @@ pub struct Data {
     pub bytes: u16,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// The sender's meter counts it, and so it counts if it is lost.
+    /// The sender's meter counts the packet, so its loss counts, too.
     pub counts: bool,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
     /// The band of its host's queue that was chosen for it.
     pub band: Option<Band>,
-    /// Another segment of its buffer comes right behind it.
+    /// Another segment of the same buffer comes directly behind this one.
     pub is_followed: bool,
 }
 
@@ -66,7 +67,7 @@ pub struct Data {
 pub struct Datagram {
     /// Number of the flow, from 0.
     pub flow: u32,
-    /// When the program has sent it, or what it answers.
+    /// The time at which the program sent the datagram, or the datagram that this one answers.
     pub sent_at: Nanos,
     /// IP length.
     pub bytes: u16,
@@ -74,9 +75,9 @@ pub struct Datagram {
     pub tos: u8,
     /// The band of its host's queue that was chosen for it.
     pub band: Option<Band>,
-    /// It goes the other way.
+    /// The datagram is a reply, and travels in the other direction.
     pub is_reply: bool,
-    /// It counts if it is lost.
+    /// The record counts the loss of this datagram.
     pub counts: bool,
 }
 
@@ -87,7 +88,7 @@ impl Datagram {
     }
 }
 
-/// At most this many SACK blocks fit beside timestamps, one more without.
+/// The most SACK blocks that fit without timestamps; one fewer fits beside them.
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 /// Segments `start..end`.
@@ -99,7 +100,7 @@ pub struct Block {
     pub end: u32,
 }
 
-/// An acknowledgement of all segments below `next`.
+/// An acknowledgement of all segments below `next`, with SACK blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// Number of the flow, from 0.
@@ -120,20 +121,20 @@ pub struct Ack {
     pub tos: u8,
     /// The band of its host's queue that was chosen for it.
     pub band: Option<Band>,
-    /// How many of the `blocks` are in use.
+    /// The number of `blocks` in use.
     pub block_count: u8,
     /// SACK blocks.
     pub blocks: [Block; MAX_SACK_BLOCKS],
 }
 
 impl Data {
-    /// Part of the handshake, or looks like it: it carries nothing for the application.
+    /// Reports whether the packet is part of the handshake, or looks like it: it carries nothing for the application.
     #[inline]
     pub fn is_handshake(&self) -> bool {
         self.flags & (flag::SYN | flag::BARE) != 0
     }
 
-    /// It asks for an answer, from one byte below `segment` (`tcp_xmit_probe_skb`).
+    /// Reports whether the packet asks for an answer, from one byte below `segment` (`tcp_xmit_probe_skb`).
     pub fn is_probe(&self) -> bool {
         self.flags & (flag::BARE | flag::RETRANSMISSION) == flag::BARE | flag::RETRANSMISSION
     }
@@ -145,16 +146,16 @@ impl Data {
     }
 }
 
-/// How many ticks a timestamp may be older than the newest that was taken (`TCP_PAWS_WINDOW`).
+/// Ticks by which a timestamp may be older than the newest accepted one (`TCP_PAWS_WINDOW`).
 pub(crate) const PAWS_WINDOW: i32 = 1;
 
-/// How many ticks `tsval` is older than `newest`; negative if it is newer.
+/// The ticks by which `tsval` is older than `newest`; negative if it is newer.
 #[inline]
 pub(crate) fn age(newest: u32, tsval: u32) -> i32 {
     newest.wrapping_sub(tsval) as i32
 }
 
-/// Whether a timestamp's age in ticks fits a sender with this timeout, in jiffies (`tcp_tsval_replay`).
+/// Reports whether a timestamp's age in ticks fits a sender with this timeout, in jiffies (`tcp_tsval_replay`).
 pub(crate) fn is_replay(age: i32, timeout: u32, in_microseconds: bool) -> bool {
     let ticks_a_second = if in_microseconds { 1_000_000 } else { 1200 };
     age as i64 <= timeout as i64 * ticks_a_second / HZ as i64
@@ -166,8 +167,8 @@ pub(crate) fn route(flow: u32) -> u32 {
 }
 
 impl Ack {
-    /// Answers a packet: all segments below `next` have arrived, and `window` bytes may follow. It answers a SYN with
-    /// one, echoes the timestamp, and is as long as with timestamps.
+    /// An acknowledgement in answer to `data`: all segments below `next` have arrived, and `window` bytes may follow.
+    /// It answers a SYN with a SYN-ACK, echoes the timestamp, and is as long as with timestamps.
     pub fn answering(data: &Data, next: u32, window: u32) -> Ack {
         Ack {
             flow: data.flow,
@@ -196,7 +197,7 @@ impl Ack {
     }
 }
 
-/// A band of a host's queue. It is kept as one more than its number, so that a packet without a band is as small.
+/// A band of a host's queue. It stores one more than its number, so that a packet without a band is as small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band(NonZeroU8);
 
@@ -218,8 +219,8 @@ impl Band {
 /// The largest window scale (RFC 7323, section 2.3).
 const MAX_WINDOW_SCALE: u32 = 14;
 
-/// IP length of a SYN or of its answer. SACK-permitted stands in the padding of the timestamps, if there are any
-/// (`tcp_syn_options`, `tcp_synack_options`).
+/// IP length of a SYN or of its answer. With timestamps, SACK-permitted takes their padding (`tcp_syn_options`,
+/// `tcp_synack_options`).
 pub fn syn_bytes(stack: &TcpProfile) -> u32 {
     let sack_permitted = if stack.sack && !stack.timestamps { SACK_PERMITTED_OPTION } else { 0 };
     let timestamps = if stack.timestamps { TIMESTAMP_OPTION } else { 0 };
@@ -233,19 +234,19 @@ pub fn ack_bytes(timestamps: bool, blocks: usize) -> u16 {
     (BASE_HEADER + options) as u16
 }
 
-/// The scale with which `largest` bytes can be offered (`tcp_select_initial_window`).
+/// The window scale that can express `largest` bytes (`tcp_select_initial_window`).
 pub fn window_scale(largest: u64) -> u8 {
     largest.max(1).ilog2().saturating_sub(15).min(MAX_WINDOW_SCALE) as u8
 }
 
-/// What the network carries.
+/// A packet of the network.
 #[derive(Clone, Copy, Debug)]
 pub enum Packet {
-    /// From a sender.
+    /// A data segment, from a sender.
     Data(Data),
-    /// From a receiver.
+    /// An acknowledgement, from a receiver.
     Ack(Ack),
-    /// From a program that does without TCP.
+    /// A datagram, from a program that does not use TCP.
     Datagram(Datagram),
 }
 

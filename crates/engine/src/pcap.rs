@@ -1,23 +1,25 @@
-//! A packet trace that Wireshark opens: what a capture at the senders' interfaces would hold.
+//! A packet trace that Wireshark opens, as a capture at the senders' interfaces would record it.
 //!
-//! Each flow is seen from its own sender, on whichever side of the bottleneck that is: data packets stand at the time
-//! they leave their host, acknowledgements at the time they are back at it; the run's start is the epoch. Headers,
-//! options and checksums are those of the simulated packets, payloads are zeros, so the file grows by some 32 bytes
-//! more than each packet's IP length; it is written as the run goes on.
+//! The trace shows each flow from its own sender, on whichever side of the bottleneck that is. It has data packets at
+//! the time they leave their host, and acknowledgements at the time they are back at it. The run's start is the epoch.
 //!
-//! With links watched, a packet also stands at the far end of each that it passes, at the time it is there: as a
-//! capture at the next router's interface would have it. What a queue drops or a wire loses is not seen there any more.
-//! Of copies of a segment that were sent within a tick of its timestamp, the IP identification at links is the first's.
+//! Headers, options and checksums are those of the simulated packets; payloads are zeros. So the file grows by some 32
+//! bytes more than each packet's IP length. The simulator writes it during the run.
 //!
-//! Where the file is not what a capture of the real thing would be:
+//! With links watched, the trace also has a packet at the far end of each link that it passes, at the time it is there.
+//! A capture at the next router's interface would show the same. It does not show packets that a queue has dropped or a
+//! wire has lost. If copies of a segment were sent within a tick of its timestamp, their IP identification at links is
+//! that of the first.
 //!
-//! * Nothing is closed: there are no FINs. Datagrams are left out.
-//! * A window that its scale cannot express is rounded up, lest the sender appear to overrun it.
+//! The file differs from a capture of a real network:
+//!
+//! * Connections do not close: there are no FINs. The trace leaves out datagrams.
+//! * A window that its scale cannot express is rounded up, so that the sender does not appear to overrun it.
 //! * A SYN-ACK has no room for SACK blocks.
 //!
-//! Wireshark guesses what a segment is that comes a second time: one sent soon after new data (some ms, or an RTT where
-//! it found one in the handshake) it takes for "out of order". What the record counts as retransmitted, and the
-//! handshake packets that were sent again, are shown by `tcp.analysis.retransmission or tcp.analysis.out_of_order`.
+//! Wireshark classifies a segment that comes a second time. If it was sent soon after new data (some ms, or the RTT of
+//! the handshake), Wireshark takes it for "out of order". `tcp.analysis.retransmission or tcp.analysis.out_of_order`
+//! shows the record's retransmissions, and the handshake packets that were sent again.
 
 use crate::initial_sequence::InitialSequence;
 use crate::packet::{Ack, BASE_HEADER, Block, Data, Packet, TIMESTAMP_OPTION, flag, window_scale};
@@ -36,9 +38,10 @@ use std::path::Path;
 
 const TIME_TO_LIVE: u8 = 64;
 const RECEIVER_PORT: u16 = 5001;
-/// The first sender's port; flow number `n` has port `FIRST_SENDER_PORT + n / 65536`, for addresses repeat after 65536.
+/// The first sender's port. Flow number `n` has port `FIRST_SENDER_PORT + n / 65536`, because addresses repeat after
+/// 65536.
 const FIRST_SENDER_PORT: u16 = 40_000;
-/// Written to the file at a time.
+/// Bytes that the trace writes to the file at a time.
 const BYTES_AT_A_TIME: usize = 1 << 20;
 /// The payload of every packet.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
@@ -47,9 +50,9 @@ static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 pub struct Pcap {
     file: PacketFile,
     links: LinkInterfaces,
-    /// Of each flow, where links are watched: what lies between its hosts.
+    /// The packets of each flow between its hosts, if links are watched.
     under_way: Vec<VecDeque<UnderWay>>,
-    /// Of each group, with requests or data, and with responses.
+    /// The connections of each group: the one with requests or data, and the one with responses.
     connections: Vec<Connection>,
     flows: Vec<Flow>,
     /// The packet being written.
@@ -58,39 +61,39 @@ pub struct Pcap {
     failure: Option<io::Error>,
 }
 
-/// What the connections of a flow group in one direction have in common.
+/// Properties that the connections of a flow group in one direction share.
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    /// The announced MSS less the options of data packets.
+    /// The announced MSS less the options of data packets, bytes.
     mss: u32,
     sack: bool,
     timestamps: bool,
-    /// None: no window scaling.
+    /// Bits of window scaling, or `None` without it.
     window_scale: Option<u8>,
 }
 
-/// What changes from packet to packet of one flow.
+/// State of one flow that changes from packet to packet.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     /// Index of its connection.
     connection: u32,
-    /// Bytes that the application writes.
+    /// Bytes that the application writes in all.
     size: u64,
-    /// Payload of a full segment: less than the MSS where a message is.
+    /// Payload of a full segment, bytes; less than the MSS if a message is shorter.
     payload: u32,
     isn: InitialSequence,
     /// IP identification of the next packet from the sender and from the receiver.
     identification: [u16; 2],
 }
 
-/// A packet between the hosts, with what its header had when it left and the packet itself does not tell.
+/// A packet between the hosts, with the fields of its header that the packet itself does not have.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     packet: Packet,
     identification: u16,
 }
 
-/// Who sends a packet.
+/// The host that sends a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Host {
     Sender,
@@ -98,7 +101,7 @@ enum Host {
 }
 
 impl Pcap {
-    /// Creates the file, and describes in it where the packets come from.
+    /// Creates the file, and describes the interfaces of the packets in it.
     pub fn create(path: &Path, scenario: &Scenario, watches_links: bool, snap_length: SnapLength) -> io::Result<Pcap> {
         let origin = Origin {
             scenario: &scenario.name,
@@ -176,7 +179,7 @@ impl Pcap {
         }
     }
 
-    /// Forgets a packet that has arrived, or will not; gives what was remembered.
+    /// Forgets a packet that has arrived or never will. Returns its record.
     fn ends(&mut self, flow: u32, packet: Packet) -> Option<UnderWay> {
         let under_way = self.under_way.get_mut(flow as usize)?;
         let place = under_way.iter().position(|sent| is_same(&sent.packet, &packet))?;
@@ -246,7 +249,7 @@ impl Tap for Pcap {
     }
 }
 
-/// Whether both are one packet, which a queue may have marked in between.
+/// Reports whether both are one packet, which a queue may have marked in between.
 fn is_same(one: &Packet, other: &Packet) -> bool {
     match (one, other) {
         (Packet::Data(a), Packet::Data(b)) => {
@@ -297,7 +300,7 @@ impl Connection {
         }
     }
 
-    /// The MSS option leaves TCP options out of account (RFC 6691).
+    /// The value of the MSS option, which disregards TCP options (RFC 6691).
     fn announced_mss(&self) -> u16 {
         (self.mss + if self.timestamps { TIMESTAMP_OPTION } else { 0 }) as u16
     }
@@ -344,7 +347,7 @@ impl Connection {
         tcp
     }
 
-    /// What every packet carries, in the kernel's order and with its padding (`tcp_options_write`).
+    /// The options of every packet, in the kernel's order and with its padding (`tcp_options_write`).
     fn options(&self, syn: bool, tsval: u32, tsecr: u32) -> Vec<TcpOptionElement> {
         let sack_permitted = syn && self.sack;
         let mut options = vec![];
@@ -399,7 +402,7 @@ fn sender_port(flow: u32) -> u16 {
     FIRST_SENDER_PORT.wrapping_add((flow >> 16) as u16)
 }
 
-/// Source and destination.
+/// The values of source and destination, for a packet from `from`.
 fn in_direction<T>(from: Host, of_sender: T, of_receiver: T) -> (T, T) {
     match from {
         Host::Sender => (of_sender, of_receiver),

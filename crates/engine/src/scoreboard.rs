@@ -1,37 +1,37 @@
-//! What the sender knows of each segment between snd_una and snd_nxt.
+//! The sender's knowledge of each segment between snd_una and snd_nxt.
 //!
-//! Three views of one ring: by number (the ring itself), by state (two sets: still undelivered; lost and waiting to
-//! be sent again) and by the time of the last transmission (a linked list through the ring, as RACK needs it). Every
-//! step costs the same however large the window is.
+//! One ring has three views. The first, by number, is the ring itself. The second, by state, consists of two sets:
+//! undelivered segments, and lost ones that wait to be sent again. The third, by the time of the last transmission, is
+//! a linked list through the ring, as RACK needs it. Every step costs the same for any size of the window.
 
 use crate::segment_set::SegmentSet;
 
-/// States of a segment, as bits. A segment that is none of them was sent once and is in flight.
+/// States of a segment, as bits. A segment without a bit was sent once and is in flight.
 pub mod state {
-    /// Selectively acknowledged.
+    /// The segment is selectively acknowledged.
     pub const SACKED: u8 = 1;
-    /// Given up for lost.
+    /// The sender holds the segment for lost.
     pub const LOST: u8 = 2;
-    /// Sent again, and that transmission is in flight.
+    /// The segment was sent again, and that transmission is in flight.
     pub const RETRANS: u8 = 4;
-    /// Was ever sent again.
+    /// The segment was sent again at some time.
     pub const EVER_RETRANS: u8 = 8;
-    /// The flow was application-limited when it was sent.
+    /// The flow was application-limited when the segment was sent.
     pub const APP_LIMITED: u8 = 16;
     /// Delivery of the segment has already given a rate sample.
     pub const RATE_TAKEN: u8 = 32;
-    /// RACK gave it up, and looks at it no more until it is sent again.
+    /// RACK gave up the segment, and ignores it until it is sent again.
     pub const GIVEN_UP_BY_RACK: u8 = 64;
 }
 
-/// "No segment" in a list.
+/// The number that means "no segment" in a list.
 const NONE: u32 = u32::MAX;
 const FIRST_CAPACITY: u32 = 16;
 
 /// One segment's transmission, as of the last time it was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
-    /// When it was sent, us.
+    /// The time at which it was sent, us.
     pub sent_us: u64,
     /// `tcp_sock.first_tx_mstamp` at that time, us.
     pub first_tx_us: u64,
@@ -58,11 +58,11 @@ pub struct Scoreboard {
     /// From this segment on none has a tag (`TCP_SKB_CB(skb)->sacked` is zero): each was sent once and is in flight.
     untagged_from: u32,
     /// All but the selectively acknowledged segments. Numbers outside the window count as members too, so that a
-    /// segment which is sent once and acknowledged in order never changes it.
+    /// segment sent once and acknowledged in order never changes the set.
     undelivered: SegmentSet,
-    /// Lost, and its retransmission not in flight.
+    /// Lost segments whose retransmission is not in flight.
     to_resend: SegmentSet,
-    /// Ends of the list of segments in flight by time of transmission.
+    /// The two ends of the list of segments in flight by time of transmission.
     oldest: u32,
     newest: u32,
 }
@@ -127,7 +127,7 @@ impl Scoreboard {
         self.mask = capacity - 1;
     }
 
-    /// Removes the segment `una`, cumulatively acknowledged, and gives what was known of it.
+    /// Removes the segment `una`, cumulatively acknowledged, and returns its record.
     #[inline]
     pub fn pop(&mut self) -> Segment {
         let number = self.una;
@@ -139,14 +139,14 @@ impl Scoreboard {
         *self.get(number)
     }
 
-    /// True if every segment was sent once and is in flight: an acknowledgement then takes them as one.
+    /// Reports whether every segment was sent once and is in flight. An acknowledgement then removes them as one.
     #[inline]
     pub fn is_untagged(&self) -> bool {
         self.una >= self.untagged_from
     }
 
-    /// Removes the untagged segments below `next`, of which there is at least one; gives what was known of the first
-    /// and of the last.
+    /// Removes the untagged segments below `next`, of which there is at least one. Returns the records of the first and
+    /// the last.
     #[inline]
     pub fn pop_untagged(&mut self, next: u32) -> (Segment, Segment) {
         let (first, last) = (*self.get(self.una), *self.get(next - 1));
@@ -198,8 +198,8 @@ impl Scoreboard {
         self.get_mut(number).state |= state::GIVEN_UP_BY_RACK;
     }
 
-    /// Takes back every loss (`tcp_undo_cwnd_reduction`): what waited to be sent again is in flight after all. What a
-    /// timeout had given up stands in the list where its transmission puts it.
+    /// Takes back every loss (`tcp_undo_cwnd_reduction`): segments that waited to be sent again are in flight after
+    /// all. Segments that a timeout had given up return to the list at the time of their transmission.
     pub fn unmark_all_lost(&mut self) {
         let mut in_flight = vec![];
         for number in self.una..self.nxt {
@@ -218,7 +218,7 @@ impl Scoreboard {
         }
     }
 
-    /// Forgets all losses and what was sent again for them.
+    /// Forgets all losses and their retransmissions.
     pub fn forget_repairs(&mut self) {
         self.unmark_all_lost();
         for number in self.una..self.nxt {
@@ -226,7 +226,7 @@ impl Scoreboard {
         }
     }
 
-    /// Notes that a segment is lost which has been sent again on suspicion: that transmission stays in flight.
+    /// Notes the loss of a segment that has been sent again on suspicion. That transmission stays in flight.
     pub fn mark_lost_after_resending(&mut self, number: u32) {
         self.get_mut(number).state |= state::LOST;
     }
@@ -252,25 +252,25 @@ impl Scoreboard {
         self.list_as_newest(number);
     }
 
-    /// Tells whether a segment is lost and has not been sent again.
+    /// Reports whether a segment is lost and has not been sent again.
     pub fn waits_to_be_resent(&self, number: u32) -> bool {
         self.get(number).state & (state::LOST | state::RETRANS) == state::LOST
     }
 
-    /// Notes that what was just sent of a lost segment was a probe: the segment waits to be sent again as before, and
-    /// RACK passes over it until then (`tcp_send_loss_probe` leaves `TCPCB_SACKED_RETRANS` as it is).
+    /// Notes that the latest transmission of a lost segment was a probe. The segment waits to be sent again as before,
+    /// and RACK passes over it until then (`tcp_send_loss_probe` leaves `TCPCB_SACKED_RETRANS` as it is).
     pub fn still_waits(&mut self, number: u32) {
         self.to_resend.insert(number);
         self.unlist(number);
     }
 
-    /// Of the segments in flight, the one sent first.
+    /// The segment that was sent first of those in flight.
     #[inline]
     pub fn oldest_in_flight(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// Of the segments in flight, the one sent next after `number`.
+    /// The segment in flight that was sent next after `number`.
     #[inline]
     pub fn sent_after(&self, number: u32) -> Option<u32> {
         let later = self.get(number).later;

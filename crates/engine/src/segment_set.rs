@@ -1,19 +1,18 @@
 //! A set of segment numbers inside a window that moves up, as bits in a ring.
 //!
-//! Above the bits stand summaries, one bit for each word below that is not empty, so that the next member is found in
-//! a few steps however far away it is. That is what keeps recovery from a large window's losses independent of the
-//! window.
+//! Above the bits are summaries, with one bit for each non-empty word below. They find the next member in a few steps
+//! at any distance. So recovery from a large window's losses costs the same as from a small one's.
 
-/// Summaries above the bits: 64^3 segments are found without a walk.
+/// Levels of summaries above the bits, which find one of 64^3 segments without a walk.
 const LEVELS: usize = 3;
 const WORD: usize = 64;
 
-/// Members lie within `capacity` of each other; the owner clears what leaves the window.
+/// A set of segment numbers, which lie within `capacity` of each other. The owner clears numbers that leave the window.
 #[derive(Clone, Debug)]
 pub struct SegmentSet {
     /// The bits, then their summary, then the summary of that.
     words: Box<[u64]>,
-    /// Where in `words` each level ends.
+    /// The index in `words` at which each level ends.
     ends: [u32; LEVELS],
     mask: u32,
     len: u32,
@@ -32,7 +31,7 @@ impl SegmentSet {
         SegmentSet { words: vec![0; end as usize].into(), ends, mask: capacity - 1, len: 0 }
     }
 
-    /// A set of all the numbers that such a window can hold.
+    /// A set of all the numbers that a window of `capacity` segments can hold.
     pub fn full(capacity: u32) -> SegmentSet {
         let mut set = SegmentSet::new(capacity);
         (0..capacity).for_each(|segment| set.insert(segment));
@@ -51,7 +50,7 @@ impl SegmentSet {
         &mut self.words[start + word]
     }
 
-    /// Number of members.
+    /// The number of members.
     pub fn len(&self) -> u32 {
         self.len
     }
@@ -134,7 +133,7 @@ impl SegmentSet {
         Some(self.descend(LEVELS - 1, word * WORD + top[word].trailing_zeros() as usize))
     }
 
-    /// From a bit of a summary down to the lowest bit that it stands for.
+    /// Descends from a bit of a summary to the lowest bit that it stands for.
     #[inline]
     fn descend(&self, height: usize, mut p: usize) -> usize {
         for lower in (0..height).rev() {
@@ -162,7 +161,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against the standard library's ordered set, over a window that straddles the ring's end.
+        /// The set agrees with the standard library's ordered set over a window that straddles the ring's end.
         #[test]
         fn behaves_as_an_ordered_set(
             shift in 9u32..20,

@@ -4,18 +4,18 @@ use crate::packet::{Ack, Data, Datagram, Packet};
 use model::units::Nanos;
 use path::PortId;
 
-/// What happens to a packet.
+/// An event in the life of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketEvent {
-    /// It leaves its host.
+    /// The packet leaves its host.
     Sent,
-    /// A queue drops it.
+    /// A queue drops the packet.
     Dropped,
-    /// The channel will lose it.
+    /// The channel will lose the packet.
     Lost,
-    /// It is at the other host.
+    /// The packet is at the other host.
     Arrived,
-    /// A second copy of it leaves the channel that has made it.
+    /// A second copy of the packet leaves the channel that made it.
     Duplicated,
 }
 
@@ -28,23 +28,23 @@ pub trait Tap {
     /// Something happens to a datagram.
     #[inline(always)]
     fn datagram(&mut self, _now: Nanos, _event: PacketEvent, _datagram: &Datagram) {}
-    /// The queue of a sender's own host has no room for this packet, which stays with its sender; the queue counts it as
-    /// dropped. What TCP hands over as one buffer is one packet here.
+    /// The queue of a sender's own host has no room for this packet, which stays with its sender; the queue counts it
+    /// as dropped. A buffer of several segments is one packet here.
     #[inline(always)]
     fn refused(&mut self, _now: Nanos, _data: &Data) {}
-    /// Whether [`Tap::passed`] is called.
+    /// True if the simulator is to call [`Tap::passed`].
     const WATCHES_LINKS: bool = false;
     /// A packet is at the far end of a port of the network.
     #[inline(always)]
     fn passed(&mut self, _now: Nanos, _port: PortId, _packet: &Packet) {}
-    /// True loses this data packet as it leaves its host: how a test scripts its losses.
+    /// Reports whether this data packet is to be lost as it leaves its host. Tests script their losses with it.
     #[inline(always)]
     fn loses(&mut self, _now: Nanos, _data: &Data) -> bool {
         false
     }
 }
 
-/// Nobody watches.
+/// A tap that ignores every event.
 pub struct Silent;
 
 impl Tap for Silent {
@@ -54,7 +54,7 @@ impl Tap for Silent {
     fn ack(&mut self, _: Nanos, _: PacketEvent, _: &Ack) {}
 }
 
-/// Both watch.
+/// Two taps that both see every event.
 impl<A: Tap, B: Tap> Tap for (A, B) {
     const WATCHES_LINKS: bool = A::WATCHES_LINKS || B::WATCHES_LINKS;
     fn passed(&mut self, now: Nanos, port: PortId, packet: &Packet) {
@@ -86,7 +86,7 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
     }
 }
 
-/// One watches, or nobody.
+/// An optional tap, without which nothing sees the events.
 impl<T: Tap> Tap for Option<T> {
     const WATCHES_LINKS: bool = T::WATCHES_LINKS;
     fn passed(&mut self, now: Nanos, port: PortId, packet: &Packet) {
@@ -133,7 +133,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// The hash of no event.
+    /// The hash of an empty trace.
     pub fn new() -> Fingerprint {
         Fingerprint(0xcbf2_9ce4_8422_2325)
     }

@@ -1,44 +1,44 @@
-//! The application at the receiving end, where it matters when it reads: because it is slow, or because the buffer
-//! follows what it reads. Any other reads all that has come, at once.
+//! The application at the receiving end, if the time of its reading matters: because it is slow, or because the buffer
+//! follows what it reads. Any other application reads all data at once.
 
 use super::right_sizing::RightSizing;
 use model::units::{Bytes, Nanos, Rate};
 
 /// One connection's reader.
 pub struct Application {
-    /// None: all at once.
+    /// Reading rate; `None` if the application reads everything at once.
     rate: Option<Rate>,
-    /// Payload of a full segment, of which it reads one at a time.
+    /// Payload of a full segment, bytes; the application reads one segment at a time.
     mss: u32,
-    /// Bytes that have come in order and wait to be read.
+    /// Bytes that have come in order and that the application has not read.
     unread: u64,
-    /// When it has rested from what it read last.
+    /// The time from which a slow application can read again.
     rested_at: Nanos,
     pub sizing: Option<RightSizing>,
 }
 
 impl Application {
-    /// One that reads segments with `mss` bytes.
+    /// An application that reads segments with `mss` bytes of payload.
     pub fn new(rate: Option<Rate>, mss: u32, sizing: Option<RightSizing>) -> Application {
         Application { rate, mss, unread: 0, rested_at: Nanos::ZERO, sizing }
     }
 
-    /// So much has come in order.
+    /// Notes `bytes` that have come in order.
     pub fn received(&mut self, bytes: u64) {
         self.unread += bytes;
     }
 
-    /// So much waits to be read.
+    /// The bytes that wait for the application.
     pub fn unread(&self) -> u64 {
         self.unread
     }
 
-    /// When it reads next.
+    /// The time of the next reading, at `now` or later.
     pub fn reads_at(&self, now: Nanos) -> Nanos {
         if self.unread == 0 { Nanos::NEVER } else { now.max(self.rested_at) }
     }
 
-    /// It reads: gives the bytes.
+    /// Reads what is due at `now`, and returns the number of bytes.
     pub fn read(&mut self, now: Nanos) -> u64 {
         let most = if self.rate.is_some() { self.mss as u64 } else { u64::MAX };
         let bytes = self.unread.min(most);
@@ -54,7 +54,7 @@ impl Application {
 mod tests {
     use super::*;
 
-    /// 1448 bytes at 1 Mbit/s take 11.584 ms.
+    /// At 1 Mbit/s a segment of 1448 bytes takes 11.584 ms.
     #[test]
     fn a_slow_reader_takes_a_segment_at_a_time() {
         let mut slow = Application::new(Some(Rate(1_000_000)), 1448, None);

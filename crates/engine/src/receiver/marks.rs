@@ -1,4 +1,4 @@
-//! What ECN marks make of an acknowledgement (RFC 3168; DCTCP's own echo where the control asks for it).
+//! Reaction of acknowledgements to ECN marks (RFC 3168, or DCTCP's own echo if the congestion control asks for it).
 
 use super::Receiver;
 use crate::packet::{Ack, Data, flag};
@@ -7,8 +7,8 @@ use mechanism::sock::{ack_pending, ca_event, ecn};
 use model::units::Nanos;
 
 impl Receiver {
-    /// What the codepoint and the flags of a segment say; one that has come before is dropped before its mark is looked
-    /// at (`tcp_data_queue`). Some: an acknowledgement for the state before it.
+    /// Notes the codepoint and the flags of a segment. Linux drops a segment that has come before without a look at its
+    /// mark (`tcp_data_queue`). Returns an acknowledgement for the state before the segment, if one is due.
     #[inline(never)]
     pub(super) fn note_ecn(&mut self, control: &Control, now: Nanos, data: &Data) -> Option<Ack> {
         if data.flags & flag::CWR != 0 {
@@ -25,8 +25,8 @@ impl Receiver {
         self.ack_flags = self.ack_flags & !flag::ECE | if echo { flag::ECE } else { 0 };
     }
 
-    /// `tcp_ecn_accept_cwr`: the sender has heard the echo. Its window may be a single segment now, so it shall not
-    /// wait.
+    /// `tcp_ecn_accept_cwr`: the sender has reacted to the echo. Its window may be a single segment now, so the
+    /// acknowledgement does not wait.
     fn accept_cwr(&mut self) {
         self.set_echo(false);
         self.ack_now = true;
@@ -35,8 +35,8 @@ impl Receiver {
         }
     }
 
-    /// `tcp_ecn_check_ce`, for a segment that makes `next` the next in order. Some: an acknowledgement for the state
-    /// before it.
+    /// `tcp_ecn_check_ce`, for a segment that makes `next` the next in order. Returns an acknowledgement for the state
+    /// before the segment, if one is due.
     fn check_ce(&mut self, control: &Control, now: Nanos, data: &Data, next: u32) -> Option<Ack> {
         let marked = data.flags & flag::CE != 0;
         if data.flags & (flag::ECT | flag::CE) == 0 {
@@ -57,8 +57,8 @@ impl Receiver {
         None
     }
 
-    /// The control's receiving half decides what is echoed from now on. As in Linux the socket's `rcv_nxt` counts the
-    /// segment already.
+    /// Lets the receiving half of the congestion control decide what to echo from now on. As in Linux, the socket's
+    /// `rcv_nxt` already includes the segment.
     fn ask_control(&mut self, control: &Control, marked: bool, now: Nanos, next: u32) -> Option<Ack> {
         let mut sk = self.socket.take()?;
         sk.rcv_nxt = self.first_seq.wrapping_add(next.wrapping_mul(self.mss));

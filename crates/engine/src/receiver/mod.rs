@@ -1,12 +1,13 @@
-//! The receiving end: reassembly, and what an acknowledgement says.
+//! The receiving end: reassembly, and the contents of acknowledgements.
 //!
-//! * `out_of_order` keeps what came too early
-//! * `delayed_ack` decides when to acknowledge
-//! * `window`, `right_sizing`, `rtt`: the window that is offered, the buffer behind it, and what its size follows
-//! * `offer` says what window and acknowledgements make of each other
-//! * `marks`: what ECN marks make of an acknowledgement
-//! * `application` says when it reads, `reading` what follows from that
-//! * `shown_window` lets a controller lower what a packet shows
+//! * `out_of_order`: segments that came too early
+//! * `delayed_ack`: the time of each acknowledgement
+//! * `window`, `right_sizing`, `rtt`: the offered window, the buffer behind it, and the round trips that its size
+//!   follows
+//! * `offer`: how the window and acknowledgements affect each other
+//! * `marks`: reaction of acknowledgements to ECN marks
+//! * `application`: the time of its readings; `reading`: their consequences
+//! * `shown_window`: the window of a packet, which a window controller may lower
 
 mod application;
 mod delayed_ack;
@@ -40,10 +41,10 @@ use rtt::EchoedRtt;
 use shown_window::ShownWindow;
 use window::{LEAST_MSS, ReceiveWindow};
 
-/// The largest window that can be offered, without and with scaling (RFC 7323, section 2).
+/// The largest window that a receiver can offer, without and with scaling (RFC 7323, section 2), bytes.
 const UNSCALED_WINDOW: u32 = 65_535;
 const SCALED_WINDOW: u32 = 65_535 << 14;
-/// A shorter segment in order does not widen the window (`tcp_event_data_recv`).
+/// The least payload of a segment in order that widens the window (`tcp_event_data_recv`), bytes.
 const LEAST_THAT_WIDENS: u32 = 128;
 
 /// The receiving end of one connection.
@@ -51,27 +52,28 @@ pub struct Receiver {
     flow: u32,
     stack: TcpProfile,
     tos: u8,
-    /// The band of its host's queue that was chosen for its acknowledgements.
+    /// The band of the host's queue in which the classifier puts the acknowledgements.
     band: Option<Band>,
     mss: u32,
-    /// IP length of a full segment.
+    /// IP length of a full segment, bytes.
     full: u16,
-    /// Sequence number of the first data byte, where a control has a socket to see it in.
+    /// Sequence number of the first data byte, if a congestion control has a socket that shows it.
     first_seq: u32,
     /// The window offered last, bytes.
     rcv_wnd: u32,
     /// The next segment in order.
     next: u32,
-    /// What the last acknowledgement said.
+    /// The next segment in order as the last acknowledgement reported it.
     acked: u32,
     out_of_order: OutOfOrder,
-    /// Segments in order that came with this event, so that an application that reads at once has not read them yet.
+    /// Segments in order that came with this event. An application that reads at once has not read them yet.
     unread: u32,
-    /// Where it matters when the application reads: its reader, what waits for it, in segments, and when it reads.
+    /// The reader, the segments that wait for it, and the time of its next reading; only if the time of reading
+    /// matters.
     application: Option<Box<Application>>,
     queued: u32,
     reads_at: Nanos,
-    /// It is a program, which acts on what it reads when its timer rings.
+    /// The application is a program, which acts on its data when its timer rings.
     has_program: bool,
     /// A duplicate to report in the next acknowledgement (RFC 2883).
     duplicate: Option<Block>,
@@ -79,41 +81,41 @@ pub struct Receiver {
     ts_recent: u32,
     clock: TimestampClock,
     delayed_ack: DelayedAck,
-    /// The window that the stack offers; none where it is constant.
+    /// The window that the stack offers; `None` if it is constant.
     window: Option<ReceiveWindow>,
     invalid_rate: InvalidRate,
-    /// A SYN has come.
+    /// The receiver has got a SYN.
     has_syn: bool,
-    /// A SYN has asked for ECN, which those that repeat it do not (`inet_request_sock.ecn_ok`).
+    /// A SYN has asked for ECN, which repeated SYNs do not (`inet_request_sock.ecn_ok`).
     ecn_agreed: bool,
     /// A segment with an ECN codepoint has come (`TCP_ECN_SEEN`).
     ecn_seen: bool,
     /// The next acknowledgement may not be delayed (`ICSK_ACK_NOW`).
     ack_now: bool,
-    /// What every acknowledgement carries: ECT if the control needs ECN, ECE while a mark is echoed.
+    /// The flags of every acknowledgement: ECT if the congestion control needs ECN, ECE while a mark is echoed.
     ack_flags: u8,
-    /// The socket of a control that needs ECN: it decides at this end what is echoed.
+    /// The socket of a congestion control that needs ECN, which decides at this end what to echo.
     socket: Option<Box<TcpSock>>,
-    /// What acknowledgements show, where the receiver has a window controller.
+    /// The window that acknowledgements announce, if the receiver has a window controller.
     shown: Option<Box<ShownWindow>>,
     echoed_rtt: EchoedRtt,
-    /// The fast path may be taken (`pred_flags`).
+    /// The next segment may take the fast path (`pred_flags`).
     predicts: bool,
     pub meter: ReceiverMeter,
 }
 
-/// What one segment triggers.
+/// The acknowledgements that one segment triggers.
 #[derive(Default)]
 pub struct AckDecision {
-    /// An acknowledgement that leaves first: of the state before the segment, or before the application reads.
+    /// An acknowledgement that leaves first, for the state before the segment, or before the application reads.
     pub early: Option<Ack>,
-    /// The state after that is to be acknowledged, too.
+    /// True if the state after `early` needs an acknowledgement, too.
     pub is_due: bool,
 }
 
 impl Receiver {
-    /// The receiver of flow `flow` in a run with this seed. `control`: of its flow, if it needs ECN. `mss`: payload of a
-    /// full segment that comes, which is that of the group or less.
+    /// The receiver of flow `flow` in a run with this seed. `control` is the flow's congestion control, if it needs
+    /// ECN. `mss` is the payload of an arriving full segment: that of the group or less.
     pub fn new(
         seed: u64,
         flow: u32,
@@ -182,8 +184,8 @@ impl Receiver {
         }
     }
 
-    /// Has the acknowledgements leave by the queue of a host, in the band that its classifier chooses: once, for they are
-    /// all alike, without payload and from a socket whose send buffer is empty.
+    /// Sends the acknowledgements through the queue of a host, in the band that its classifier chooses. It asks once,
+    /// because they are all alike: without payload, and from a socket whose send buffer is empty.
     pub fn attach_to_host(&mut self, host: &Host, classifier: Option<&Classifier>) {
         let Some(classifier) = classifier else { return };
         let sndbuf = host.send_buffer.default.0 as u32;
@@ -193,7 +195,7 @@ impl Receiver {
         self.band = Some(Band::new(band.expect("only data are dropped")));
     }
 
-    /// Lets the group's controller lower the window of an acknowledgement that is about to leave.
+    /// Lets the group's window controller lower the window of an acknowledgement before it leaves.
     #[inline]
     pub fn lower_window(&mut self, controller: Option<&WindowController>, now: Nanos, ack: &mut Ack) {
         if let (Some(shown), Some(controller)) = (&mut self.shown, controller) {
@@ -201,13 +203,14 @@ impl Receiver {
         }
     }
 
-    /// When an acknowledgement that is held back is due, or the application reads; `Nanos::NEVER` if neither.
+    /// The time at which an acknowledgement that is held back is due, or the application reads; `Nanos::NEVER` if
+    /// neither.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.delayed_ack.deadline().min(self.reads_at)
     }
 
-    /// A timer rang.
+    /// Does what a timer is due for, and returns the acknowledgement that follows.
     pub fn wake(&mut self, now: Nanos) -> Option<Ack> {
         if self.reads_at <= now && self.application_reads(now) {
             return Some(self.acknowledge(now));
@@ -224,7 +227,7 @@ impl Receiver {
         Some(self.acknowledge(self.delayed_ack.timer_shows(now)))
     }
 
-    /// A segment arrives. `acknowledge` comes next, if that is decided.
+    /// Takes a segment. The caller calls `acknowledge` next, if the decision says so.
     #[inline(always)]
     pub fn on_data(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
         if self.is_predicted(data) {
@@ -235,15 +238,16 @@ impl Receiver {
         decision
     }
 
-    /// Header prediction (`tcp_rcv_established`): a full segment, the next in order and not older than the one before,
-    /// with nothing to be looked at in its header, while nothing waits above it. Most are.
+    /// Header prediction (`tcp_rcv_established`): reports whether the fast path can take a segment. It is full, the
+    /// next in order and not older than the one before. Its header has nothing special, and nothing waits above it.
+    /// Most segments are so.
     #[inline]
     fn is_predicted(&self, data: &Data) -> bool {
         let is_new = age(self.ts_recent, data.tsval) <= 0;
         self.predicts && data.segment == self.next && data.flags == 0 && data.bytes == self.full && is_new
     }
 
-    /// The fast path: does what `on_any` would, and leaves out what such a segment does not need.
+    /// The fast path: works as `on_any`, without the steps that a predicted segment does not need.
     #[inline]
     fn on_predicted(&mut self, now: Nanos, data: &Data) -> bool {
         self.meter.arrived_in_order(now, data.bytes as u32, self.mss as u64);
@@ -265,7 +269,7 @@ impl Receiver {
         self.predicts = self.delayed_ack.is_established() && self.out_of_order.is_empty() && !looks_closer;
     }
 
-    /// The slow path.
+    /// The slow path, for any segment.
     #[inline(never)]
     fn on_any(&mut self, control: &Control, now: Nanos, data: &Data) -> AckDecision {
         if data.is_handshake() {
@@ -317,8 +321,8 @@ impl Receiver {
         AckDecision { early, is_due }
     }
 
-    /// A segment that lies below the last acknowledgement, or that an older timestamp shows to have left before what
-    /// has come in order (RFC 7323, section 5.3), is acknowledged and dropped (`tcp_validate_incoming`).
+    /// Acknowledges and drops a segment below the last acknowledgement, or one whose older timestamp shows that others
+    /// have overtaken it (RFC 7323, section 5.3; `tcp_validate_incoming`).
     #[cold]
     fn reject(&mut self, data: &Data) -> AckDecision {
         if data.segment < self.next {
@@ -331,14 +335,14 @@ impl Receiver {
         AckDecision { early: None, is_due: true }
     }
 
-    /// A segment below the next in order.
+    /// Notes a segment below the next in order, which has come before.
     fn came_again(&mut self, data: &Data) {
         self.enter_quickack_mode(MAX_QUICKACKS);
         self.duplicate = Some(Block { start: data.segment, end: data.segment + 1 });
     }
 
-    /// A hole is filled, or a part of it, which is acknowledged at once; then the application reads all that waited for
-    /// it, and a window that was small may be offered anew.
+    /// Acknowledges at once that a hole is filled in full or in part. Then the application reads all segments that
+    /// waited for it, and may reopen a window that was small.
     #[cold]
     fn fill(&mut self, now: Nanos) -> AckDecision {
         let ack = self.acknowledge(now);
@@ -350,8 +354,8 @@ impl Receiver {
         AckDecision { early: Some(ack), is_due: reopens }
     }
 
-    /// A SYN that is repeated leaves the timestamp of the first to be echoed (`tcp_check_req`): so its sender finds out
-    /// that its timeout was spurious.
+    /// Handles a packet of the handshake. A repeated SYN leaves the timestamp of the first to be echoed
+    /// (`tcp_check_req`), which shows its sender that its timeout was spurious.
     fn on_handshake(&mut self, now: Nanos, packet: &Data) -> AckDecision {
         if self.delayed_ack.is_established() {
             return AckDecision { early: None, is_due: self.acknowledges_late(now, packet) };
@@ -373,7 +377,7 @@ impl Receiver {
         AckDecision::default()
     }
 
-    /// A packet came that shows that its sender has the answer to the SYN.
+    /// Notes a packet which shows that its sender has the answer to the SYN.
     fn heard(&mut self, now: Nanos) {
         if self.delayed_ack.is_established() {
             return;
@@ -386,10 +390,10 @@ impl Receiver {
         self.begin_sizing(now);
     }
 
-    /// A packet without data comes when the connection is made: is there an answer? A SYN is answered by a challenge
-    /// (RFC 5961, section 4.2; `tcp_send_challenge_ack`), an acknowledgement that is too old or below the window by a
-    /// duplicate one (`tcp_validate_incoming`). Any other is taken; it calls forth what a segment waits for if that is
-    /// due (`tcp_ack_snd_check`).
+    /// Takes a packet without data on an established connection, and reports whether to answer it. A challenge answers
+    /// a SYN (RFC 5961, section 4.2; `tcp_send_challenge_ack`). A duplicate acknowledgement answers one that is too old
+    /// or below the window (`tcp_validate_incoming`). Any other packet releases an acknowledgement that a segment waits
+    /// for, if that is due (`tcp_ack_snd_check`).
     #[cold]
     fn acknowledges_late(&mut self, now: Nanos, packet: &Data) -> bool {
         self.unread = 0;
@@ -423,8 +427,8 @@ impl Receiver {
         ack
     }
 
-    /// Takes the next segment, and those that waited for it. True: acknowledge at once, for the last hole is filled
-    /// (RFC 5681, section 4.2).
+    /// Takes the next segment, and those that waited for it. Returns true if the last hole is filled, which needs an
+    /// acknowledgement at once (RFC 5681, section 4.2).
     fn in_order(&mut self, now: Nanos, data: &Data) -> bool {
         self.measure_window(now, data);
         if self.payload(data) >= LEAST_THAT_WIDENS as u64 {
@@ -454,7 +458,7 @@ impl Receiver {
         had_holes && !holes
     }
 
-    /// The application has read so much.
+    /// Notes that the application has read `payload` bytes.
     fn delivered(&mut self, now: Nanos, payload: u64) {
         self.meter.delivered(now, payload);
         if let Some(shown) = &mut self.shown {
@@ -462,8 +466,8 @@ impl Receiver {
         }
     }
 
-    /// Keeps a segment that came too early, be it for the second time. Some: an acknowledgement for the state before,
-    /// lest its SACK blocks be forgotten unsaid (`tcp_sack_new_ofo_skb`).
+    /// Stores a segment that came too early, even for the second time. Returns an acknowledgement for the state before
+    /// it if its SACK blocks would otherwise never be reported (`tcp_sack_new_ofo_skb`).
     fn out_of_order(&mut self, now: Nanos, data: &Data) -> Option<Ack> {
         let is_new = !self.out_of_order.holds(data.segment);
         if !is_new {
@@ -488,7 +492,7 @@ impl Receiver {
         early
     }
 
-    /// Does it carry less than a receiver expects of a full segment (`rcv_mss`)?
+    /// Reports whether a segment carries less than the receiver expects of a full one (`rcv_mss`).
     fn is_short(&self, data: &Data) -> bool {
         self.payload(data) < self.mss.max(LEAST_MSS) as u64
     }
@@ -498,8 +502,8 @@ impl Receiver {
         (data.bytes as u32 - BASE_HEADER - options) as u64
     }
 
-    /// Whether to acknowledge now, while `unread` segments wait for the application and `held` above a hole; if not,
-    /// the schedule has set a timer.
+    /// Reports whether to acknowledge now, while `unread` segments wait for the application and `held` above a hole.
+    /// Otherwise the schedule has set a timer.
     #[inline(always)]
     fn acknowledges_now(&mut self, now: Nanos, unread: u32, held: u32) -> bool {
         let waiting = self.next - self.acked;
@@ -518,7 +522,7 @@ impl Receiver {
         at_once
     }
 
-    /// The acknowledgement of all that has arrived.
+    /// Makes the acknowledgement of everything that has arrived.
     #[inline]
     pub fn acknowledge(&mut self, now: Nanos) -> Ack {
         let ack = self.acknowledgement_of(self.next, now);
@@ -559,7 +563,7 @@ impl Receiver {
         }
     }
 
-    /// Fills in the SACK blocks; returns how many.
+    /// Fills in the SACK blocks, and returns their number.
     fn report(&mut self, blocks: &mut [Block; MAX_SACK_BLOCKS]) -> usize {
         let most = MAX_SACK_BLOCKS - self.stack.timestamps as usize;
         let known = self.out_of_order.blocks[..self.out_of_order.block_count].iter().copied();
@@ -571,7 +575,7 @@ impl Receiver {
         count
     }
 
-    /// Frees what the control holds for this end's socket.
+    /// Frees the congestion control's storage for this end's socket.
     pub fn close(&mut self, control: &Control) {
         if let Some(mut sk) = self.socket.take() {
             control.release(&mut sk);

@@ -1,4 +1,4 @@
-//! What the window that is offered and the acknowledgements make of each other.
+//! How the offered window and the acknowledgements affect each other.
 
 use super::Receiver;
 use super::delayed_ack::MAX_QUICKACKS;
@@ -6,8 +6,8 @@ use super::window::{ReceiveWindow, Room};
 use model::units::Nanos;
 
 impl Receiver {
-    /// A new segment came, with which `waiting` are in the buffer that the application cannot read yet: if there is
-    /// room to widen the window, the sender shall know at once (`tcp_grow_window`).
+    /// Widens the window after a new segment, if there is room. The buffer then holds `waiting` segments that the
+    /// application cannot read yet. A wider window is acknowledged at once (`tcp_grow_window`).
     #[inline(always)]
     pub(super) fn widen(&mut self, waiting: u32) {
         if self.window.as_mut().is_some_and(|window| window.widen(waiting)) {
@@ -22,7 +22,7 @@ impl Receiver {
         }
     }
 
-    /// A segment came in order, from whose spacing the delay follows.
+    /// Notes a segment in order, whose spacing sets the delay of acknowledgements.
     #[inline(always)]
     pub(super) fn note_spacing(&mut self, now: Nanos) {
         if self.delayed_ack.in_order(now) {
@@ -54,14 +54,14 @@ impl Receiver {
         self.minded(room) >= last
     }
 
-    /// The application has read what came, of which `waiting` segments are not yet acknowledged: is it to be
-    /// acknowledged now (`tcp_cleanup_rbuf`)? It is with the second segment; if its sender pushed it and nothing more
-    /// waits; and if it doubles a window that was small, so that the sender knows.
+    /// Reports whether to acknowledge now that the application has read everything (`tcp_cleanup_rbuf`); `waiting`
+    /// segments are not yet acknowledged. It is time with the second segment, or with a pushed one if nothing more
+    /// waits. It is also time if reading doubles a window that was small, so that the sender knows.
     pub(super) fn reading_acknowledges(&mut self, waiting: u32, held: u32) -> bool {
         waiting >= 2 || self.delayed_ack.was_pushed() && waiting > 0 && held == 0 || self.reading_reopens(held)
     }
 
-    /// Reports whether reading doubles a window that was offered before it.
+    /// Reports whether reading at least doubles what is left of a small window.
     pub(super) fn reading_reopens(&mut self, held: u32) -> bool {
         let Some(window) = &self.window else { return false };
         let Some(left) = window.little_left(self.next) else { return false };
@@ -70,7 +70,7 @@ impl Receiver {
         now > 0 && now >= left.saturating_mul(2)
     }
 
-    /// The window in `room`; if that is little, no more is acknowledged quickly (`__tcp_select_window`).
+    /// Returns the window in `room`. Quick acknowledgements end if it is small (`__tcp_select_window`).
     #[inline(always)]
     fn minded(&mut self, room: Room) -> u32 {
         if room.is_little {

@@ -1,23 +1,22 @@
-//! What the receiver holds above the next segment in order, and the SACK blocks that say so.
+//! Segments that the receiver holds above the next in order, and the SACK blocks that report them.
 
 use crate::packet::{Block, MAX_SACK_BLOCKS};
 use crate::segment_set::SegmentSet;
 
-/// More SACK blocks than this are rare.
+/// Number of SACK blocks that is rarely exceeded (`TCP_SACK_BLOCKS_EXPECTED`).
 const BLOCKS_EXPECTED: usize = 2;
 const FIRST_CAPACITY: u32 = 64;
 
-/// What arrived above the next segment in order.
+/// The segments that arrived above the next in order.
 pub struct OutOfOrder {
     received: SegmentSet,
     capacity: u32,
     /// One above the highest segment received.
     top: u32,
-    /// SACK blocks, the one that changed last first.
+    /// SACK blocks, of which the one that changed last is first.
     pub blocks: [Block; MAX_SACK_BLOCKS],
     pub block_count: usize,
-    /// Payload that the last segment of a transfer, if it waits here, lacks to a full one: it leaves when all have
-    /// left.
+    /// Bytes by which the last segment of a transfer, if it waits here, is shorter than a full one.
     pub short_by: u64,
 }
 
@@ -33,20 +32,20 @@ impl OutOfOrder {
         }
     }
 
-    /// Segments at or above `top` have not arrived, wherever their bit would stand.
+    /// Reports whether a segment has arrived. Segments at or above `top` have not, whatever their bit in the ring is.
     pub fn holds(&self, segment: u32) -> bool {
         segment < self.top && self.received.contains(segment)
     }
 
-    /// True if `segment` touches neither of the two blocks that changed last (`TCP_SACK_BLOCKS_EXPECTED`).
+    /// Reports whether `segment` touches neither of the two blocks that changed last (`TCP_SACK_BLOCKS_EXPECTED`).
     pub fn strays(&self, segment: u32) -> bool {
         let segment = block_of(segment);
         let recent = &self.blocks[..self.block_count.min(BLOCKS_EXPECTED)];
         self.block_count >= BLOCKS_EXPECTED && !recent.iter().any(|block| touch(block, &segment))
     }
 
-    /// A block that `segment` touches takes it in, but stays where it is in the order: `tcp_sack_new_ofo_skb` flushes
-    /// the acknowledgement between these two steps.
+    /// Extends the block that `segment` touches, and leaves it at its place in the order. `tcp_sack_new_ofo_skb`
+    /// flushes the acknowledgement between these two steps.
     pub fn extend_in_place(&mut self, segment: u32) {
         let segment = block_of(segment);
         if let Some(block) = self.blocks[..self.block_count].iter_mut().find(|block| touch(block, &segment)) {
@@ -58,7 +57,7 @@ impl OutOfOrder {
         self.len() == 0
     }
 
-    /// Segments held.
+    /// The number of segments held.
     pub fn len(&self) -> u32 {
         self.received.len()
     }
@@ -73,9 +72,9 @@ impl OutOfOrder {
         self.top = self.top.max(segment + 1);
     }
 
-    /// Brings the SACK blocks up to date when `segment` has come, be it for the second time: the block that holds it
-    /// goes first (RFC 2018, section 4; RFC 2883, section 4). Of a segment whose block has been forgotten since it came
-    /// first, no more than itself is known.
+    /// Updates the SACK blocks after `segment` has come, even for the second time. The block that holds it becomes the
+    /// first (RFC 2018, section 4; RFC 2883, section 4). If that block has been forgotten, the new one contains the
+    /// segment alone.
     pub fn report_first(&mut self, segment: u32) {
         let mut merged = block_of(segment);
         let mut kept = 0;
@@ -93,7 +92,7 @@ impl OutOfOrder {
         self.blocks[0] = merged;
     }
 
-    /// Removes the run that starts at `next`; returns the segment after it.
+    /// Removes the run of segments that starts at `next`, and returns the segment after it.
     pub fn advance(&mut self, mut next: u32) -> u32 {
         while next < self.top && self.received.contains(next) {
             self.received.remove(next);
@@ -115,7 +114,7 @@ fn block_of(segment: u32) -> Block {
     Block { start: segment, end: segment + 1 }
 }
 
-/// True if the two overlap or one begins where the other ends.
+/// Reports whether two blocks overlap, or one begins where the other ends.
 fn touch(a: &Block, b: &Block) -> bool {
     a.start <= b.end && b.start <= a.end
 }
@@ -128,7 +127,7 @@ fn union(a: &Block, b: &Block) -> Block {
 mod tests {
     use super::*;
 
-    /// What waits when these segments have come in this order.
+    /// The state after these segments have come in this order.
     fn after(segments: impl IntoIterator<Item = u32>) -> OutOfOrder {
         let mut waiting = OutOfOrder::new();
         for segment in segments {
@@ -147,7 +146,7 @@ mod tests {
         assert_eq!(blocks(&after([2, 9, 4, 3])), [(2, 5), (9, 10)]);
     }
 
-    /// There is no room for a fifth block. The segment of the one that was forgotten comes again.
+    /// A segment comes again whose block was forgotten, because there is no room for a fifth block.
     #[test]
     fn a_segment_that_comes_again_is_reported_though_its_block_was_forgotten() {
         let mut waiting = after([2, 3, 10, 20, 30, 40]);
@@ -165,8 +164,8 @@ mod tests {
         assert_eq!(blocks(&waiting), [(2, 5), (20, 21), (10, 11)]);
     }
 
-    /// As a kernel's receiver showed it: the third block has grown when what waits for it is flushed, and goes first
-    /// afterwards.
+    /// A kernel's receiver showed the same: the third block has grown before the acknowledgement is flushed, and
+    /// becomes the first afterwards.
     #[test]
     fn the_flushed_acknowledgement_shows_a_block_that_has_grown_in_its_place() {
         let mut waiting = after([10, 20, 30]);

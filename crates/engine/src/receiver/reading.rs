@@ -1,4 +1,4 @@
-//! What the receiver does when its application reads, and how its buffer follows that.
+//! The receiver's part in the readings of its application, and how its buffer follows them.
 
 use super::right_sizing::RightSizing;
 use super::window::ReceiveWindow;
@@ -12,23 +12,23 @@ impl Receiver {
         self.application.as_mut()?.sizing.as_mut().zip(self.window.as_mut())
     }
 
-    /// The connection is established.
+    /// Starts auto-tuning when the connection is established.
     pub(super) fn begin_sizing(&mut self, now: Nanos) {
         if let Some((sizing, window)) = self.sizing() {
             sizing.begin(now, window);
         }
     }
 
-    /// A segment has come, and the state after it is to be acknowledged if it `is_due`: the application reads behind
-    /// that, and before the next segment of this instant comes.
+    /// Decides on acknowledgements for a segment after which one `is_due` or not. The application reads after that
+    /// acknowledgement, and before the next segment of this instant comes.
     #[cold]
     pub(super) fn reads_behind(&mut self, now: Nanos, is_due: bool) -> AckDecision {
         let early = is_due.then(|| self.acknowledge(now));
         AckDecision { early, is_due: self.application_reads(now) }
     }
 
-    /// The application reads what waits for it, or a part of it. True: what it has read is to be acknowledged, or a
-    /// window that was small is offered anew (`tcp_cleanup_rbuf`).
+    /// Lets the application read the segments that wait for it, or a part of them. Returns true if the reading needs an
+    /// acknowledgement, or reopens a window that was small (`tcp_cleanup_rbuf`).
     #[cold]
     pub(super) fn application_reads(&mut self, now: Nanos) -> bool {
         let Some(application) = &mut self.application else { return false };
@@ -49,7 +49,7 @@ impl Receiver {
         acknowledges
     }
 
-    /// By the echo of a full segment.
+    /// Measures the round-trip time by the echo of a full segment.
     #[cold]
     pub(super) fn measure_rtt(&mut self, now: Nanos, data: &Data) {
         let is_full = !self.is_short(data);
@@ -64,7 +64,7 @@ impl Receiver {
         }
     }
 
-    /// By the time that a window of data takes, of which this is the next segment.
+    /// Measures the round-trip time by the duration of a window of data, of which `data` is the next segment.
     #[inline]
     pub(super) fn measure_window(&mut self, now: Nanos, data: &Data) {
         let next = (data.segment as u64 + 1) * self.mss as u64;

@@ -1,24 +1,24 @@
-//! Dynamic right-sizing: the buffer follows what the application reads in a round trip, and never shrinks (Feng, Fisk,
-//! Gardner, Weigle, "Dynamic Right-Sizing in FTP", 2002), as Linux 6.12 has it (`tcp_rcv_space_adjust`).
+//! Dynamic right-sizing: the buffer follows the bytes that the application reads in a round trip, and never shrinks. It
+//! follows Linux 6.12 (`tcp_rcv_space_adjust`) after Feng, Fisk, Gardner, Weigle, "Dynamic Right-Sizing in FTP", 2002.
 
 use super::rtt::ReceiverRtt;
 use super::window::ReceiveWindow;
 use model::units::Nanos;
 
-/// `TCP_INIT_CWND`: what a sender may begin with, segments.
+/// `TCP_INIT_CWND`: the first window of a sender, segments.
 const FIRST_FLIGHT: u32 = 10;
-/// Segments added to what is needed, for small variations.
+/// Segments added to the needed window, for small variations.
 const CUSHION: u64 = 16;
 
-/// One connection's state.
+/// The state of one connection's auto-tuned buffer.
 pub struct RightSizing {
     mss: u32,
-    /// What the buffer may grow to (`tcp_rmem[2]`), bytes.
+    /// The largest size of the buffer (`tcp_rmem[2]`), bytes.
     max: u32,
     pub rtt: ReceiverRtt,
-    /// The most that was read in a round trip so far (`rcvq_space.space`), bytes.
+    /// The most bytes read in one round trip up to now (`rcvq_space.space`).
     space: u32,
-    /// When the present round trip began, and what was read since.
+    /// The start of the present round trip, and the bytes read since.
     since: Nanos,
     copied: u32,
 }
@@ -29,14 +29,14 @@ impl RightSizing {
         RightSizing { mss, max, rtt: ReceiverRtt::default(), space: 0, since: Nanos::ZERO, copied: 0 }
     }
 
-    /// The connection is established (`tcp_init_buffer_space`).
+    /// Starts the first round trip when the connection is established (`tcp_init_buffer_space`).
     pub fn begin(&mut self, now: Nanos, window: &ReceiveWindow) {
         self.since = now;
         self.space = window.may_offer().min(window.offered()).min(FIRST_FLIGHT * self.mss);
     }
 
-    /// The application has read so many bytes, segment by segment, and left others unread. A round trip that is over
-    /// ends with the first segment; what waits behind that does not count as read in it.
+    /// Notes that the application has read `bytes`, segment by segment, and `left` others unread. If a round trip is
+    /// over, it ends with the first segment. Data behind that does not count as read in this round trip.
     pub fn read(&mut self, now: Nanos, bytes: u64, left: u64, window: &mut ReceiveWindow) {
         let rtt_us = self.rtt.us();
         if rtt_us == 0 || (now - self.since).as_micros() < rtt_us as u64 {
@@ -55,9 +55,9 @@ impl RightSizing {
     }
 }
 
-/// The window for a sender of which `copied` bytes came in the last round trip and at most `space` in one before: twice
-/// as much, so that losses can be repaired, and more by twice the share by which it grew, for this window is that of
-/// the round trip after next.
+/// The window for a sender of which `copied` bytes came in the last round trip and at most `space` in one before. It is
+/// twice `copied`, so that losses can be repaired. Twice the share by which `copied` grew comes on top, because this
+/// window is that of the round trip after next.
 fn needed_window(copied: u32, space: u32, mss: u32) -> u64 {
     let window = 2 * copied as u64 + CUSHION * mss as u64;
     window + 2 * (window * (copied - space) as u64 / space as u64)
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(needed_window(100_000, 100_000, MSS), 223_168);
     }
 
-    /// 160/256 of the memory are offered.
+    /// The receiver offers 160/256 of the memory.
     #[test]
     fn the_buffer_grows_with_what_is_read_in_a_round_trip() {
         let (mut sizing, mut window) = established();
@@ -104,8 +104,8 @@ mod tests {
         assert_eq!([read(35, 4_000_000), read(40, 1448)], [178_124, 6 << 20], "no more than tcp_rmem's last");
     }
 
-    /// `tcp_rcv_space_adjust`: of 20 segments 9 still wait when it has read the first of the last ten, or when it has
-    /// read that and no more.
+    /// Nine of 20 segments still wait after the application has read the first of the last ten, whether it reads the
+    /// others or not (`tcp_rcv_space_adjust`).
     #[test]
     fn what_waits_behind_the_first_segment_was_not_read_in_this_round_trip() {
         for (bytes, left) in [(10 * 1448, 0), (1448, 9 * 1448)] {

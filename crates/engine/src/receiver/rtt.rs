@@ -1,4 +1,4 @@
-//! The round-trip time as a receiver measures it, which sends nothing that is acknowledged.
+//! The round-trip time as measured by a receiver, which sends no data that could be acknowledged.
 
 use model::units::Nanos;
 
@@ -7,25 +7,25 @@ const MILLISECOND_US: u32 = 1000;
 
 /// Samples from the timestamps that a sender echoes (`tcp_rcv_rtt_measure_ts`).
 pub struct EchoedRtt {
-    /// A tick of the clock of timestamps, us.
+    /// Length of a tick of the timestamp clock, us.
     tick_us: u32,
-    /// The echo that was measured last (`rcv_rtt_last_tsecr`).
+    /// The echo measured last (`rcv_rtt_last_tsecr`).
     last_tsecr: u32,
 }
 
 impl EchoedRtt {
-    /// For timestamps of a microsecond or a millisecond.
+    /// An estimator for timestamps in microseconds or milliseconds.
     pub fn new(microseconds: bool) -> EchoedRtt {
         EchoedRtt { tick_us: if microseconds { 1 } else { MILLISECOND_US }, last_tsecr: 0 }
     }
 
-    /// The least time that the clock can show, us.
+    /// The shortest time that the clock can show, us.
     pub fn tick_us(&self) -> u32 {
         self.tick_us
     }
 
-    /// A segment echoes a timestamp of ours while our clock shows `clock`. A sample, us, from the first of an echo if
-    /// it is full; zero within a tick (`tcp_rtt_tsopt_us`).
+    /// Takes a segment that echoes a timestamp of the receiver, whose clock shows `clock`. Returns a sample, us, from
+    /// the first segment of an echo if that is full; zero within a tick (`tcp_rtt_tsopt_us`).
     pub fn sample(&mut self, tsecr: u32, clock: u32, is_full: bool) -> Option<u32> {
         if tsecr == self.last_tsecr {
             return None;
@@ -37,30 +37,30 @@ impl EchoedRtt {
     }
 }
 
-/// A time (us) in eighths: the largest number where 32 bits do not hold it, as they do not from nine minutes on.
+/// Converts a time (us) to eighths; the largest number from nine minutes on, which 32 bits cannot hold.
 fn in_eighths(us: u64) -> u32 {
     u32::try_from(us.saturating_mul(8)).unwrap_or(u32::MAX)
 }
 
-/// The estimate (`rcv_rtt_est`).
+/// The estimate of the round-trip time (`rcv_rtt_est`).
 #[derive(Default)]
 pub struct ReceiverRtt {
     /// Eight times the round-trip time, us; zero before the first sample.
     eighths_us: u32,
-    /// When the window began that is being measured.
+    /// The start of the window that is being measured.
     window_from: Option<Nanos>,
-    /// Where in the stream it ends.
+    /// The position in the stream at which that window ends, bytes.
     window_end: u64,
 }
 
 impl ReceiverRtt {
-    /// us; zero before the first sample.
+    /// The estimate of the round-trip time, us; zero before the first sample.
     pub fn us(&self) -> u32 {
         self.eighths_us >> 3
     }
 
-    /// A sample from timestamps, of a tick at least, weighs an eighth if it is larger than the estimate, and is the
-    /// estimate if it is smaller (`tcp_rcv_rtt_update`).
+    /// Takes a sample from timestamps, of at least a tick. A larger sample than the estimate weighs an eighth; a
+    /// smaller one replaces the estimate (`tcp_rcv_rtt_update`).
     pub fn echoed(&mut self, sample_us: u32) {
         let (eighths, sample) = (self.eighths_us, in_eighths(sample_us.into()));
         if sample_us > 0 {
@@ -69,8 +69,8 @@ impl ReceiverRtt {
         }
     }
 
-    /// The stream has come in order up to `next`, and a window of so many bytes was offered last: by when all of it has
-    /// come at least a round trip is over, so the least such time counts (`tcp_rcv_rtt_measure`).
+    /// Notes that the stream has come in order up to `next`, with `window` bytes offered last. When all of a window has
+    /// come, at least a round trip is over, so the least such time counts (`tcp_rcv_rtt_measure`).
     pub fn received(&mut self, now: Nanos, next: u64, window: u32) {
         if let Some(from) = self.window_from {
             if next < self.window_end {
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(rtt.us(), 41_000);
     }
 
-    /// As Linux 6.12 has it since a stable version; one within a tick counts for nothing.
+    /// Linux 6.12 does so since a stable version; a sample within a tick does not count.
     #[test]
     fn a_smaller_sample_of_timestamps_is_the_estimate() {
         let mut rtt = ReceiverRtt::default();
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(rtt.us(), 30_000);
     }
 
-    /// 64 000 bytes take 50, 20 and 30 ms.
+    /// Windows of 64 000 bytes take 50, 20 and 30 ms.
     #[test]
     fn the_least_time_that_a_window_takes_counts() {
         let mut rtt = ReceiverRtt::default();

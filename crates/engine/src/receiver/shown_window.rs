@@ -1,44 +1,44 @@
-//! The window that a controller of the receiver's lets its acknowledgements show.
+//! The advertised window of acknowledgements, which a window controller may lower.
 //!
-//! It stands behind the stack, where the kernel has the program at the egress of the device: the stack offers what it
-//! offers, and the packet that leaves shows the smaller of both windows.
+//! The controller comes after the stack, where a kernel runs the program at the egress of the device. The stack offers
+//! its own window, and the packet that leaves shows the smaller of both.
 
 use crate::packet::{Ack, flag};
 use mechanism::{WindowAck, WindowController, WindowFlow};
 use model::units::Nanos;
 
-/// What one connection's controller is told, and the window shown last.
+/// The input of one connection's window controller, and the window shown last.
 pub struct ShownWindow {
     flow: WindowFlow,
-    /// By so many bits windows are shifted in packets.
+    /// Bits by which windows are shifted in packets.
     scale: u8,
-    /// The connection has timestamps.
+    /// The connection has timestamps, so the receiver measures round trips.
     measures: bool,
-    /// Bytes that were read and the latest RTT, since the last acknowledgement.
+    /// Bytes read and the latest RTT since the last acknowledgement.
     copied: u32,
     rtt_us: u32,
-    /// Where in the stream the window shown last ends.
+    /// The position in the stream at which the window shown last ends, bytes.
     right_edge: u64,
 }
 
 impl ShownWindow {
-    /// For segments with `mss` bytes, and windows that are shifted by `scale`. `measures`: they have timestamps.
+    /// The state for segments with `mss` bytes, windows shifted by `scale`, and timestamps if `measures`.
     pub fn new(mss: u32, scale: u8, measures: bool) -> ShownWindow {
         let flow = WindowFlow::new(mss);
         ShownWindow { flow, scale, measures, copied: 0, rtt_us: 0, right_edge: 0 }
     }
 
-    /// The round-trip time as it was measured last.
+    /// Notes the latest round-trip time.
     pub fn measured(&mut self, rtt_us: u32) {
         self.rtt_us = rtt_us;
     }
 
-    /// The application has read so many bytes.
+    /// Notes that the application has read `bytes`.
     pub fn read(&mut self, bytes: u64) {
         self.copied = self.copied.saturating_add(bytes as u32);
     }
 
-    /// Lowers the window of an acknowledgement that is about to leave, as far as what was shown before allows.
+    /// Lowers the window of an acknowledgement before it leaves, without taking back what was shown before.
     pub fn lower(&mut self, controller: &WindowController, now: Nanos, has_hole: bool, ack: &mut Ack) {
         if ack.flags & flag::SYN != 0 {
             self.right_edge = ack.window.into();
@@ -59,7 +59,7 @@ impl ShownWindow {
         self.right_edge = self.right_edge.max(start + ack.window as u64);
     }
 
-    /// The least window that a packet can show and that is not below this one.
+    /// The smallest window that a packet can express and that is at least `window`.
     fn aligned(&self, window: u32) -> u32 {
         let lost_bits = (1 << self.scale) - 1;
         window.saturating_add(lost_bits) & !lost_bits

@@ -1,49 +1,49 @@
-//! The window that the receiver offers: what its buffer has room for, widened segment by segment, never taken back. As
-//! Linux has it from version 6.6 on (`tcp_select_window` and what feeds it).
+//! The window that the receiver offers: the room in its buffer, widened segment by segment, never taken back. It
+//! follows Linux from version 6.6 on (`tcp_select_window` and its callers).
 
 use crate::packet::{BASE_HEADER, window_scale};
 use model::FlowGroup;
 use model::skb::{ReceiveBuffer, truesize};
 
-/// Memory is counted in 256ths (`TCP_RMEM_TO_WIN_SCALE`); before a segment has shown its overhead half of it is offered
-/// (`TCP_DEFAULT_SCALING_RATIO`).
+/// Bits of the scaling ratio, which counts memory in 256ths (`TCP_RMEM_TO_WIN_SCALE`). Before a segment has shown its
+/// overhead, half of the memory is offered (`TCP_DEFAULT_SCALING_RATIO`).
 const RATIO_BITS: u32 = 8;
 const FIRST_RATIO: u64 = 1 << (RATIO_BITS - 1);
-/// What a segment carries before one has come (`TCP_MSS_DEFAULT`, `tcp_initialize_rcv_mss`), bytes.
+/// Assumed payload of a segment before one has come (`TCP_MSS_DEFAULT`, `tcp_initialize_rcv_mss`), bytes.
 const FIRST_MSS: u32 = 536;
-/// What a segment carries at least, as far as a receiver thinks (`TCP_MIN_MSS`), bytes.
+/// The least payload that a receiver assumes for a full segment (`TCP_MIN_MSS`), bytes.
 pub const LEAST_MSS: u32 = 88;
 
-/// The window of one connection.
+/// The window that the receiver of one connection offers.
 pub struct ReceiveWindow {
     mss: u32,
-    /// Payload of a full segment as the receiver estimates it (`rcv_mss`), and as it has announced it, less a segment's
+    /// Payload of a full segment, bytes: the receiver's estimate (`rcv_mss`), and the announced one less a segment's
     /// options (`advmss`).
     rcv_mss: u32,
     advmss: u32,
     /// Memory that a segment takes while it waits (`skb->truesize`), bytes.
     segment_memory: u64,
-    /// Memory of the buffer (`sk_rcvbuf`), bytes; whether that is its size for good.
+    /// Memory of the buffer (`sk_rcvbuf`), bytes, and whether that size is fixed.
     memory: u64,
     is_fixed: bool,
     /// The share of the memory that is offered, in 256ths.
     scaling_ratio: u64,
     /// The largest window that is offered (`window_clamp`), bytes.
     clamp: u32,
-    /// The window that may be offered so far (`rcv_ssthresh`), bytes.
+    /// The window that may be offered up to now (`rcv_ssthresh`), bytes.
     ssthresh: u32,
-    /// What is left beside no segment and beside one, as most often.
+    /// The space left beside no segment and beside one, the most frequent cases, bytes.
     beside_few: [u32; 2],
-    /// The window that was offered last (`rcv_wnd`), bytes.
+    /// The window offered last (`rcv_wnd`), bytes.
     offered: u32,
-    /// Where in the stream it ends.
+    /// The position in the stream at which that window ends, bytes.
     right_edge: u64,
-    /// By so many bits the window is shifted to the right in a packet; the bits that this loses.
+    /// Bits by which the window is shifted to the right in a packet, and the mask of the bits that this loses.
     scale: u8,
     lost_bits: u32,
 }
 
-/// What a receiver's SYN-ACK says of full segments: their payload, and with headers their IP length.
+/// Size of full segments in a receiver's SYN-ACK: their payload, and with headers their IP length, bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Announced {
     pub mss: u32,
@@ -56,18 +56,18 @@ impl From<&FlowGroup> for Announced {
     }
 }
 
-/// What can be offered.
+/// The window that a receiver can offer.
 #[derive(Clone, Copy)]
 pub struct Room {
-    /// Bytes.
+    /// The window, bytes.
     pub window: u32,
-    /// Less than half of the largest window is left.
+    /// The buffer has less room than half of the largest window.
     pub is_little: bool,
 }
 
 impl ReceiveWindow {
-    /// For a receiver that announces `announced.mss` and gets segments that carry `mss` bytes.
-    /// `scales`: whether the handshake agrees on window scaling.
+    /// The window of a receiver that announces `announced.mss` and gets segments that carry `mss` bytes. `scales` is
+    /// true if the handshake agrees on window scaling.
     pub fn new(buffer: ReceiveBuffer, announced: Announced, mss: u32, scales: bool) -> ReceiveWindow {
         let space = buffer.first_window();
         let options = announced.packet - BASE_HEADER - announced.mss;
@@ -98,28 +98,28 @@ impl ReceiveWindow {
         window
     }
 
-    /// The window that was offered last, at first that of the SYN's answer.
+    /// The window offered last, at first the one of the SYN-ACK, bytes.
     pub fn offered(&self) -> u32 {
         self.offered
     }
 
-    /// The window that may be offered so far.
+    /// The window that may be offered up to now, bytes.
     pub fn may_offer(&self) -> u32 {
         self.ssthresh
     }
 
-    /// By so many bits windows are shifted in packets.
+    /// The bits by which windows are shifted in packets.
     pub fn scale(&self) -> u8 {
         self.scale
     }
 
-    /// Memory of the buffer.
+    /// Memory of the buffer, bytes.
     #[cfg(test)]
     pub fn memory(&self) -> u64 {
         self.memory
     }
 
-    /// The first data shows how much of the memory is payload (`tcp_measure_rcv_mss`).
+    /// Measures at the first data how much of the memory is payload (`tcp_measure_rcv_mss`).
     #[cold]
     pub fn measure_overhead(&mut self) {
         if self.mss > FIRST_MSS.min(self.offered / 2).max(LEAST_MSS) {
@@ -134,20 +134,20 @@ impl ReceiveWindow {
         self.beside_few = [0, 1].map(|waiting| self.space_beside_many(waiting));
     }
 
-    /// The buffer gets so much memory, unless it has more, and the largest window that is offered follows.
+    /// Grows the buffer to `memory` bytes, unless it has more. The largest window grows with it.
     pub fn grow(&mut self, memory: u64) {
         if memory > self.memory {
             self.make_room(memory);
         }
     }
 
-    /// Memory of which so much is offered (`tcp_space_from_win`).
+    /// The memory of a buffer that offers `window` bytes (`tcp_space_from_win`).
     pub fn memory_for(&self, window: u64) -> u64 {
         (window << RATIO_BITS) / self.scaling_ratio
     }
 
-    /// A new segment came, with which `waiting` are in the buffer: is there room to widen the window?
-    /// (`tcp_grow_window`)
+    /// Widens the window after a new segment, with which the buffer holds `waiting`. Returns false if the buffer has no
+    /// room for that (`tcp_grow_window`).
     #[inline]
     pub fn widen(&mut self, waiting: u32) -> bool {
         let most = self.clamp.min(self.space_beside(waiting));
@@ -158,8 +158,8 @@ impl ReceiveWindow {
         widens
     }
 
-    /// A segment comes to so many that wait. True: they take more memory than a buffer of fixed size has, so that no
-    /// more than two segments are offered for now (`tcp_prune_queue`, `tcp_clamp_window`).
+    /// Reports whether `waiting` segments take more memory than a buffer of fixed size has. If so, the receiver offers
+    /// no more than two segments for now (`tcp_prune_queue`, `tcp_clamp_window`).
     pub fn overflows(&mut self, waiting: u32) -> bool {
         let overflows = self.is_fixed && waiting as u64 * self.segment_memory > self.memory;
         if overflows {
@@ -168,8 +168,8 @@ impl ReceiveWindow {
         overflows
     }
 
-    /// `tcp_select_window`: gives the window to offer above segment `next`, while `held` others wait above it and
-    /// `unread` below, which came just now, and whether that is little.
+    /// `tcp_select_window`: the window to offer above segment `next`, and whether there is little room. `held` others
+    /// wait above it, and `unread` below, which came just now.
     #[inline]
     pub fn select(&mut self, next: u32, held: u32, unread: u32) -> Room {
         let Room { window: mut left, is_little } = self.room_beside(held + unread);
@@ -181,7 +181,7 @@ impl ReceiveWindow {
         Room { window: self.offer(next, left), is_little }
     }
 
-    /// Offers, above segment `next`, what is left, and takes nothing back of what was offered before.
+    /// Offers the `left` bytes above segment `next`, and never takes back an earlier offer.
     #[inline]
     fn offer(&mut self, next: u32, left: u32) -> u32 {
         let start = next as u64 * self.mss as u64;
@@ -192,7 +192,8 @@ impl ReceiveWindow {
         self.offered.min(largest(self.scale))
     }
 
-    /// `__tcp_select_window`: what can be offered while so many segments wait, and whether that is little.
+    /// `__tcp_select_window`: the window that can be offered while `waiting` segments wait, and whether there is little
+    /// room.
     #[inline(always)]
     pub fn room_beside(&self, waiting: u32) -> Room {
         let space = self.space_beside(waiting);
@@ -208,8 +209,8 @@ impl ReceiveWindow {
         if is_too_little { 0 } else { self.rounded(space.min(self.ssthresh)) }
     }
 
-    /// What is left of the window that was offered last, above segment `next`, if that is little: at most half of the
-    /// largest. Then the sender is told when reading doubles it (`tcp_cleanup_rbuf`).
+    /// The rest of the window offered last above segment `next`, if it is at most half of the largest window. The
+    /// receiver then reports to the sender a reading that doubles it (`tcp_cleanup_rbuf`).
     pub fn little_left(&self, next: u32) -> Option<u32> {
         let left = (self.right_edge - next as u64 * self.mss as u64) as u32;
         (left <= self.clamp / 2).then_some(left)
@@ -220,7 +221,7 @@ impl ReceiveWindow {
         if self.scale == 0 { self.in_whole_segments(space) } else { self.aligned(space) }
     }
 
-    /// What is left of the buffer beside so many segments that wait in it (`tcp_space`).
+    /// The space of the buffer beside `waiting` segments (`tcp_space`), bytes.
     #[inline]
     fn space_beside(&self, waiting: u32) -> u32 {
         self.beside_few.get(waiting as usize).copied().unwrap_or_else(|| self.space_beside_many(waiting))
@@ -237,7 +238,8 @@ impl ReceiveWindow {
         ((memory * self.scaling_ratio) >> RATIO_BITS) as u32
     }
 
-    /// A window that is not scaled grows by whole segments, and stays as it is while less has become free.
+    /// Rounds a window that is not scaled to whole segments. It stays as it is while less than a segment has become
+    /// free.
     #[inline(never)]
     fn in_whole_segments(&self, space: u32) -> u32 {
         let mss = self.rcv_mss.min(self.clamp);
@@ -250,14 +252,14 @@ impl ReceiveWindow {
         }
     }
 
-    /// The least window that a packet can show and that is not below this one.
+    /// The smallest window that a packet can express and that is at least `window`.
     #[inline]
     fn aligned(&self, window: u32) -> u32 {
         (window + self.lost_bits) & !self.lost_bits
     }
 }
 
-/// The largest window that a packet shows (RFC 7323, section 2.2), bytes.
+/// The largest window that a packet can express (RFC 7323, section 2.2), bytes.
 #[inline]
 fn largest(scale: u8) -> u32 {
     (u16::MAX as u32) << scale
@@ -271,7 +273,7 @@ mod tests {
 
     const MSS: u32 = 1448;
 
-    /// A buffer that comes to offer so much.
+    /// A buffer that offers `window` bytes in the end.
     fn fixed(window: u64, mss: u32, packet: u64) -> ReceiveBuffer {
         ReceiveBuffer { memory: receive_memory(Bytes(window), mss, Bytes(packet)), tcp_rmem_max: None }
     }
@@ -280,7 +282,7 @@ mod tests {
         ReceiveWindow::new(fixed(bytes, MSS, 1500), Announced { mss: MSS, packet: 1500 }, MSS, scales)
     }
 
-    /// The windows offered above 0, 1, 2 ... segments, each of which is read after it was acknowledged.
+    /// The windows offered above 0, 1, 2 ... segments, if the application reads each after its acknowledgement.
     fn offered(bytes: u64, scales: bool, segments: u32) -> Vec<u32> {
         let mut window = window(bytes, scales);
         window.measure_overhead();
@@ -291,9 +293,9 @@ mod tests {
         (1..=segments).map(offer).collect()
     }
 
-    /// As Linux 6.12 offers it, seen in a guest (`tools/differential 1 --first 920 --kernel 6.12`): 165 444 bytes of
-    /// memory, 57 segments in the half of it, then two more with each segment, up to 160/256 of what one segment
-    /// leaves.
+    /// A guest with Linux 6.12 shows the same (`tools/differential 1 --first 920 --kernel 6.12`). The buffer has 165
+    /// 444 bytes of memory. Half of that holds 57 segments; each segment adds two, up to 160/256 of the memory that one
+    /// segment leaves.
     #[test]
     fn half_of_the_memory_is_offered_at_first_and_then_the_share_of_payload() {
         assert_eq!(window(103_977, true).offered(), 57 * MSS);
@@ -302,15 +304,15 @@ mod tests {
         assert_eq!(after[7..], [101_962, 101_962]);
     }
 
-    /// As in a guest (number 531): 34 202 bytes of memory.
+    /// A guest shows the same (number 531) with 34 202 bytes of memory.
     #[test]
     fn a_window_that_is_not_scaled_is_whole_segments() {
         assert_eq!(window(21_496, true).offered(), 11 * MSS);
         assert_eq!(offered(21_496, true, 4), [12 * MSS, 13 * MSS, 13 * MSS, 13 * MSS]);
     }
 
-    /// The scale was agreed on when half of the memory was offered. What cannot be shown is offered all the same: an
-    /// acknowledgement while nothing more has become free shows as much as before.
+    /// The scale was agreed on when half of the memory was offered. The receiver offers even a window that no packet
+    /// can express. While nothing more has become free, an acknowledgement shows as much as before.
     #[test]
     fn no_window_is_larger_than_its_scale_shows() {
         assert_eq!(offered(160_000, true, 60)[59], 65_535 << 1);
@@ -328,8 +330,8 @@ mod tests {
         assert_eq!(small.share_of(1000), 500);
     }
 
-    /// As in a guest, with packets of 104 bytes without options: of 2304 bytes of memory, which is the least that a
-    /// socket has, half is offered, a segment takes 960, and no segment counts for less than 88.
+    /// A guest shows the same with packets of 104 bytes without options. It offers half of 2304 bytes of memory, the
+    /// least that a socket has. A segment takes 960 bytes of memory, and every segment counts for at least 88.
     #[test]
     fn small_segments_are_taken_for_88_bytes() {
         let mut window = ReceiveWindow::new(fixed(1152, 64, 104), Announced { mss: 64, packet: 104 }, 64, false);
@@ -343,7 +345,7 @@ mod tests {
         assert_eq!(shown, [1080, 1016, 952, 888, 824, 760, 696, 632, 632, 632]);
     }
 
-    /// As in a guest that holds five such segments above a hole.
+    /// A guest that holds five such segments above a hole shows the same.
     #[test]
     fn more_than_fits_makes_the_window_small() {
         let mut window = ReceiveWindow::new(fixed(1152, 64, 104), Announced { mss: 64, packet: 104 }, 64, false);
@@ -358,7 +360,7 @@ mod tests {
         );
     }
 
-    /// Each takes 2304 bytes of memory, of which 160/256 are offered: 1440.
+    /// Each segment takes 2304 bytes of memory, of which 160/256 are offered: 1440 bytes.
     #[test]
     fn what_waits_leaves_less_to_offer() {
         let mut window = window(100_000, true);
@@ -380,8 +382,8 @@ mod tests {
         }
     }
 
-    /// One segment that is about to be read leaves as much as was offered when one had come; three leave less. Three
-    /// that fill a part of a hole leave as much where few wait above it.
+    /// One unread segment leaves as much as was offered when one had come; three leave less. Three that fill a part of
+    /// a hole leave as much if few wait above it.
     #[test]
     fn what_waits_to_be_read_shrinks_the_window() {
         for (segments, widened, (held, unread), waiting, shrinks) in [
@@ -398,8 +400,8 @@ mod tests {
         }
     }
 
-    /// As Linux 6.12 begins with its own `tcp_rmem`: 131 072 bytes, of which 45 segments are offered, one less may be
-    /// offered after that, and 81 920 bytes once a segment has come. The scale is for 6 MiB.
+    /// Linux 6.12 begins with its own `tcp_rmem`: 131 072 bytes, of which it offers 45 segments. After that it may
+    /// offer one less, and 81 920 bytes once a segment has come. The scale is for 6 MiB.
     #[test]
     fn an_auto_tuned_buffer_begins_with_tcp_rmems_default() {
         let buffer = ReceiveBuffer { memory: 131_072, tcp_rmem_max: Some(6 << 20) };

@@ -1,4 +1,4 @@
-//! What an acknowledgement changes, in the order in which the kernel's `tcp_ack` works.
+//! Effects of an acknowledgement, in the order in which the kernel's `tcp_ack` works.
 
 use super::recovery::Rexmit;
 use super::{AckContext, Env, Phase, Sender, ack_flag as flag, rate, rtt, window};
@@ -11,11 +11,11 @@ use mechanism::sock::{AckSample, ack_event, ca_state, ecn};
 use model::units::Nanos;
 use model::{LossDetection, Reduction};
 
-/// What the segments that an acknowledgement removes from the window tell.
+/// Findings from the segments that an acknowledgement removes from the window.
 #[derive(Default)]
 struct Acked {
     count: u32,
-    /// Transmission time of the first and last segment that was never sent twice and not SACKed, us.
+    /// Transmission times of the first and the last segment that was never sent twice and not SACKed, us.
     first_us: Option<u64>,
     last_us: u64,
     /// The lowest segment that was acknowledged in full and never sent twice.
@@ -61,7 +61,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_data_snd_check`: gives the number of new segments that leave.
+    /// `tcp_data_snd_check`: sends new segments, and returns their number.
     #[inline]
     fn push_pending<T: Tap>(&mut self, env: &mut Env<T>) -> u32 {
         let sent = self.transmit_new(env);
@@ -72,21 +72,22 @@ impl Sender {
         sent
     }
 
-    /// `tcp_may_update_window`, of an acknowledgement that carries no data.
+    /// `tcp_may_update_window`, for an acknowledgement that carries no data.
     #[inline]
     fn updates_window(&self, ack: &Ack) -> bool {
         ack.next > self.board.una || ack.window > self.sk.snd_wnd || ack.window == 0
     }
 
-    /// `tcp_disordered_ack`: a duplicate that others have overtaken, and no older than a timeout.
+    /// `tcp_disordered_ack`: reports whether the acknowledgement is a duplicate that others have overtaken, and no
+    /// older than a timeout.
     #[cold]
     fn is_disordered(&self, ack: &Ack, updates_window: bool, age: i32) -> bool {
         let is_duplicate = ack.next == self.board.una && !updates_window;
         is_duplicate && is_replay(age, self.sk.inet_conn.icsk_rto, self.stack.tcp_usec_ts)
     }
 
-    /// A packet that is not acceptable is dropped, and its sender told what is known here: an acknowledgement that
-    /// others have overtaken (RFC 7323, section 5.3; `tcp_validate_incoming`), or a SYN-ACK that comes twice.
+    /// Answers an unacceptable packet with the sender's state, and drops it. Such a packet is an acknowledgement that
+    /// others have overtaken (RFC 7323, section 5.3; `tcp_validate_incoming`), or a repeated SYN-ACK.
     #[cold]
     fn answer_unacceptable<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.invalid_rate.allows(env.now) {
@@ -94,8 +95,8 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement below `snd_una`, from within a tick of the newest: the end of `tcp_ack`. Its SACK blocks are
-    /// looked at, unless it is too old by far (RFC 5961, section 5.2).
+    /// The end of `tcp_ack` for an acknowledgement below `snd_una`, from within a tick of the newest. It uses the SACK
+    /// blocks, unless the acknowledgement is too old by far (RFC 5961, section 5.2).
     #[cold]
     fn on_older_ack<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack) {
         let window = (self.sk.max_window as u64).min(self.sk.bytes_acked) as u32;
@@ -114,7 +115,7 @@ impl Sender {
         self.push_pending(env);
     }
 
-    /// The timestamps option, as `tcp_parse_options` leaves it behind for whoever looks at the socket.
+    /// Writes the timestamps option to the socket, as `tcp_parse_options` does.
     #[inline]
     fn read_timestamps(&mut self, ack: &Ack) {
         if self.stack.timestamps {
@@ -148,7 +149,8 @@ impl Sender {
         self.establish(env, ack.window, if congested { 1 } else { self.stack.initial_window });
     }
 
-    /// Karn: which of two SYNs was answered only a timestamp tells.
+    /// The round-trip time of the handshake, us. If the SYN was sent twice, only a timestamp shows which one was
+    /// answered (Karn).
     fn handshake_rtt_us(&self, tsecr: u32) -> Option<u32> {
         if self.sk.total_retrans == 0 {
             return rtt::sample(self.sk.tcp_mstamp - self.sk.first_tx_mstamp);
@@ -156,8 +158,8 @@ impl Sender {
         self.stack.timestamps.then(|| self.rtt_by_timestamp(tsecr)).flatten()
     }
 
-    /// `tcp_rtt_tsopt_us`: since the segment left whose timestamp comes back, us. Timestamps of a microsecond come round
-    /// in 71 minutes: they tell nothing where the handshake took too long for a sample.
+    /// `tcp_rtt_tsopt_us`: time since the segment left whose timestamp is echoed, us. Timestamps in microseconds wrap
+    /// in 71 minutes. They give no sample if the handshake took too long for one.
     fn rtt_by_timestamp(&self, echo: u32) -> Option<u32> {
         let ticks = u64::from(self.timestamp().wrapping_sub(echo));
         if !self.stack.tcp_usec_ts {
@@ -166,8 +168,8 @@ impl Sender {
         rtt::sample(ticks).filter(|_| self.echoes_tell)
     }
 
-    /// `tcp_ack`, of an acknowledgement that is not below `snd_una`. True: the caller has to schedule a loss probe unless
-    /// it sends new segments, which schedules another in its place.
+    /// `tcp_ack`, for an acknowledgement that is not below `snd_una`. Returns true if the caller has to schedule a loss
+    /// probe, unless it sends new segments, which schedules another in its place.
     fn process<T: Tap>(&mut self, env: &mut Env<T>, ack: &Ack, flags: u32) -> bool {
         let prior_una = self.board.una;
         let prior_highest_sacked = self.board.highest_sacked;
@@ -214,7 +216,7 @@ impl Sender {
         probes
     }
 
-    /// The end of `tcp_ack` where nothing was outstanding: a reduction may prove spurious, a probe needless.
+    /// The end of `tcp_ack` if nothing was outstanding: a reduction may prove spurious, or a probe needless.
     #[cold]
     fn process_without_queue<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32, g: &mut AckContext) {
         self.tell_of_ack(env.control, g.flags);
@@ -227,7 +229,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_xmit_recovery`: what the state machine asked for.
+    /// `tcp_xmit_recovery`: sends what the state machine asked for.
     fn recover<T: Tap>(&mut self, env: &mut Env<T>, rexmit: Rexmit) {
         match rexmit {
             Rexmit::None => {}
@@ -243,7 +245,7 @@ impl Sender {
         }
     }
 
-    /// `snd_una`, ECN echo, SACK blocks.
+    /// Reads the header of an acknowledgement: `snd_una`, ECN echo, SACK blocks.
     fn read_header(&mut self, ack: &Ack, g: &mut AckContext) {
         if g.flags & flag::SND_UNA_ADVANCED != 0 {
             let una = self.seq(ack.next);
@@ -258,7 +260,8 @@ impl Sender {
         }
     }
 
-    /// `tcp_in_ack_event`: what this acknowledgement delivered has been counted, in 6.12.117.
+    /// `tcp_in_ack_event`: reports the acknowledgement to the congestion control. As in 6.12.117, the segments that it
+    /// delivers count already.
     #[inline]
     fn tell_of_ack(&mut self, control: &Control, flags: u32) {
         if !control.has_in_ack_event() {
@@ -305,7 +308,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_dsack_seen`, and what `tcp_check_dsack` and `tcp_sacktag_one` do with its result: segments arrived twice.
+    /// `tcp_dsack_seen`, with the steps of `tcp_check_dsack` and `tcp_sacktag_one` that follow: segments arrived twice.
     #[cold]
     fn on_dsack(&mut self, start: u32, end: u32, g: &mut AckContext) {
         let duplicates = end - start;
@@ -328,8 +331,8 @@ impl Sender {
         }
     }
 
-    /// A retransmission was not needed. While it is outstanding and SACKed, the scoreboard shows it; then it was
-    /// reordering, too.
+    /// Notes a retransmission that was not needed. If it is outstanding and SACKed, the scoreboard shows that, and it
+    /// was reordering, too.
     fn on_duplicate(&mut self, segment: u32, g: &mut AckContext) {
         if (self.board.una..self.board.nxt).contains(&segment) {
             let bits = self.board.get(segment).state;
@@ -408,8 +411,8 @@ impl Sender {
         removed
     }
 
-    /// Removes segments at once that were sent once and are in flight: what `remove_head` makes of the last of them
-    /// covers what it would make of those before, for they went out in their order.
+    /// Removes together all segments that were sent once and are in flight. They left in order, so the effect of
+    /// `remove_head` for the last of them covers those before.
     #[inline]
     fn remove_untagged(&mut self, next: u32, ece: bool, g: &mut AckContext) -> Acked {
         let head = self.board.una;
@@ -477,7 +480,7 @@ impl Sender {
         self.forget_below(number, bits);
     }
 
-    /// RTT sample, timer flag, `pkts_acked`: the second half of `tcp_clean_rtx_queue`.
+    /// The second half of `tcp_clean_rtx_queue`: RTT sample, timer flag, `pkts_acked`.
     #[inline]
     fn sample_rtt<T: Tap>(&mut self, env: &mut Env<T>, removed: &Acked, prior_highest_sacked: u32, g: &mut AckContext) {
         let now_us = self.sk.tcp_mstamp;
@@ -525,8 +528,8 @@ impl Sender {
         }
     }
 
-    /// The one segment that was acknowledged is less than full and was alone for a round trip: the receiver may have
-    /// waited for a second (the condition in `tcp_clean_rtx_queue`). Only the last segment of a transfer is short.
+    /// Reports whether the one acknowledged segment is less than full and was alone for a round trip (the condition in
+    /// `tcp_clean_rtx_queue`). The receiver may have waited for a second. Only the last segment of a transfer is short.
     #[inline]
     fn is_lone_runt(&self, g: &AckContext) -> bool {
         self.board.una == self.segments
@@ -566,14 +569,14 @@ impl Sender {
         true
     }
 
-    /// `tcp_ack_is_dubious`: anything but mere progress in the Open state.
+    /// `tcp_ack_is_dubious`: reports anything but mere progress in the Open state.
     fn is_dubious(&self, flags: u32) -> bool {
         flags & flag::NOT_DUP == 0
             || flags & (flag::DATA_SACKED | flag::ECE | flag::DSACKING_ACK) != 0
             || self.ca_state() != ca_state::OPEN
     }
 
-    /// `tcp_cong_control`: the window after this acknowledgement.
+    /// `tcp_cong_control`: sets the window after this acknowledgement.
     #[inline]
     fn control_congestion<T: Tap>(&mut self, env: &mut Env<T>, g: &AckContext, lost: u32) {
         let ack = self.sk.snd_una;
@@ -599,8 +602,8 @@ impl Sender {
         self.update_pacing_rate(env.control);
     }
 
-    /// One step of a reduction, at an acknowledgement that `delivered` segments, says that `lost` are lost and has
-    /// `advanced` or not.
+    /// Takes one step of a reduction, at an acknowledgement that delivers `delivered` segments, reports `lost` ones,
+    /// and has `advanced` `snd_una` or not.
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, lost: u32, advanced: bool) {
         match self.stack.repair.reduction {
             Reduction::AtOnce => {}
@@ -611,8 +614,8 @@ impl Sender {
         }
     }
 
-    /// RFC 5681, section 3.1, and RFC 3465, section 2.3: after a timeout one segment an acknowledgement, for it may
-    /// cover much that had arrived before. Linux counts all of it.
+    /// The segments of an acknowledgement that count for growth. After a timeout it is one (RFC 5681, section 3.1; RFC
+    /// 3465, section 2.3), because the acknowledgement may cover much that had arrived before. Linux counts all of it.
     fn counted_for_growth(&self, newly_acked: u32) -> u32 {
         let textbook = self.stack.repair.reduction == Reduction::AtOnce;
         if textbook && self.ca_state() == ca_state::LOSS { newly_acked.min(1) } else { newly_acked }
@@ -624,7 +627,7 @@ impl Sender {
         flags & progress != 0
     }
 
-    /// `tcp_process_tlp_ack`: did the probe repair a loss?
+    /// `tcp_process_tlp_ack`: finds out whether the probe repaired a loss.
     fn process_tlp_ack(&mut self, control: &mechanism::Control, flags: u32) {
         let ack = self.seq(self.board.una);
         if before(ack, self.sk.tlp_high_seq) {
@@ -644,7 +647,8 @@ impl Sender {
     }
 }
 
-/// Nothing in its header has to be looked at (`tcp_rcv_established`: header prediction).
+/// Reports whether the header of an acknowledgement contains nothing special (`tcp_rcv_established`: header
+/// prediction).
 #[inline]
 fn is_plain(ack: &Ack) -> bool {
     ack.block_count == 0 && ack.flags & packet_flag::ECE == 0

@@ -1,4 +1,4 @@
-//! The application of a sender, which writes as its `SendQueue` says.
+//! The application of a sender, which writes according to its `SendQueue`.
 
 use super::send_buffer::{Held, SIZE_GOAL, SendBuffer};
 use super::send_queue::SendQueue;
@@ -12,7 +12,7 @@ use model::{self, SendTuning};
 
 /// `TCP_INIT_CWND`
 const LEAST_WINDOW: u32 = 10;
-/// Congestion windows that a send buffer has room for, unless the control says otherwise.
+/// Number of congestion windows for which a send buffer has room, unless the congestion control says otherwise.
 const WINDOWS: u32 = 2;
 
 impl Sender {
@@ -24,8 +24,8 @@ impl Sender {
         (self.segments, self.last_payload) = (0, self.mss);
     }
 
-    /// The sender is written to by an application that says what and when; without a host it has a send buffer as Linux
-    /// has it.
+    /// Makes the sender serve an application that decides what it writes and when. Without a host the sender has a send
+    /// buffer as in Linux.
     pub fn serve_application(&mut self, meter: SendBufferMeter) {
         if self.send_queue.buffer().is_none() {
             self.write_through_buffer(model::SendBuffer::default(), true, meter);
@@ -34,7 +34,7 @@ impl Sender {
         (buffer.wanted, buffer.closed) = (0, false);
     }
 
-    /// The application writes so many segments more.
+    /// Lets the application write `segments` more segments.
     pub fn application_writes<T: Tap>(&mut self, env: &mut Env<T>, segments: u32) {
         let Some(buffer) = self.send_queue.buffer_mut() else { return };
         buffer.wanted = buffer.wanted.saturating_add(segments).min(ENDLESS - 1);
@@ -44,25 +44,26 @@ impl Sender {
         }
     }
 
-    /// Would a write that does not block take a message? While the connection is being made one may wait.
+    /// Reports whether a write that does not block would take a message. While the connection is not established, one
+    /// message may wait.
     pub fn has_room_for_a_message(&self) -> bool {
         let Some(buffer) = self.send_queue.buffer() else { return false };
         let takes = || buffer.takes(self.held(), self.mss as u64, self.size_goal());
         buffer.wanted == self.segments && (self.phase != Phase::Established || takes())
     }
 
-    /// Has its application, since this was asked last, written the last of what it had to write?
+    /// Reports whether the application has written its last segment since the previous call.
     #[inline]
     pub fn application_has_written(&mut self) -> bool {
         self.send_queue.buffer_mut().is_some_and(|buffer| std::mem::take(&mut buffer.done))
     }
 
-    /// It is no sender of TCP's: it never opens.
+    /// Makes the sender one that never opens, because its flow does not use TCP.
     pub fn stay_closed(&mut self) {
         self.start = Nanos::NEVER;
     }
 
-    /// The buffer is made when the connection is (`tcp_init_buffer_space`).
+    /// Makes the buffer when the connection is established (`tcp_init_buffer_space`).
     pub(super) fn open_send_buffer(&mut self, control: &Control) {
         if self.send_queue.buffer().is_some() {
             self.expand_send_buffer(control);
@@ -85,7 +86,7 @@ impl Sender {
         Held { sent: self.board.nxt - self.board.una, unsent: self.segments - self.board.nxt }
     }
 
-    /// Segments that are written into one buffer (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
+    /// The number of segments that are written into one buffer (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
     fn size_goal(&self) -> u32 {
         let half_window = self.sk.max_window as u64 / 2;
         let bytes = if self.send_queue.buffer().is_some_and(|buffer| buffer.offloads) { SIZE_GOAL } else { 0 };
@@ -100,7 +101,8 @@ impl Sender {
         }
     }
 
-    /// `tcp_check_space`: an application that waits for room writes on if there is some. True if it has written.
+    /// `tcp_check_space`: an application that waits for room writes on if there is some. Returns true if it has
+    /// written.
     fn fill_send_buffer(&mut self, control: &Control) -> bool {
         let mut held = self.held();
         let in_flight = self.sk.packets_in_flight();
@@ -135,8 +137,8 @@ impl Sender {
         written > first
     }
 
-    /// `tcp_rate_check_app_limited`, before a write: the application had sent all that it had, and nothing was held
-    /// back.
+    /// `tcp_rate_check_app_limited`, before a write: notes that TCP had sent everything that the application had
+    /// written, and that nothing had delayed it.
     fn note_application_limit(&mut self, unsent: u32) {
         let in_flight = self.sk.packets_in_flight();
         let all_sent_again = self.sk.lost_out <= self.sk.retrans_out;
@@ -145,7 +147,7 @@ impl Sender {
         }
     }
 
-    /// The socket's members that tell of the buffer.
+    /// Updates the socket's members that describe the send buffer.
     pub(super) fn show_send_buffer(&mut self) {
         let held = self.held();
         let written = self.seq(self.segments);
@@ -155,14 +157,14 @@ impl Sender {
         self.sk.inet_conn.sk.sk_sndbuf = buffer.sndbuf as i32;
     }
 
-    /// Memory in the buffer and memory that it may take, bytes; none unless the sender is on a host.
+    /// Memory in the send buffer and memory that it may take, bytes; `None` unless the sender is on a host.
     pub fn send_buffer_memory(&self) -> Option<(u32, u32)> {
         self.small_queue.as_ref()?;
         let held = self.held();
         self.send_queue.buffer().map(|buffer| (buffer.queued(held) as u32, buffer.sndbuf as u32))
     }
 
-    /// Payload in the buffer, and of that what was not sent, bytes.
+    /// Payload in the send buffer, and the unsent part of it, bytes.
     pub(super) fn buffered_bytes(&self) -> (u32, u32) {
         let Held { sent, unsent } = self.held();
         ((sent + unsent) * self.mss, unsent * self.mss)
@@ -178,7 +180,7 @@ impl Sender {
         }
     }
 
-    /// What the buffer holds, against its size and the window, when a packet leaves TCP.
+    /// Meters the fill of the send buffer, against its size and the window, when a packet leaves TCP.
     pub(super) fn note_send_buffer(&mut self, now: Nanos) {
         let held = self.held();
         let cwnd = self.sk.snd_cwnd;
@@ -188,12 +190,12 @@ impl Sender {
         }
     }
 
-    /// What was counted of the buffer, if there is one.
+    /// The meter of the send buffer, if there is one.
     pub fn send_buffer_meter(&self) -> Option<&SendBufferMeter> {
         self.send_queue.buffer().map(|buffer| &buffer.meter)
     }
 
-    /// The application writes on if it waited until the segments below `leaving` are sent, which they are, or leave
+    /// Lets the application write on if it waited until the segments below `leaving` are sent. They are sent, or leave
     /// while it writes.
     #[inline]
     pub(super) fn let_application_write<T: Tap>(&mut self, env: &mut Env<T>, leaving: u32) {
@@ -209,7 +211,7 @@ impl Sender {
         }
     }
 
-    /// An application with a rate of its own writes what is due. True if that is something.
+    /// Lets an application with a rate of its own write the segments that are due. Returns true if there were any.
     pub(super) fn write_at_rate<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         let SendQueue::AtRate(writer, ahead) = &mut self.send_queue else { return false };
         let unsent = self.segments - self.board.nxt;

@@ -1,27 +1,27 @@
-//! Wait and transmit: a sender that waits before each of its windows, as DTPA's dissertation describes it. A control
-//! says how long; what it forwards, and what it sends again, does not wait.
+//! Wait and transmit: a sender that waits before each of its windows, as DTPA's dissertation describes it. The
+//! congestion control sets the wait. Segments that it forwards or sends again do not wait.
 //!
-//! A round begins with the first new segment that is sent while none of the round before is outstanding. From its first
-//! acknowledgement on no new segment is sent, and when all are acknowledged the sender waits. So it sends one window in
-//! the time of a round trip and of the wait.
+//! A round begins with the first new segment that is sent while no segment of the round before is outstanding. From the
+//! first acknowledgement of the round on, the sender sends no new segment. When all segments are acknowledged it waits.
+//! So it sends one window in the time of a round trip and of the wait.
 
 use model::units::Nanos;
 
-/// Whether new segments may be sent.
+/// The state that decides whether the sender may send new segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gate {
-    /// As the window allows.
+    /// The sender sends new segments as the window allows.
     #[default]
     Open,
-    /// Not before all segments below this are acknowledged.
+    /// The sender sends none before all segments below this one are acknowledged.
     Closed(u32),
-    /// Not before this time.
+    /// The sender sends none before this time.
     Waiting(Nanos),
 }
 
 impl Gate {
-    /// An acknowledgement has come at `now`: the segments below `una` are acknowledged, those below `nxt` are sent, and
-    /// the control asks for `wait`.
+    /// The state after an acknowledgement at `now`: the segments below `una` are acknowledged, those below `nxt` are
+    /// sent, and the congestion control asks for `wait`.
     pub fn acknowledged(self, una: u32, nxt: u32, wait: Nanos, now: Nanos) -> Gate {
         match self {
             _ if wait == Nanos::ZERO => Gate::Open,

@@ -1,12 +1,12 @@
-//! What holds between any two events. Looked at in builds with debug assertions only: that makes every test a search
-//! for its breach.
+//! Conditions that hold between any two events. Builds with debug assertions check them after every event, so every
+//! test is a search for a breach.
 
 use super::{Phase, Sender, rtt};
 use crate::scoreboard::state;
 use mechanism::sock::ca_state;
 use model::units::Nanos;
 
-/// Windows up to this are counted segment by segment.
+/// The largest window that the check counts segment by segment.
 const RECOUNTED: u32 = 128;
 
 impl Sender {
@@ -61,7 +61,7 @@ impl Sender {
         assert!((1..=rtt::RTO_MAX).contains(&sk.inet_conn.icsk_rto), "flow {flow}: rto {}", sk.inet_conn.icsk_rto);
     }
 
-    /// Something will happen of itself as long as there is something to do.
+    /// Checks that a sender with something to do has a timer or a packet under way.
     fn check_progress(&self) {
         let flow = self.flow;
         if self.sk.packets_out > 0 {
@@ -74,8 +74,8 @@ impl Sender {
         }
     }
 
-    /// The counters against the segments that they count: in one plain loop, for this is done after every event, and
-    /// the tests are compiled with little optimisation.
+    /// Checks the counters against the segments that they count. It is one plain loop, because it runs after every
+    /// event and tests are compiled with little optimisation.
     fn check_scoreboard(&self) {
         let (flow, sk) = (self.flow, &self.sk);
         let (mut sacked, mut lost, mut retransmitted) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! Which members of `struct tcp_sock` the engine keeps true, found out by looking at senders after every event;
+//! Finds the members of `struct tcp_sock` that the engine keeps up to date, by a look at senders after every event.
 //! `algorithms/README.md` lists the others.
 
 use mechanism::sock::TcpSock;
@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 thread_local! {
-    /// Members that were ever other than in a new socket, while somebody wants to know.
+    /// Members that ever differed from a new socket; `None` while no test collects them.
     static CHANGED: RefCell<Option<BTreeSet<String>>> = const { RefCell::new(None) };
 }
 
-/// Looks at a socket if somebody wants to know.
+/// Looks at a socket if a test collects the members that change.
 pub fn observe(sk: &TcpSock) {
     CHANGED.with_borrow_mut(|changed| {
         if let Some(changed) = changed {
@@ -21,8 +21,8 @@ pub fn observe(sk: &TcpSock) {
     });
 }
 
-/// Every member with its value, `struct sock` and its kin taken for one structure as a control sees them:
-/// `rack.mstamp`, `icsk_rto`.
+/// Every member with its value. Names are as a congestion control sees them, with `struct sock` and the structures
+/// around it as one: `rack.mstamp`, `icsk_rto`.
 fn members(sk: &TcpSock) -> Vec<(String, String)> {
     let mut path: Vec<&str> = vec![];
     let mut all = vec![];
@@ -53,11 +53,13 @@ mod tests {
     const README: &str = include_str!("../../../../algorithms/README.md");
     const HEADING: &str = "Members that the simulator does not keep";
 
-    /// Kept, but it takes a path that reorders packets, or an application that pauses, to change them.
+    /// Members that are up to date, but that change only on a path that reorders packets, or with an application that
+    /// pauses.
     const HARD_TO_CHANGE: [&str; 5] =
         ["rack.dsack_seen", "rack.last_delivered", "rack.reo_wnd_persist", "rate_app_limited", "reord_seen"];
 
-    /// Losses, marks, outages of the whole window, a receiver's window, pacing, a transfer that ends.
+    /// A scenario with losses, marks, outages of the whole window, a receiver's window, pacing, and a transfer that
+    /// ends.
     fn scenario(control: &str) -> model::Scenario {
         let text = format!(
             r#"

@@ -1,19 +1,19 @@
 //! The sending end of a connection, as Linux's TCP does it. One file, one concern:
 //!
-//! * `ack`: what an acknowledgement changes, in the kernel's order of work
+//! * `ack`: effects of an acknowledgement, in the kernel's order of work
 //! * `recovery`: the states Open, Disorder, CWR, Recovery, Loss, and the ways between them
 //! * `rack`: which segments are lost
 //! * `timer`, `timers`: retransmission timeout, tail loss probe, reordering timer
-//! * `transmit`: what is sent when
-//! * `offload`: which segments are handed over in one buffer
-//! * `small_queue`, `small_queues`: how much of that may wait in the sender's own host, and in which band
-//! * `send_queue`: what there is to send, by how the application writes it
-//! * `application`: what it writes when; `pushes`: which segments it pushes
-//! * `send_buffer`: what it finds room for on a host, or as a program
-//! * `gate`: waiting before each window
+//! * `transmit`: the choice and time of segments to send
+//! * `offload`: buffers of several segments
+//! * `small_queue`, `small_queues`: the limit on packets in the sender's own host, and their band
+//! * `send_queue`: data to send, by the way the application writes it
+//! * `application`: the application's writes; `pushes`: the segments that it pushes
+//! * `send_buffer`: room for the application's writes on a host, or as a program
+//! * `gate`: the wait before each window
 //! * `rate`: delivery-rate samples
 //! * `rtt`, `window`: estimators and window arithmetic
-//! * `invariants`: what holds between any two events, for debug builds
+//! * `invariants`: conditions between any two events, for debug builds
 
 mod ack;
 mod application;
@@ -61,10 +61,10 @@ use small_queue::SmallQueue;
 use std::ops::Range;
 use timer::Timer;
 
-/// What a sender may touch while it handles one event.
+/// The parts of a simulation that a sender may use while it handles one event.
 pub struct Env<'a, T> {
     pub now: Nanos,
-    /// `tcp_jiffies32` at `now`: read several times an event, and a division each time.
+    /// `tcp_jiffies32` at `now`, cached because it takes a division and is read several times an event.
     pub jiffies: u32,
     pub control: &'a Control,
     pub network: &'a mut Network<Packet>,
@@ -72,7 +72,7 @@ pub struct Env<'a, T> {
 }
 
 impl<T: Tap> Env<'_, T> {
-    /// A packet leaves TCP. False if the tap loses it on the spot.
+    /// Sends a packet from TCP to the host's network. Returns false if the tap loses it at once.
     #[inline(always)]
     pub fn send(&mut self, data: Data) -> bool {
         self.monitor.tap.data(self.now, PacketEvent::Sent, &data);
@@ -85,28 +85,28 @@ impl<T: Tap> Env<'_, T> {
     }
 }
 
-/// Where a connection is in its life.
+/// The phase of a connection's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The start lies ahead.
+    /// The connection has not started.
     Closed,
     SynSent,
     Established,
-    /// All that it will ever send has been acknowledged.
+    /// Everything that the sender will ever send has been acknowledged.
     Finished,
 }
 
-/// `reordering` and duplicate threshold at the start (`tcp_reordering`).
+/// First value of `reordering`, and the duplicate threshold (`tcp_reordering`), segments.
 pub const DUPLICATE_THRESHOLD: u32 = 3;
-/// What the sending end offers to the other, which sends no data, bytes.
+/// Window that the sending end offers to the other end, which sends no data, bytes.
 pub const OWN_WINDOW: u32 = u16::MAX as u32;
-/// A host that was idle needs a random time to wake up, us, before it reads its clock. Without it the RTTs of a
-/// steady path would be equal to the nanosecond, and a control that asks whether they grow would always find that
+/// Random time that an idle host needs to wake up before it reads its clock, us. Without it the RTTs of a steady path
+/// would be equal to the nanosecond. A congestion control that checks whether they grow would then always find that
 /// they do not.
 const WAKING_US: Range<u64> = 0..4;
-/// It falls asleep after so long. Longer than the waking, so that the clock never goes backwards.
+/// Time after which an idle host falls asleep. It is longer than the wake-up, so that the clock never goes backwards.
 const FALLS_ASLEEP: Nanos = Nanos::from_micros(8);
-/// More segments than any run sends: a transfer without end.
+/// A transfer without end: more segments than any run sends.
 const ENDLESS: u32 = u32::MAX;
 
 /// The sending end of one connection.
@@ -115,69 +115,68 @@ pub struct Sender {
     board: Scoreboard,
     stack: TcpProfile,
     tos: u8,
-    /// The band of its host's queue that is chosen for the packet that leaves next.
+    /// The band of the host's queue for the packet that leaves next.
     band: Option<Band>,
-    /// Another segment of its buffer follows that packet.
+    /// Another segment of the same buffer follows that packet.
     is_followed: bool,
     flow: u32,
     phase: Phase,
-    /// Payload of a full segment.
+    /// Payload of a full segment, bytes.
     mss: u32,
-    /// IP header, TCP header and options of a data segment.
+    /// Length of IP header, TCP header and options of a data segment, bytes.
     header: u32,
     /// Sequence number of the first data byte; the SYN is one before it.
     first_seq: u32,
     /// Sequence number of the first data byte of the other end.
     peer_first_seq: u32,
-    /// Segments that TCP finds to send, from the first on: all that an application that keeps ahead will write, or
-    /// `ENDLESS`; what any other has written.
+    /// Segments that TCP finds to send, from the first on. An application that keeps ahead counts with all that it will
+    /// write, or `ENDLESS`; any other with the segments that it has written.
     segments: u32,
-    /// Payload of the last of them.
+    /// Payload of the last of these segments, bytes.
     last_payload: u32,
     send_queue: SendQueue,
     pushes: Pushes,
-    /// If it waits before each window where the control asks for that.
+    /// The gate of a sender that waits before each window if the congestion control asks for that.
     gate: Option<Gate>,
-    /// If its host is a node of a mesh, which may know what others send.
+    /// The host is a node of a mesh, which may know the rates of others.
     is_in_mesh: bool,
-    /// If it is told when a packet has left its host.
+    /// The sender's packets in its host, if the host reports to it when one has left.
     small_queue: Option<SmallQueue>,
     start: Nanos,
     stop: Option<Nanos>,
-    /// When the application writes or stops of itself.
+    /// The time at which the application next writes or stops by its own clock.
     application_at: Option<Nanos>,
     timer: Timer,
-    /// When the pacer lets the next segment go; `Nanos::NEVER` when nobody waits for it.
+    /// The time at which the pacer releases the next segment; `Nanos::NEVER` if none waits for it.
     pace_at: Nanos,
     /// One retransmission may leave although the window is full (RFC 6675 step 4.3, RFC 6582 step 4).
     free_retransmission: bool,
-    /// Where rate halving is, in a stack that has it.
+    /// The state of rate halving, in a stack that has it.
     halving: window::RateHalving,
     /// A partial acknowledgement came in this recovery.
     partially_acked: bool,
-    /// The handshake was short enough for timestamps of a microsecond to tell RTTs.
+    /// The handshake was short enough for timestamps in microseconds to measure RTTs.
     echoes_tell: bool,
-    /// Without RACK: below this segment, at least three SACKed segments stand above (RFC 6675 IsLost).
+    /// Without RACK: every segment below this one has at least three SACKed segments above it (RFC 6675, IsLost).
     lost_below: u32,
     /// SACKed segments from `lost_below` on.
     sacked_above: u32,
-    /// Without RACK: the segment above all that this recovery has sent again (RFC 6675, HighRxt).
+    /// Without RACK: one above the highest segment that this recovery has sent again (RFC 6675, HighRxt).
     high_rxt: u32,
-    /// This recovery has sent its rescue retransmission, which `high_rxt` leaves out (RescueRxt).
+    /// The recovery has sent its rescue retransmission, which `high_rxt` does not count (RescueRxt).
     rescued: bool,
     waking: path::Rng,
-    /// How late the clock is read since the host woke up, us.
+    /// Delay of the clock's readings since the host woke up, us.
     late_us: u64,
     last_awake: Nanos,
-    /// The reading of its clock, in the ticks of its timestamps.
+    /// The reading of the sender's clock, in ticks of its timestamps.
     ticks_now: u32,
     invalid_rate: InvalidRate,
     pub meter: SenderMeter,
 }
 
 impl Sender {
-    /// The sender of flow `flow` of a group, in a run with this seed; its application writes `ahead` of what TCP has
-    /// sent.
+    /// The sender of flow `flow` of a group, in a run with this seed. The application keeps `ahead` of TCP.
     pub fn new(
         seed: u64,
         flow: u32,
@@ -279,18 +278,18 @@ impl Sender {
         if segment == self.segments { seq.wrapping_sub(self.mss - self.last_payload) } else { seq }
     }
 
-    /// IP length of a segment.
+    /// IP length of a segment, bytes.
     #[inline]
     fn segment_bytes(&self, segment: u32) -> u32 {
         self.header + if segment + 1 == self.segments { self.last_payload } else { self.mss }
     }
 
-    /// When the sender next has to be woken.
+    /// The time at which the sender next has to wake up.
     pub fn deadline(&self) -> Nanos {
         self.deadline_with_timer(self.timer.at())
     }
 
-    /// A time before which the sender has not to be woken: cheaper than [`deadline`](Sender::deadline).
+    /// A time before which the sender need not wake up; cheaper than [`deadline`](Sender::deadline).
     #[inline]
     pub fn earliest_deadline(&self) -> Nanos {
         self.deadline_with_timer(self.timer.not_before())
@@ -317,21 +316,20 @@ impl Sender {
         self.ticks_now = self.ticks(self.sk.tcp_mstamp);
     }
 
-    /// What the timestamps option of a segment that leaves now shows. As in Linux (`tcp_skb_timestamp_ts`) it comes
-    /// from the same reading of the clock as the times that the sender keeps, so that no echo can look older than the
-    /// segment that it is the echo of.
+    /// The timestamp of a segment that leaves now. As in Linux (`tcp_skb_timestamp_ts`) it comes from the same reading
+    /// of the clock as the sender's times. So no echo can look older than the segment that it echoes.
     #[inline]
     fn timestamp(&self) -> u32 {
         self.ticks_now
     }
 
-    /// A time of the sender's own clock, us, in the ticks of its timestamps.
+    /// Converts a time of the sender's own clock, us, to ticks of its timestamps.
     #[inline]
     fn ticks(&self, us: u64) -> u32 {
         (if self.stack.tcp_usec_ts { us } else { us / 1000 }) as u32
     }
 
-    /// Does what is due at `env.now`.
+    /// Carries out everything that is due at `env.now`.
     pub fn wake<T: Tap>(&mut self, env: &mut Env<T>) {
         self.set_clock(env.now);
         if self.phase == Phase::Closed && self.start <= env.now {
@@ -349,7 +347,7 @@ impl Sender {
         }
     }
 
-    /// Goes on with what the pacer or the host held. New data that leaves may wake the application
+    /// Sends segments that the pacer or the host had delayed. New data that leaves may wake the application
     /// (`tcp_event_new_data_sent`: `tcp_check_space`).
     fn resume<T: Tap>(&mut self, env: &mut Env<T>) {
         let sent = self.board.nxt;
@@ -367,12 +365,12 @@ impl Sender {
         self.send_syn(env);
     }
 
-    /// When the application next writes or stops of itself.
+    /// The time at which the application next writes or stops by its own clock.
     fn next_act(&self) -> Option<Nanos> {
         self.stop.into_iter().chain(self.send_queue.next_write()).min()
     }
 
-    /// What is due of that.
+    /// Carries out the application's writes and its stop when they are due.
     fn application_acts<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.stop.is_some_and(|stop| stop <= env.now) {
             self.stop_writing(env.now);
@@ -381,7 +379,7 @@ impl Sender {
         }
     }
 
-    /// The application stops: what is in flight is still delivered.
+    /// Stops the application. TCP still delivers the segments in flight.
     fn stop_writing(&mut self, now: Nanos) {
         (self.stop, self.application_at) = (None, None);
         if !self.send_queue.end_at(self.segments) && self.board.nxt < self.segments {
@@ -394,14 +392,14 @@ impl Sender {
         }
     }
 
-    /// Sends nothing more.
+    /// Ends the sender, which sends nothing more.
     pub fn finish(&mut self) {
         self.phase = Phase::Finished;
         self.clear_timer();
         self.pace_at = Nanos::NEVER;
     }
 
-    /// The three-way handshake is done: `tcp_finish_connect`.
+    /// `tcp_finish_connect`: establishes the connection after the three-way handshake.
     fn establish<T: Tap>(&mut self, env: &mut Env<T>, window: u32, cwnd: u32) {
         self.meter.is_answered();
         let sk = &mut self.sk;
@@ -452,12 +450,12 @@ impl Sender {
         self.sk.inet_conn.icsk_ca_state = state;
     }
 
-    /// In CWR or Recovery: PRR, not the congestion control, sets the window.
+    /// Reports whether PRR, not the congestion control, sets the window, as in CWR and Recovery.
     fn in_cwnd_reduction(&self) -> bool {
         matches!(self.ca_state(), ca_state::CWR | ca_state::RECOVERY)
     }
 
-    /// `tcp_update_pacing_rate`: twice the window an RTT in slow start, 1.2 times after.
+    /// `tcp_update_pacing_rate`: sets the pacing rate to twice the window an RTT in slow start, 1.2 times after.
     fn update_pacing_rate(&mut self, control: &Control) {
         let sk = &mut self.sk;
         if control.has_cong_control() || sk.srtt_us == 0 {
@@ -470,14 +468,14 @@ impl Sender {
         sk.inet_conn.sk.sk_pacing_rate = rate.min(sk.inet_conn.sk.sk_max_pacing_rate);
     }
 
-    /// Frees what the congestion control holds for this socket.
+    /// Frees the congestion control's storage for this socket.
     pub fn close(&mut self, control: &Control) {
         if self.sk.inet_conn.icsk_ca_initialized != 0 {
             control.release(&mut self.sk);
         }
     }
 
-    /// Has it sent, or had anything on the way, at any time since `before`?
+    /// Reports whether the sender has sent, or had anything on the way, at any time since `before`.
     pub fn has_lived_since(&self, before: Nanos) -> bool {
         self.phase != Phase::Finished || self.last_awake > before
     }
@@ -488,22 +486,22 @@ impl Sender {
     }
 }
 
-/// What one acknowledgement brought, collected on the way through `ack`: the kernel's `tcp_sacktag_state`,
+/// Findings from one acknowledgement, collected on the way through `ack`: the kernel's `tcp_sacktag_state`,
 /// `rate_sample` and flags.
 #[derive(Default)]
 struct AckContext {
     flags: u32,
     rate: RateSample,
-    /// Transmission time of the first and the last segment newly SACKed and never sent twice, us.
+    /// Transmission times of the first and the last segment newly SACKed and never sent twice, us.
     first_sacked_us: Option<u64>,
     last_sacked_us: u64,
     /// The lowest segment that arrived out of order, if below the highest SACKed.
     reordered: Option<u32>,
-    /// Newly acknowledged or SACKed.
+    /// Number of segments newly acknowledged or SACKed.
     newly_acked: u32,
 }
 
-/// The flags of an acknowledgement (`FLAG_*` of the kernel's tcp_input.c, whose values a `cong_control` sees).
+/// Flags of an acknowledgement (`FLAG_*` of the kernel's tcp_input.c, whose values a `cong_control` sees).
 mod ack_flag {
     pub const WIN_UPDATE: u32 = 0x02;
     pub const DATA_ACKED: u32 = 0x04;

@@ -1,30 +1,33 @@
-//! Segmentation offload (GSO): TCP hands over several segments in one buffer, which its host's queue sees as one packet
-//! and which is split behind it (`tcp_tso_autosize`, `tcp_tso_should_defer` and the loop of `tcp_write_xmit`).
+//! Segmentation offload (GSO): TCP hands over several segments in one buffer. The host's queue sees it as one packet,
+//! and the device splits it behind the queue (`tcp_tso_autosize`, `tcp_tso_should_defer` and the loop of
+//! `tcp_write_xmit`).
 //!
-//! Segments that are sent again go one by one, where the kernel may join those that it has in one buffer.
+//! Retransmissions leave one by one; the kernel may join segments that it has in one buffer.
 
 use super::{Env, Sender, send_buffer::SIZE_GOAL, window};
 use crate::tap::Tap;
 use mechanism::Control;
 use mechanism::sock::ca_state;
 
-/// The least segments of a buffer, unless the control says otherwise (`net.ipv4.tcp_min_tso_segs`).
+/// The least segments of a buffer, unless the congestion control says otherwise (`net.ipv4.tcp_min_tso_segs`).
 const LEAST_SEGMENTS: u32 = 2;
-/// Paths of less than 2^9 us times a few get larger buffers (`net.ipv4.tcp_tso_rtt_log`).
+/// Paths with an RTT below a few times 2^9 us get larger buffers (`net.ipv4.tcp_tso_rtt_log`).
 const RTT_LOG: u32 = 9;
-/// A buffer is put off only if the one before has left so short a time ago, ns.
+/// The longest time since the last buffer left in which the next one is deferred, ns.
 const RECENT_NS: u64 = 1_000_000;
-/// It is not put off if so large a part of the window is free (`net.ipv4.tcp_tso_win_divisor`).
+/// Divisor of the window: a buffer is not deferred if this part of the window is free (`net.ipv4.tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: u32 = 3;
 
-/// `tcp_tso_autosize`: payload of a buffer, bytes. It is what leaves in 2^-`shift` s, and more on short paths.
+/// `tcp_tso_autosize`: payload of a buffer, bytes. It is the payload that leaves in 2^-`shift` s, and more on short
+/// paths.
 fn autosize(pacing_rate: u64, shift: u8, min_rtt_us: u32) -> u64 {
     let on_short_path = SIZE_GOAL.checked_shr(min_rtt_us >> RTT_LOG).unwrap_or(0);
     (pacing_rate >> shift).saturating_add(on_short_path).min(SIZE_GOAL)
 }
 
 impl Sender {
-    /// `tcp_write_xmit`: as many buffers as the windows, the pacer and the host allow. Gives the count of segments.
+    /// `tcp_write_xmit`: sends as many buffers as the windows, the pacer and the host allow. Returns the number of
+    /// segments.
     pub(super) fn send_buffers<T: Tap>(&mut self, env: &mut Env<T>, quota: u32) -> u32 {
         let most = self.largest_buffer(env.control);
         self.share_heads(most);
@@ -43,7 +46,7 @@ impl Sender {
         sent
     }
 
-    /// New segments that the application has written and both windows have room for.
+    /// The number of new segments that the application has written and for which both windows have room.
     fn sendable(&self, quota: u32) -> u32 {
         let window = self.sk.snd_wnd / self.mss - (self.board.nxt - self.board.una);
         quota.min(window).min(self.segments - self.board.nxt)
@@ -57,8 +60,8 @@ impl Sender {
         ((bytes / self.mss as u64) as u32).max(least)
     }
 
-    /// `tcp_tso_should_defer`: whether it is worth to wait for an acknowledgement that makes room for more segments in
-    /// the buffer, of which there are `room` in the congestion window.
+    /// `tcp_tso_should_defer`: reports whether to wait for an acknowledgement that makes room for more segments in the
+    /// buffer. The congestion window has room for `room` of them.
     fn defers(&mut self, most: u32, room: u32) -> bool {
         let sk = &self.sk;
         let since = self.last_handed_over().max(sk.tcp_wstamp_ns);
@@ -89,8 +92,8 @@ impl Sender {
 mod tests {
     use super::*;
 
-    /// 9 Mbit/s are 1098 bytes in a millisecond, less than two segments; 1 Gbit/s are more than a buffer holds; over
-    /// 1 ms even a slow flow has a quarter of a buffer.
+    /// At 9 Mbit/s 1098 bytes leave in a millisecond, less than two segments. At 1 Gbit/s it is more than a buffer
+    /// holds. With an RTT of 1 ms even a slow flow has a quarter of a buffer.
     #[test]
     fn a_buffer_holds_a_millisecond_and_more_on_short_paths() {
         let bytes = |mbps: u64, rtt_us| autosize(mbps * 125_000, 10, rtt_us);

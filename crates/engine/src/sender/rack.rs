@@ -1,4 +1,4 @@
-//! Which segments are lost: by time (RACK, RFC 8985), by SACKed segments above (RFC 6675), by duplicates (RFC 6582).
+//! Loss detection: by time (RACK, RFC 8985), by SACKed segments above (RFC 6675), or by duplicates (RFC 6582).
 
 use super::{DUPLICATE_THRESHOLD, Sender};
 use crate::clock::after;
@@ -7,12 +7,12 @@ use crate::sender::rate::sent_after;
 use mechanism::sock::ca_state;
 use model::{LossDetection, Reduction};
 
-/// Above this many holes younger than the reordering window, the timer is set by the newest delivery in place of a
+/// Number of holes younger than the reordering window above which the newest delivery sets the timer, in place of a
 /// walk.
 const WALK: usize = 16;
 /// `max_reordering`.
 pub const MAX_REORDERING: u32 = 300;
-/// `TCP_RACK_RECOVERY_THRESH`: recoveries that a widened reordering window lasts.
+/// `TCP_RACK_RECOVERY_THRESH`: number of recoveries for which a widened reordering window lasts.
 pub const REORDERING_PERSISTS: u8 = 16;
 
 impl Sender {
@@ -36,14 +36,14 @@ impl Sender {
         self.board.mark_lost(segment);
     }
 
-    /// `tcp_skb_spurious_retrans`: the echoed timestamp is older than the last transmission, so an earlier one was
-    /// acknowledged (RFC 8985, section 6.2, step 2).
+    /// `tcp_skb_spurious_retrans`: reports whether the echoed timestamp is older than the last transmission, so that an
+    /// earlier one was acknowledged (RFC 8985, section 6.2, step 2).
     #[inline]
     pub(super) fn is_spurious_retransmission(&self, state_bits: u8, sent_us: u64) -> bool {
         state_bits & (state::RETRANS | state::EVER_RETRANS) != 0 && self.echo_precedes(sent_us)
     }
 
-    /// `tcp_rack_advance`: a segment was delivered; remember the one sent last.
+    /// `tcp_rack_advance`: notes a delivered segment, and remembers the one sent last.
     #[inline]
     pub(super) fn rack_advance(&mut self, state_bits: u8, end_seq: u32, sent_us: u64) {
         let sk = &mut self.sk;
@@ -69,13 +69,14 @@ impl Sender {
         ((sk.min_rtt_us() >> 2).saturating_mul(sk.rack.reo_wnd_steps as u32)).min(sk.srtt_us >> 3)
     }
 
-    /// How long until a segment counts as lost, us; not positive: it is.
+    /// Time until a segment counts as lost, us; zero or negative if it already does.
     fn rack_remaining_us(&self, sent_us: u64, reordering_window_us: u32) -> i64 {
         let sk = &self.sk;
         sk.rack.rtt_us as i64 + reordering_window_us as i64 - (sk.tcp_mstamp - sent_us) as i64
     }
 
-    /// Marks what RACK holds for lost; returns how long (us) until it may hold more for lost, if anything is in doubt.
+    /// Marks segments that RACK holds for lost. Returns the time (us) until it may mark more, if any segment is in
+    /// doubt.
     pub(super) fn rack_detect_loss(&mut self) -> Option<u64> {
         let window = self.reordering_window_us();
         let mut next = self.board.oldest_in_flight();
@@ -103,7 +104,7 @@ impl Sender {
         wait
     }
 
-    /// `tcp_rack_update_reo_wnd`: a DSACK says the window was too short.
+    /// `tcp_rack_update_reo_wnd`: widens the reordering window if a DSACK shows that it was too short.
     pub(super) fn update_reordering_window(&mut self, prior_delivered: u32) {
         let sk = &mut self.sk;
         if prior_delivered == 0 {
@@ -156,8 +157,8 @@ impl Sender {
         }
     }
 
-    /// ns-2.35 clears its scoreboard when a repair ends (`scoreboard1.cc`): what is outstanding then counts as in
-    /// flight until later acknowledgements say again that it is lost. Gives whether this stack does so.
+    /// Clears the scoreboard when a repair ends, as ns-2.35 does (`scoreboard1.cc`). Outstanding segments then count as
+    /// in flight until later acknowledgements show again that they are lost. Returns whether this stack does so.
     pub(super) fn forget_losses(&mut self) -> bool {
         if self.stack.repair.loss_detection != LossDetection::Ns2 {
             return false;
@@ -168,7 +169,7 @@ impl Sender {
         true
     }
 
-    /// What was sent again is lost if something arrives that was sent after it.
+    /// Marks a retransmission lost if a segment arrives that was sent after it.
     fn mark_lost_repairs(&mut self) {
         let mut next = self.board.oldest_in_flight();
         while let Some(segment) = next {
@@ -185,8 +186,8 @@ impl Sender {
         }
     }
 
-    /// Marks the head lost at the third duplicate and at every partial acknowledgement (RFC 6582), without SACK.
-    /// RFC 6582 sends it whatever the window holds; Linux leaves that to PRR (`tcp_newreno_mark_lost`).
+    /// Marks the head lost at the third duplicate and at every partial acknowledgement (RFC 6582), without SACK. RFC
+    /// 6582 sends it even if the window is full; Linux leaves that to PRR (`tcp_newreno_mark_lost`).
     fn newreno_mark_lost(&mut self, advanced: bool) {
         let recovering = self.ca_state() == ca_state::RECOVERY;
         let third_duplicate = self.ca_state() < ca_state::RECOVERY && self.sk.sacked_out >= self.sk.reordering;
@@ -201,12 +202,12 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, IsLost: three SACKed segments above. That is both of its conditions: of three segments at most one,
-    /// the last, is short, so they hold more than two times the MSS; fewer than three hold no more and are no three
-    /// SACKed ranges.
+    /// RFC 6675, IsLost: marks segments with three SACKed segments above them. This test covers both of its conditions.
+    /// Of three segments at most the last is short, so they hold more than two times the MSS. Fewer than three hold no
+    /// more, and cannot make three SACKed ranges.
     ///
-    /// The bound only moves up, so every segment is looked at once. What a timeout gave up and sent again before the
-    /// bound came by is not given up twice; what NextSeg's rules (3) and (4) sent again stays in flight.
+    /// The bound only moves up, so the loop visits every segment once. A segment that a timeout gave up and sent again
+    /// before that is not given up twice. Segments that NextSeg's rules (3) and (4) sent again stay in flight.
     fn mark_lost_below_sacked(&mut self) {
         while self.sacked_above >= DUPLICATE_THRESHOLD {
             let segment = self.lost_below;
@@ -227,7 +228,7 @@ impl Sender {
         }
     }
 
-    /// Keeps the bound of `mark_lost_below_sacked` when the segment `una` leaves the window.
+    /// Updates the bound of `mark_lost_below_sacked` when the segment `una` leaves the window.
     #[inline]
     pub(super) fn forget_below(&mut self, segment: u32, state_bits: u8) {
         if self.lost_below <= segment {
@@ -236,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_check_sack_reordering`: an old segment was delivered that nobody had sent again.
+    /// `tcp_check_sack_reordering`: notes the delivery of an old segment that was never sent again.
     pub(super) fn note_reordering(&mut self, low: u32) {
         let highest = self.board.highest_sacked;
         if low >= highest {

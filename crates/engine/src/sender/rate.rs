@@ -5,7 +5,7 @@ use crate::clock::before;
 use crate::scoreboard::{Segment, state};
 use mechanism::sock::{RateSample, TcpSock};
 
-/// The part of a segment's record that a rate sample needs, taken when it is sent.
+/// The part of a segment's record that a rate sample needs, taken when the segment is sent.
 #[inline]
 pub fn on_sent(sk: &mut TcpSock) -> Segment {
     let now = sk.tcp_mstamp;
@@ -24,13 +24,13 @@ pub fn on_sent(sk: &mut TcpSock) -> Segment {
     }
 }
 
-/// `tcp_skb_sent_after`: the order of transmissions, ties by sequence.
+/// `tcp_skb_sent_after`: orders transmissions by time, and ties by sequence number.
 #[inline]
 pub fn sent_after(t1: u64, t2: u64, seq1: u32, seq2: u32) -> bool {
     t1 > t2 || (t1 == t2 && before(seq2, seq1))
 }
 
-/// A segment was delivered: the one sent last among those of an acknowledgement gives the sample.
+/// Notes a delivered segment. The one sent last among those of an acknowledgement gives the sample.
 #[inline]
 pub fn on_delivered(sk: &mut TcpSock, rs: &mut RateSample, segment: &Segment, end_seq: u32) {
     if segment.state & state::RATE_TAKEN != 0 {
@@ -48,13 +48,13 @@ pub fn on_delivered(sk: &mut TcpSock, rs: &mut RateSample, segment: &Segment, en
     }
 }
 
-/// A time (us) in the kernel's 32 bits: the largest number where they do not hold it, one that is unknown as it is.
+/// Converts a time (us) to the kernel's 32 bits, at most the largest number; an unknown time stays unknown.
 #[inline]
 fn saturated(us: i64) -> u32 {
     us.min(u32::MAX.into()) as u32
 }
 
-/// Completes the sample of an acknowledgement that delivered and lost so many segments.
+/// Completes the sample of an acknowledgement with its numbers of `delivered` and `lost` segments.
 #[inline]
 pub fn complete(sk: &mut TcpSock, ack: &mut AckContext, delivered: u32, lost: u32) {
     let rs = &mut ack.rate;

@@ -1,5 +1,5 @@
-//! The states Open, Disorder, CWR, Recovery and Loss, and the ways between them (`tcp_fastretrans_alert` and what it
-//! calls).
+//! The states Open, Disorder, CWR, Recovery and Loss, and the transitions between them (`tcp_fastretrans_alert` and its
+//! callees).
 
 use super::window::RateHalving;
 use super::{AckContext, DUPLICATE_THRESHOLD, Env, Sender, ack_flag as flag, rack, window};
@@ -11,7 +11,7 @@ use mechanism::sock::{INFINITE_SSTHRESH, ca_event, ca_state, ecn};
 use model::units::Nanos;
 use model::{LossDetection, Reduction};
 
-/// What may be sent once the window is set: the kernel's `REXMIT_*`.
+/// Segments that may leave once the window is set: the kernel's `REXMIT_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rexmit {
     /// New data as usual.
@@ -41,7 +41,8 @@ impl Sender {
         }
     }
 
-    /// All that was outstanding when the state began has been acknowledged. True: hold the state for now.
+    /// Leaves the state when all segments that were outstanding at its start have been acknowledged. Returns true to
+    /// stay in the state for now.
     fn leave_state<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         match self.ca_state() {
             // The CWR bit must reach the receiver: something above high_seq has to be acknowledged.
@@ -181,7 +182,7 @@ impl Sender {
         control.cwnd_event(&mut self.sk, ca_event::COMPLETE_CWR);
     }
 
-    /// `tcp_enter_cwr`: a mark, not a loss.
+    /// `tcp_enter_cwr`: reduces the window for a mark, not for a loss.
     pub(super) fn enter_cwr(&mut self, control: &Control) {
         self.sk.prior_ssthresh = 0;
         if self.ca_state() < ca_state::CWR {
@@ -247,7 +248,7 @@ impl Sender {
         self.sk.frto = (self.stack.frto && (first_of_episode || self.sk.inet_conn.icsk_retransmits > 0)) as u8;
     }
 
-    /// `tcp_timeout_mark_lost`. With RACK, what was sent less than an RTT ago may still arrive.
+    /// `tcp_timeout_mark_lost`. With RACK, segments sent less than an RTT ago may still arrive.
     fn mark_all_lost(&mut self) {
         if !self.stack.sack {
             self.sk.sacked_out = 0;
@@ -262,7 +263,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_process_loss`: is the timeout spurious (F-RTO, RFC 5682)?
+    /// `tcp_process_loss`: finds out whether the timeout is spurious (F-RTO, RFC 5682).
     fn process_loss<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut AckContext) -> Rexmit {
         let advanced = g.flags & flag::SND_UNA_ADVANCED != 0;
         let recovered = !before(self.sk.snd_una, self.sk.high_seq);
@@ -313,16 +314,16 @@ impl Sender {
         self.sk.undo_retrans = if retransmissions_out > 0 { retransmissions_out } else { -1 };
     }
 
-    /// `tcp_tsopt_ecr_before`: the echoed timestamp is older than a transmission.
+    /// `tcp_tsopt_ecr_before`: reports whether the echoed timestamp is older than a transmission.
     #[inline]
     pub(super) fn echo_precedes(&self, sent_us: u64) -> bool {
         let echo = self.sk.rx_opt.rcv_tsecr;
         self.stack.timestamps && echo != 0 && before(echo, self.ticks(sent_us))
     }
 
-    /// `tcp_packet_delayed`: what was taken for lost was late. Its echo is older than the first retransmission
-    /// (Eifel, RFC 3522), or there has been none yet, because the pacer held it. Without SACK the stamp is also gone
-    /// where the state is held at `high_seq`.
+    /// `tcp_packet_delayed`: reports whether a segment taken for lost was only late. Its echo is older than the first
+    /// retransmission (Eifel, RFC 3522), or the pacer has delayed all retransmissions. Without SACK, `retrans_stamp` is
+    /// also zero while the state persists at `high_seq`.
     fn was_delayed(&self) -> bool {
         match self.sk.retrans_stamp {
             0 => self.stack.sack || before(self.sk.snd_una, self.sk.high_seq),
@@ -353,8 +354,8 @@ impl Sender {
         self.sk.rack.advanced = 1;
     }
 
-    /// `tcp_try_undo_recovery`. True: without SACK the state is held until something above high_seq is acknowledged
-    /// (RFC 6582, section 4).
+    /// `tcp_try_undo_recovery`. Returns true if, without SACK, the state persists until something above `high_seq` is
+    /// acknowledged (RFC 6582, section 4).
     fn try_undo_recovery<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         if self.may_undo() {
             self.undo_reduction(env.control, env.now, false);
@@ -371,7 +372,7 @@ impl Sender {
         false
     }
 
-    /// `tcp_try_undo_partial`. True: hold still until the retransmissions in flight are accounted for.
+    /// `tcp_try_undo_partial`. Returns true to send nothing until the retransmissions in flight are accounted for.
     fn try_undo_partial<T: Tap>(&mut self, env: &mut Env<T>, prior_una: u32) -> bool {
         if !self.stack.undo || self.sk.undo_marker == 0 || !self.was_delayed() {
             return false;
@@ -388,7 +389,7 @@ impl Sender {
         false
     }
 
-    /// `tcp_try_undo_dsack`: every retransmission was a duplicate.
+    /// `tcp_try_undo_dsack`: undoes the reduction if every retransmission was a duplicate.
     fn try_undo_dsack<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         if !self.stack.undo || self.sk.undo_marker == 0 || self.sk.undo_retrans != 0 {
             return false;
@@ -430,9 +431,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6582, section 4, the "impatient" variant: of the partial acknowledgements of a recovery only the first
-    /// restarts the timer. Where many segments are lost, one round trip for each would take longer than a timeout and
-    /// slow start.
+    /// The "impatient" variant of RFC 6582, section 4: only the first partial acknowledgement of a recovery restarts
+    /// the timer. If many segments are lost, one round trip for each would take longer than a timeout and slow start.
     pub(super) fn leaves_timer_running(&self) -> bool {
         !self.stack.sack
             && self.stack.repair.reduction == Reduction::AtOnce
@@ -448,7 +448,7 @@ impl Sender {
         self.limit_duplicates(acked);
     }
 
-    /// `tcp_check_reno_reordering`: no more duplicates than segments that can have caused them.
+    /// `tcp_check_reno_reordering`: limits the duplicates to the segments that can have caused them.
     fn limit_duplicates(&mut self, acked: u32) {
         let holes = self.sk.lost_out.max(1).min(self.sk.packets_out);
         if self.sk.sacked_out + holes > self.sk.packets_out {

@@ -1,5 +1,5 @@
-//! Round-trip time: the smoothed estimate, the retransmission timeout, the windowed minimum. (RFC 6298 as Linux does
-//! it.)
+//! Round-trip time: the smoothed estimate, the retransmission timeout, the windowed minimum (RFC 6298 as Linux
+//! implements it).
 
 use crate::clock::{after, micros_to_jiffies};
 use mechanism::sock::{HZ, Minmax, MinmaxSample, TcpSock};
@@ -8,26 +8,26 @@ use mechanism::sock::{HZ, Minmax, MinmaxSample, TcpSock};
 pub const RTO_MAX: u32 = 120 * HZ as u32;
 /// `TCP_TIMEOUT_INIT`.
 pub const TIMEOUT_INIT: u32 = HZ as u32;
-/// The longest RTT that gives a sample: the kernel keeps microseconds in 32 bits with a sign (`AckSample::rtt_us`), and
-/// takes no longer ones from timestamps either (`tcp_rtt_tsopt_us`).
+/// The longest RTT that gives a sample, us. The kernel stores microseconds in 32 bits with a sign
+/// (`AckSample::rtt_us`), and takes no longer ones from timestamps either (`tcp_rtt_tsopt_us`).
 const LONGEST_SAMPLE_US: u64 = i32::MAX as u64;
-/// The minimum RTT is that of the last 300 s (`tcp_min_rtt_wlen`).
+/// Window of the minimum RTT, 300 s, in jiffies (`tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW_JIFFIES: u32 = 300 * HZ as u32;
 
-/// The sample (us) that a round trip of so long is, unless it is too long for one.
+/// The sample of a round trip of `us` microseconds, unless that is too long for one.
 #[inline]
 pub fn sample(us: u64) -> Option<u32> {
     (us < LONGEST_SAMPLE_US).then_some(us as u32)
 }
 
-/// A sum of times (us) in 32 bits: the largest number where they do not hold it.
+/// Converts a sum of times (us) to 32 bits, at most the largest number.
 #[inline]
 fn saturated(us: i64) -> u32 {
     us.clamp(0, u32::MAX.into()) as u32
 }
 
-/// Takes one sample (us) into srtt, mdev and rttvar. From nine minutes on srtt, in eighths, is the largest number, where
-/// the kernel's wraps: timeouts end at two minutes.
+/// Takes one sample (us) into srtt, mdev and rttvar. From nine minutes on srtt, in eighths, is the largest number. The
+/// kernel's wraps there, but timeouts end at two minutes.
 #[inline]
 pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
     let floor = sk.inet_conn.icsk_rto_min * (1_000_000 / HZ as u32);
@@ -67,7 +67,7 @@ pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
     sk.srtt_us = saturated(srtt.max(1));
 }
 
-/// The timeout that follows from the estimate, without back-off.
+/// Sets the timeout that follows from the estimate, without back-off.
 #[inline]
 pub fn set_timeout(sk: &mut TcpSock) {
     let us = (sk.srtt_us >> 3) as u64 + sk.rttvar_us as u64;
@@ -92,7 +92,7 @@ pub fn update_minimum(min: &mut Minmax, now: u32, rtt_us: u32) {
     age(s, now, sample);
 }
 
-/// Lets the best and second-best samples grow old: each speaks for its own part of the window.
+/// Ages the best and second-best samples, each of which represents its own part of the window.
 fn age(s: &mut [MinmaxSample; 3], now: u32, sample: MinmaxSample) {
     let elapsed = now.wrapping_sub(s[0].t);
     if elapsed > MIN_RTT_WINDOW_JIFFIES {
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(sk.mdev_us - before, 250_000 / 8);
     }
 
-    /// 100 minutes are 6e9 us: no 32 bits hold them, as they do not hold eight times 10 minutes.
+    /// 100 minutes are 6e9 us, too many for 32 bits. Eight times 10 minutes are also too many.
     #[test]
     fn long_round_trips_do_not_wrap() {
         assert_eq!(

@@ -1,59 +1,59 @@
-//! The send buffer of a sender on a host: how much its application has written that is not acknowledged, and how the
-//! room for that follows the window (`sk_wmem_queued` and `sk_sndbuf`; `tcp_sndbuf_expand`, `tcp_new_space`,
-//! `sk_stream_write_space` of the kernel).
+//! The send buffer of a sender on a host: written data that is not acknowledged (`sk_wmem_queued`), and the room for
+//! it, which follows the window (`sk_sndbuf`). The kernel's functions are `tcp_sndbuf_expand`, `tcp_new_space` and
+//! `sk_stream_write_space`.
 //!
-//! Memory is counted as the kernel does, in what buffers take and not in payload. On a host of today a buffer holds
-//! what a network card takes at once; where the buffer grows to twice the window in packets, each packet has its own.
+//! As in the kernel, the buffer counts memory and not payload. On a present host a buffer holds as much as a network
+//! card takes at once. If the send buffer grows to twice the window in packets, each packet has its own buffer.
 
 use super::small_queue::HEAD;
 use measure::SendBufferMeter;
 use model::{self, SendTuning};
 
-/// What a buffer of TCP's holds at most, bytes (`sk_gso_max_size` without `MAX_TCP_HEADER`; `tcp_xmit_size_goal`).
+/// The most payload of a TCP buffer, bytes (`sk_gso_max_size` without `MAX_TCP_HEADER`; `tcp_xmit_size_goal`).
 pub const SIZE_GOAL: u64 = 65_536 - 1 - 320;
-/// `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`, and the same of `struct sk_buff`.
+/// `SKB_DATA_ALIGN(sizeof(struct skb_shared_info))`, and below that of `struct sk_buff`, bytes.
 const SHARED_INFO: u64 = 320;
 const SK_BUFF: u64 = 256;
 const MAX_TCP_HEADER: u64 = 320;
 
-/// Segments in the buffer.
+/// The numbers of sent and unsent segments in the send buffer.
 #[derive(Clone, Copy)]
 pub struct Held {
     pub sent: u32,
     pub unsent: u32,
 }
 
-/// An application that writes, and what it has written.
+/// The send buffer, and the application that writes into it.
 pub struct SendBuffer {
     pub rules: model::SendBuffer,
-    /// Memory of a full segment in the buffer.
+    /// Memory of an unsent full segment in the buffer, bytes.
     pub segment: u64,
-    /// Memory of a full segment that was sent, in a buffer with fewer others.
+    /// Memory of a full segment that was sent, which shares a buffer with fewer others, bytes.
     pub sent_segment: u64,
-    /// Sent segments share heads, too.
+    /// Sent segments share buffer heads, too.
     pub offloads: bool,
-    /// Memory for which room is made a segment.
+    /// Memory for each segment when the send buffer grows, bytes.
     pub unit: u64,
-    /// `sk_sndbuf`
+    /// `sk_sndbuf`, bytes.
     pub sndbuf: u64,
-    /// Segments that the application has to write in all, as far as is known; `ENDLESS` = it never ends.
+    /// Segments that the application has to write in all, as known up to now; `ENDLESS` if it never ends.
     pub wanted: u32,
-    /// The application will want to write no more than that.
+    /// The application will write no more than `wanted`.
     pub closed: bool,
-    /// Payload of the last segment of all.
+    /// Payload of the last segment of all, bytes.
     pub last_payload: u32,
     /// The application waits for room (`SOCK_NOSPACE`).
     pub waits: bool,
-    /// It has just written the last of what it had to write.
+    /// The application has just written its last segment.
     pub done: bool,
-    /// Segments in the last of the buffers that were written, if none of them was sent.
+    /// Number of segments in the last buffer that was written, if none of them was sent.
     tail: u32,
     pub meter: SendBufferMeter,
 }
 
 impl SendBuffer {
-    /// An empty one, for segments with `mss` bytes of payload, of which the application wants to write so many. It
-    /// writes them into buffers of many segments, or each into its own.
+    /// An empty send buffer for segments with `mss` bytes of payload, of which the application has to write `wanted`.
+    /// It writes many segments into one buffer if `are_shared`, or each into its own.
     pub fn new(
         rules: model::SendBuffer,
         are_shared: bool,
@@ -89,35 +89,35 @@ impl SendBuffer {
         }
     }
 
-    /// `sk_wmem_queued` with so many segments, some of them unsent.
+    /// `sk_wmem_queued` of a send buffer with these segments, bytes.
     pub fn queued(&self, Held { sent, unsent }: Held) -> u64 {
         sent as u64 * self.sent_segment + unsent as u64 * self.segment
     }
 
-    /// `sk_stream_memory_free`, with `wake` 0, and 1 before a writer that waits goes on.
+    /// `sk_stream_memory_free`, with `wake` 0, or 1 before a waiting writer goes on.
     pub fn has_room(&self, queued: u64, unsent: u64, wake: u32) -> bool {
         queued < self.sndbuf && self.rules.notsent_lowat.is_none_or(|lowat| unsent << wake < lowat.0)
     }
 
-    /// May a segment be written? Room is asked for before each new buffer, not while the last one fills up to `goal`
-    /// segments (`tcp_sendmsg_locked`): what many segments share may exceed the send buffer by so many.
+    /// Reports whether the application may write a segment. It needs room for each new buffer, not while the last one
+    /// fills up to `goal` segments (`tcp_sendmsg_locked`). So the segments of one buffer may exceed the send buffer.
     pub fn takes(&self, held: Held, mss: u64, goal: u32) -> bool {
         let tail = self.tail.min(held.unsent);
         (tail > 0 && tail < goal) || self.has_room(self.queued(held), held.unsent as u64 * mss, 0)
     }
 
-    /// A segment is written behind so many unsent ones.
+    /// Notes a segment that is written behind `unsent` unsent ones.
     pub fn takes_in(&mut self, unsent: u32, goal: u32) {
         let tail = self.tail.min(unsent);
         self.tail = if tail < goal { tail + 1 } else { 1 };
     }
 
-    /// `sk_stream_is_writeable`: a third of the room is free.
+    /// `sk_stream_is_writeable`: reports whether a third of the room is free.
     pub fn wakes(&self, queued: u64, unsent: u64) -> bool {
         self.sndbuf.saturating_sub(queued) >= queued / 2 && self.has_room(queued, unsent, 1)
     }
 
-    /// It grows to hold so many windows of so many segments, up to its limit.
+    /// Grows the send buffer to `windows` windows of `segments` segments, up to its limit.
     pub fn grow_for(&mut self, segments: u32, windows: u32) {
         let room = windows as u64 * segments as u64 * self.unit;
         self.sndbuf = self.sndbuf.max(room.min(self.rules.max.0));
@@ -139,7 +139,7 @@ mod tests {
         SendBuffer::new(rules, true, 1448, ENDLESS, 1448, SendBufferMeter::new(interval, Nanos::ZERO))
     }
 
-    /// 87 040 bytes are what `ss -m` shows of a new connection.
+    /// `ss -m` shows 87 040 bytes for a new connection.
     #[test]
     fn linux_makes_room_for_twice_the_window_in_whole_pages() {
         let mut linux = buffer(SendTuning::Linux, 4 << 20);
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!((packets(1 << 30), packets(64 * packet)), (80, 64));
     }
 
-    /// Buffers of four segments: the fourth buffer is begun below the limit of 13 segments, and is filled.
+    /// With buffers of four segments, the fourth buffer begins below the limit of 13 segments, and fills up.
     #[test]
     fn a_buffer_that_is_begun_is_filled() {
         let mut shared = buffer(SendTuning::Linux, 4 << 20);
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((written(16, 0, 4), written(0, 0, 1)), (0, 13));
     }
 
-    /// A writer that waits goes on when a third is free; with a limit to what is unsent, when half of that is left.
+    /// A waiting writer goes on when a third is free; with a limit on unsent data, when half of that is left.
     #[test]
     fn a_writer_waits_until_a_third_is_free() {
         let mut twice = buffer(SendTuning::TwiceCwnd, 1 << 30);

@@ -1,4 +1,4 @@
-//! What a sender has to send, by how its application writes it.
+//! Data that a sender has to send, by the way its application writes it.
 
 use super::pushes::Pushes;
 use super::send_buffer::SendBuffer;
@@ -6,13 +6,13 @@ use apps::SlowWriter;
 use model::WRITTEN_AT_ONCE;
 use model::units::{Bytes, Nanos};
 
-/// How a sender's application writes.
+/// The way in which a sender's application writes.
 pub enum SendQueue {
-    /// It keeps ahead of what TCP sends, which always finds the next segment of the transfer.
+    /// The application keeps ahead of TCP, which always finds the next segment of the transfer.
     Ahead(Ahead),
-    /// It writes at a rate of its own, a segment at a time.
+    /// The application writes at a rate of its own, a segment at a time.
     AtRate(SlowWriter, Ahead),
-    /// It writes what a program asks for, or a transfer, as far as its send buffer has room.
+    /// The application writes a transfer, or what a program asks for, while its send buffer has room.
     Buffered(Box<SendBuffer>),
 }
 
@@ -34,7 +34,7 @@ impl SendQueue {
         }
     }
 
-    /// When the application writes next by its own clock.
+    /// The time at which the application next writes by its own clock.
     pub fn next_write(&self) -> Option<Nanos> {
         match self {
             SendQueue::AtRate(writer, _) => writer.next(),
@@ -51,7 +51,8 @@ impl SendQueue {
         }
     }
 
-    /// The application writes no more than these segments. True: they lie in a buffer, from which they are still sent.
+    /// Limits the application to the first `segments`. Returns true if they are in a send buffer, from which TCP still
+    /// sends them.
     pub fn end_at(&mut self, segments: u32) -> bool {
         match self {
             SendQueue::Ahead(_) => false,
@@ -67,31 +68,31 @@ impl SendQueue {
     }
 }
 
-/// How far an application is that keeps ahead of TCP.
+/// The progress of an application that keeps ahead of TCP.
 ///
-/// It is that of the testbed: it writes whole segments, some at a time, until so much is unsent that the kernel has it
-/// wait (`TCP_NOTSENT_LOWAT`), and goes on when half of that is left.
+/// It works as the testbed's application: it writes several whole segments at a time until the kernel blocks it,
+/// because too much is unsent (`TCP_NOTSENT_LOWAT`). It goes on when half of that is left.
 pub struct Ahead {
-    /// It waits when so much is unsent, bytes.
+    /// Unsent payload at which the application waits, bytes.
     most: u64,
     mss: u32,
-    /// Segments that it writes at a time.
+    /// Number of segments that the application writes at a time.
     chunk: u32,
-    /// It has written the segments below.
+    /// One above the last segment that the application has written.
     written: u32,
-    /// It goes on when TCP has sent the segments below.
+    /// One above the last segment that TCP has to send before the application goes on.
     resumes_at: u32,
 }
 
 impl Ahead {
-    /// An application that has written nothing; of `most` it has as much unsent at most.
+    /// An application that has written nothing, and that waits when `most` bytes are unsent.
     pub fn new(most: Bytes, mss: u32) -> Ahead {
         let chunk = (WRITTEN_AT_ONCE.0 as u32 / mss).max(1);
         Ahead { most: most.0, mss, chunk, written: 0, resumes_at: 0 }
     }
 
-    /// Writes up to the segment `end`, the last of all. TCP has sent the segments below `sent`, and of those below
-    /// `leaving` the others leave meanwhile.
+    /// Writes up to the segment `end`, the last of all. TCP has sent the segments below `sent`, and those below
+    /// `leaving` leave meanwhile.
     #[cold]
     pub fn write(&mut self, pushes: &mut Pushes, sent: u32, leaving: u32, end: u32, max_window: u32) {
         // TCP may have sent more at once than was thought to be written.
@@ -122,7 +123,7 @@ impl Ahead {
         leaving >= self.resumes_at
     }
 
-    /// There is more to write than there was.
+    /// Lets the application write again, because it has got more to write.
     pub fn resume(&mut self) {
         self.resumes_at = 0;
     }
@@ -152,8 +153,9 @@ mod tests {
         pushed
     }
 
-    /// As captures of the testbed's application on Linux 6.1 show it: ten segments leave at once, so that 101 are
-    /// written until 128 KiB are unsent, 9 chunks of 11 and 2; 45 segments are less than half of it.
+    /// Captures of the testbed's application on Linux 6.1 show the same. Ten segments leave at once, so the application
+    /// writes 101 until 128 KiB are unsent, 9 chunks of 11 and 2. It writes again when 45 segments are unsent, less
+    /// than half of 128 KiB.
     #[test]
     fn the_last_segment_before_the_application_waits_is_pushed() {
         assert_eq!(pushed(1000, 10, 1 << 30), [100, 146, 192, 238, 284]);

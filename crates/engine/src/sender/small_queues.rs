@@ -1,7 +1,9 @@
-//! What of a sender's packets is in its own host. TCP small queues: it keeps as much there as leaves it in a
-//! millisecond, two segments at least, and goes on when a packet has left (`tcp_small_queue_check`, `tcp_wfree` and
-//! `tcp_tsq_write` of the kernel's tcp_output.c). On a host with a classifier that chooses the band in which each
-//! packet waits; what finds no room there was not sent (`NET_XMIT_DROP`).
+//! The limit on a sender's packets in its own host. With TCP small queues the sender has as much there as leaves it in
+//! a millisecond, at least two segments. It goes on when a packet has left (`tcp_small_queue_check`, `tcp_wfree` and
+//! `tcp_tsq_write` of the kernel's tcp_output.c).
+//!
+//! On a host with a classifier, that chooses the band in which each packet waits. A packet that finds no room there
+//! counts as not sent (`NET_XMIT_DROP`).
 
 use super::small_queue::{HEAD, InHost, SmallQueue};
 use super::{Env, Phase, Sender};
@@ -15,31 +17,32 @@ use model::{Host, Link};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// What an acknowledgement without data counts (`skb_set_tcp_pure_ack`), bytes.
+/// Memory that an acknowledgement without data counts for (`skb_set_tcp_pure_ack`), bytes.
 const PURE_ACK: u64 = 2;
-/// On Wi-Fi what leaves in 2^-7 s may be in the host, about 8 ms, for stations aggregate (mac80211's
-/// `tx_sk_pacing_shift`); elsewhere it is a millisecond.
+/// Pacing shift on Wi-Fi: the host may hold the packets that leave in 2^-7 s, about 8 ms, because stations aggregate
+/// (mac80211's `tx_sk_pacing_shift`). Elsewhere it is a millisecond.
 const WIFI_PACING_SHIFT: u8 = 7;
 /// The most for a sender that is not paced, bytes (`net.ipv4.tcp_limit_output_bytes`; 4 MiB from Linux 6.16 on).
 const LIMIT_OUTPUT_BYTES: u64 = 1 << 20;
-/// Segments that may always be sent, whatever is in the host (`tcp_rtx_queue_empty_or_single_skb`).
+/// Number of segments that TCP may always send, whatever is in the host (`tcp_rtx_queue_empty_or_single_skb`).
 const ALWAYS: u32 = 2;
 
-/// How a segment is to be sent: a retransmission may find twice as much in the host.
+/// The kind of a transmission: a retransmission may find twice as much in the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Send {
     First = 0,
     Again = 1,
 }
 
-/// `tcp_small_queue_check`: what may be in the host, bytes, when a segment of this size is to follow.
+/// `tcp_small_queue_check`: the most memory in the host, bytes, when a segment of this size is to follow.
 fn limit(truesize: u64, pacing_rate: u64, pacing_shift: u8, is_paced: bool, send: Send) -> u64 {
     let most = if is_paced { u64::MAX } else { LIMIT_OUTPUT_BYTES };
     (2 * truesize).max(pacing_rate >> pacing_shift).min(most) << send as u32
 }
 
 impl Sender {
-    /// Has the sender's packets wait in the queue of a host, and its application write into a send buffer there.
+    /// Attaches the sender to a host: its packets wait in the host's queue, and its application writes into a send
+    /// buffer there.
     pub fn attach_to_host(
         &mut self,
         host: &Host,
@@ -56,13 +59,13 @@ impl Sender {
         self.write_through_buffer(host.send_buffer, host.gso, meter);
     }
 
-    /// Whether it is told when a packet has left its host.
+    /// Reports whether the host reports to this sender when a packet has left.
     #[inline]
     pub(super) fn keeps_small_queue(&self) -> bool {
         self.small_queue.is_some()
     }
 
-    /// The loop of `tcp_write_xmit` for such a sender.
+    /// The loop of `tcp_write_xmit` for a sender with a small queue.
     #[cold]
     #[inline(never)]
     pub(super) fn send_through_small_queue<T: Tap>(&mut self, env: &mut Env<T>, quota: u32) -> u32 {
@@ -74,8 +77,8 @@ impl Sender {
         sent
     }
 
-    /// `tcp_small_queue_check` of a buffer with so many new segments, which count as in the host from here on. False if
-    /// it has to wait until a packet has left; the sender is told then.
+    /// `tcp_small_queue_check` of a buffer with `segments` new segments, which count as in the host from here on.
+    /// Returns false if the buffer has to wait until a packet has left, which the host then reports.
     pub(super) fn host_takes_next<T: Tap>(&mut self, env: &mut Env<T>, segments: u32) -> bool {
         let next = self.board.nxt..self.board.nxt + segments;
         let takes = !self.is_held(next.clone(), Send::First) && self.host_has_room(env, next.clone());
@@ -86,13 +89,13 @@ impl Sender {
         takes
     }
 
-    /// When the host was handed the last segments, by the socket's clock, ns.
+    /// The time at which the host got the last segments, by the socket's clock, ns.
     pub(super) fn last_handed_over(&self) -> u64 {
         self.small_queue.as_ref().map_or(0, |queue| queue.last_at)
     }
 
-    /// Whether the host's classifier and its queue take a buffer of these segments now. If not, the network has told
-    /// of congestion (`tcp_transmit_skb`).
+    /// Reports whether the host's classifier and its queue take a buffer of these segments now. If not, the sender
+    /// reduces its window as after a mark (`tcp_transmit_skb`).
     pub(super) fn host_has_room<T: Tap>(&mut self, env: &mut Env<T>, segments: Range<u32>) -> bool {
         if self.send_queue.buffer().is_none() {
             return true;
@@ -116,8 +119,8 @@ impl Sender {
         false
     }
 
-    /// Has the host's classifier choose the band of the packet that leaves next. False if it drops the packet, which
-    /// it does only to data.
+    /// Lets the host's classifier choose the band of the packet that leaves next. Returns false if it drops the packet,
+    /// which it does only to data.
     pub(super) fn choose_band(&mut self, now: Nanos, kind: PacketKind) -> bool {
         if self.send_queue.buffer().is_none() {
             return true;
@@ -137,12 +140,12 @@ impl Sender {
         true
     }
 
-    /// Nothing of the sender is in its host, as far as that is known.
+    /// Reports whether the host has no packet of the sender, as far as that is known.
     pub(super) fn is_nothing_in_host(&self) -> bool {
         self.small_queue.as_ref().is_none_or(|queue| queue.wmem_alloc == 0)
     }
 
-    /// Whether a retransmission, which does not count yet, has to wait (`tcp_small_queue_check`).
+    /// Reports whether a retransmission, which does not count yet, has to wait (`tcp_small_queue_check`).
     pub(super) fn small_queue_holds(&mut self, segment: u32) -> bool {
         self.keeps_small_queue() && self.is_held(segment..segment + 1, Send::Again)
     }
@@ -162,7 +165,7 @@ impl Sender {
         limit(self.truesize(segments), socket.sk_pacing_rate, socket.sk_pacing_shift, is_paced, send)
     }
 
-    /// How many segments the host takes at once.
+    /// The number of segments that the host takes at once.
     pub(super) fn host_takes_at_once(&self) -> u32 {
         let Some(queue) = self.small_queue.as_ref().filter(|queue| queue.is_limited) else { return u32::MAX };
         let next = self.board.nxt..self.board.nxt + 1;
@@ -188,7 +191,7 @@ impl Sender {
         }
     }
 
-    /// A buffer of these segments is handed to the host's device.
+    /// Notes that a buffer of these segments goes to the host's device.
     pub(super) fn enters_host(&mut self, segments: Range<u32>) {
         if self.small_queue.is_none() {
             return;
@@ -204,7 +207,7 @@ impl Sender {
         }
     }
 
-    /// A packet of the handshake counts as in the host from here on.
+    /// Counts a packet of the handshake as in the host from here on.
     pub(super) fn handshake_enters_host(&mut self, data: &Data) {
         let truesize = self.truesize_of(data);
         if let Some(queue) = &mut self.small_queue {
@@ -212,8 +215,8 @@ impl Sender {
         }
     }
 
-    /// A packet is not in the host any more. The others of its buffer have heads of their own from then on
-    /// (`tcp_gso_segment`); the kernel splits it a little earlier, when it leaves the discipline.
+    /// Notes that a packet has left the host. The others of its buffer have heads of their own from then on
+    /// (`tcp_gso_segment`). The kernel splits the buffer a little earlier, when it leaves the discipline.
     pub(super) fn leaves_host(&mut self, data: &Data) {
         let truesize = self.truesize_of(data);
         let Some(queue) = &mut self.small_queue else { return };
@@ -234,7 +237,8 @@ impl Sender {
         }
     }
 
-    /// `skb_still_in_host_queue`: a segment is not sent again while it has not left; the sender is told when it has.
+    /// `skb_still_in_host_queue`: reports whether a segment has not left the host, so that it cannot be sent again. The
+    /// host reports when it has left.
     #[inline]
     pub(super) fn is_still_in_host(&mut self, segment: u32) -> bool {
         let Some(queue) = &mut self.small_queue else { return false };
@@ -243,7 +247,7 @@ impl Sender {
         is_there
     }
 
-    /// A packet has left the host: what waited for that goes on, lost segments first.
+    /// Sends the segments that waited for a packet to leave the host, lost segments first.
     pub fn on_departure<T: Tap>(&mut self, env: &mut Env<T>, data: &Data) {
         self.leaves_host(data);
         let Some(queue) = &mut self.small_queue else { return };
@@ -255,7 +259,7 @@ impl Sender {
         }
     }
 
-    /// Bytes in the host, for the invariants, and whether the sender waits until they are fewer.
+    /// Bytes in the host, and whether the sender waits until they are fewer; for the invariants.
     #[cfg(debug_assertions)]
     pub fn in_host(&self) -> (u64, bool) {
         self.small_queue.as_ref().map_or((0, false), |queue| (queue.wmem_alloc, queue.throttled))
@@ -268,7 +272,8 @@ mod tests {
 
     const TRUESIZE: u64 = HEAD + 1448;
 
-    /// 8 Mbit/s are less than two segments in a millisecond, 1 Gbit/s are 122 KB; before there is a rate it is endless.
+    /// At 8 Mbit/s less than two segments leave in a millisecond, at 1 Gbit/s 122 kB. Before there is a rate the limit
+    /// is endless.
     #[test]
     fn a_millisecond_or_two_segments_may_be_in_the_host() {
         for (rate, is_paced, expected) in [

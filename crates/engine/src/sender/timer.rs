@@ -1,10 +1,10 @@
-//! The sender's one timer, which stands for the retransmission timeout, the probe of a closed window, the tail loss
-//! probe or RACK's reordering timer.
+//! The sender's one timer, which serves as retransmission timeout, probe of a closed window, tail loss probe or RACK's
+//! reordering timer.
 
 use crate::clock;
 use model::units::Nanos;
 
-/// What happens when the timer rings: the kernel's `ICSK_TIME_*`, with their values in `icsk_pending`.
+/// The purpose of the timer: the kernel's `ICSK_TIME_*`, with their values in `icsk_pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcskTime {
     Retrans = 1,
@@ -13,14 +13,14 @@ pub enum IcskTime {
     ReoTimeout = 6,
 }
 
-/// At most one of the four is set.
+/// The timer of a sender, set for at most one of the four purposes.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     pub kind: IcskTime,
-    /// How many jiffies after `set_at` it rings.
+    /// Jiffies after `set_at` at which the timer rings.
     jiffies: u32,
     set_at: Nanos,
-    /// The time that it cannot ring before; `Nanos::NEVER` if it is not set.
+    /// A time before which the timer cannot ring; `Nanos::NEVER` if it is not set.
     not_before: Nanos,
 }
 
@@ -36,19 +36,19 @@ impl Timer {
         Timer { kind, jiffies, set_at: now, not_before: now + Nanos(u64::from(jiffies) * clock::JIFFY) }
     }
 
-    /// Reports whether it is set.
+    /// Reports whether the timer is set.
     #[inline]
     pub fn is_set(&self) -> bool {
         self.not_before != Nanos::NEVER
     }
 
-    /// When it rings; `Nanos::NEVER` if it is not set.
+    /// The time at which the timer rings; `Nanos::NEVER` if it is not set.
     pub fn at(&self) -> Nanos {
         if self.is_set() { clock::timer(self.set_at, self.jiffies) } else { Nanos::NEVER }
     }
 
-    /// A time that it does not ring before. Most timers are set again long before they ring, and this costs less than
-    /// the tick of the timer wheel.
+    /// A time before which the timer does not ring. Most timers are set again long before they ring, and this time
+    /// costs less than the tick of the timer wheel.
     #[inline]
     pub fn not_before(&self) -> Nanos {
         self.not_before

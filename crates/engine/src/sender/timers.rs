@@ -1,4 +1,4 @@
-//! When the sender's timer is set, and what it does when it rings.
+//! Setting of the sender's timer, and the actions when it rings.
 
 use super::timer::{IcskTime, Timer};
 use super::{Env, Phase, Sender, rtt};
@@ -9,9 +9,9 @@ use model::units::Nanos;
 
 /// Shortest timer, us (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN_US: u64 = 2_000;
-/// SYNs that are repeated before the timeout begins to double (`tcp_syn_linear_timeouts`).
+/// Number of repeated SYNs before the timeout begins to double (`tcp_syn_linear_timeouts`).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
-/// The least timeout, doubled so often, is above the largest.
+/// Number of doublings after which the least timeout exceeds the largest.
 const MOST_DOUBLINGS: u8 = 16;
 
 impl Sender {
@@ -30,7 +30,7 @@ impl Sender {
         self.arm_after_pacing(IcskTime::Retrans, self.sk.inet_conn.icsk_rto, now);
     }
 
-    /// `tcp_reset_xmit_timer`: the timer runs from when the pacer lets the next segment go.
+    /// `tcp_reset_xmit_timer`: sets the timer, which runs from when the pacer releases the next segment.
     #[inline]
     fn arm_after_pacing(&mut self, kind: IcskTime, mut jiffies: u32, now: Nanos) {
         if self.sk.tcp_wstamp_ns > self.sk.tcp_clock_cache {
@@ -46,7 +46,7 @@ impl Sender {
         (held_ns / (1_000_000_000 / HZ)).min(rtt::RTO_MAX as u64) as u32
     }
 
-    /// True while RACK waits for reordered segments.
+    /// Reports whether RACK waits for reordered segments.
     pub(super) fn waits_for_reordering(&self) -> bool {
         self.timer.is_set() && self.timer.kind == IcskTime::ReoTimeout
     }
@@ -55,21 +55,22 @@ impl Sender {
         self.arm(IcskTime::ReoTimeout, micros_to_jiffies(wait_us + TIMEOUT_MIN_US), now);
     }
 
-    /// `tcp_set_xmit_timer`: new data was acknowledged.
+    /// `tcp_set_xmit_timer`: sets the timer after new data was acknowledged.
     pub(super) fn set_transmit_timer(&mut self, now: Nanos) {
         if !self.schedule_loss_probe(true, now) {
             self.rearm_retransmit(now);
         }
     }
 
-    /// `tcp_rto_delta_us`: how far off the timeout of the head segment is, us; not positive: past.
+    /// `tcp_rto_delta_us`: time until the timeout of the head segment, us; zero or negative if it is past.
     fn timeout_in_us(&self) -> i64 {
         let head_us = self.board.get(self.board.una).sent_us;
         let rto_us = self.sk.inet_conn.icsk_rto as u64 * (1_000_000 / HZ);
         (head_us + rto_us) as i64 - self.sk.tcp_mstamp as i64
     }
 
-    /// `tcp_rearm_rto`: the time that a probe or the reordering timer waited counts.
+    /// `tcp_rearm_rto`: sets the retransmission timeout; the time for which a probe or the reordering timer waited
+    /// counts.
     pub(super) fn rearm_retransmit(&mut self, now: Nanos) {
         if self.board.is_empty() {
             self.clear_timer();
@@ -89,14 +90,14 @@ impl Sender {
         self.stack.tlp && self.stack.sack && self.sk.packets_out != 0 && open
     }
 
-    /// Shows the congestion control that the timer stands for a loss probe, which is scheduled before the next event.
+    /// Shows the congestion control that the timer is a loss probe, which is scheduled before the next event.
     #[inline]
     pub(super) fn announce_loss_probe(&mut self) {
         self.timer.kind = IcskTime::LossProbe;
         self.sk.inet_conn.icsk_pending = IcskTime::LossProbe as u8;
     }
 
-    /// `tcp_schedule_loss_probe`: two RTTs, never later than the timeout.
+    /// `tcp_schedule_loss_probe`: sets a probe after two RTTs, never later than the timeout.
     #[inline(always)]
     pub(super) fn schedule_loss_probe(&mut self, advancing: bool, now: Nanos) -> bool {
         const INIT_US: u64 = rtt::TIMEOUT_INIT as u64 * (1_000_000 / HZ);
@@ -154,8 +155,9 @@ impl Sender {
         self.arm(IcskTime::Retrans, self.sk.inet_conn.icsk_rto, env.now);
     }
 
-    /// Nothing is outstanding. If the receiver has no room for a segment it is asked now and then, for what opens its
-    /// window again may be lost (`tcp_check_probe_timer`, `tcp_ack_probe`).
+    /// Sets the probe of a closed window when nothing is outstanding. The sender asks a receiver without room for a
+    /// segment now and then, because the packet that reopens the window may be lost (`tcp_check_probe_timer`,
+    /// `tcp_ack_probe`).
     #[cold]
     pub(super) fn arm_persist_timer(&mut self, now: Nanos) {
         if self.snd_wnd_is_closed() {
@@ -177,7 +179,7 @@ impl Sender {
         self.arm_after_pacing(IcskTime::Probe0, doubled.min(rtt::RTO_MAX as u64) as u32, now);
     }
 
-    /// `tcp_send_probe0`: an acknowledgement below the window, which the receiver answers.
+    /// `tcp_send_probe0`: sends an acknowledgement below the window, which the receiver answers.
     #[cold]
     fn probe_closed_window<T: Tap>(&mut self, env: &mut Env<T>) {
         self.clear_timer();
@@ -188,7 +190,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_send_loss_probe`: a new segment, or the last one again; one probe a tail.
+    /// `tcp_send_loss_probe`: sends a new segment, or the last one again; one probe for each tail.
     fn send_loss_probe<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.tlp_high_seq == 0 && !self.board.is_empty() && self.probe(env) {
             self.sk.tlp_high_seq = self.sk.snd_nxt;
@@ -197,7 +199,8 @@ impl Sender {
         self.rearm_retransmit(env.now);
     }
 
-    /// False if the pacer or the host holds the new segment that would be the probe, or the old one is still there.
+    /// Sends the probe. Returns false if the pacer or the host delays the new segment, or the old one has not left the
+    /// host.
     fn probe<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         if !self.has_new_data() {
             let last = self.board.nxt - 1;
@@ -239,8 +242,8 @@ impl Sender {
         }
     }
 
-    /// The SYN, again and again until it is answered: the first timeouts are equal, those after them double
-    /// (`tcp_retransmit_timer`).
+    /// Sends the SYN, and sets the timer that repeats it until it is answered. The first timeouts are equal, those
+    /// after them double (`tcp_retransmit_timer`).
     pub(super) fn send_syn<T: Tap>(&mut self, env: &mut Env<T>) {
         if self.sk.first_tx_mstamp == 0 {
             self.sk.first_tx_mstamp = clock::micros(env.now);

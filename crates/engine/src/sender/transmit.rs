@@ -1,4 +1,4 @@
-//! What is sent when: new data within the windows, lost segments first.
+//! Transmission of segments: new data within the windows, lost segments first.
 
 use super::gate::Gate;
 use super::{Env, Sender, rate, window};
@@ -11,16 +11,16 @@ use mechanism::{Control, PacketKind};
 use model::units::Nanos;
 use model::{LossDetection, Reduction};
 
-/// The first segments of a connection are not paced.
+/// Number of segments at the start of a connection that are not paced.
 const UNPACED_SEGMENTS: u32 = 10;
 
 impl Sender {
-    /// The application has written more, and the receiver has room for it.
+    /// Reports whether the application has written more, and the receiver has room for it.
     pub(super) fn has_new_data(&self) -> bool {
         self.new_segments() > 0
     }
 
-    /// How many segments the application has written that are not sent, as far as the receiver has room for them.
+    /// The number of unsent segments that the application has written and for which the receiver has room.
     #[inline]
     fn new_segments(&self) -> u32 {
         let room = (self.sk.snd_wnd / self.mss).saturating_sub(self.board.nxt - self.board.una);
@@ -37,7 +37,7 @@ impl Sender {
         self.sk.snd_cwnd.saturating_sub(in_flight)
     }
 
-    /// `tcp_write_xmit`: new segments, as many as the windows, the pacer and the host allow. Gives their number.
+    /// `tcp_write_xmit`: sends as many new segments as the windows, the pacer and the host allow. Returns their number.
     pub(super) fn transmit_new<T: Tap>(&mut self, env: &mut Env<T>) -> u32 {
         if self.sk.packets_out == 0 {
             self.restart_after_idle(env);
@@ -59,8 +59,7 @@ impl Sender {
         sent
     }
 
-    /// Sends as many as `quota` new segments, as long as there are any that the pacer lets go and the host takes. Gives
-    /// their count.
+    /// Sends up to `quota` new segments, while the pacer releases them and the host takes them. Returns their number.
     #[inline(always)]
     pub(super) fn send_new_segments<T: Tap>(
         &mut self,
@@ -147,7 +146,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_event_data_sent`, which `__tcp_transmit_skb` calls for whatever carries data, before it counts as sent.
+    /// `tcp_event_data_sent`, which `__tcp_transmit_skb` calls for each packet with data before it counts as sent.
     #[inline]
     fn note_start(&mut self, control: &Control) {
         if self.sk.packets_in_flight() == 0 {
@@ -155,7 +154,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_xmit_retransmit_queue`: lost segments, lowest first, as the window allows.
+    /// `tcp_xmit_retransmit_queue`: sends lost segments, lowest first, as the window allows.
     pub(super) fn retransmit_lost<T: Tap>(&mut self, env: &mut Env<T>) {
         let (mut rearm, mut held) = (false, false);
         while let Some(segment) = self.board.next_to_resend() {
@@ -183,16 +182,16 @@ impl Sender {
         }
     }
 
-    /// In a recovery whose retransmissions RFC 6675 chooses, not RACK.
+    /// Reports whether RFC 6675, not RACK, chooses the retransmissions of this recovery.
     pub(super) fn follows_rfc_6675(&self) -> bool {
         self.stack.sack
             && self.stack.repair.loss_detection == LossDetection::Rfc6675
             && self.ca_state() == ca_state::RECOVERY
     }
 
-    /// RFC 6675, NextSeg, as long as the window has room: (1) what is lost, (2) new data, (3) what lies below a
-    /// SACKed segment although it is not known to be lost, (4) once in a recovery the end of what is outstanding, so
-    /// that the loss of a tail is found out.
+    /// Sends segments while the window has room (RFC 6675, NextSeg). First come (1) lost segments, then (2) new data,
+    /// then (3) segments below a SACKed one that are not known to be lost. Once in a recovery comes (4) the end of the
+    /// outstanding data, which shows the loss of a tail.
     pub(super) fn send_next_segments<T: Tap>(&mut self, env: &mut Env<T>) {
         self.retransmit_lost(env);
         self.transmit_new(env);
@@ -214,7 +213,7 @@ impl Sender {
         }
     }
 
-    /// Rule (4): the highest segment that has not been SACKed, unless it is on its way again.
+    /// Finds the segment of rule (4): the highest that has not been SACKed, unless it is on its way again.
     fn rescue(&mut self) -> Option<u32> {
         if self.rescued {
             return None;
@@ -223,8 +222,8 @@ impl Sender {
         self.board.highest_undelivered().filter(|segment| self.board.get(*segment).state & state::RETRANS == 0)
     }
 
-    /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight. False if it has not even left the
-    /// host, which counts for an undo all the same.
+    /// `tcp_retransmit_skb`: sends a lost segment again and counts it as in flight. Returns false if it has not left
+    /// the host, which counts for an undo nevertheless.
     pub(super) fn resend<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
         let sent = self.send_again(env, segment);
         let s = self.board.get_mut(segment);
@@ -239,7 +238,7 @@ impl Sender {
         sent
     }
 
-    /// `__tcp_retransmit_skb`: puts a segment on the wire again. False if it has not left the host.
+    /// `__tcp_retransmit_skb`: puts a segment on the wire again. Returns false if it has not left the host.
     pub(super) fn send_again<T: Tap>(&mut self, env: &mut Env<T>, segment: u32) -> bool {
         if self.is_still_in_host(segment) || !self.host_has_room(env, segment..segment + 1) {
             return false;
@@ -262,7 +261,7 @@ impl Sender {
         true
     }
 
-    /// Hands a segment to the network and keeps the counters that go with it.
+    /// Hands a segment to the network and updates its counters.
     #[inline(always)]
     fn emit<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, mut flags: u8) {
         // The compiler knows, here and no more below, whether it is one.
@@ -289,20 +288,20 @@ impl Sender {
         }
     }
 
-    /// Only the first SYN asks for ECN: what repeats it may be lost for asking (RFC 3168, section 6.1.1.1;
-    /// `tcp_ecn_clear_syn`).
+    /// Sends the SYN. Only the first one asks for ECN, because the path may drop SYNs that ask (RFC 3168, section
+    /// 6.1.1.1; `tcp_ecn_clear_syn`).
     pub(super) fn emit_syn<T: Tap>(&mut self, env: &mut Env<T>) {
         let asks_for_ecn = self.stack.ecn && self.sk.total_retrans == 0;
         let negotiate = if asks_for_ecn { flag::ECE | flag::CWR } else { 0 };
         self.emit_without_data(env, 0, syn_bytes(&self.stack), flag::SYN | negotiate);
     }
 
-    /// The probe of a closed window (`tcp_xmit_probe_skb`).
+    /// Sends the probe of a closed window (`tcp_xmit_probe_skb`).
     pub(super) fn emit_probe<T: Tap>(&mut self, env: &mut Env<T>) {
         self.emit_without_data(env, self.board.una, self.header, flag::BARE | flag::RETRANSMISSION);
     }
 
-    /// `tcp_send_ack`: the third packet of the handshake, or the answer to a packet that was not acceptable.
+    /// `tcp_send_ack`: sends the third packet of the handshake, or the answer to an unacceptable packet.
     pub(super) fn emit_duplicate_ack<T: Tap>(&mut self, env: &mut Env<T>) {
         self.emit_without_data(env, self.board.nxt, self.header, flag::BARE);
     }
@@ -322,7 +321,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_pacing_check`: true while the next segment has to wait; the sender is woken when it may go.
+    /// `tcp_pacing_check`: reports whether the next segment has to wait. If so, the sender wakes up when it may leave.
     pub(super) fn pacer_holds<T: Tap>(&mut self, env: &mut Env<T>) -> bool {
         let due = Nanos(self.sk.tcp_wstamp_ns);
         if self.sk.inet_conn.sk.sk_pacing_status == 0 || due <= clock::ktime(env.now) {
@@ -332,7 +331,7 @@ impl Sender {
         true
     }
 
-    /// `tcp_update_skb_after_send`: when the next segment may go. The pacing rate counts payload.
+    /// `tcp_update_skb_after_send`: sets the time at which the next segment may leave. The pacing rate counts payload.
     fn charge_pacer(&mut self, now: Nanos, payload: u32) {
         let due = self.sk.tcp_wstamp_ns;
         let rate = self.sk.inet_conn.sk.sk_pacing_rate;
@@ -348,7 +347,7 @@ impl Sender {
         self.sk.tcp_wstamp_ns += length - (length / 2).min(departure - due);
     }
 
-    /// What an acknowledgement does to the gate, if there is one.
+    /// Updates the gate after an acknowledgement, if there is one.
     pub(super) fn close_gate(&mut self, now: Nanos) {
         if let Some(gate) = &mut self.gate {
             let wait = Nanos::from_micros(self.sk.sim.period_us.into());
@@ -356,7 +355,8 @@ impl Sender {
         }
     }
 
-    /// True while the next new segment has to wait for the gate; the sender is woken when that opens by itself.
+    /// Reports whether the next new segment has to wait for the gate. If the gate opens by itself, the sender wakes up
+    /// then.
     pub(super) fn gate_holds<T>(&mut self, env: &Env<T>) -> bool {
         match self.gate {
             None | Some(Gate::Open) => return false,

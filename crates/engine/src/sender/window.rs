@@ -3,7 +3,7 @@
 use crate::clock::before;
 use mechanism::sock::TcpSock;
 
-/// One step of PRR (RFC 6937 as Linux does it): how many segments may be in flight now.
+/// Takes one step of PRR (RFC 6937 as Linux implements it), which sets how many segments may be in flight now.
 ///
 /// `delivered`: newly acknowledged or SACKed; `lost`: newly marked lost; `advanced`: snd_una moved.
 pub fn proportional_rate_reduction(sk: &mut TcpSock, delivered: u32, lost: u32, advanced: bool) {
@@ -28,38 +28,38 @@ pub fn proportional_rate_reduction(sk: &mut TcpSock, delivered: u32, lost: u32, 
     sk.snd_cwnd = (in_flight as i64 + may_send) as u32;
 }
 
-/// Rate halving: while a loss is repaired, a segment for every second acknowledgement until the window is down (Linux
-/// before 3.2), in the form that ns-2.35 gives it (`tcp-linux.cc`: `next_pkts_in_flight_`).
+/// Rate halving (Linux before 3.2): while TCP repairs a loss, it sends a segment for every second acknowledgement until
+/// the window is down. The form is that of ns-2.35 (`tcp-linux.cc`: `next_pkts_in_flight_`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateHalving {
-    /// What may be in flight next, segments.
+    /// The most segments in flight next.
     next: u32,
-    /// Where the window goes: to ssthresh, or what the control gave as the least (`min_cwnd`).
+    /// The window at the end: ssthresh, or the congestion control's least one (`min_cwnd`).
     target: u32,
 }
 
 impl RateHalving {
-    /// More than so many segments do not leave at once where a repair ends (`tcp_max_burst`).
+    /// The most segments that leave at once when a repair ends (`tcp_max_burst`).
     const LARGEST_BURST: u32 = 3;
 
-    /// Begins; ssthresh has been asked for, the window is the old one.
+    /// The state at the start of a repair: the congestion control has set ssthresh, and the window is the old one.
     pub fn begin(sk: &TcpSock) -> RateHalving {
         let least = sk.sim.min_cwnd;
         RateHalving { next: sk.snd_cwnd, target: if least > 0 { least } else { sk.snd_ssthresh } }
     }
 
-    /// The window at an acknowledgement that leaves so much in flight.
+    /// The window at an acknowledgement that leaves `in_flight` segments in flight.
     pub fn acknowledged(&mut self, in_flight: u32) -> u32 {
         self.next = self.next.min(in_flight + 1);
         self.next.max(self.target)
     }
 
-    /// Something was sent when so much was in flight: the next acknowledgement lets nothing go.
+    /// Notes a transmission with `in_flight` segments in flight, after which the next acknowledgement releases nothing.
     pub fn sent(&mut self, in_flight: u32) {
         self.next = self.next.min(in_flight.max(1));
     }
 
-    /// The window when all is repaired.
+    /// The window at the end of the repair.
     pub fn window_after(&self, sk: &TcpSock) -> u32 {
         if self.target >= sk.snd_ssthresh {
             return self.target;
@@ -80,7 +80,7 @@ pub fn note_usage(sk: &mut TcpSock, limited_by_cwnd: bool) {
     }
 }
 
-/// `tcp_is_cwnd_limited`.
+/// `tcp_is_cwnd_limited`: reports whether the window limits the sender.
 pub fn is_cwnd_limited(sk: &TcpSock) -> bool {
     sk.is_cwnd_limited != 0 || (sk.in_slow_start() && sk.snd_cwnd < 2 * sk.max_packets_out)
 }
@@ -120,7 +120,8 @@ pub fn restart_after_idle(sk: &mut TcpSock, idle: u32, now: u32, initial_window:
     sk.snd_cwnd_used = 0;
 }
 
-/// `tcp_current_ssthresh`: what the path carried of late counts, even without a loss.
+/// `tcp_current_ssthresh`: the threshold, which counts the window that the path has lately carried, even without a
+/// loss.
 pub fn current_ssthresh(sk: &TcpSock) -> u32 {
     if matches!(sk.inet_conn.icsk_ca_state, mechanism::sock::ca_state::CWR | mechanism::sock::ca_state::RECOVERY) {
         return sk.snd_ssthresh;

@@ -1,7 +1,7 @@
 //! One run: the hosts, the network between them, and the loop that lets time pass.
 //!
-//! * `programs`: what programs want of their hosts, and datagrams
-//! * `stepping`: a run that somebody drives
+//! * `programs`: actions of programs at their hosts, and datagrams
+//! * `stepping`: a run that its caller drives
 //! * `records`: samples and records
 
 mod programs;
@@ -30,7 +30,7 @@ const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 
 /// A run of a scenario, from its first packet to its records.
 ///
-/// [`run`](crate::run) takes it to its end. Whoever wants to look into it, or to play an end of a flow, drives it:
+/// [`run`](crate::run) takes it to its end. To inspect a run, or to play an end of a flow, drive it step by step:
 ///
 /// ```
 /// use unbloat_engine::packet::{Ack, Packet};
@@ -68,42 +68,43 @@ const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 pub struct Simulation<'a, T = Silent> {
     scenario: &'a Scenario,
     groups: Vec<Group>,
-    /// One per host, of those that have one.
+    /// The classifier of each host, if it has one.
     classifiers: Vec<Option<Rc<Classifier>>>,
-    /// The number of each flow's group.
+    /// The index of each flow's group.
     group_of: Vec<u32>,
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
     programs: Programs,
     network: Network<Packet>,
-    /// When each sample, sender, receiver and program has something to do. At the same time packets go first.
+    /// The next time at which each sample, sender, receiver and program has something to do. Packets at the same time
+    /// go first.
     timers: EventQueue,
     sampler: Option<Sampler>,
-    /// When it paused last.
+    /// The simulated time at the last pause.
     now: Nanos,
-    /// The ends of flows that its driver plays.
+    /// The ends of flows that the caller plays.
     foreign: Vec<End>,
     monitor: Monitor<T>,
 }
 
-/// What the flows of a group share.
+/// State that the flows of a group share.
 struct Group {
     control: Control,
-    /// What lowers the windows that the receivers offer, if anything does.
+    /// The window controller of the group's receivers, if there is one.
     window: Option<WindowController>,
 }
 
-/// Who has something to do at a time of its own.
+/// An actor that has something to do at a time of its own.
 enum Timer {
-    /// The series.
+    /// The sampling of the series.
     Sample,
-    /// A sender, by its flow.
+    /// A sender, by the number of its flow.
     Sender(u32),
-    /// A receiver, by its flow.
+    /// A receiver, by the number of its flow.
     Receiver(u32),
     /// A program, by its number.
     Program(u32),
-    /// The end of the run, or a pause in it, behind all else at its time.
+    /// The end of the run, or a pause in it, after all other events of its time.
     End,
 }
 
@@ -132,15 +133,15 @@ impl Timer {
     }
 }
 
-/// Why the loop is left.
+/// The reason for which the loop ends.
 enum Left {
-    /// It has carried out its share of events.
+    /// The loop has carried out its share of events.
     Tired,
-    /// A sample was taken.
+    /// The loop has taken a sample.
     Sampled,
-    /// A packet has come to an end of a flow that the driver plays.
+    /// A packet has come to an end of a flow that the caller plays.
     Arrived(PacketId),
-    /// The end has come, or the pause.
+    /// The run has reached its end, or the pause.
     Ended,
 }
 
@@ -148,17 +149,17 @@ impl<'a> Simulation<'a> {
     /// Sets up the hosts, and the congestion controls of `library`, at the time 0.
     ///
     /// # Errors
-    /// What the simulator does not have of the scenario, or what is wrong with a mechanism.
+    /// The scenario uses a feature that only the kernel has, or a mechanism does not build or load.
     pub fn new(scenario: &'a Scenario, library: &Library) -> Result<Self, Error> {
         Simulation::watched(scenario, library, None, Silent)
     }
 }
 
 impl<'a, T: Tap> Simulation<'a, T> {
-    /// Sets up a run whose packet events `tap` sees, and of which a sample is taken at every step of `series`.
+    /// Sets up a run whose packet events `tap` sees, with a sample at every step of `series`.
     ///
     /// # Errors
-    /// As of [`new`](Simulation::new).
+    /// The errors of [`new`](Simulation::new).
     pub fn watched(scenario: &'a Scenario, library: &Library, series: Option<Nanos>, tap: T) -> Result<Self, Error> {
         if let Some(refused) = scenario.only_in_the_kernel() {
             return Err(Error::OnlyInTheKernel(refused));
@@ -278,7 +279,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.timers.set(timer.source(self.senders.len() as u32, self.programs.count()), at);
     }
 
-    /// Sets a timer unless it is due earlier.
+    /// Sets a timer to `at`, unless it is due earlier.
     #[inline(always)]
     fn set_timer_no_later(&mut self, timer: Timer, at: Nanos) {
         self.timers.no_later_than(timer.source(self.senders.len() as u32, self.programs.count()), at);
@@ -303,7 +304,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    /// The loop: carries out one event after the other, until somebody has to know.
+    /// The loop: carries out one event after the other, until its caller has to act.
     fn carry_out_events(&mut self) -> Left {
         for _ in 0..EVENTS_BETWEEN_REPORTS {
             match self.network.run_until(self.timers.first().0, &mut self.monitor) {
@@ -325,7 +326,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         Left::Tired
     }
 
-    /// A packet is at the end of its route.
+    /// Delivers a packet at the end of its route.
     #[inline(always)]
     fn packet_arrives(&mut self, now: Nanos, id: PacketId) {
         match *self.network.packets.remove(id) {
@@ -335,7 +336,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    /// Tells senders of the packets that have left their hosts.
+    /// Reports to senders the packets that have left their hosts.
     #[cold]
     #[inline(never)]
     fn packets_depart(&mut self, now: Nanos) {
@@ -347,7 +348,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         }
     }
 
-    /// Carries out what the next timer is for.
+    /// Carries out the work of the next timer.
     fn timer_expires(&mut self) -> Option<Left> {
         let (now, source) = self.timers.first();
         match Timer::of_source(source, self.senders.len() as u32, self.programs.count()) {
@@ -398,7 +399,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         self.set_timer(Timer::Sender(flow), deadline);
     }
 
-    /// Lets a sender act, and sees to it that it is woken in time after that.
+    /// Lets a sender act, and sets the timer that wakes it in time after that.
     #[inline]
     fn with_sender(&mut self, now: Nanos, flow: u32, act: impl FnOnce(&mut Sender, &mut Env<T>)) {
         let Group { control, .. } = &self.groups[self.group_of[flow as usize] as usize];
@@ -440,14 +441,15 @@ impl<'a, T: Tap> Simulation<'a, T> {
     }
 }
 
-/// A receiver's acknowledgement leaves its host.
+/// Sends a receiver's acknowledgement from its host.
 #[inline]
 fn reply<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {
     monitor.tap.ack(now, PacketEvent::Sent, &ack);
     network.send(now, ack.route(), Packet::Ack(ack), monitor);
 }
 
-/// Sends an acknowledgement that no data segment triggered, or that leaves before a segment is taken in: seldom.
+/// Cold path: sends an acknowledgement that no data segment triggered, or that leaves before the receiver takes a
+/// segment.
 #[cold]
 #[inline(never)]
 fn reply_first<T: Tap>(now: Nanos, ack: Ack, network: &mut Network<Packet>, monitor: &mut Monitor<T>) {

@@ -1,4 +1,4 @@
-//! What programs want of their hosts, and datagrams, which know no TCP.
+//! Actions of programs at their hosts, and datagrams, which do not use TCP.
 
 use super::{End, Simulation, Timer};
 use crate::packet::{Band, Datagram, Packet};
@@ -9,10 +9,11 @@ use model::app::{App, DatagramKind};
 use model::units::Nanos;
 use std::rc::Rc;
 
-/// IPv4 and UDP headers, or those of an ICMP echo, bytes.
+/// Length of the IPv4 and UDP headers, or of those of an ICMP echo, bytes.
 const IP_AND_UDP: u64 = 28;
-/// Packets under way, beyond which a host has no memory for a datagram: some 800 MB. Linux bounds the memory of a socket
-/// (`sk_sndbuf`, in sock_alloc_send_pskb), and a program that does not wait for it loses what it sends (EAGAIN).
+/// Number of packets under way beyond which a host has no memory for a datagram: some 800 MB. Linux bounds the memory
+/// of a socket (`sk_sndbuf`, in sock_alloc_send_pskb), and a program that does not wait for it loses its datagram
+/// (EAGAIN).
 const MOST_UNDER_WAY: usize = 1 << 22;
 
 impl<T: Tap> Simulation<'_, T> {
@@ -26,7 +27,7 @@ impl<T: Tap> Simulation<'_, T> {
         self.set_timer(Timer::Program(program), self.programs.next(program));
     }
 
-    /// Does what a program wants.
+    /// Carries out the actions of a program.
     pub(super) fn act(&mut self, now: Nanos, program: u32, actions: &[Action]) {
         for action in actions {
             match *action {
@@ -41,7 +42,7 @@ impl<T: Tap> Simulation<'_, T> {
         self.set_program_timer(program);
     }
 
-    /// A write that does not block.
+    /// Writes `segments` for a program without blocking.
     fn try_to_write(&mut self, now: Nanos, flow: u32, segments: u32) {
         let has_room = self.senders[flow as usize].has_room_for_a_message();
         self.programs.tried_to_write(now, flow, has_room);
@@ -58,7 +59,7 @@ impl<T: Tap> Simulation<'_, T> {
         self.set_program_timer(program);
     }
 
-    /// A datagram that says `sent_at` leaves its host, or the other end's.
+    /// Sends a datagram that carries `sent_at`, from its host or as a reply from the other end's.
     fn send_datagram(&mut self, now: Nanos, flow: u32, sent_at: Nanos, is_reply: bool) {
         let group = &self.scenario.flows[self.group_of[flow as usize] as usize];
         let Some(datagrams) = group.datagrams() else { return };
@@ -99,7 +100,8 @@ impl<T: Tap> Simulation<'_, T> {
         }
     }
 
-    /// The answer to a ping says when that was sent, what comes from the other end of a call when it was sent itself.
+    /// Reports a datagram to its program. The answer to a ping carries the send time of the ping; a packet of a call
+    /// carries its own.
     fn datagram_comes_back(&mut self, now: Nanos, flow: u32, sent_at: Nanos) {
         let meter = &mut self.senders[flow as usize].meter;
         let mut count = |rtt: Nanos| meter.rtt(now, rtt.as_micros());

@@ -13,7 +13,8 @@ use model::series::FlowRow;
 use model::units::Nanos;
 
 impl<T: Tap> Simulation<'_, T> {
-    /// Of flows that come at random, which may be many, only those that have lived since the last sample get one.
+    /// Takes a sample of each flow. Flows that arrive at random may be many, so only those that have lived since the
+    /// last sample get one.
     pub(super) fn sample(&mut self, now: Nanos) {
         if let Some(sampler) = &mut self.sampler {
             let before = now.since(sampler.step());
@@ -27,7 +28,7 @@ impl<T: Tap> Simulation<'_, T> {
         }
     }
 
-    /// Makes the records.
+    /// Makes the records of the run.
     pub(super) fn into_records(mut self) -> (Outcome, T) {
         #[cfg(debug_assertions)]
         if self.network.packets.count() == 0 {
@@ -76,7 +77,7 @@ impl<T: Tap> Simulation<'_, T> {
     }
 }
 
-/// A flow at this instant, for the series.
+/// The state of a flow at this instant, for the series.
 pub(super) fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
     let sk = &sender.sk;
     let send_buffer = sender.send_buffer_memory();

@@ -1,5 +1,5 @@
-//! A simulation that somebody drives: step by step, with a look at its flows and links, and with ends of flows that
-//! are not the simulator's own.
+//! A simulation that its caller drives: step by step, with a look at its flows and links. The caller may also play ends
+//! of flows in place of the simulator.
 
 use super::records::flow_sample;
 use super::{Left, Simulation, Timer, reply};
@@ -11,11 +11,11 @@ use mechanism::Fault;
 use model::units::Nanos;
 use path::PacketId;
 
-/// Why a simulation stands still.
+/// The reason for which a simulation pauses.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Pause {
-    /// The time that was asked for has come.
+    /// The requested time has come.
     Due,
     /// A packet has come to a foreign end of its flow.
     Arrived(Packet),
@@ -58,7 +58,7 @@ impl<T: Tap> Simulation<'_, T> {
         self.now
     }
 
-    /// How many flows there are; their numbers count from 0, group by group.
+    /// The number of flows; flow numbers count from 0, group by group.
     pub fn flow_count(&self) -> u32 {
         self.senders.len() as u32
     }
@@ -78,7 +78,7 @@ impl<T: Tap> Simulation<'_, T> {
     /// ends with the scenario's duration.
     ///
     /// # Errors
-    /// The fault of a mechanism. The simulation is of no use after that.
+    /// A mechanism has a fault. The simulation cannot go on after that.
     pub fn step_until(&mut self, time: Nanos) -> Result<Pause, Error> {
         let until = time.max(self.now).min(self.scenario.duration);
         Fault::catch(|| self.step(until)).map_err(Error::Fault)
@@ -98,9 +98,9 @@ impl<T: Tap> Simulation<'_, T> {
         }
     }
 
-    /// Leaves an end of a flow to the driver: the simulator's own end falls silent, [`step_until`](Self::step_until)
-    /// hands over what comes to this end, and [`inject`](Self::inject) sends its packets. Records and samples of the
-    /// flow count nothing there.
+    /// Leaves an end of a flow to the caller. The simulator's own end falls silent, [`step_until`](Self::step_until)
+    /// hands over packets that come to this end, and [`inject`](Self::inject) sends its packets. Records and samples of
+    /// the flow count nothing there.
     ///
     /// # Panics
     /// If the flow's number is not below [`flow_count`](Self::flow_count).
@@ -140,16 +140,16 @@ impl<T: Tap> Simulation<'_, T> {
         }
     }
 
-    /// Ends the simulation and makes the records of what has happened so far, as if no more had come until the end of
-    /// the run. Gives back the tap.
+    /// Ends the simulation and makes the records of all events up to now, as if nothing more had happened until the end
+    /// of the run. Returns the records and the tap.
     ///
     /// # Errors
-    /// The fault of a mechanism.
+    /// A mechanism has a fault.
     pub fn finish(self) -> Result<(crate::Outcome, T), Error> {
         Fault::catch(|| self.into_records()).map_err(Error::Fault)
     }
 
-    /// Reports whether the driver plays this end.
+    /// Reports whether the caller plays this end.
     pub(super) fn is_foreign(&self, end: End) -> bool {
         self.foreign.contains(&end)
     }

@@ -1,16 +1,16 @@
-//! Duplicates whose acknowledgements wait for more of their kind, so that one reports several (`__tcp_ack_snd_check`,
-//! `tcp_compressed_ack_kick`).
+//! Compressed acknowledgements: the receiver waits for more duplicates, so that one acknowledgement reports several
+//! (`__tcp_ack_snd_check`, `tcp_compressed_ack_kick`).
 
 use model::units::Nanos;
 
-/// Duplicates acknowledged at once, so that the sender finds the loss (`TCP_FASTRETRANS_THRESH`).
+/// Number of duplicates acknowledged at once, so that the sender finds the loss (`TCP_FASTRETRANS_THRESH`).
 const PROMPT_DUPLICATES: u8 = 3;
-/// At most so many duplicates wait for one acknowledgement (`tcp_comp_sack_nr`).
+/// The most duplicates that wait for one acknowledgement (`tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u32 = 44;
-/// They wait at most so long (`tcp_comp_sack_delay_ns`), or this share of the round-trip time.
+/// The longest wait (`tcp_comp_sack_delay_ns`), unless the share of the round-trip time below is shorter.
 const COMPRESSION_DELAY: Nanos = Nanos::from_millis(1);
 const COMPRESSION_SHARE: u64 = 20;
-/// The timer may ring so much later (`tcp_comp_sack_slack_ns`). On a host that nothing else wakes it does.
+/// Time by which the timer may ring later (`tcp_comp_sack_slack_ns`). It does so on a host that nothing else wakes.
 const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 
 /// The compressed acknowledgements of `tcp_sock`.
@@ -21,20 +21,20 @@ pub struct CompressedAcks {
     prompt_of: u32,
     /// Duplicates that wait for one acknowledgement.
     pub count: u32,
-    /// When it is due; `Nanos::NEVER` if none waits.
+    /// The time at which the acknowledgement is due; `Nanos::NEVER` if no duplicate waits.
     pub until: Nanos,
-    /// When the last of them came.
+    /// The arrival time of the last duplicate that waits.
     pub last_came: Nanos,
 }
 
 impl CompressedAcks {
-    /// None waits.
+    /// The state without a duplicate that waits; `enabled` allows compression.
     pub fn new(enabled: bool) -> CompressedAcks {
         CompressedAcks { enabled, prompt: 0, prompt_of: 0, count: 0, until: Nanos::NEVER, last_came: Nanos::ZERO }
     }
 
-    /// A duplicate came while `next` is the next segment in order: whether its acknowledgement waits. `timer_rings` is
-    /// when the timer of a second segment rings, or did.
+    /// Takes a duplicate that came while `next` is the next segment in order, and reports whether its acknowledgement
+    /// waits. `timer_rings` is the time at which the timer of a second segment rings, or rang.
     pub fn takes(&mut self, now: Nanos, next: u32, round_trip: Nanos, timer_rings: Nanos) -> bool {
         if !self.enabled || self.count >= MAX_COMPRESSED {
             return false;
@@ -60,7 +60,7 @@ impl CompressedAcks {
         true
     }
 
-    /// An acknowledgement leaves, which stands for all that wait.
+    /// Notes that an acknowledgement leaves, which reports all duplicates that wait.
     #[inline]
     pub fn leave(&mut self) {
         self.count = 0;

@@ -1,5 +1,6 @@
-//! When the receiver acknowledges: at once, with the second segment, after a delay, or several duplicates at a time.
-//! As Linux does it (`__tcp_ack_snd_check` and what feeds it); the `stack` of a flow switches parts of it off.
+//! The schedule of the receiver's acknowledgements: at once, with the second segment, after a delay, or for several
+//! duplicates at a time. It follows Linux (`__tcp_ack_snd_check` and its callers); the `stack` of a flow switches parts
+//! of it off.
 
 mod compressed;
 
@@ -24,39 +25,41 @@ const SYNACK_RETRIES: u32 = 5;
 /// The receiver's delayed-acknowledgement state (`icsk_ack` and the compressed acknowledgements of `tcp_sock`).
 pub struct DelayedAck {
     enabled: bool,
-    /// What a segment carries, as the receiver estimates it (`rcv_mss`).
+    /// The receiver's estimate of a segment's payload (`rcv_mss`), bytes.
     mss: u32,
-    /// A segment came that its sender pushed (`ICSK_ACK_PUSHED`).
+    /// A segment has come that its sender pushed (`ICSK_ACK_PUSHED`).
     pushed: bool,
     /// Segments still to be acknowledged at once.
     quick: u8,
-    /// How long an acknowledgement is held back, jiffies; zero before the first data.
+    /// Time for which an acknowledgement is held back, jiffies; zero before the first data.
     ato: u32,
-    /// When the last segment in order came, jiffies.
+    /// The arrival time of the last segment in order, jiffies.
     last_in_order: u32,
-    /// When an acknowledgement held back for a second segment is due; before the connection is made, when the SYN is
-    /// answered again.
+    /// The time at which an acknowledgement that waits for a second segment is due. Before the connection is
+    /// established, the time at which the SYN is answered again.
     delayed_until: Nanos,
-    /// How long it is held back, jiffies.
+    /// Delay with which `delayed_until` was set, jiffies.
     delayed_by: u32,
-    /// When the timer for it rings: it is not stopped when an acknowledgement leaves (`inet_csk_clear_xmit_timer`).
+    /// The time at which the timer of a second segment rings. It still rings if an acknowledgement has left
+    /// (`inet_csk_clear_xmit_timer`).
     timer_rings: Nanos,
-    /// When the SYN was answered, and how often a timer has done that again.
+    /// The time at which the SYN was answered, and the number of answers that a timer has repeated.
     syn_answered: Nanos,
     syn_timeouts: u32,
-    /// Of the handshake; the only one that a host which sends no data measures for itself. Zero before.
+    /// Round-trip time of the handshake, zero before its end. A host that sends no data measures no other.
     round_trip: Nanos,
-    /// The retransmission timeout that follows from it, and how long an acknowledgement is held back at most, jiffies.
+    /// The retransmission timeout that follows from the round trip, and the longest delay of an acknowledgement,
+    /// jiffies.
     timeout: u32,
     longest_delay: u32,
     /// `tcp_delack_max`: a jiffy less than the least timeout of the sender, jiffies.
     delack_max: u32,
-    /// Duplicates that wait for one acknowledgement.
+    /// The duplicates that wait for one acknowledgement.
     compressed: CompressedAcks,
 }
 
 impl DelayedAck {
-    /// For a receiver of segments that carry `mss` bytes.
+    /// The state for a receiver of segments that carry `mss` bytes.
     pub fn new(stack: &TcpProfile, mss: u32) -> DelayedAck {
         let delack_max = DELACK_MAX.min(micros_to_jiffies(stack.rto_min.as_micros()).max(2) - 1);
         DelayedAck {
@@ -79,13 +82,13 @@ impl DelayedAck {
         }
     }
 
-    /// When an acknowledgement that is held back is due; `Nanos::NEVER` if there is none.
+    /// The time at which an acknowledgement that is held back is due; `Nanos::NEVER` without one.
     #[inline]
     pub fn deadline(&self) -> Nanos {
         self.delayed_until.min(self.compressed.until)
     }
 
-    /// An acknowledgement that was held back for a second segment has waited too long: the next may wait longer
+    /// Notes that an acknowledgement has waited too long for a second segment. The next may wait longer
     /// (`tcp_delack_timer_handler`).
     pub fn delay_expired(&mut self, now: Nanos) {
         if self.delayed_until <= now {
@@ -93,24 +96,25 @@ impl DelayedAck {
         }
     }
 
-    /// The SYN is answered, and will be again until its sender is heard of (`reqsk_timer_handler`).
+    /// Notes that the SYN was answered, and sets the timer that repeats the answer until its sender reacts
+    /// (`reqsk_timer_handler`).
     pub fn answered_syn(&mut self, now: Nanos) {
         self.syn_answered = now;
         let retries = self.syn_timeouts < SYNACK_RETRIES;
         self.delayed_until = if retries { clock::timer(now, TIMEOUT_INIT << self.syn_timeouts) } else { Nanos::NEVER };
     }
 
-    /// The timer of the answer to the SYN has rung: the next waits for twice as long.
+    /// Notes that the timer of the answer to the SYN has rung. The next waits twice as long.
     pub fn syn_timer_rang(&mut self) {
         self.syn_timeouts += 1;
     }
 
-    /// A packet has come that shows that its sender has the answer to the SYN.
+    /// Reports whether a packet has shown that its sender has the answer to the SYN.
     pub fn is_established(&self) -> bool {
         self.round_trip > Nanos::ZERO
     }
 
-    /// A packet came: the first after the answer to the SYN shows the round-trip time.
+    /// Notes a packet. The first after the answer to the SYN shows the round-trip time.
     #[inline]
     pub fn heard(&mut self, now: Nanos) {
         if self.round_trip == Nanos::ZERO {
@@ -130,14 +134,14 @@ impl DelayedAck {
         self.longest_delay = micros_to_jiffies(self.round_trip.as_micros()).max(ATO_MIN).min(self.delack_max);
     }
 
-    /// The retransmission timeout of this end, jiffies.
+    /// The retransmission timeout of the receiving end, jiffies.
     pub fn timeout(&self) -> u32 {
         self.timeout
     }
 
-    /// A segment came in order: the delay follows the spacing of the segments (`tcp_event_data_recv`). True for the
-    /// first and after a silence: the sender may start over with a small window, so that the next ones are to be
-    /// acknowledged quickly.
+    /// Notes a segment in order; the delay follows the spacing of the segments (`tcp_event_data_recv`). Returns true
+    /// for the first segment and after a silence. The sender may then start over with a small window, so the next
+    /// segments need quick acknowledgements.
     #[inline]
     pub fn in_order(&mut self, now: Nanos) -> bool {
         let now = clock::jiffies(now);
@@ -157,43 +161,46 @@ impl DelayedAck {
         false
     }
 
-    /// A segment in order that its sender pushed, or a short one: if the application has read all that came, it is
-    /// acknowledged at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+    /// Notes a segment in order that is short or that its sender pushed. If the application has read all data, the
+    /// receiver acknowledges it at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
     #[inline]
     pub fn pushed(&mut self) {
         self.pushed = true;
     }
 
-    /// Was a segment pushed since the last acknowledgement?
+    /// Reports whether a segment was pushed since the last acknowledgement.
     pub fn was_pushed(&self) -> bool {
         self.pushed
     }
 
     /// `tcp_enter_quickack_mode`: the sender may be in slow start after a timeout, or have a window of few segments.
-    /// `offered`: the window that was offered last, bytes; without it no acknowledgement is quick.
+    /// `offered` is the window offered last, bytes; without it no acknowledgement is quick.
     pub fn enter_quickack_mode(&mut self, most: u8, offered: Option<u32>) {
         self.ato = ATO_MIN;
         self.acknowledge_quickly(most, offered);
     }
 
-    /// No more is acknowledged quickly (`__tcp_select_window`).
+    /// Ends quick acknowledgements (`__tcp_select_window`).
     pub fn leave_quickack_mode(&mut self) {
         self.quick = 0;
     }
 
-    /// The window has widened, which the sender shall know at once (`tcp_grow_window`).
+    /// Makes the next acknowledgement quick, because the window has widened and the sender should know at once
+    /// (`tcp_grow_window`).
     #[inline]
     pub fn window_widened(&mut self) {
         self.quick |= 1;
     }
 
-    /// The next acknowledgement was not scheduled: it answers a segment that was rejected, or offers a window anew. It
-    /// is none of the quick ones (`tcp_dec_quickack_mode`), so the one that `acknowledged` will count is added here.
+    /// Notes that the next acknowledgement was not scheduled: it answers a rejected segment, or offers a window anew.
+    /// Linux does not count it as a quick one (`tcp_dec_quickack_mode`), so this adds the one that `acknowledged` will
+    /// subtract.
     pub fn next_is_not_scheduled(&mut self) {
         self.quick += (self.quick > 0) as u8;
     }
 
-    /// `tcp_incr_quickack`: at most `most`, at most half of the window that was offered last.
+    /// `tcp_incr_quickack`: acknowledges the next segments at once, at most `most` and at most half of the window
+    /// offered last.
     pub fn acknowledge_quickly(&mut self, most: u8, offered: Option<u32>) {
         if let Some(offered) = offered {
             let half = offered / (2 * self.mss);
@@ -202,10 +209,10 @@ impl DelayedAck {
         }
     }
 
-    /// `__tcp_ack_snd_check`: whether to acknowledge now. Otherwise a timer has been set.
+    /// `__tcp_ack_snd_check`: reports whether to acknowledge now. Otherwise it has set a timer.
     ///
-    /// `next` is the next segment in order. `is_due` says that two segments wait and the window has not shrunk. `held`
-    /// counts the segments that came out of order.
+    /// `next` is the next segment in order. `is_due` is true if two segments wait and the window has not shrunk. `held`
+    /// is the number of segments that came out of order.
     #[inline(always)]
     pub fn acknowledges_now(&mut self, now: Nanos, next: u32, is_due: bool, held: u32) -> bool {
         if is_due || self.quick > 0 || !self.enabled {
@@ -224,8 +231,8 @@ impl DelayedAck {
         false
     }
 
-    /// An acknowledgement is held back already: whether to send it now, because its timer rings within a quarter of the
-    /// delay (`tcp_send_delayed_ack`). Otherwise it rings sooner if the delay has become shorter.
+    /// Reports whether to send a delayed acknowledgement now, because its timer rings within a quarter of the delay
+    /// (`tcp_send_delayed_ack`). Otherwise the timer rings sooner if the delay has become shorter.
     #[inline]
     fn is_about_to_ring(&mut self, now: Nanos, ato: u32) -> bool {
         // Timers ring with a tick, at most one jiffy late: most are further off, which is seen without its time.
@@ -240,19 +247,19 @@ impl DelayedAck {
         false
     }
 
-    /// The time that an acknowledgement shows which a timer sends: what was compressed has that of the packet before it
+    /// The timestamp of an acknowledgement that a timer sends. A compressed one shows the time of the packet before it
     /// (`tcp_compressed_ack_kick`), unless the timer is that of a second segment.
     pub fn timer_shows(&self, now: Nanos) -> Nanos {
         let is_second_segments = self.delayed_until <= now || self.timer_rings == now;
         if self.compresses() && !is_second_segments { self.compressed.last_came } else { now }
     }
 
-    /// Duplicates wait for their acknowledgement.
+    /// Reports whether duplicates wait for their acknowledgement.
     pub fn compresses(&self) -> bool {
         self.compressed.count > 0
     }
 
-    /// An acknowledgement leaves: `tcp_event_ack_sent`.
+    /// `tcp_event_ack_sent`: notes that an acknowledgement leaves.
     #[inline]
     pub fn acknowledged(&mut self) {
         if self.quick > 0 {

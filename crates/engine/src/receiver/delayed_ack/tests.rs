@@ -1,4 +1,4 @@
-//! Delays, quick acknowledgements and compressed ones.
+//! Tests of delays, quick acknowledgements and compressed ones.
 
 use super::*;
 use crate::receiver::window::{Announced, ReceiveWindow};
@@ -7,7 +7,7 @@ use model::units::Bytes;
 
 const MSS: u32 = 1448;
 
-/// A window for which a buffer has so many times the memory of a segment.
+/// A window whose buffer has the memory of this many segments.
 fn of_segments(segments: u32) -> ReceiveWindow {
     let memory = receive_memory(Bytes((segments * MSS) as u64), MSS, Bytes(1500));
     let buffer = ReceiveBuffer { memory, tcp_rmem_max: None };
@@ -20,7 +20,7 @@ fn linux() -> DelayedAck {
     DelayedAck::new(&TcpProfile::LINUX, MSS)
 }
 
-/// A receiver with no quick acknowledgements left, whose round trip took so long.
+/// A receiver with no quick acknowledgements left, after a handshake of `round_trip`.
 fn settled(round_trip: Nanos) -> DelayedAck {
     let mut delayed = linux();
     delayed.answered_syn(Nanos::ZERO);
@@ -50,8 +50,8 @@ fn a_delay_that_expires_doubles_up_to_the_round_trip() {
     assert_eq!(waited, [ms(44), ms(76), ms(76)]);
 }
 
-/// As in a guest (number 809), where the second segment would make the window smaller. The timer is set for 44 ms,
-/// the tenth jiffy and the tick after it; a quarter of the delay is three jiffies by then.
+/// A guest shows the same (number 809), where the second segment would make the window smaller. The timer is set for 44
+/// ms, the tenth jiffy and the tick after it. A quarter of the delay is three jiffies by then.
 #[test]
 fn an_acknowledgement_that_is_about_to_be_due_leaves_with_the_second_segment() {
     for (gap, expected) in [(0, false), (27, false), (28, true)] {
@@ -82,7 +82,7 @@ fn a_silence_longer_than_the_timeout_brings_quick_acknowledgements() {
     }
 }
 
-/// Of memory for 9 segments half is offered at first, which is 7 of them in whole ones.
+/// A buffer with memory for 9 segments offers half of it at first, which is 7 whole segments of payload.
 #[test]
 fn no_more_quick_acknowledgements_than_half_a_window() {
     for (segments, expected) in [(1, 2), (2, 2), (3, 1), (9, 3), (100, 16)] {
@@ -104,7 +104,7 @@ fn quick_acknowledgements_are_half_of_what_was_offered_last() {
     }
 }
 
-/// After a duplicate: its answer, and then so many segments are acknowledged at once.
+/// The number of segments acknowledged at once after the answer to a duplicate.
 #[test]
 fn the_answer_to_an_old_duplicate_is_none_of_the_quick_acknowledgements() {
     for (old, expected) in [(false, 15), (true, 16)] {
@@ -146,8 +146,8 @@ fn while_the_window_widens_each_segment_is_acknowledged() {
     assert_eq!((0..50).filter(|n| at_once(*n)).count(), 10);
 }
 
-/// Three segments in order fill a part of a hole. While the window stays as it is, their acknowledgement is no
-/// duplicate; if it shrinks, it is the first of three that leave at once.
+/// Three segments in order fill a part of a hole. While the window stays as it is, their acknowledgement does not count
+/// as a duplicate. If the window shrinks, it is the first of three that leave at once.
 #[test]
 fn a_hole_filled_in_part_is_a_duplicate_where_the_window_shrinks() {
     for (shrinks, prompt) in [(false, 3), (true, 2)] {
@@ -174,7 +174,7 @@ fn the_fourth_duplicate_waits_a_twentieth_of_the_round_trip() {
     }
 }
 
-/// A delayed acknowledgement was due 44 ms after the segment, but a second one came.
+/// A delayed acknowledgement was due 44 ms after the segment, but a second segment came.
 #[test]
 fn the_timer_of_a_delayed_acknowledgement_sends_what_is_compressed() {
     for (later, expected) in [(42, 1100), (43, 1000), (44, 1100)] {
@@ -193,7 +193,7 @@ fn the_timer_of_a_delayed_acknowledgement_sends_what_is_compressed() {
     }
 }
 
-/// As the timestamps of a guest have it (tuned number 9): the packet before was the last to read the clock, unless
+/// The timestamps of a guest show the same (tuned number 9). The packet before was the last to read the clock, unless
 /// the timer of a second segment rings, here at 544 ms.
 #[test]
 fn what_is_compressed_shows_when_the_packet_before_it_came() {
