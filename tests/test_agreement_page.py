@@ -1,6 +1,7 @@
-"""docs/agreement/README.md: each row of its table says what the data page behind it says."""
+"""docs/agreement: the one page says what the data behind it say, and the data have the reasons of their files."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,20 @@ def test_a_row_has_the_numbers_of_its_data(what: str, agree: str, every: str, da
     text = (FOLDER / data).read_text(encoding="utf-8")
     together = rf"^\| together \| {every} \|.* {agree} (?:\| \d+ )?\|$"
     assert f"{agree} of {every} " in " ".join(text.split()) or re.search(together, text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("page", "file"),
+    [
+        ("congestion-controls.md", "reasons.toml"),
+        ("qdiscs.md", "qdiscs-reasons.toml"),
+        ("on-kernel.md", "on-kernel-reasons.toml"),
+        ("real-time.md", "real-time-reasons.toml"),
+    ],
+)
+def test_a_page_has_the_reasons_of_its_file(page: str, file: str) -> None:
+    reasons = tomllib.loads((FOLDER / file).read_text(encoding="utf-8"))["reasons"]
+    notes = re.findall(
+        r"^\[\d+\] (.+?)(?=\n\n|\n<!--)", (FOLDER / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert {" ".join(note.split()) for note in notes} == {" ".join(reason["text"].split()) for reason in reasons}
