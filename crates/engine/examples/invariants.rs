@@ -1,6 +1,6 @@
 //! Looks for a random scenario that breaks an invariant: `invariants COUNT [FIRST]`, or `invariants FILE.toml` for one
-//! that was found. Scenarios have numbers; each is the same on every machine. What breaks an invariant is written as
-//! a scenario file into build/invariants, and made smaller as long as that breaks it too.
+//! that was found. Scenarios have numbers; each is the same on every machine. A scenario that breaks an invariant is
+//! written as a file into build/invariants, and made smaller as long as it breaks one.
 
 #[path = "../tests/engine/auditor.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
@@ -37,15 +37,15 @@ use std::time::{Duration, Instant};
 const USAGE: &str = "usage: invariants COUNT [FIRST], or invariants FILE.toml; COUNT is 1 or more, FIRST 0 or more";
 /// Ctrl-C was pressed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// Where what was found is written, in the current folder.
+/// Folder of the scenarios found, in the current folder.
 const FOLDER: &str = "build/invariants";
-/// Attempts at a smaller scenario.
+/// Number of attempts at a smaller scenario.
 const ATTEMPTS: u32 = 300;
 /// Time between two lines of progress.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// Message and place of the last panic of this thread.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -92,12 +92,13 @@ fn repeat(file: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Does a scenario, as a user would read it from a file, keep every invariant?
+/// Checks that a scenario, as a user would read it from a file, breaks no invariant.
 fn check(scenario: &Scenario) -> Result<(), String> {
     panic::catch_unwind(AssertUnwindSafe(|| invariants::check(scenario))).map_err(|_| PANIC.take())
 }
 
-/// The same by way of its file, so that what is found can be repeated from there. The traces stand in `folder`.
+/// Writes a scenario as a file, and checks what the file says, so that a finding can be repeated from there. The traces
+/// are in `folder`.
 fn check_as_a_file(scenario: &Scenario, folder: &Path) -> Result<(), String> {
     let read = || {
         let with_files = written::write_traces(scenario, folder).map_err(|why| why.to_string())?;
@@ -108,15 +109,15 @@ fn check_as_a_file(scenario: &Scenario, folder: &Path) -> Result<(), String> {
     check(&experiment.cells[0].scenario)
 }
 
-/// What the workers of a search share.
+/// State that the workers of a search share.
 struct Search {
     first: u64,
-    /// The number behind the last.
+    /// One above the last number of the search.
     end: u64,
     next: AtomicU64,
     done: AtomicU64,
     stop: AtomicBool,
-    /// The scenario that each worker is at; all below the least of them are checked.
+    /// The number of the scenario that each worker checks; all below the least of them are done.
     at: Vec<AtomicU64>,
     found: Mutex<Vec<Found>>,
     start: Instant,
@@ -160,12 +161,12 @@ impl Search {
         }
     }
 
-    /// The lowest number that may not be checked yet: where a search that is killed goes on.
+    /// The lowest number that may not be checked yet, from which an interrupted search goes on.
     fn goes_on_at(&self) -> u64 {
         self.at.iter().map(|at| at.load(Relaxed)).min().unwrap_or(self.first)
     }
 
-    /// Says how far it is, and which scenarios do not come to an end: those that were `under_way` at the line before.
+    /// Prints the progress, and the scenarios that do not end: those that were `under_way` at the line before.
     fn say_progress(&self, under_way: &mut Vec<u64>) {
         let (done, seconds) = (self.done.load(Relaxed), self.start.elapsed().as_secs_f64());
         let a_second = done as f64 / seconds;
@@ -182,7 +183,7 @@ impl Search {
         *under_way = now;
     }
 
-    /// Says what came out, when all workers have ended.
+    /// Prints the result when all workers have ended.
     fn close(self) -> ExitCode {
         let (done, seconds) = (self.done.load(Relaxed), self.start.elapsed().as_secs_f64());
         let Search { first, end, found, next, .. } = self;
@@ -235,7 +236,7 @@ extern "C" fn interrupt(_: libc::c_int) {
     INTERRUPTED.store(true, Relaxed);
 }
 
-/// Checks one scenario. One that breaks an invariant is made smaller and kept.
+/// Checks one scenario. If it breaks an invariant, makes it smaller and returns it.
 fn find(number: u64, folder: &Path) -> Option<Found> {
     let mut tree = invariants::numbered(number);
     let mut why = check_as_a_file(&tree.current(), folder).err()?;

@@ -1,5 +1,5 @@
-//! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles: `simulate FILE
-//! [key=value]...`. What the run cost goes to standard error.
+//! Simulates a scenario file and prints its records as JSON, for benchmarks and profiles:
+//! `simulate FILE [key=value]...`. The costs of the run go to standard error.
 
 use mechanism::Library;
 use std::ops::ControlFlow;
@@ -32,15 +32,15 @@ fn main() {
     }
 }
 
-/// How long the processor has worked for this process: other processes beside it make a run longer, not its work. None
-/// if the kernel does not say.
+/// Processor time of this process, s; `None` if the kernel does not report it. Other processes make a run longer, but
+/// not its processor time.
 fn processor_seconds() -> Option<f64> {
     let statistics = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     let nanoseconds: f64 = statistics.split(' ').next()?.parse().ok()?;
     Some(nanoseconds / 1e9)
 }
 
-/// The most memory that this process has held so far.
+/// The most memory that this process has had up to now, kB.
 fn peak_kilobytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

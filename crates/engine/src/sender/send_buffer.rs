@@ -1,5 +1,5 @@
-//! The send buffer of a sender on a host: written data that is not acknowledged (`sk_wmem_queued`), and the room for
-//! it, which follows the window (`sk_sndbuf`). The kernel's functions are `tcp_sndbuf_expand`, `tcp_new_space` and
+//! The send buffer of a sender on a host: the memory of unacknowledged data (`sk_wmem_queued`), and the room for it,
+//! which follows the window (`sk_sndbuf`). The kernel's functions are `tcp_sndbuf_expand`, `tcp_new_space` and
 //! `sk_stream_write_space`.
 //!
 //! As in the kernel, the buffer counts memory and not payload. On a present host a buffer holds as much as a network

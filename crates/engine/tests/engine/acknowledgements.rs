@@ -1,4 +1,4 @@
-//! When a Linux receiver acknowledges: the patterns that captures of Linux 6.18 show on the same links.
+//! Acknowledgements of a Linux receiver, as captures of Linux 6.18 show them on the same links.
 
 use crate::world::*;
 use model::impairments::Reorder;
@@ -7,7 +7,7 @@ use model::{Limit, Loss, Scenario, TcpProfile};
 use unbloat_engine::Options;
 use unbloat_engine::packet::{Ack, Block, Data, flag};
 
-/// 100 Mbit/s and 40 ms, a packet every 0.12 ms, with room for everything.
+/// A flow over 100 Mbit/s and 40 ms, a packet every 0.12 ms, with room for everything.
 fn scenario_100m() -> Scenario {
     let mut s = scenario(2);
     s.links[0].forward = link("bottleneck", 100.0, Nanos::from_millis(20));
@@ -15,8 +15,8 @@ fn scenario_100m() -> Scenario {
     s
 }
 
-/// The same with 400 packets in flight, more than the path holds, and a receiver whose window has widened before any
-/// loss.
+/// A flow over 100 Mbit/s with 400 packets in flight, more than the path holds, and a receiver whose window has widened
+/// before any loss.
 fn settled(stack: TcpProfile) -> Scenario {
     let mut s = scenario_100m();
     s.flows[0].cc = fixed_window(400);
@@ -29,13 +29,13 @@ fn acknowledgements(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> Ve
     watch(s, &Options::default(), Script::new(loses)).1.acks
 }
 
-/// Milliseconds between neighbours.
+/// Milliseconds between consecutive acknowledgements.
 fn gaps(acks: &[(Nanos, Ack)]) -> Vec<f64> {
     acks.windows(2).map(|pair| (pair[1].0 - pair[0].0).as_millis_f64()).collect()
 }
 
-/// The window of the receiver widens by two segments with each that comes, from half of its memory to the share that
-/// is payload, which a segment that waits takes a part of: so long each is acknowledged. The buffer is four times the
+/// The window of the receiver widens by two segments with each segment, from half of its memory to the share that is
+/// payload. A waiting segment takes a part of it, so each is acknowledged until then. The buffer is four times the
 /// path's 1 MB.
 #[test]
 fn each_segment_is_acknowledged_while_the_window_widens() {
@@ -53,8 +53,8 @@ fn each_segment_is_acknowledged_while_the_window_widens() {
     assert!(rest.len() > 100 && rest.windows(2).all(|pair| pair[1].1.next - pair[0].1.next == 2));
 }
 
-/// The first duplicate widens the window by what it will take itself, and is acknowledged for that. Then three at once,
-/// and one acknowledgement for what comes in 1.1 ms, until the hole is filled.
+/// The first duplicate widens the window by the memory that it takes, and is acknowledged for that. Then come three at
+/// once, and one acknowledgement for all duplicates of 1.1 ms, until the hole is filled.
 #[test]
 fn duplicates_are_acknowledged_a_millisecond_at_a_time() {
     let acks = acknowledgements(&settled(TcpProfile::LINUX), losing([(1000, 1)]));
@@ -72,9 +72,8 @@ fn a_textbook_receiver_reports_each_duplicate() {
     assert!(prompt > 150, "{prompt} of {}", duplicates.len());
 }
 
-/// The silence that brings quick acknowledgements is counted from the end of the handshake (`tcp_create_openreq_child`
-/// sets `lrcvtime`), also where the first segment is lost, so that the delay has its value from those that came out of
-/// order.
+/// The silence before quick acknowledgements counts from the end of the handshake (`tcp_create_openreq_child` sets
+/// `lrcvtime`). That holds if the first segment is lost, too, so segments that came out of order set the delay.
 #[test]
 fn a_lost_first_segment_brings_no_quick_acknowledgements() {
     let mut s = settled(TcpProfile::LINUX);
@@ -89,8 +88,7 @@ fn a_lost_first_segment_brings_no_quick_acknowledgements() {
     assert!(steps[..20].iter().filter(|step| **step == 2).count() >= 17, "{steps:?}");
 }
 
-/// The segment that fills the last hole calls forth an acknowledgement at once, though duplicates wait (RFC 5681,
-/// section 4.2).
+/// The segment that fills the last hole is acknowledged at once, though duplicates wait (RFC 5681, section 4.2).
 #[test]
 fn a_filled_hole_is_acknowledged_at_once() {
     let (_, script) = watch(&settled(TcpProfile::LINUX), &Options::default(), Script::new(losing([(1000, 1)])));
@@ -102,8 +100,8 @@ fn a_filled_hole_is_acknowledged_at_once() {
     assert!(after.1.block_count == 0 && after.1.next > 1100, "{after:?}");
 }
 
-/// Of two segments that may come the first takes half of the window. When it has been read, the sender is told at once
-/// (`tcp_cleanup_rbuf`).
+/// The window holds two segments, so the first takes half of it. The receiver announces the reading of that segment at
+/// once (`tcp_cleanup_rbuf`).
 #[test]
 fn a_window_of_two_segments_is_offered_anew_after_each() {
     let steps = |segments: u64| {
@@ -117,9 +115,9 @@ fn a_window_of_two_segments_is_offered_anew_after_each() {
     assert!(steps(4).contains(&2));
 }
 
-/// When the application has read what waited for a late segment, a second acknowledgement offers more. It is no
-/// duplicate (`FLAG_WIN_UPDATE`): without SACK it would stand for a segment that has arrived, and let another one
-/// leave.
+/// After the application has read the segments that waited for a late one, a second acknowledgement offers more. It
+/// does not count as a duplicate (`FLAG_WIN_UPDATE`). Without SACK a duplicate would stand for a segment that has
+/// arrived, and release another one.
 #[test]
 fn an_acknowledgement_that_opens_the_window_is_no_duplicate() {
     const WINDOW: u32 = 3;
@@ -141,8 +139,8 @@ fn an_acknowledgement_that_opens_the_window_is_no_duplicate() {
     assert!(opened > 0);
 }
 
-/// A segment that is not ECN-capable after others that were is a retransmission, and its sender in trouble: two are
-/// acknowledged at once (`tcp_ecn_check_ce`), the retransmission and the next.
+/// A segment that is not ECN-capable after others that were is a retransmission, and its sender is in trouble. So the
+/// receiver acknowledges two segments at once, the retransmission and the next (`tcp_ecn_check_ce`).
 #[test]
 fn a_retransmission_among_capable_segments_is_answered_quickly() {
     let singles = |ecn| {
@@ -158,7 +156,8 @@ fn a_retransmission_among_capable_segments_is_answered_quickly() {
     assert_eq!((singles(true), singles(false)), (1, 0));
 }
 
-/// A new block beyond the second would push an older one out of the list, so what waits is reported first.
+/// A new block beyond the second would push an older one out of the list, so the receiver first reports the waiting
+/// blocks.
 #[test]
 fn a_third_block_sends_what_waits() {
     let holes = [(1000, 1), (1010, 1), (1020, 1)];
@@ -172,8 +171,8 @@ fn a_third_block_sends_what_waits() {
     assert!((acks[third].0 - acks[third - 1].0).as_millis_f64() > 0.5, "{ack:?}: the third block itself may wait");
 }
 
-/// The segment that sends what waits is itself taken for acknowledged, so where each begins a new block, every second
-/// one calls forth an acknowledgement.
+/// The segment that releases the waiting acknowledgement counts as acknowledged itself. So if each segment begins a new
+/// block, every second one is acknowledged.
 #[test]
 fn a_segment_that_sends_what_waits_does_not_wait_itself() {
     let acks = acknowledgements(
@@ -188,8 +187,8 @@ fn a_segment_that_sends_what_waits_does_not_wait_itself() {
     assert!(reports.len() > 15 && reports.windows(2).all(|pair| pair[1] - pair[0] == 4), "{reports:?}");
 }
 
-/// One acknowledgement that reports two blocks at once, the newer first, is no sign of reordering: each loss is
-/// repaired when it is reported, as Linux does.
+/// One acknowledgement that reports two blocks at once, the newer first, does not show reordering. The sender repairs
+/// each loss when it is reported, as Linux does.
 #[test]
 fn blocks_that_come_together_are_no_reordering() {
     let mut s = scenario_100m();
@@ -203,9 +202,9 @@ fn blocks_that_come_together_are_no_reordering() {
     assert!(spread < 6.1, "{spread} ms from the first to the last");
 }
 
-/// The application of a sender writes until 128 KiB are unsent, and pushes the last segment each time (`tcp_push`); the
-/// receiver's reads all that comes, so that a pushed segment is acknowledged by itself (`tcp_measure_rcv_mss` since
-/// Linux 6.6, and in 6.1). As captures of 6.1 show it.
+/// The sender's application writes until 128 KiB are unsent, and pushes the last segment each time (`tcp_push`). The
+/// receiver's application reads everything, so a pushed segment is acknowledged by itself (`tcp_measure_rcv_mss` since
+/// Linux 6.6, and in 6.1). Captures of 6.1 show the same.
 #[test]
 fn a_pushed_segment_is_acknowledged_at_once() {
     let mut s = settled(TcpProfile::LINUX);
@@ -231,7 +230,7 @@ fn a_pushed_segment_is_acknowledged_at_once() {
     assert!(singles > 2 && singles <= pushed.len(), "{singles} of {}", pushed.len());
 }
 
-/// A last segment that is short is pushed, too: it does not wait for a delayed acknowledgement.
+/// A short last segment is pushed, too, so it does not wait for a delayed acknowledgement.
 #[test]
 fn a_short_last_segment_is_acknowledged_at_once() {
     // Whether a segment is the first or the second of two hangs on those that were pushed before.
@@ -247,13 +246,12 @@ fn a_short_last_segment_is_acknowledged_at_once() {
     }
 }
 
-/// A buffer that comes to offer this much has 540 994 bytes of memory; a segment takes 2304 of them.
+/// Window that the buffer offers in the end. It has 540 994 bytes of memory, of which a segment takes 2304.
 const BUFFER: Bytes = Bytes(340_000);
-/// 160/256 of what is left beside the segment that is acknowledged, in units of 8 bytes.
+/// The largest window: 160/256 of the memory left beside the acknowledged segment, in units of 8 bytes.
 const LARGEST_WINDOW: u32 = ((540_994 - 2304) * 160 / 256_u32).next_multiple_of(8);
 
-/// A segment that is not read yet takes of the window that is offered, as do those that wait for a hole; what was
-/// offered is not taken back.
+/// An unread segment takes a part of the offered window, as segments above a hole do. The receiver takes no offer back.
 #[test]
 fn the_window_is_what_the_buffer_has_left() {
     let mut s = settled(TcpProfile::LINUX);
@@ -271,7 +269,7 @@ fn the_window_is_what_the_buffer_has_left() {
     assert!(acks.iter().map(|(_, ack)| edge(ack)).is_sorted());
 }
 
-/// Without a window of its own a receiver has four times what the path holds, with one just that.
+/// Without a window of its own a receiver has four times the path's packets, and with one just that window.
 #[test]
 fn a_receive_window_widens_as_far_as_the_group_says() {
     let mut s = scenario_100m();
@@ -283,8 +281,8 @@ fn a_receive_window_widens_as_far_as_the_group_says() {
     assert_eq!(acks.last().unwrap().1.window, LARGEST_WINDOW);
 }
 
-/// Five segments are the whole window: when one that is sent again has filled a hole before four, the window is closed
-/// until the application has read. What says that it is open again is lost now and then. So the sender asks after a
+/// Five segments are the whole window. When a retransmission has filled a hole before four others, the window is closed
+/// until the application has read. The acknowledgement that reopens it is lost now and then, so the sender asks after a
 /// timeout (RFC 9293, section 3.8.6.1; `tcp_send_probe0`).
 #[test]
 fn a_closed_window_is_probed() {
@@ -308,8 +306,8 @@ fn a_closed_window_is_probed() {
     }
 }
 
-/// Some packets are held back for longer than a retransmission takes, some are lost, as is every third retransmission,
-/// and some come twice.
+/// A path that delays some packets by more than a retransmission takes. It loses some, and every third retransmission,
+/// and doubles some.
 fn overtaking(stack: TcpProfile) -> Script<'static> {
     let mut s = settled(stack);
     let impairments = &mut s.links[0].forward.impairments;
@@ -323,8 +321,8 @@ fn overtaking(stack: TcpProfile) -> Script<'static> {
     watch(&s, &Options::default(), Script::new(loses)).1
 }
 
-/// What the receiver answers a segment with, the timestamp that it echoed before, and whether the segment had come
-/// before with one that was new enough.
+/// The receiver's answer to a segment, the timestamp that it echoed before, and whether the segment had come before
+/// with a new enough timestamp.
 struct Answer {
     segment: u32,
     tsval: u32,
@@ -364,8 +362,8 @@ fn holds(block: &Block, segment: u32) -> bool {
     (block.start..block.end).contains(&segment)
 }
 
-/// A retransmission in order has brought a newer timestamp when a segment comes that left before it and has been
-/// overtaken: the segment is acknowledged, but not taken (RFC 7323, section 5.3; `tcp_paws_discard`).
+/// A segment left before a retransmission, and comes after it has brought a newer timestamp. The receiver acknowledges
+/// that segment, but does not take it (RFC 7323, section 5.3; `tcp_paws_discard`).
 #[test]
 fn a_segment_with_an_old_timestamp_is_dropped() {
     let answers = answers(&overtaking(TcpProfile::LINUX));
@@ -378,7 +376,7 @@ fn a_segment_with_an_old_timestamp_is_dropped() {
     }
 }
 
-/// Without timestamps nobody can tell.
+/// Without timestamps the receiver cannot see that a segment is old.
 #[test]
 fn without_timestamps_no_segment_is_too_old() {
     let answers = answers(&overtaking(TcpProfile { timestamps: false, sack_compression: false, ..TcpProfile::LINUX }));

@@ -1,4 +1,4 @@
-//! Applications on idle paths, where their figures can be worked out, and behind an upload.
+//! Applications on idle paths, with figures that can be calculated, and behind an upload.
 
 use crate::world::{flow, phone_of_2013, run, scenario};
 use model::app::{App, Game, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull};
@@ -20,7 +20,7 @@ fn call() -> FlowGroup {
     of_app(App::Voice(Voice::default()))
 }
 
-/// 10 Mbit/s and 20 ms one way, and the same back.
+/// A path with 10 Mbit/s and 20 ms each way.
 fn path(groups: Vec<FlowGroup>) -> Scenario {
     let mut s = scenario(30);
     s.links[0].reverse.service = Service::Own(Transmitter::Rate(Rate(10_000_000)));
@@ -41,7 +41,8 @@ fn near(measured: Option<f64>, expected: f64, within: f64) {
     assert!((measured - expected).abs() <= within, "{measured} for {expected}");
 }
 
-/// A billion datagrams a second into a queue without a limit: four million are under way, the others find no memory.
+/// A billion datagrams a second enter a queue without a limit. Four million are under way, and the others find no
+/// memory.
 #[test]
 fn datagrams_are_bounded_by_memory() {
     let mut s = path(vec![of_app(App::Udp(Udp { rate: Rate(8_000_000_000_000), packet: Bytes(1000) }))]);
@@ -59,7 +60,7 @@ fn a_ping_takes_its_round_trip() {
     assert_eq!((flows[0].sent_packets, flows[0].lost_packets, flows[0].cc.as_str()), (300, 0, "none"));
 }
 
-/// A call on an idle path: 20 ms for a packet, 20.16 ms for the way.
+/// On an idle path a call takes 20 ms for a packet and 20.16 ms for the way.
 #[test]
 fn a_call_is_rated_by_its_delay() {
     let flows = flows(&path(vec![call()]));
@@ -75,9 +76,9 @@ fn measure_rating(ms: f64) -> f64 {
     measure::rating(measure::Codec::G711, Nanos((ms * 1e6) as u64), 0.0)
 }
 
-/// A request of 200 bytes and its response, each in a packet of 252: an RTT and two transmissions of 0.2016 ms, and one
-/// of the acknowledgement before the response. The first request also waits for SYNs of 60 bytes, another RTT, and stands
-/// behind the acknowledgement that ends the handshake.
+/// A request of 200 bytes and its response, each in a packet of 252 bytes, take an RTT and two transmissions of 0.2016
+/// ms. An acknowledgement before the response takes one more. The first request also waits for SYNs of 60 bytes,
+/// another RTT, and comes behind the acknowledgement that ends the handshake.
 #[test]
 fn a_message_is_answered_in_a_round_trip() {
     let flows = flows(&path(vec![of_app(App::Messenger(Messenger::default()))]));
@@ -91,7 +92,7 @@ fn a_message_is_answered_in_a_round_trip() {
     assert!((29..=31).contains(&flows[0].sent_packets), "{}", flows[0].sent_packets);
 }
 
-/// Chunks of 1 MB at 10 Mbit/s take 0.83 s with their headers, and a round trip for the answer. Its histogram tells the
+/// Chunks of 1 MB at 10 Mbit/s take 0.83 s with their headers, and a round trip for the answer. The histogram has the
 /// median to half a percent.
 #[test]
 fn chunks_go_one_after_the_other() {
@@ -104,9 +105,9 @@ fn chunks_go_one_after_the_other() {
     near(Some(flows[0].goodput_mbps), 8000.0 / whole_ms, 0.05);
 }
 
-/// A film of 1 Mbit/s on 10 Mbit/s, which starts with two pieces of 4 s: one of 500 KB, and one of the best quality below
-/// 4 Mbit/s, which is 1.5 to the third power; so are those after it. Each takes a round trip and its transmission;
-/// the handshake is another round trip, and slow start idles for at most two.
+/// A film of 1 Mbit/s on 10 Mbit/s starts with two pieces of 4 s. The first has 500 kB. The second has the best quality
+/// below 4 Mbit/s, which is 1.5 to the third power, as have those after it. Each takes a round trip and its
+/// transmission. The handshake is another round trip, and slow start idles for at most two.
 #[test]
 fn a_film_plays_without_a_pause() {
     let (lowest, highest, piece) = (Rate(1_000_000), Rate(4_000_000), Nanos::from_secs(4));
@@ -120,9 +121,9 @@ fn a_film_plays_without_a_pause() {
     near(film.bitrate_mbps_mean, (1.0 + 10.0 * 3.375) / 11.0, 1e-6);
 }
 
-/// Pages of eleven objects of 30 kB over six connections: three rounds of requests, 330 kB at 10 Mbit/s. Nothing comes for
-/// a round trip before the page itself and before its objects. An object has 21 segments, more than a first window of ten:
-/// no round is silent for more than two round trips.
+/// Pages of eleven objects of 30 kB over six connections take three rounds of requests, and 330 kB at 10 Mbit/s. A
+/// round trip passes in silence before the page itself and before its objects. An object has 21 segments, more than a
+/// first window of ten, so no round is silent for more than two round trips.
 #[test]
 fn a_page_takes_its_rounds_and_its_bytes() {
     let page = stats(&flows(&path(vec![of_app(App::Web(Web { objects: 10, pause: ms(1000), ..Web::default() }))]))[0]);
@@ -132,7 +133,7 @@ fn a_page_takes_its_rounds_and_its_bytes() {
     assert!((least..most).contains(&mean), "{mean} s, not {least} to {most}");
 }
 
-/// A download that fills the queue on its way down spoils what is heard, and with it the call.
+/// A download that fills the queue on its way down spoils the audio of that direction, and with it the call.
 #[test]
 fn a_call_is_as_good_as_its_worse_direction() {
     let mut s = path(vec![call(), flow("cubic")]);
@@ -145,7 +146,7 @@ fn a_call_is_as_good_as_its_worse_direction() {
     assert!(call.delay.delay_ms_max < Some(40.0), "what is sent does not wait: {call:?}");
 }
 
-/// A call behind an upload in one queue is no call; the upload is told nothing of it.
+/// Behind an upload in one queue a call is unusable; the upload gets no signal of it.
 #[test]
 fn an_upload_spoils_a_call() {
     let mut s = path(vec![flow("cubic"), call()]);
@@ -158,9 +159,9 @@ fn an_upload_spoils_a_call() {
     assert!(alone.opinion_score > Some(4.3) && behind.opinion_score < Some(2.0), "{alone:?} {behind:?}");
 }
 
-/// Messages of four packets every 60 ms, which take 120 ms at 400 kbit/s, behind a send buffer of 20 packets: those that
-/// wait get later and later; every second one is left out; or the program makes half as many. What is written takes as
-/// long as what the buffer holds before it, and itself.
+/// Messages of four packets every 60 ms take 120 ms at 400 kbit/s, behind a send buffer of 20 packets. Messages that
+/// wait get later and later; or the program leaves out every second one; or it makes half as many. A written message
+/// takes as long as the data before it in the buffer, and itself.
 #[test]
 fn a_program_whose_send_buffer_is_full_waits_skips_or_is_delayed() {
     const PACKETS_MS: f64 = 1500.0 * 8.0 / 400.0;

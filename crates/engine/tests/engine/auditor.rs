@@ -1,7 +1,7 @@
-//! A spectator that knows what TCP and a network may do, and panics at the first event that breaks it.
+//! An observer that knows the rules of TCP and of a network, and panics at the first event that breaks one.
 //!
-//! It keeps its own, simplest account of each flow: which packets are between the hosts, what the receiver has, what
-//! the sender knows of that.
+//! It has its own, simplest record of each flow: the packets between the hosts, the segments at the receiver, and the
+//! sender's knowledge of them.
 
 use crate::under_way::UnderWay;
 use model::radio::ieee802154::{frames, phy};
@@ -13,50 +13,51 @@ use std::collections::VecDeque;
 use unbloat_engine::packet::{Ack, Data, Datagram, flag};
 use unbloat_engine::tap::{PacketEvent, Tap};
 
-/// The smallest packet: a datagram without payload.
+/// Length of the smallest packet, a datagram without payload, bytes.
 const SMALLEST: u64 = 28;
 
-/// Headers of a data segment, without and with timestamps.
+/// Length of the headers of a data segment, with or without timestamps, bytes.
 fn header(group: &FlowGroup) -> u64 {
     if group.stack.timestamps { 52 } else { 40 }
 }
 
-/// Payload of a full segment.
+/// Payload of a full segment, bytes.
 pub fn mss(group: &FlowGroup) -> u64 {
     group.packet.0 - header(group)
 }
 
-/// The account of one flow.
+/// The auditor's record of one flow.
 pub struct Flow {
     mss: u64,
     header: u64,
-    /// Bytes that the application will write.
+    /// Bytes that the application will write, if there is an end.
     size: Option<u64>,
-    /// The end of the warm-up: what was sent before it is not counted.
+    /// The end of the warm-up; packets sent before it do not count.
     from: Nanos,
     timestamps: bool,
-    /// Its control decides what is echoed, and may acknowledge less than has arrived.
+    /// The congestion control decides what to echo, and may acknowledge less than has arrived.
     own_echo: bool,
-    /// From leaving the sender to reaching the receiver, and back: never faster than this.
+    /// The least time from sender to receiver, and back.
     least_transit: Nanos,
     least_return: Nanos,
     data_under_way: UnderWay<Data>,
     acks_under_way: UnderWay<Ack>,
-    /// An application's datagrams, there and back.
+    /// An application's datagrams under way, there and back.
     datagrams_under_way: [UnderWay<Datagram>; 2],
-    /// What the receiver has: all below `prefix`, and the members of `arrived` above.
+    /// The receiver's segments: all below `prefix`, and the members of `arrived` above.
     prefix: u32,
     arrived: Vec<bool>,
-    /// What the receiver has acknowledged, and the newest timestamp of what came at or below that.
+    /// The segments that the receiver has acknowledged, and the newest timestamp that came at or below them.
     acknowledged: u32,
-    /// Where in the stream the window that it showed last ends.
+    /// The position in the stream at which the window shown last ends, bytes.
     right_edge: u64,
     newest: Option<u32>,
-    /// The sender's next new segment, what it knows to be acknowledged, and up to where the receiver has offered room.
+    /// The sender's next new segment, the segments that it knows to be acknowledged, and the end of the receiver's
+    /// offers.
     next_new: u32,
     acked: u32,
     edge: Option<u32>,
-    /// Payload that has reached the receiver for the first time.
+    /// Payload that has reached the receiver for the first time, bytes.
     pub fresh_bytes: u64,
     pub sent: u64,
     pub retransmitted: u64,
@@ -67,13 +68,13 @@ pub struct Flow {
 pub struct Auditor {
     pub flows: Vec<Flow>,
     last_event: Nanos,
-    /// Which of the next data packets are lost as they leave.
+    /// For each of the next data packets, whether it is lost as it leaves.
     losses: VecDeque<bool>,
-    /// Packets of every kind that a queue dropped, and that a wire lost. What the queue of a sender's own host had no
-    /// room for is among those dropped, though it stays with its sender.
+    /// Packets of every kind that a queue dropped, and that a wire lost. Packets that found no room in the queue of the
+    /// sender's own host count as dropped, though they stay with the sender.
     pub dropped: u64,
     pub lost_on_the_wire: u64,
-    /// Second copies of packets of every kind.
+    /// Number of second copies of packets of every kind.
     pub duplicated: u64,
 }
 
@@ -94,7 +95,7 @@ impl Auditor {
         }
     }
 
-    /// The same, with losses of its own.
+    /// An auditor of a scenario that also loses these data packets.
     pub fn losing(scenario: &Scenario, losses: Vec<bool>) -> Auditor {
         Auditor { losses: losses.into(), ..Auditor::new(scenario) }
     }
@@ -112,7 +113,7 @@ impl Auditor {
     }
 }
 
-/// Time that the smallest packet needs on a wire.
+/// The time that a packet of `bytes` needs on a wire.
 fn transmission(service: &Service, bytes: u64) -> Nanos {
     match service {
         Service::Own(Transmitter::Rate(rate)) => rate.time_to_send(Bytes(bytes)),
@@ -124,12 +125,12 @@ fn transmission(service: &Service, bytes: u64) -> Nanos {
     }
 }
 
-/// Time that it needs over links in a row.
+/// The time that the smallest packet needs over links in a row.
 fn least_time<'a>(links: impl Iterator<Item = &'a Link>) -> Nanos {
     links.fold(Nanos::ZERO, |time, link| time + transmission(&link.service, SMALLEST) + link.least_delay())
 }
 
-/// Do these links deliver what they are given in its order?
+/// Reports whether these links deliver packets in the order in which they got them.
 fn keep_order<'a>(mut links: impl Iterator<Item = &'a Link>) -> bool {
     let overtakes = |link: &Link| {
         link.impairments.reorder.is_some() || link.impairments.jitter.is_some_and(|jitter| jitter.reorder)
@@ -137,8 +138,8 @@ fn keep_order<'a>(mut links: impl Iterator<Item = &'a Link>) -> bool {
     !links.any(overtakes)
 }
 
-/// The same packet, or one that looks like it. A queue that it has passed may have marked it, an acknowledgement too,
-/// which DCTCP makes ECN-capable.
+/// Reports whether two packets are one, or look alike. A queue on the way may have marked the packet. It may mark an
+/// acknowledgement, too, which DCTCP makes ECN-capable.
 fn same_data(a: &Data, b: &Data) -> bool {
     let header = |d: &Data| (d.segment, d.flags | flag::CE, d.tsval, d.bytes);
     header(a) == header(b)
@@ -154,7 +155,7 @@ fn same_datagram(a: &Datagram, b: &Datagram) -> bool {
 }
 
 impl Flow {
-    /// The group is as it is for this one flow.
+    /// The record of a flow; `group` has the values of this one flow.
     fn new(scenario: &Scenario, group: &FlowGroup, arrival: &FlowArrival) -> Flow {
         let onto_access = group.access.rate.map_or(Nanos::ZERO, |rate| rate.time_to_send(Bytes(SMALLEST)));
         let forward = || group.path.iter().map(|link| &scenario.links[*link].forward);
@@ -197,18 +198,18 @@ impl Flow {
         segment < self.prefix || self.arrived.get(segment as usize).copied().unwrap_or(false)
     }
 
-    /// Bytes of the segments below `segment`.
+    /// The bytes of the segments below `segment`.
     pub fn bytes_below(&self, segment: u32) -> u64 {
         let bytes = segment as u64 * self.mss;
         self.size.map_or(bytes, |size| bytes.min(size))
     }
 
-    /// What the application has received: in order, without gap.
+    /// The bytes that the application has received, in order and without a gap.
     pub fn delivered_bytes(&self) -> u64 {
         self.bytes_below(self.prefix)
     }
 
-    /// Data packets that are between the hosts.
+    /// The number of data packets between the hosts.
     pub fn unaccounted(&self) -> usize {
         self.data_under_way.count()
     }
@@ -294,8 +295,8 @@ impl Flow {
         }
     }
 
-    /// An older timestamp than the newest (RFC 7323, section 5.3; Linux takes one that is a tick older): the receiver
-    /// drops the segment.
+    /// Reports whether a segment has an older timestamp than the newest, so that the receiver drops it (RFC 7323,
+    /// section 5.3). Linux takes one that is a tick older.
     fn is_from_before(&mut self, data: &Data) -> bool {
         let age = self.newest.map_or(0, |newest| newest.wrapping_sub(data.tsval) as i32);
         let is_acceptable = data.is_handshake() || data.segment + 1 >= self.acknowledged;

@@ -7,7 +7,7 @@ use model::{Limit, Loss, MechanismRef, MechanismSource, ParamValue, Scenario};
 use std::path::PathBuf;
 use unbloat_engine::packet::{Data, flag};
 
-/// A fixed window, paced at so many bytes of payload a second.
+/// A fixed window, paced at `rate` bytes of payload a second.
 fn paced_window(packets: i64, rate: i64) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/paced_window.bpf.c"));
     let params = [("window", packets), ("rate", rate)].map(|(name, n)| (name.to_string(), ParamValue::Integer(n)));
@@ -26,7 +26,7 @@ fn a_pacing_rate_is_a_goodput() {
     assert!(run.links[0].queue_delay.queue_delay_ms_max.is_some_and(|ms| ms < 1.0), "paced packets do not queue");
 }
 
-/// A timeout does not ask the pacer, but it counts: the next packet waits its turn as well.
+/// A timeout does not ask the pacer, but its packet counts: the next one waits for it as well.
 #[test]
 fn what_bypasses_the_pacer_is_charged() {
     let mut s = scenario(24);
@@ -46,7 +46,7 @@ fn what_bypasses_the_pacer_is_charged() {
     assert!((times.len() - 1) as f64 <= seconds / 0.75 + 0.01, "{} packets in {seconds} s", times.len());
 }
 
-/// One BBR flow over 20 Mbit/s and 50 ms with a queue of so many bandwidth-delay products of 125 kB.
+/// One BBR flow over 20 Mbit/s and 50 ms, with a queue of `queue_bdp` bandwidth-delay products of 125 kB.
 fn bbr(seconds: u64, queue_bdp: f64) -> Scenario {
     let mut s = scenario(seconds);
     s.links[0].forward = link("bottleneck", 20.0, Nanos::from_millis(25));
@@ -127,9 +127,9 @@ fn random_loss_does_not_slow_it_down() {
     assert!(run.flows[0].goodput_mbps > 0.99 * 0.93 * 20.0 * 1448.0 / 1500.0, "{}", run.flows[0].goodput_mbps);
 }
 
-/// The application wakes as soon as half of what it may have unsent is left, also where that leaves by the pacer, one
-/// at a time: it writes 46 segments each time and pushes the last (as captures of Linux 6.12 show it). In the first
-/// window of 65 535 bytes each half is pushed besides.
+/// The application wakes as soon as half of its unsent limit is left, even if the pacer sends that one packet at a
+/// time. So it writes 46 segments each time and pushes the last, as captures of Linux 6.12 show. In the first window of
+/// 65 535 bytes it also pushes each half.
 #[test]
 fn an_application_that_waits_for_the_pacer_writes_as_much_each_time() {
     let mut s = scenario(6);

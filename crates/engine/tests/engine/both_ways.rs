@@ -1,4 +1,4 @@
-//! Data in both directions: what holds of it in every scenario, and what can be worked out on paper.
+//! Data in both directions: properties of every scenario, and figures that can be calculated.
 
 use crate::auditor::Auditor;
 use crate::properties::{config, flows_agree, links_agree, queues_keep_their_limits};
@@ -10,7 +10,7 @@ use model::{DuplexLink, FlowGroup, Limit, Link, Loss, Scenario, Service, TcpProf
 use proptest::prelude::*;
 use unbloat_engine::Options;
 
-/// The same seen from the other side of the bottleneck.
+/// The scenario as seen from the other side of the bottleneck.
 fn mirrored(scenario: &Scenario) -> Scenario {
     let mut mirrored = scenario.clone();
     let DuplexLink { forward, reverse } = &mut mirrored.links[0];
@@ -20,7 +20,7 @@ fn mirrored(scenario: &Scenario) -> Scenario {
     mirrored
 }
 
-/// What happened to each flow, and on each link.
+/// The records of each flow and of each link, as text.
 fn seen(run: &Run) -> (String, String) {
     let flows = serde_json::to_string(&run.flows).unwrap();
     let mut links = run.links.clone();
@@ -31,8 +31,8 @@ fn seen(run: &Run) -> (String, String) {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// Packets conserved, in order per flow, windows respected, reassembly right; and every packet that a queue dropped
-    /// or a wire lost, of whichever kind, stands in its link's record.
+    /// Packets are conserved and in order per flow, windows are respected, and reassembly is right. The record of a
+    /// link contains every packet, of any kind, that its queue dropped or its wire lost.
     #[test]
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::both_ways()) {
         scenario.warmup = Nanos::ZERO;
@@ -47,10 +47,10 @@ proptest! {
         queues_keep_their_limits(&scenario)?;
     }
 
-    /// Turned round, all that happens is the same, turned round. Where all data went one way this holds the links that
-    /// carry both kinds of packets against those that carry one. (Losses on the wire have draws of their own in each
-    /// direction; the opportunities of a trace come at whole milliseconds, as timers do, and which of two events at the
-    /// same instant goes first is nothing that a mirror keeps.)
+    /// A mirrored scenario gives mirrored events. If all data went one way, this compares links that carry both kinds
+    /// of packets with those that carry one. Three things differ in a mirror. Losses on the wire have draws of their
+    /// own in each direction. The opportunities of a trace come at whole milliseconds, as timers do. Events at the same
+    /// instant may change their order.
     #[test]
     fn a_link_has_no_front(mut scenario in prop_oneof![random::scenario(), random::both_ways()]) {
         let DuplexLink { forward, reverse } = &mut scenario.links[0];
@@ -69,8 +69,8 @@ proptest! {
     }
 }
 
-/// An upload of one packet at a time, whose acknowledgements queue behind the packets of a download that keeps 60 of
-/// them on the way.
+/// The acknowledgements of an upload, one packet at a time, queue behind the packets of a download, 60 of which are on
+/// the way.
 #[test]
 fn acknowledgements_wait_behind_the_other_direction_s_data() {
     let mut s = scenario(35);
@@ -91,7 +91,7 @@ fn acknowledgements_wait_behind_the_other_direction_s_data() {
     assert!(run.links[1].utilisation_percent > 99.9, "{} %", run.links[1].utilisation_percent);
 }
 
-/// What a full reverse path drops is the data of the flows that take it.
+/// A full reverse path drops the data of the flows that take it.
 #[test]
 fn data_of_reverse_flows_is_dropped_on_the_reverse_path() {
     let mut s = scenario(10);

@@ -1,4 +1,4 @@
-//! Situations simple enough to be worked out on paper.
+//! Situations that are simple enough to be calculated on paper.
 
 use crate::auditor::mss;
 use crate::world::*;
@@ -15,7 +15,7 @@ fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
     );
 }
 
-/// Acknowledges each segment at once, so that no timer blurs the arithmetic.
+/// A receiver that acknowledges each segment at once, so that no timer blurs the arithmetic.
 const PROMPT: TcpProfile = TcpProfile { delayed_ack: false, ..TcpProfile::LINUX };
 
 fn records(scenario: &Scenario) -> Run {
@@ -24,8 +24,8 @@ fn records(scenario: &Scenario) -> Run {
 
 // The measuring interval.
 
-/// The window of 20 leaves at 210 ms, within the warm-up, and 19 packets of it are dropped at 310 ms, after the
-/// warm-up: they were not sent in the interval, and so they are not lost in it.
+/// The window of 20 leaves at 210 ms, within the warm-up, and 19 packets of it are dropped at 310 ms, after it. They
+/// were not sent in the measured interval, so they do not count as lost in it.
 #[test]
 fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
     let mut s = scenario(1);
@@ -43,7 +43,8 @@ fn what_was_sent_in_the_warm_up_is_not_lost_after_it() {
 
 // Steady state.
 
-/// 60 packets on their way where 34 fit the pipe: the rest waits, the link never idles, and Little's law gives the RTT.
+/// 60 packets are on their way, of which 34 fit the pipe. The rest waits, the link never idles, and Little's law gives
+/// the RTT.
 #[test]
 fn a_lone_flow_fills_the_link_exactly() {
     let mut s = scenario(65);
@@ -62,8 +63,8 @@ fn a_lone_flow_fills_the_link_exactly() {
     assert_eq!((flow.lost_packets, flow.retransmitted_packets), (0, 0));
 }
 
-/// The steady path's RTTs, too, are not equal: a host that wakes up reads its clock up to 3 us late. No packet leaves
-/// later for that.
+/// The RTTs of a steady path differ, too: a host that wakes up reads its clock up to 3 us late. No packet leaves later
+/// for that.
 #[test]
 fn a_host_reads_its_clock_a_little_late() {
     let mut s = scenario(65);
@@ -104,7 +105,7 @@ fn a_window_below_the_pipe_gives_window_over_rtt() {
     close(run.flows[0].throughput_mbps, 16.0 * 12_000.0 / rtt_s / 1e6, 1e-3, "throughput");
 }
 
-/// The window that a receiver without scaling offers bounds the rate at any distance.
+/// The window of a receiver without scaling bounds the rate at any distance.
 #[test]
 fn an_unscaled_window_bounds_the_rate() {
     let mut s = scenario(60);
@@ -116,7 +117,7 @@ fn an_unscaled_window_bounds_the_rate() {
     close(run.flows[0].goodput_mbps, window * 1448.0 * 8.0 / 0.120 / 1e6, 2e-3, "goodput");
 }
 
-/// Two groups share a queue: what one gets the other does not, and together they fill the link.
+/// Two groups share a queue, and together they fill the link.
 #[test]
 fn flows_share_what_there_is() {
     let mut s = scenario(60);
@@ -131,7 +132,7 @@ fn flows_share_what_there_is() {
 
 // Queues.
 
-/// A burst that overfills the buffer: its last packet waits exactly as long as the buffer holds.
+/// After a burst that overfills the buffer, the last packet waits exactly for the buffer's length over the rate.
 #[test]
 fn a_full_buffer_delays_by_its_length_over_the_rate() {
     let mut s = scenario(2);
@@ -177,7 +178,7 @@ fn congestion_avoidance_adds_one_segment_each_round_trip() {
     assert!((98..=99).contains(&growth), "{growth} segments in 99 round trips");
 }
 
-/// CUBIC's curve between losses, W(t) = C (t - K)^3 + W_max, within 1 %.
+/// Between losses the window follows CUBIC's curve, W(t) = C (t - K)^3 + W_max, within 1 %.
 #[test]
 fn cubic_follows_its_curve() {
     let mut s = scenario(16);
@@ -204,7 +205,7 @@ fn cubic_follows_its_curve() {
     assert!(flows.time_s.last().unwrap() - start > 1.3 * k, "the run shows the convex part too");
 }
 
-/// Segments a round trip, measured, of a Reno flow whose `period`-th packets are lost.
+/// Measured segments a round trip of a Reno flow that loses every `period`-th packet.
 fn reno_under_periodic_loss(period: u32, round_trips: u64) -> f64 {
     let mut s = scenario(round_trips / 20);
     s.warmup = Nanos(s.duration.0 / 10);
@@ -229,9 +230,9 @@ fn per_round_trip(run: &Run) -> (f64, f64) {
     (segments_a_second * flow.rtt_ms_mean() / 1e3, flow.lost_packets as f64 / flow.sent_packets as f64)
 }
 
-/// sqrt(3 / 2p) segments each round trip (Mathis et al. 1997), losses at equal distances as the model has them. The
-/// model leaves out the round trip that recovery takes, which weighs when a cycle has few; with it, a cycle of 1/p =
-/// 3/8 W^2 + W/2 packets takes W/2 + 1 round trips.
+/// Reno sends sqrt(3 / 2p) segments each round trip (Mathis et al. 1997), with losses at equal distances as in the
+/// model. The model leaves out the round trip of the recovery, which matters if a cycle has few. With it, a cycle of
+/// 1/p = 3/8 W^2 + W/2 packets takes W/2 + 1 round trips.
 #[test]
 fn reno_obeys_the_square_root_law() {
     for (period, round_trips) in [(100, 2000), (400, 2000), (1000, 3000), (10_000, 5000)] {
@@ -250,8 +251,8 @@ fn reno_obeys_the_square_root_law() {
     }
 }
 
-/// The same with losses drawn at random. The draws make cycles of unequal length, for which the constant is 1.31 rather
-/// than 1.22 (Ott, Kemperman, Mathis 1996): 7 % more, inside the 10 %.
+/// Reno obeys the law with losses drawn at random, too. The draws make cycles of unequal length, for which the constant
+/// is 1.31 rather than 1.22 (Ott, Kemperman, Mathis 1996): 7 % more, inside the 10 %.
 fn reno_obeys_the_square_root_law_under_random_loss(loss: f64, round_trips: u64) {
     let mut s = scenario(round_trips / 20);
     s.warmup = Nanos(s.duration.0 / 10);
@@ -281,7 +282,7 @@ fn reno_obeys_the_square_root_law_where_one_in_10_000_is_lost() {
 
 // Finite transfers over an empty path.
 
-/// One way with the acknowledgement back, for a packet of `bytes`.
+/// The time of a packet of `bytes` to the receiver, and of its acknowledgement back.
 fn there_and_back(s: &Scenario, bytes: u64) -> Nanos {
     let (model::Service::Own(model::Transmitter::Rate(out)), model::Service::Own(model::Transmitter::Rate(back))) =
         (&s.links[0].forward.service, &s.links[0].reverse.service)
@@ -292,7 +293,7 @@ fn there_and_back(s: &Scenario, bytes: u64) -> Nanos {
     out.time_to_send(Bytes(bytes)) + s.links[0].forward.delay + back.time_to_send(Bytes(ack)) + s.links[0].reverse.delay
 }
 
-/// The handshake: a SYN and its answer, and the acknowledgement that the first data leave behind.
+/// The time of the handshake: a SYN and its answer, and the acknowledgement before the first data.
 fn handshake(s: &Scenario) -> Nanos {
     let model::Service::Own(model::Transmitter::Rate(out)) = &s.links[0].forward.service else {
         panic!("constant rate")
@@ -312,7 +313,8 @@ fn a_transfer_of_one_segment_takes_two_round_trips() {
     assert_eq!(completion(&s), expected.as_secs_f64());
 }
 
-/// Rounds of 10, 20 and 40 segments; two leave on every acknowledgement, so each round's queue holds until its end.
+/// The rounds have 10, 20 and 40 segments. Two leave on every acknowledgement, so each round's queue lasts until its
+/// end.
 #[test]
 fn a_transfer_of_three_rounds() {
     let mut s = scenario(2);
@@ -339,7 +341,7 @@ fn an_access_link_adds_transmission_and_delay() {
     close(completion(&s) - direct, added, 1e-6, "time added");
 }
 
-/// Without quick acknowledgements a lone segment waits the receiver's 40 ms, and for the next of its ticks.
+/// Without quick acknowledgements a lone segment waits for the receiver's 40 ms, and for its next tick.
 #[test]
 fn a_lone_segment_is_acknowledged_after_40_ms() {
     let mut s = scenario(1);
@@ -367,12 +369,13 @@ fn seconds_between(times: &[Nanos]) -> Vec<f64> {
     times.windows(2).map(|w| (w[1] - w[0]).as_secs_f64()).collect()
 }
 
-/// Linux's timers are never early, and late by a tick or an eighth of what they wait.
+/// Reports whether a timer of Linux may ring then: never early, and late by at most a tick or an eighth of its wait.
 fn rings_after(waited: f64, seconds: f64) -> bool {
     (seconds..=(1.125 * seconds).max(seconds + 0.008)).contains(&waited)
 }
 
-/// Nobody answers: SYNs at 0, 1, 2, 3, 4, 5, 7, 11, 19 s ...: four linear timeouts, then RFC 6298, section 5.5.
+/// Without an answer SYNs leave at 0, 1, 2, 3, 4, 5, 7, 11, 19 s ... . After four linear timeouts each is twice the one
+/// before (RFC 6298, section 5.5).
 #[test]
 fn an_unanswered_syn_backs_off() {
     let mut s = scenario(40);
@@ -386,7 +389,7 @@ fn an_unanswered_syn_backs_off() {
     assert!(gaps.iter().zip(expected).all(|(gap, expected)| rings_after(*gap, expected)), "{gaps:?}");
 }
 
-/// The path dies: each timeout is twice the one before, up to 120 s.
+/// After the path has died, each timeout is twice the one before, up to 120 s.
 #[test]
 fn timeouts_double_up_to_two_minutes() {
     let mut s = scenario(1000);
@@ -404,7 +407,7 @@ fn timeouts_double_up_to_two_minutes() {
     assert_eq!(outcome.run.flows[0].timeouts, times.len() as u64);
 }
 
-/// After the handshake's sample R: R + max(2R, 200 ms) (RFC 6298, section 2.2, with Linux's floor).
+/// After the handshake's sample R the timeout is R + max(2R, 200 ms) (RFC 6298, section 2.2, with Linux's floor).
 #[test]
 fn the_first_timeout_follows_from_the_handshake() {
     for (delay_ms, expected_ms) in [(10, 20.0 + 200.0), (100, 200.0 + 400.0)] {

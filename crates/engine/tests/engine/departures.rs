@@ -1,6 +1,6 @@
 //! The page that says which Linux the simulator's TCP is.
 
-/// One constant names the version; the page is about that one.
+/// One constant names the version, and the page is about that version.
 #[test]
 fn the_page_of_departures_is_about_the_version_that_is_modelled() {
     let page = include_str!("../../../../docs/agreement/departures.md");

@@ -1,4 +1,4 @@
-//! Explicit congestion notification: marks, their echo, and what senders make of it.
+//! Explicit congestion notification: marks, their echo, and the reaction of senders.
 
 use crate::world::*;
 use model::impairments::Outage;
@@ -34,7 +34,7 @@ fn a_mark_reduces_the_window_without_a_loss() {
     assert!(ended > 0 && (ended..=2 * ended + 2).contains(&told), "{told} reductions told, {ended} echoes ended");
 }
 
-/// The sender tells its reduction: its window may be a single segment, so the receiver does not wait for a second
+/// The sender announces its reduction. Its window may be a single segment, so the receiver does not wait for a second
 /// (`tcp_ecn_accept_cwr`).
 #[test]
 fn a_told_reduction_is_acknowledged_at_once() {
@@ -55,8 +55,8 @@ fn a_told_reduction_is_acknowledged_at_once() {
     assert!(alone > 3, "{alone} that would have waited");
 }
 
-/// A probe of new data that is sent in CWR is one of the segments that the reduction lets out (`tcp_write_xmit`
-/// counts it into `prr_out`).
+/// A probe of new data in CWR is one of the segments that the reduction allows (`tcp_write_xmit` counts it into
+/// `prr_out`).
 #[test]
 fn a_probe_counts_among_what_a_reduction_lets_out() {
     let mut s = scenario(2);
@@ -81,7 +81,7 @@ fn a_probe_counts_among_what_a_reduction_lets_out() {
     assert_eq!((probes, shown(first)), (1, shown(last) + sent));
 }
 
-/// DCTCP's echo is exact: as many segments are acknowledged with it as have come marked (RFC 8257, section 3.2).
+/// DCTCP's echo is exact: it covers as many segments as have come marked (RFC 8257, section 3.2).
 #[test]
 fn dctcp_echoes_as_many_marks_as_there_were() {
     let mut s = scenario(20);
@@ -101,7 +101,8 @@ fn dctcp_echoes_as_many_marks_as_there_were() {
     assert_eq!(echoed as usize, marked);
 }
 
-/// All packets of a control that needs ECN are capable of it, SYNs and pure acknowledgements too (`tcp_ecn_send`).
+/// If the congestion control needs ECN, all packets are ECN-capable, even SYNs and pure acknowledgements
+/// (`tcp_ecn_send`).
 #[test]
 fn every_packet_of_dctcp_can_be_marked() {
     let mut s = scenario(2);
@@ -116,8 +117,8 @@ fn every_packet_of_dctcp_can_be_marked() {
     }
 }
 
-/// A SYN that is repeated asks for no ECN (RFC 3168, section 6.1.1.1): a connection whose first was lost has none, and
-/// one whose first answer was lost has it (`tcp_ecn_clear_syn`, `tcp_ecn_make_synack`).
+/// A repeated SYN does not ask for ECN (RFC 3168, section 6.1.1.1). So a connection whose first SYN was lost has none,
+/// and one whose first answer was lost has it (`tcp_ecn_clear_syn`, `tcp_ecn_make_synack`).
 #[test]
 fn only_the_first_syn_asks_for_ecn() {
     let mut s = scenario(5);

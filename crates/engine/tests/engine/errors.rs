@@ -1,4 +1,4 @@
-//! Why a run gave no records, as a sentence for whoever calls the engine from Rust.
+//! Reasons for which a run gave no records, as sentences for Rust callers of the engine.
 
 use crate::world::{control, library, scenario};
 use model::Scenario;

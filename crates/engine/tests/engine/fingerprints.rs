@@ -1,5 +1,4 @@
-//! Runs whose every packet event is known, and whose records and series are: any change of behaviour, wanted or not,
-//! shows here.
+//! Runs with known packet events, records and series: any change of behaviour, wanted or not, shows here.
 //!
 //! After a wanted change, write the new values with `REGENERATE=1 cargo test -p unbloat-engine --test engine
 //! fingerprints` and say in the commit why they changed.
@@ -15,19 +14,19 @@ use std::path::Path;
 use unbloat_engine::Options;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints");
-/// Random networks besides the scenarios of the folder. Together they use every switch of the stack and every part of a
-/// network.
+/// Number of random networks besides the scenarios of the folder. Together they use every switch of the stack and every
+/// part of a network.
 const RANDOM: usize = 400;
-/// The controls of the random networks: with another they would all be others.
+/// The congestion controls of the random networks. Another one would change all networks.
 const CONTROLS: [&str; 8] = ["reno", "cubic", "bbr", "vegas", "dctcp", "cubic_plus", "reno_plus", "vegas_plus"];
 const SERIES_STEP: Nanos = Nanos::from_millis(100);
 
-/// FNV-1a.
+/// Hashes bytes after `from` (FNV-1a).
 fn hash(bytes: &[u8], from: u64) -> u64 {
     bytes.iter().fold(from, |hash, byte| (hash ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// What happened, and what was recorded of it, hashed.
+/// Hashes of a run's events and of its records.
 fn fingerprints(scenario: &Scenario) -> (u64, u64) {
     let (outcome, events) = fingerprint(scenario, &Options { series: Some(SERIES_STEP), ..Options::default() });
     let records = serde_json::to_vec(&(&outcome.run, &outcome.series)).expect("records are plain");
@@ -39,7 +38,7 @@ fn of_file(file: &Path) -> (u64, u64) {
     fingerprints(&experiment.cells[0].scenario)
 }
 
-/// Those of many random scenarios in one.
+/// The fingerprints of many random scenarios, combined in one.
 fn of_random_scenarios() -> (u64, u64) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[5; 32]);
     let mut runner = TestRunner::new_with_rng(Default::default(), rng);

@@ -1,4 +1,4 @@
-//! Hosts: send buffers, transmit queues, and who goes first there.
+//! Hosts: send buffers, transmit queues, and the order of packets there.
 
 use crate::world::{control_with, droptail, flow, phone_of_2013, run, run_with_series, scenario};
 use model::app::{App, Ping};
@@ -10,10 +10,10 @@ use model::{
 };
 use unbloat_engine::Options;
 
-/// What a full segment takes where each has a buffer of its own.
+/// Memory of a full segment in a buffer of its own, bytes.
 const SEGMENT: u64 = 896 + 1448;
 
-/// A phone of 2013: 9 Mbit/s up and 50 ms there and back, room for so many packets in its send buffers, no small
+/// A phone of 2013: 9 Mbit/s up and 50 ms there and back, room for `packets` packets in its send buffers, no small
 /// queues.
 fn phone(queue: Queue, packets: u64, groups: Vec<FlowGroup>) -> Scenario {
     let mut s = scenario(30);
@@ -47,8 +47,8 @@ fn rtt_ms(flow: &Flow) -> f64 {
     flow.rtt.rtt_ms_mean.expect("samples")
 }
 
-/// In flight is what the send buffer holds, once it is as large as it gets: 200 packets of 1500 bytes take 267 ms at
-/// 9 Mbit/s. The mean of a buffer between two thirds and full when all of it is on its way.
+/// The flight is the contents of the send buffer, once that has its full size. 200 packets of 1500 bytes take 267 ms at
+/// 9 Mbit/s. The mean is that of a buffer between two thirds and full when all of it is on its way.
 #[test]
 fn the_send_buffer_bounds_what_waits_in_the_host() {
     let run = simulate(&phone(fifo(1000), 200, vec![flow("cubic")]));
@@ -59,7 +59,7 @@ fn the_send_buffer_bounds_what_waits_in_the_host() {
     assert!(run.links[0].utilisation_percent > 99.9);
 }
 
-/// A queue with less room than the send buffer does not lose packets: the sender keeps what finds no room, and reduces
+/// A queue with less room than the send buffer does not lose packets. The sender keeps those without room, and reduces
 /// its window.
 #[test]
 fn what_finds_no_room_in_the_host_is_not_lost() {
@@ -71,8 +71,8 @@ fn what_finds_no_room_in_the_host_is_not_lost() {
     assert!(cubic.rtt.rtt_ms_max.expect("samples") <= full_ms + 2.0, "{:?} for {full_ms}", cubic.rtt);
 }
 
-/// 64 packets in the device's ring have left a queue with room for four in each of its bands: it is never more
-/// than full. Where a buffer has several segments the queue counts it as one packet.
+/// 64 packets in the device's ring have left a queue with room for four in each of its bands, which never has more than
+/// that. The queue counts a buffer of several segments as one packet.
 #[test]
 fn a_ring_is_no_part_of_the_queue() {
     for (ring, gso) in [(0, false), (64, false), (0, true), (64, true)] {
@@ -86,7 +86,8 @@ fn a_ring_is_no_part_of_the_queue() {
     }
 }
 
-/// Small queues: two segments, or what leaves in a millisecond, wait in the host; the window is the path's own.
+/// With small queues two segments, or those that leave in a millisecond, wait in the host. The window is the path's
+/// own.
 #[test]
 fn small_queues_leave_the_host_empty() {
     let mut s = phone(fifo(1000), 1000, vec![flow("cubic")]);
@@ -97,8 +98,8 @@ fn small_queues_leave_the_host_empty() {
     assert!(run.links[0].utilisation_percent > 99.0);
 }
 
-/// What leaves in 2^-4 s at the pacing rate, which is 1.2 times what the link carries (`tcp_update_pacing_rate`),
-/// counted in memory: a packet of 1500 bytes has 1448 of payload and 896 of overhead.
+/// The queue holds the packets that leave in 2^-4 s at the pacing rate, which is 1.2 times the link's rate
+/// (`tcp_update_pacing_rate`). It counts memory: a packet of 1500 bytes has 1448 of payload and 896 of overhead.
 #[test]
 fn small_queues_are_as_long_as_the_pacing_shift_says() {
     let mut s = phone(fifo(1000), 1000, vec![flow("cubic")]);
@@ -110,8 +111,8 @@ fn small_queues_are_as_long_as_the_pacing_shift_says() {
     assert!((delay_ms / expected_ms - 1.0).abs() < 0.02, "{delay_ms} ms, not {expected_ms}");
 }
 
-/// An upload beside a transfer of 9 packets that comes later: the small one, which a buffer for 20 packets takes at
-/// once, is done in two round trips where SORPC sorts, and waits for the upload in one queue. The upload goes on.
+/// An upload runs when a transfer of 9 packets comes, which a buffer for 20 packets takes at once. With SORPC the
+/// transfer ends in two round trips, and in one queue it waits for the upload. The upload goes on.
 #[test]
 fn sorpc_lets_a_short_transfer_pass() {
     let short = || FlowGroup { start: Nanos::from_secs(15), size: Some(Bytes(9 * 1448)), ..flow("cubic") };
@@ -124,7 +125,7 @@ fn sorpc_lets_a_short_transfer_pass() {
     assert!(sorted.links[0].utilisation_percent > 99.9);
 }
 
-/// A download's acknowledgements wait behind the upload in one queue, and pass it with SORPC.
+/// Acknowledgements of a download wait behind the upload in one queue, and pass it with SORPC.
 #[test]
 fn acknowledgements_of_downloads_pass_an_upload() {
     let mut s = phone(fifo(1000), 800, vec![flow("cubic"), FlowGroup { reverse: true, ..flow("cubic") }]);
@@ -137,7 +138,7 @@ fn acknowledgements_of_downloads_pass_an_upload() {
     assert!(sorted.flows[1].goodput_mbps > 90.0, "{}", sorted.flows[1].goodput_mbps);
 }
 
-/// One band for all is one queue: to the packet.
+/// One band for all packets behaves as one queue, packet by packet.
 #[test]
 fn one_band_is_one_queue() {
     let pair = || phone(fifo(1000), 800, vec![flow("cubic"), FlowGroup { start: Nanos::from_secs(5), ..flow("reno") }]);
@@ -145,8 +146,8 @@ fn one_band_is_one_queue() {
     assert_eq!(fifo.flows, single.flows);
 }
 
-/// An application that never waits keeps its buffer full: between two thirds and all of it, so that SORPC takes it for
-/// a file transfer at any threshold up to that; twice the window is in the buffer while it grows.
+/// An application that never waits fills its buffer to between two thirds and all of it. So SORPC takes it for a file
+/// transfer at any threshold up to that. While the buffer grows it holds twice the window.
 #[test]
 fn an_upload_fills_its_send_buffer() {
     let flow = simulate(&phone(fifo(1000), 800, vec![flow("cubic")])).flows.remove(0);
@@ -156,7 +157,7 @@ fn an_upload_fills_its_send_buffer() {
     assert!(stats.sndbuf_half_full_after_s.expect("it is") < 0.2, "{stats:?}");
 }
 
-/// The buffer follows the window as Linux has it, and `TCP_NOTSENT_LOWAT` keeps it nearly empty.
+/// The buffer follows the window as in Linux, and `TCP_NOTSENT_LOWAT` keeps it nearly empty.
 #[test]
 fn linux_buffers_grow_and_a_low_watermark_keeps_them_short() {
     let mut s = phone(fifo(1000), 800, vec![flow("cubic")]);
@@ -172,8 +173,8 @@ fn linux_buffers_grow_and_a_low_watermark_keeps_them_short() {
     assert!((low.goodput_mbps / full.goodput_mbps - 1.0).abs() < 0.02, "{} of {}", low.goodput_mbps, full.goodput_mbps);
 }
 
-/// Two uploads, the second 10 s after the first: Jain's index of what each gets in the 10 s after that. Im measured
-/// 0.64 with SORPC (section 3.4.4), and left it open.
+/// The second of two uploads starts 10 s after the first. The test takes Jain's index of their rates in the 10 s after
+/// that. Im measured 0.64 with SORPC (section 3.4.4), and left the problem open.
 #[test]
 fn sorpc_fair_gives_a_later_upload_its_share_within_10_s() {
     let later = || FlowGroup { start: Nanos::from_secs(10), ..flow("cubic") };
@@ -197,8 +198,8 @@ fn sorpc_fair_gives_a_later_upload_its_share_within_10_s() {
     }
 }
 
-/// CAKE tells hosts from flows: one flow of its own against three of one host. While one flow recovers from a drop its
-/// queue runs dry, and the others take its turns.
+/// CAKE distinguishes hosts from flows: here one host has one flow, and another has three. While one flow recovers from
+/// a drop its queue runs dry, and the others take its turns.
 #[test]
 fn cake_shares_a_link_between_hosts_as_its_mode_says() {
     for (mode, shares) in [("dual-srchost", 0.4..=0.5), ("flows", 0.22..=0.28)] {
@@ -231,7 +232,7 @@ count = 3
     }
 }
 
-/// A host of today: small queues, a ring, and so many uploads whose windows are larger than what may wait.
+/// A present host with small queues, a ring, and `uploads` uploads whose windows exceed the limit of the host.
 fn today(uploads: u32, gso: bool, byte_queue_limits: bool) -> (f64, f64) {
     let mut s = phone(fifo(1000), 400, vec![FlowGroup { count: uploads, ..flow("cubic") }]);
     s.hosts[0] = Host { small_queues: true, ring: 238, byte_queue_limits, gso, ..s.hosts[0].clone() };
@@ -247,8 +248,8 @@ fn today(uploads: u32, gso: bool, byte_queue_limits: bool) -> (f64, f64) {
     (in_device, of_uplink(&|row| Some(links.queue_bytes[row] as f64)) + 1.0)
 }
 
-/// As a guest with a device that takes one packet at a time (Linux 6.12): an upload has two packets in its host, and
-/// eight have sixteen, of which a limit of bytes leaves three in the device.
+/// A guest with a device that takes one packet at a time shows the same (Linux 6.12). An upload has two packets in its
+/// host. Eight have sixteen, of which a limit of bytes leaves three in the device.
 #[test]
 fn each_upload_of_today_has_two_packets_in_its_host() {
     let [one, eight, eight_unlimited] =
@@ -257,8 +258,8 @@ fn each_upload_of_today_has_two_packets_in_its_host() {
     assert!(eight.0 > 2.5 && eight.0 <= 3.0, "{}", eight.0);
 }
 
-/// With two segments in a buffer there are twice as many: two buffers of each upload, of which one may be half out. The
-/// guest has 3 to 5, and about 32.
+/// With two segments in a buffer the host has twice as many: two buffers of each upload, of which one may have left in
+/// part. The guest has 3 to 5, and about 32.
 #[test]
 fn buffers_of_two_segments_hold_twice_as_much() {
     let (one, eight) = (today(1, true, true), today(8, true, true));
@@ -266,8 +267,8 @@ fn buffers_of_two_segments_hold_twice_as_much() {
     assert!((32.0..33.0).contains(&eight.1) && (3.0..4.0).contains(&eight.0), "{eight:?}");
 }
 
-/// A sender with small queues of its own, whose packets pass another host's device on their way: its own host is rid of
-/// each of them once.
+/// Packets of a sender with small queues pass another host's device on their way. The sender's own host reports the
+/// departure of each packet once.
 #[test]
 fn a_host_is_told_of_its_own_packets_only() {
     let mut s = phone(fifo(100), 200, vec![flow("cubic")]);
@@ -280,7 +281,7 @@ fn a_host_is_told_of_its_own_packets_only() {
     assert!(run.flows.iter().all(|flow| flow.goodput_mbps > 1.0), "{:?}", run.flows);
 }
 
-/// Two hosts: packets of the second pass its own link, and then the device of the first, whose link is a phone's.
+/// Two hosts. Packets of the second pass its own link, and then the device of the first, whose link is a phone's.
 fn behind_a_phone(mut s: Scenario, group: FlowGroup) -> Scenario {
     s.links.push(s.links[0].clone());
     s.links[1].forward.name = "first".into();
@@ -290,8 +291,9 @@ fn behind_a_phone(mut s: Scenario, group: FlowGroup) -> Scenario {
     s
 }
 
-/// The second host gives its ping the first band there, and the phone its upload the second. No header tells the phone of
-/// the ping's band, so that the ping goes by its type of service: it waits behind the upload, whatever its host chose.
+/// The second host gives its ping the first band, and the phone gives its upload the second. No header carries the
+/// ping's band to the phone, which uses the ping's type of service. So the ping waits behind the upload, whatever its
+/// host chose.
 #[test]
 fn bands_are_those_of_the_packets_own_host() {
     let ping = || FlowGroup {
@@ -309,8 +311,8 @@ fn bands_are_those_of_the_packets_own_host() {
     assert_eq!((single, sorted), (plain, plain));
 }
 
-/// Segments of a buffer come to the phone 12 ms after each other. It sends each at once, and waits for no other segment
-/// of the other host's buffer, which may be lost by then.
+/// Segments of a buffer come to the phone 12 ms apart. The phone sends each at once, and does not wait for another
+/// segment of the other host's buffer, which may be lost by then.
 #[test]
 fn a_buffer_ends_at_its_own_device() {
     let mut s = behind_a_phone(phone(fifo(1000), 200, vec![]), flow("cubic"));

@@ -59,8 +59,8 @@ fn ping_ms(run: &Run) -> f64 {
     run.flows[1].rtt.rtt_ms_mean.expect("answers")
 }
 
-/// What finds no room in the phone stays with TCP, which is told; the queue before the air is full of it, and the ping
-/// waits behind, unless SORPC sorts.
+/// Packets without room in the phone stay with TCP, which the phone informs. The queue before the air is full of the
+/// upload, so the ping waits behind it, unless SORPC sorts.
 #[test]
 fn an_upload_fills_the_phone_and_sorpc_lets_others_pass() {
     for cell in [WIFI, LTE] {
@@ -80,8 +80,8 @@ fn an_upload_fills_the_phone_and_sorpc_lets_others_pass() {
     }
 }
 
-/// The sender hears when the air is done with a packet, or the modem has taken it, and keeps the next until then. On
-/// Wi-Fi 8 ms of packets may be in the phone, two at least. A modem needs some for the next grant.
+/// The phone reports to the sender when the air or the modem has finished with a packet, and the sender keeps the next
+/// until then. On Wi-Fi 8 ms of packets may be in the phone, at least two. A modem needs some for the next grant.
 #[test]
 fn small_queues_leave_the_phone_empty() {
     for (cell, ring) in [(WIFI, "0"), (LTE, "20")] {
@@ -94,7 +94,8 @@ fn small_queues_leave_the_phone_empty() {
     }
 }
 
-/// What the device has taken is not sorted any more: a ping waits for the packets in its ring, all of them full.
+/// The classifier does not sort packets that the device has taken: a ping waits for the packets in the ring, all of
+/// them full.
 #[test]
 fn a_ring_is_ahead_of_what_is_urgent() {
     for cell in [WIFI, LTE] {
@@ -105,8 +106,8 @@ fn a_ring_is_ahead_of_what_is_urgent() {
     }
 }
 
-/// A host with one queue and a station that is none send the same, if neither knows what is in the host: with a window
-/// that the queue has room for.
+/// A host with one queue sends as a station without a host does, if neither knows what is in the host. The window has
+/// room in the queue.
 #[test]
 fn without_back_pressure_a_host_is_any_station() {
     let window = ("flows.0.receive_window", "60kb");

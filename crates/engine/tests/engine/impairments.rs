@@ -1,4 +1,4 @@
-//! Impaired links: what holds on any of them, and what can be worked out on paper.
+//! Impaired links: properties of any of them, and figures that can be calculated.
 
 use crate::auditor::Auditor;
 use crate::invariants::capacity_bytes;
@@ -15,9 +15,9 @@ use unbloat_engine::packet::{Data, flag};
 proptest! {
     #![proptest_config(config(200))]
 
-    /// Packets conserved, copies included; none faster than its path, in order where the path keeps it; windows
-    /// respected, reassembly right. What queues drop and channels lose or double stands in the records of their links,
-    /// and no link carries more than it can.
+    /// Packets are conserved, copies included. None is faster than its path, and they are in order if the path keeps
+    /// it. Windows are respected, and reassembly is right. The records of the links contain the packets that queues
+    /// drop and channels lose or double, and no link exceeds its capacity.
     #[test]
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::impaired()) {
         scenario.warmup = Nanos::ZERO;
@@ -48,7 +48,7 @@ proptest! {
         }
     }
 
-    /// What is counted goes by the time of sending, and no copy counts.
+    /// Counts go by the time of sending, and no copy counts.
     #[test]
     fn sent_and_lost_speak_of_the_same_packets(scenario in random::impaired()) {
         let (outcome, auditor) = watch(&scenario, &Options::default(), Auditor::new(&scenario));
@@ -58,7 +58,7 @@ proptest! {
         }
     }
 
-    /// Same seed, same events and records.
+    /// One seed always gives the same events and records.
     #[test]
     fn a_run_repeats_itself(scenario in random::impaired()) {
         let record = || {
@@ -70,7 +70,7 @@ proptest! {
         prop_assert_eq!(record(), record());
     }
 
-    /// No queue ever exceeds its limit, in an outage neither.
+    /// No queue ever exceeds its limit, not even in an outage.
     #[test]
     fn all_queues_stay_within_their_limits(scenario in random::impaired()) {
         let (_, series) = run_with_series(&scenario, Nanos(scenario.duration.0 / 500));
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// The records of the links have as many copies as were seen.
+    /// The records of the links have as many copies as the auditor saw.
     #[test]
     fn finite_transfers_complete_with_exactly_their_size(scenario in random::impaired()) {
         let (outcome, auditor) = transfers_complete(scenario)?;
@@ -102,7 +102,7 @@ fn steady(seconds: u64, window: i64) -> Scenario {
     s
 }
 
-/// When each data packet arrived, and its number.
+/// The arrival time of each data packet, and its number.
 fn arrivals(s: &Scenario) -> Vec<(Nanos, u32)> {
     let (_, script) = watch(s, &Options::default(), Script::new(|_, _| false));
     script.arrived.iter().filter(|(_, data)| is_data(data)).map(|(at, data)| (*at, data.segment)).collect()
@@ -110,8 +110,7 @@ fn arrivals(s: &Scenario) -> Vec<(Nanos, u32)> {
 
 const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-/// Packets of 12 000 bits leave back to back. The last before a change sends what is left of it at the new rate, to the
-/// nanosecond.
+/// Packets of 12 000 bits leave back to back. The packet at a change sends its rest at the new rate, to the nanosecond.
 #[test]
 fn a_change_of_the_rate_is_exact_for_the_packet_under_way() {
     let mut s = steady(4, 200);
@@ -134,7 +133,7 @@ fn a_change_of_the_rate_is_exact_for_the_packet_under_way() {
     assert!(changed[across..].windows(2).all(|pair| pair[1].0 - pair[0].0 == MS(4)));
 }
 
-/// What waits in an outage leaves when it is over, and the bits of the packet under way that were sent before stay
+/// Packets that wait in an outage leave when it is over. The bits of the packet under way that were sent before stay
 /// sent.
 #[test]
 fn packets_wait_for_the_end_of_an_outage() {
@@ -151,7 +150,7 @@ fn packets_wait_for_the_end_of_an_outage() {
     assert!(run(&s, &Options::default()).run.flows[0].lost_packets == 0);
 }
 
-/// Those are lost whose last bit leaves in an outage with losses.
+/// An outage with losses loses the packets whose last bit leaves in it.
 #[test]
 fn packets_are_lost_in_an_outage_that_loses() {
     let mut s = steady(4, 200);
@@ -164,7 +163,7 @@ fn packets_are_lost_in_an_outage_that_loses() {
     assert!(run.flows[0].completion_s.is_some());
 }
 
-/// The queue is counted in an outage, and the link's utilisation is of the time in which it is up.
+/// The queue counts in an outage, too. The link's utilisation refers to the time in which it is up.
 #[test]
 fn an_outage_is_no_idle_time() {
     let mut s = steady(10, 200);
@@ -175,7 +174,7 @@ fn an_outage_is_no_idle_time() {
     assert!(record.queue_delay.queue_delay_ms_max.unwrap() > 2000.0);
 }
 
-/// 400 packets a second for a minute and more, of which each second copy makes the receiver report a duplicate.
+/// Over a minute of 400 packets a second, each second copy makes the receiver report a duplicate.
 #[test]
 fn duplicates_are_seen_by_the_receiver_and_reported() {
     let mut s = steady(60, 30);
@@ -193,7 +192,7 @@ fn duplicates_are_seen_by_the_receiver_and_reported() {
     assert!(on_the_way <= 30 + 2, "{on_the_way}");
 }
 
-/// Packets in the order of their arrival, by the order in which they were sent.
+/// Numbers of the packets, in the order of sending, sorted by their arrival.
 fn order_of_arrival(s: &Scenario) -> Vec<u32> {
     arrivals(s).iter().map(|(_, segment)| *segment).collect()
 }
@@ -208,7 +207,7 @@ fn jitter_reorders_only_where_it_is_told_to() {
     }
 }
 
-/// Packets that are sent ahead save the whole delay of the link; those held back come later by what is written.
+/// Packets that are sent ahead save the whole delay of the link; those held back come later by the given time.
 #[test]
 fn reordered_packets_come_ahead_or_late() {
     let delay = MS(20);
@@ -235,7 +234,7 @@ fn reordered_packets_come_ahead_or_late() {
     }
 }
 
-/// Flows start where they are drawn, not before.
+/// Flows start at the time that was drawn, not before.
 #[test]
 fn flows_start_at_random() {
     let mut s = scenario(5);
@@ -248,8 +247,8 @@ fn flows_start_at_random() {
     assert!(arrivals.iter().all(|at| (MS(500)..=MS(1500)).contains(at)) && !arrivals.is_sorted());
 }
 
-/// A copy of the SYN that comes when the connection stands is answered by an acknowledgement that is no SYN-ACK (RFC
-/// 9293, section 3.10.7.4: a challenge), and at most one in half a second. One SYN before it had its SYN-ACK.
+/// A copy of the SYN comes to an established connection. A challenge answers it, which is not a SYN-ACK (RFC 9293,
+/// section 3.10.7.4), and at most one in half a second. One SYN before it had its SYN-ACK.
 #[test]
 fn a_late_syn_is_answered_by_a_challenge() {
     let mut challenges = 0;

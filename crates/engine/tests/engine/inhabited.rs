@@ -1,5 +1,5 @@
-//! Random networks with more on them: those of `networks`, with hosts, applications, flows that come at random and
-//! writers with a rate of their own; and meshes.
+//! Random networks of `networks` with more on them: hosts, applications, flows that come at random, and writers with a
+//! rate of their own; and meshes.
 
 use crate::meshed;
 use crate::networks::{acceptable, network, packets};
@@ -20,21 +20,21 @@ use std::sync::LazyLock;
 
 /// Rates of datagrams of whole bytes whose intervals are whole nanoseconds.
 const DATAGRAM_RATES: [u64; 6] = [10_000, 100_000, 500_000, 1_000_000, 2_000_000, 10_000_000];
-/// The largest acknowledgement, and what every queue has to take.
+/// Length of the largest acknowledgement, which every queue has to take, bytes.
 const LARGEST_ACK: u64 = 80;
 
-/// What makes a group of flows send.
+/// The source of a group's data.
 #[derive(Clone, Debug)]
 enum Source {
-    /// A transfer, as the group has it.
+    /// A transfer of the group's own size.
     Transfer,
     Writer(Rate),
     Arrivals(Arrivals, Sizes),
     App(App),
 }
 
-/// Any scenario of these controls that the tools search: a network, whose flows may be an application's, may come from one
-/// or two meshes, and may be on one or two hosts.
+/// Any scenario of these congestion controls that the tools search. Its flows may be an application's, may come from
+/// one or two meshes, and may be on one or two hosts.
 pub fn inhabited(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let with_sources = network(controls).boxed().prop_flat_map(|scenario| {
         let sources = prop::collection::vec(source(), scenario.flows.len());
@@ -75,7 +75,7 @@ static PARAMETERS: LazyLock<BTreeMap<String, Vec<Parameter>>> = LazyLock::new(||
     all.into_iter().map(|control| (control.name, control.parameters)).collect()
 });
 
-/// A value as a mechanism's description has it.
+/// A value from the text of a mechanism's description.
 fn value(text: &str) -> ParamValue {
     match (text.parse(), text.parse()) {
         (Ok(flag), _) => ParamValue::Bool(flag),
@@ -84,10 +84,10 @@ fn value(text: &str) -> ParamValue {
     }
 }
 
-/// A control that reads its window and its threshold from maps, which nothing in `algorithms` does.
+/// A congestion control that reads its window and its threshold from maps, as none in `algorithms` does.
 const WITH_MAPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mechanism/tests/sources/filled_maps.bpf.c");
 
-/// That control, with a window for each connection, and a threshold if there is one.
+/// The congestion control of [`WITH_MAPS`], with a window for each connection, and a threshold if there is one.
 fn with_maps() -> impl Strategy<Value = MechanismRef> {
     let limit = (0i128..8, 2i128..100).prop_map(|(offset, least)| vec![1, offset, 0, least]);
     (1i128..200, prop::option::of(limit)).prop_map(|(window, limit)| {
@@ -98,8 +98,8 @@ fn with_maps() -> impl Strategy<Value = MechanismRef> {
     })
 }
 
-/// Any such scenario, now and then with parameters of controls anywhere in their ranges, ends included, or with a
-/// control that reads maps.
+/// Any of these scenarios, now and then with parameters of congestion controls anywhere in their ranges, ends included.
+/// Some have a congestion control that reads maps.
 pub fn with_parameters(scenarios: impl Strategy<Value = Scenario>) -> impl Strategy<Value = Scenario> {
     let share = prop_oneof![1 => Just(0.0), 1 => Just(1.0), 3 => 0.0..1.0];
     let shares = prop::collection::vec(prop::option::weighted(0.2, share), 16);
@@ -189,7 +189,7 @@ fn requests() -> impl Strategy<Value = App> {
 }
 
 impl Source {
-    /// The group's flows send what this says.
+    /// Makes the group's flows send data of this source.
     fn moves(self, group: &mut FlowGroup) {
         match self {
             Source::Transfer => {}
@@ -209,7 +209,7 @@ impl Source {
     }
 }
 
-/// A host, and the bands of its queue and its classifier, if it sorts.
+/// A host, with the bands of its queue and its classifier if it sorts.
 fn host() -> impl Strategy<Value = (Host, Option<(Discipline, &'static str)>)> {
     let band = packets().prop_map(|limit| Discipline::Prio(Prio { bands: 3, limit }));
     let classifiers = ["single", "pfifo_fast", "sorpc", "sorpc_fair"];
@@ -263,7 +263,7 @@ fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'sta
     scenario.hosts.push(host);
 }
 
-/// An application's data goes both ways: every queue takes a packet.
+/// Gives every queue room for a packet, because an application's data goes both ways.
 fn make_room(scenario: &mut Scenario) {
     let packets = scenario.flows.iter().map(|group| group.packet.max(group.largest_packet()).0);
     let largest = packets.max().unwrap_or(0).max(LARGEST_ACK);

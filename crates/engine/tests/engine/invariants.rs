@@ -1,5 +1,5 @@
-//! What holds in every scenario, whatever its links, queues, routes and flows: checked by one function, of which tests
-//! and the tool `tools/invariants` make use.
+//! Invariants of every scenario, whatever its links, queues, routes and flows. One function checks them, which tests
+//! and the tool `tools/invariants` use.
 
 use crate::auditor::{Auditor, Flow};
 use crate::inhabited;
@@ -16,17 +16,17 @@ use std::ops::ControlFlow;
 use unbloat_engine::tap::Fingerprint;
 use unbloat_engine::{Options, Outcome};
 
-/// Rows of a run's series.
+/// Number of rows of a run's series.
 const ROWS: u64 = 200;
-/// More calls of `progress` than any of these scenarios has reason for.
+/// Number of calls of `progress` that no scenario needs.
 const MOST_REPORTS: u32 = 500;
 
 thread_local! {
-    /// Made once: it looks for the controls that there are.
+    /// The random networks, made once because that searches for the congestion controls.
     static NETWORKS: BoxedStrategy<Scenario> = inhabited::with_parameters(inhabited::inhabited(library().names()).boxed()).boxed();
 }
 
-/// Random scenario number so and so, the same on every machine, and what proptest makes it smaller with.
+/// Random scenario `number`, the same on every machine, as a tree with which proptest can make it smaller.
 pub fn numbered(number: u64) -> impl ValueTree<Value = Scenario> {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&number.to_le_bytes());
@@ -35,7 +35,7 @@ pub fn numbered(number: u64) -> impl ValueTree<Value = Scenario> {
     NETWORKS.with(|networks| networks.new_tree(&mut runner)).expect("its filters refuse little")
 }
 
-/// Bytes that a link can carry; a trace's link: all that its opportunities allow.
+/// Bytes that a link can carry in the time `over`; on a trace, all that its opportunities allow.
 pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     match service {
         Service::Own(Transmitter::Rate(rate)) => rate.0 as f64 / 8.0 * over.as_secs_f64(),
@@ -53,13 +53,13 @@ pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     }
 }
 
-/// The group of each flow, as it is for that.
+/// The group of each flow, with the values of that flow.
 pub fn groups(scenario: &Scenario) -> impl Iterator<Item = FlowGroup> {
     let with_arrivals = scenario.flows.iter().zip(scenario.flow_arrivals());
     with_arrivals.flat_map(|(group, flows)| (0..flows.len() as u32).map(|number| group.of_flow(number)))
 }
 
-/// Runs a scenario under the auditor's eyes, and panics at what must not be.
+/// Runs a scenario with the auditor, and panics at a broken invariant.
 pub fn check(scenario: &Scenario) {
     let (first, auditor, events) = audited(scenario);
     records_agree_with_events(scenario, &first, &auditor);
@@ -72,7 +72,7 @@ pub fn check(scenario: &Scenario) {
     assert!(first.run == second, "the same seed, other records: {:?} {second:?}", first.run);
 }
 
-/// The same again, without auditor and series: neither may change what happens.
+/// Runs a scenario without auditor and series, neither of which may change the events.
 fn unwatched(scenario: &Scenario) -> (Run, u64) {
     let run = unbloat_engine::watch(
         scenario,
@@ -98,7 +98,7 @@ fn audited(scenario: &Scenario) -> (Outcome, Auditor, u64) {
     (outcome, auditor, events.0)
 }
 
-/// Packets conserved: what each flow sent, and what queues dropped and channels lost, stands in the records.
+/// Checks that the records contain every packet that flows sent, queues dropped and channels lost.
 fn records_agree_with_events(scenario: &Scenario, outcome: &Outcome, auditor: &Auditor) {
     for (record, flow) in outcome.run.flows.iter().zip(&auditor.flows) {
         let counted = (record.sent_packets, record.retransmitted_packets, record.lost_packets);

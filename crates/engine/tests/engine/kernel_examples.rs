@@ -1,4 +1,4 @@
-//! The Linux tree's own example congestion controls, unmodified, from a scenario to its records.
+//! The example congestion controls of the Linux tree, unmodified, from a scenario to its records.
 
 use crate::linux_examples::{controls, refused, trees};
 use mechanism::{Library, MechanismError};
@@ -9,13 +9,14 @@ use unbloat_engine::{Error, Options};
 
 /// Example controls that do nothing on an acknowledgement: their window stays where it began.
 const FIXED_WINDOW: [&str; 2] = ["tcp_ca_update.c", "tcp_ca_write_sk_pacing.c"];
-/// It lets BBR, DCTCP and CUBIC write one private state in turns, to call every kernel function. BBR has the last word on
-/// the window, whatever it finds there.
+/// An example that calls every kernel function: BBR, DCTCP and CUBIC write one private state in turns. BBR sets the
+/// window last, whatever it finds there.
 const THREE_IN_ONE: &str = "tcp_ca_kfunc.c";
-/// What the headers of segments of 1500 bytes leave of a link.
+/// Share of a link that is left beside the headers of segments of 1500 bytes.
 const MOST: f64 = 1448.0 / 1500.0;
 
-/// Two flows of this control on 20 Mbit/s with 20 ms and a buffer of one bandwidth-delay product that marks.
+/// The share of the link that two flows of this congestion control fill. The link has 20 Mbit/s, 20 ms, and a buffer of
+/// one bandwidth-delay product that marks.
 fn share_of_the_link(file: &Path) -> Result<f64, Error> {
     let text = format!(
         r#"
@@ -37,11 +38,14 @@ fn share_of_the_link(file: &Path) -> Result<f64, Error> {
     Ok(outcome.run.flows.iter().map(|f| f.goodput_mbps).sum::<f64>() / 20.0)
 }
 
-/// What share of the link a control can fill. A fixed window of ten segments of 1448 bytes turns over once in 20.6 ms
-/// at best: for two flows 0.562 of the link. Where it is paced over the round trip and acknowledged in pairs, a segment
-/// waits at most one gap, a tenth of the round trip, for the pacer and one for its pair: 1.2 round trips, 0.468 of the
-/// link. BBR never lets its window fall below four segments, of which each waits at most a quarter of the round trip for
-/// the pacer and one for its pair: 1.5 round trips, 0.150 of the link.
+/// The least and the largest share of the link that a congestion control can fill.
+///
+/// A fixed window of ten segments of 1448 bytes turns over once in 20.6 ms at best. For two flows that is 0.562 of the
+/// link. If it is paced over the round trip and acknowledged in pairs, a segment waits for the pacer and for its pair.
+/// Each wait is at most a gap, a tenth of the round trip: 1.2 round trips, 0.468 of the link.
+///
+/// BBR never lets its window fall below four segments. Here each wait is at most a quarter of the round trip: 1.5 round
+/// trips, 0.150 of the link.
 fn bounds(name: &str) -> (f64, f64) {
     match name {
         THREE_IN_ONE => (0.150, MOST),

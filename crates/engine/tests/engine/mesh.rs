@@ -1,4 +1,4 @@
-//! TCP over a mesh of sensors, and senders that wait before their windows.
+//! TCP over a mesh of sensors, and senders that wait before each window.
 
 use crate::invariants;
 use crate::world::{Script, is_data, library, run, watch};
@@ -12,7 +12,7 @@ use std::path::Path;
 use unbloat_engine::Options;
 use unbloat_engine::packet::{Data, flag};
 
-/// Nodes in a chain, 25 m apart, of which a hop is heard; some of them send.
+/// Nodes in a chain, 25 m apart, which hear the next hop; some of them send.
 fn chain(hops: usize, senders: &[usize], changes: &[(&str, &str)]) -> Scenario {
     let mut text =
         "duration = \"600s\"\nprofile = \"lln\"\n[mesh.m]\nborder_router = \"n0\"\npath_loss = 3.5\n".to_string();
@@ -34,7 +34,7 @@ fn record(scenario: &Scenario) -> Run {
     record
 }
 
-/// A sensor that writes two segments a second delivers them, over any number of hops, and says where it is.
+/// A sensor that writes two segments a second delivers them over any number of hops, and its record says where it is.
 #[test]
 fn a_reading_arrives_over_all_hops() {
     for hops in [1, 3, 6] {
@@ -50,7 +50,7 @@ fn a_reading_arrives_over_all_hops() {
     }
 }
 
-/// A node that has nothing to send but a segment now and then listens all the time.
+/// A node that sends only a segment now and then listens all the time.
 #[test]
 fn listening_costs_most_of_the_energy() {
     let record = record(&chain(1, &[1], &[("flows.0.write_rate", "1024bit")]));
@@ -59,7 +59,7 @@ fn listening_costs_most_of_the_energy() {
     assert!(node.transmit_s < 10.0 && node.energy_mj > 0.98 * 600.0 * 18.8 * 3.0, "{node:?}");
 }
 
-/// Data to a sensor, such as commands, arrives as well.
+/// Data that goes to a sensor, such as commands, arrives as well.
 #[test]
 fn data_goes_down_the_tree_as_well() {
     let queue = ("link.wire.reverse.queue", "{ limit = \"15p\" }");
@@ -68,7 +68,7 @@ fn data_goes_down_the_tree_as_well() {
     assert!((goodput * 1e6 / 1024.0 - 1.0).abs() < 0.01, "{goodput} Mbit/s");
 }
 
-/// A message goes up the tree and its answer down, and the records say of both whose they are.
+/// A message goes up the tree and its answer down, and the records name the node of both.
 #[test]
 fn an_applications_answers_go_down_the_tree() {
     let queue = ("link.wire.reverse.queue", "{ limit = \"15p\" }");
@@ -83,7 +83,7 @@ fn an_applications_answers_go_down_the_tree() {
     assert!(record.flows.iter().all(|flow| flow.rtt.rtt_ms_mean > Some(least_ms)), "{least_ms} ms: {:?}", record.flows);
 }
 
-/// The farther a node, the less it has of a chain in which all send all the time.
+/// A farther node gets less of a chain in which all send all the time.
 #[test]
 fn far_nodes_get_less() {
     let record = record(&chain(4, &[1, 2, 3, 4], &[]));
@@ -92,15 +92,15 @@ fn far_nodes_get_less() {
     assert!(record.flows.iter().all(|flow| flow.loss_events.is_some()));
 }
 
-/// Data segments of a flow that were sent for the first time.
+/// The send times of a flow's new data segments.
 fn first_sent(scenario: &Scenario) -> (Vec<Nanos>, Run) {
     let (outcome, script) = watch(scenario, &Options::default(), Script::new(|_, _| false));
     let first = |data: &Data| is_data(data) && data.flags & flag::RETRANSMISSION == 0;
     (script.sent.iter().filter(|(_, data)| first(data)).map(|(at, _)| *at).collect(), outcome.run)
 }
 
-/// A control that has the sender wait sends a window in the time of the wait and of a round trip, whether it spreads it
-/// or sends it at once. The receiver takes it all: of four segments at a time the gate would let no more through.
+/// If a congestion control makes the sender wait, it sends a window in the time of the wait and a round trip, spread or
+/// at once. The receiver takes all segments: of four at a time the gate would let no more through.
 #[test]
 fn a_window_in_the_wait_and_a_round_trip() {
     for gate in ["false", "true"] {
@@ -122,8 +122,8 @@ fn a_window_in_the_wait_and_a_round_trip() {
     }
 }
 
-/// With the gate a window is sent at once, and then nothing for the wait at least; spread, no two segments of the later
-/// run follow each other at once.
+/// With the gate a window leaves at once, and then nothing for at least the wait. With pacing no two segments of the
+/// later run follow each other directly.
 #[test]
 fn the_gate_sends_windows_at_once_and_pacing_spreads_them() {
     let gaps = |gate: &str| {
@@ -144,8 +144,8 @@ fn the_gate_sends_windows_at_once_and_pacing_spreads_them() {
     assert!(at_once(&paced) * 10 < paced.len(), "{paced:?}");
 }
 
-/// A node has more to send than the one behind it, and is slowed down as it forwards what that sends. That one learns
-/// of rates from the border router only, and has a wait then that leaves it what it has to send.
+/// A node has more to send than the one behind it, and waits because it forwards that node's data. The node behind
+/// learns of rates from the border router only, and its wait then leaves it enough for its data.
 #[test]
 fn nodes_wait_by_the_rates_that_they_know() {
     let run = |announces| {
@@ -166,7 +166,7 @@ fn nodes_wait_by_the_rates_that_they_know() {
     }
 }
 
-/// In a chain in which all always have something to send.
+/// Nodes get about equal shares in a chain in which all always have something to send.
 #[test]
 fn all_get_about_as_much_where_rates_are_announced() {
     let jain = |changes: &[(&str, &str)]| record(&chain(4, &[1, 2, 3, 4], changes)).jain_index.expect("four flows");
@@ -176,7 +176,7 @@ fn all_get_about_as_much_where_rates_are_announced() {
     assert!(auto > 0.7 && auto > 2.0 * reno, "{auto} with, {reno} without");
 }
 
-/// A slow application is no reason for a window to grow, and its readings are lost where TCP cannot take them.
+/// A slow application does not make a window grow, and loses its readings if TCP cannot take them.
 #[test]
 fn a_slow_application_loses_what_finds_no_room() {
     let run = record(&chain(1, &[1], &[("flows.0.write_rate", "64kbit"), ("flows.0.receive_window", "128b")]));
@@ -189,7 +189,7 @@ fn a_slow_application_loses_what_finds_no_room() {
     assert!((49.0..52.0).contains(&done), "{done} s");
 }
 
-/// Without another way a flow waits for the node that is down, and goes on by its next timeout.
+/// Without another way a flow waits for a node that is down, and goes on at its next timeout.
 #[test]
 fn a_flow_outlives_a_node_that_is_down() {
     let down = ("mesh.m.nodes.n1.down", "[{ at = \"100s\", for = \"30s\" }]");
@@ -241,7 +241,7 @@ fn any_chain() -> impl Strategy<Value = Scenario> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..Default::default() })]
 
-    /// Over a mesh no packet comes from nothing or vanishes, and nothing else is broken that holds on any network.
+    /// Over a mesh no packet comes from nothing or vanishes, and every invariant of a network holds.
     #[test]
     fn packets_are_conserved_in_a_mesh(scenario in any_chain()) {
         invariants::check(&scenario);

@@ -9,13 +9,13 @@ use model::{FlowGroup, Limit, Queue, Scenario};
 use proptest::prelude::*;
 
 const MOST_NODES: usize = 7;
-/// The largest packet that a mesh takes.
+/// Length of the largest packet that a mesh takes.
 const LARGEST_PACKET: Bytes = Bytes(1260);
 
-/// Whether a group comes from a mesh, and from which of its nodes.
+/// A group's choice: whether it comes from a mesh, and from which of its nodes.
 type Choice = (bool, Vec<bool>);
 
-/// A mesh, and what each of three groups has to do with it.
+/// A mesh, and the choice of each of three groups.
 pub fn mesh() -> impl Strategy<Value = (Mesh, Vec<Choice>)> {
     let choice = (prop::bool::weighted(0.6), prop::collection::vec(any::<bool>(), MOST_NODES));
     let parts = (tree(), queue(), csma(), energy(), prop::option::weighted(0.2, duty_cycle()), any::<bool>());
@@ -41,7 +41,8 @@ pub fn mesh() -> impl Strategy<Value = (Mesh, Vec<Choice>)> {
 
 type Tree = (Vec<Node>, Vec<Vec<Option<f64>>>, Option<Nanos>);
 
-/// Who is in a mesh, who hears whom, and after how long it repairs its tree, if the file does not give that.
+/// The tree of a mesh: its nodes, who hears whom, and the time after which it repairs the tree unless the file gives
+/// it.
 fn tree() -> impl Strategy<Value = Tree> {
     let down = prop::option::weighted(0.3, (0u64..5000, 1u64..5000));
     let node = (any::<prop::sample::Index>(), -88i32..-50, -88i32..-50, down);
@@ -103,7 +104,7 @@ fn duty_cycle() -> impl Strategy<Value = DutyCycle> {
     })
 }
 
-/// Has groups that are in no mesh send from the nodes of another, if one of them can.
+/// Makes groups that are in no mesh send from the nodes of another, if one of them can.
 pub fn join(mut scenario: Scenario, (mut mesh, choices): (Mesh, Vec<Choice>)) -> Scenario {
     let number = scenario.meshes.len();
     let mut is_used = false;

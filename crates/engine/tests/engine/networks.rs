@@ -16,7 +16,7 @@ use model::{
 };
 use proptest::prelude::*;
 
-/// Types of service that the disciplines tell apart: best effort, low delay, bulk, background, video, voice, control.
+/// Types of service that the disciplines distinguish: best effort, low delay, bulk, background, video, voice, control.
 const TYPES_OF_SERVICE: [u8; 7] = [0, 0x10, 0x08, 0x20, 0x88, 0xb8, 0xc0];
 
 const DIFFSERVS: [Diffserv; 5] = {
@@ -28,12 +28,12 @@ const FLOW_MODES: [FlowMode; 8] = {
     [Flowblind, Srchost, Dsthost, Hosts, Flows, DualSrchost, DualDsthost, TripleIsolate]
 };
 
-/// From a microsecond to a second, whole microseconds, as the kernel counts them.
+/// A time from `low` to `high` in whole microseconds, as the kernel counts them.
 fn micros(low: f64, high: f64) -> impl Strategy<Value = Nanos> {
     random::log_uniform(low, high).prop_map(|us| Nanos::from_micros(us as u64))
 }
 
-/// From a single packet to more than any scenario sends.
+/// A number from a single packet to more than any scenario sends.
 pub fn packets() -> impl Strategy<Value = u32> {
     random::log_uniform(1.0, 10_000.0).prop_map(|n| n as u32)
 }
@@ -141,13 +141,13 @@ pub fn discipline() -> impl Strategy<Value = Discipline> {
     ]
 }
 
-/// Bounds of a buffer that is auto-tuned.
+/// The bounds of an auto-tuned buffer.
 fn tcp_rmem() -> impl Strategy<Value = TcpRmem> {
     (random::log_uniform(4096.0, 1e6), random::log_uniform(1.0, 100.0))
         .prop_map(|(default, more)| TcpRmem { default: Bytes(default as u64), max: Bytes((default * more) as u64) })
 }
 
-/// From readers that most senders wait for to readers that few do.
+/// The rate of a reader, from slow ones that most senders wait for to fast ones.
 fn read_rate() -> impl Strategy<Value = Rate> {
     random::log_uniform(1e4, 1e8).prop_map(|rate| Rate(rate as u64))
 }
@@ -189,7 +189,8 @@ fn window_controller() -> impl Strategy<Value = MechanismRef> {
     ]
 }
 
-/// A queue limit that a packet fits, as the reader of scenario files demands, and a threshold that can be reached.
+/// The queue with a limit that a packet fits, as the reader of scenario files demands, and a threshold that can be
+/// reached.
 pub fn acceptable(queue: Queue, largest: u64) -> Queue {
     match queue {
         Queue::Managed { who, discipline: Discipline::Red(red) } if red.limit.0 < largest => {
@@ -202,14 +203,14 @@ pub fn acceptable(queue: Queue, largest: u64) -> Queue {
     }
 }
 
-/// The clock of a receiver, by which nothing may happen otherwise.
+/// The clock of a receiver, which may not change any event.
 fn clock() -> impl Strategy<Value = Clock> {
     (-1_000_000_000_000_000i64..1_000_000_000_000_001, -10_000_000i64..10_000_001)
         .prop_map(|(offset, drift)| Clock { offset: Offset(offset), drift: Drift(drift) })
 }
 
-/// Any scenario of these controls: one to three links with any queues and impairments, some of them on Wi-Fi or in LTE
-/// cells, any routes, data in either direction, access links, receivers of any kind.
+/// Any scenario of these congestion controls. It has one to three links with any queues and impairments, some of them
+/// on Wi-Fi or in LTE cells. It has any routes, data in either direction, access links, and receivers of any kind.
 pub fn network(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let with_receivers = on_any_links(controls).prop_flat_map(|scenario| {
         let receivers = prop::option::weighted(0.3, window_controller().boxed());
@@ -298,7 +299,7 @@ fn lte_cell(number: usize) -> impl Strategy<Value = lte::Cell> {
     )
 }
 
-/// Puts links into cells: each into the one of a number, or into none; with a channel of such a quality.
+/// Puts each link into the cell of its number, with a channel of its quality, or into none.
 fn put_into_cells(scenario: &mut Scenario, cells: [lte::Cell; 2], places: &[Option<(usize, u8)>]) {
     let places = &places[..scenario.links.len()];
     let used: Vec<_> = (0..2).filter(|cell| places.iter().flatten().any(|(place, _)| place == cell)).collect();

@@ -1,4 +1,4 @@
-//! The sender handles late and overtaken acknowledgements as Linux does, and calls its control as Linux does.
+//! Senders that handle late and overtaken acknowledgements, and call the congestion control, as Linux does.
 
 use crate::transfers::*;
 use crate::world::*;
@@ -11,7 +11,7 @@ use unbloat_engine::packet::{Ack, Data, flag};
 
 // The handshake.
 
-/// The answers to the first three SYNs are lost.
+/// A scenario that loses the answers to the first three SYNs.
 fn without_first_answers() -> Scenario {
     let mut s = transfer(20, TcpProfile::LINUX);
     let outage = Outage { at: Nanos::ZERO, lasts: Nanos::from_millis(2500), lose: true };
@@ -36,9 +36,9 @@ fn a_syn_ack_echoes_the_first_syn() {
     assert_eq!(flight, 10);
 }
 
-/// The third packet of the handshake and the data behind it are lost: the SYN-ACK comes again after a second, on the
-/// tick behind 250 jiffies (`reqsk_timer_handler`), and is answered (`tcp_send_challenge_ack`), but once in half a
-/// second.
+/// The third packet of the handshake and the data behind it are lost. The SYN-ACK comes again after a second, on the
+/// tick behind 250 jiffies (`reqsk_timer_handler`). The sender answers it (`tcp_send_challenge_ack`), but once in half
+/// a second.
 #[test]
 fn an_answer_to_a_syn_comes_again_until_its_sender_is_heard_of() {
     let deaf = Nanos::from_millis(30)..Nanos::from_millis(3500);
@@ -63,7 +63,8 @@ fn events_seen(window: i64, what: i64) -> MechanismRef {
     MechanismRef::new(MechanismSource::File(path), params.into())
 }
 
-/// The first flight starts, and so does each timeout's retransmission: `tcp_event_data_sent` sees nothing in flight.
+/// The first flight is a start, and so is the retransmission of each timeout: `tcp_event_data_sent` sees nothing in
+/// flight.
 #[test]
 fn sending_starts_with_each_timeout() {
     let mut s = transfer(20, TcpProfile { tlp: false, ..TcpProfile::LINUX });
@@ -74,7 +75,7 @@ fn sending_starts_with_each_timeout() {
     assert_eq!(last_seen(&s, losing([(19, 3)])), 4);
 }
 
-/// `in_ack_event` of 6.12.117 finds what its acknowledgement delivered counted, SACKed or not.
+/// In 6.12.117, `in_ack_event` sees the segments that its acknowledgement delivered as counted, SACKed or not.
 #[test]
 fn an_ack_event_finds_what_was_delivered_counted() {
     let mut s = transfer(100, TcpProfile::LINUX);
@@ -86,7 +87,7 @@ fn an_ack_event_finds_what_was_delivered_counted() {
 
 // Acknowledgements that others have overtaken.
 
-/// A tenth of the acknowledgements comes 10 ms late.
+/// A path on which a tenth of the acknowledgements comes 10 ms late.
 fn reordering(stack: TcpProfile) -> Script<'static> {
     let mut s = transfer(3000, stack);
     s.flows[0].cc = fixed_window(40);
@@ -94,7 +95,7 @@ fn reordering(stack: TcpProfile) -> Script<'static> {
     watch(&s, &Options::default(), Script::new(|_, _| false)).1
 }
 
-/// Acknowledgements as they came back, each with the highest number and the newest timestamp that came before.
+/// Overtaken acknowledgements, each with the highest number and the newest timestamp that came before.
 fn overtaken(script: &Script) -> Vec<(Nanos, Ack, u32, u32)> {
     let (mut next, mut tsval) = (0, 0);
     let mut found = vec![];
@@ -111,8 +112,8 @@ fn bare(script: &Script) -> Vec<(Nanos, Data)> {
     script.sent.iter().filter(|(_, data)| data.flags & flag::BARE != 0).skip(1).copied().collect()
 }
 
-/// It is dropped and answered (RFC 7323, section 5.3; `tcp_validate_incoming`), from the next sequence number and with
-/// the newest timestamp that came; one such packet is answered in half a second.
+/// The sender drops an overtaken acknowledgement and answers it (RFC 7323, section 5.3; `tcp_validate_incoming`). The
+/// answer has the next sequence number and the newest timestamp; there is one in half a second.
 #[test]
 fn an_overtaken_acknowledgement_is_answered() {
     let script = reordering(TcpProfile::LINUX);

@@ -1,4 +1,4 @@
-//! What holds in every scenario.
+//! Properties of every scenario.
 
 use crate::auditor::{Auditor, Flow};
 use crate::invariants::{capacity_bytes, groups};
@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use unbloat_engine::{Options, Outcome};
 
-/// The same cases on every machine and day; `PROPTEST_CASES=20000` searches further, from a seed that changes.
+/// Configuration of proptest with the same cases on every machine and day. `PROPTEST_CASES=20000` searches further,
+/// from a seed that changes.
 pub fn config(cases: u32) -> ProptestConfig {
     let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_none() {
@@ -26,7 +27,7 @@ pub fn directions(scenario: &Scenario) -> impl Iterator<Item = &Link> {
     scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse])
 }
 
-/// The records say of each flow what its events show.
+/// Checks that the record of each flow agrees with its events.
 pub fn flows_agree(run: &Run, flows: &[Flow]) -> Result<(), TestCaseError> {
     for (record, flow) in run.flows.iter().zip(flows) {
         prop_assert_eq!(record.sent_packets, flow.sent);
@@ -37,8 +38,8 @@ pub fn flows_agree(run: &Run, flows: &[Flow]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// With transfers that end, and few losses: every byte comes once, in order, and then there is silence; nothing is left
-/// inside.
+/// Checks a scenario with transfers that end, and few losses: every byte comes once, in order, and then there is
+/// silence; nothing is left inside.
 pub fn transfers_complete(mut scenario: Scenario) -> Result<(Outcome, Auditor), TestCaseError> {
     for link in scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
         if let Loss::Uniform(share) = &mut link.loss {
@@ -61,7 +62,8 @@ pub fn transfers_complete(mut scenario: Scenario) -> Result<(Outcome, Auditor), 
     Ok((outcome, auditor))
 }
 
-/// What queues drop and channels lose, data and acknowledgements alike, stands in the records of their links.
+/// Checks that the records of the links contain all packets that queues drop and channels lose, data and
+/// acknowledgements alike.
 pub fn links_agree(run: &Run, auditor: &Auditor) -> Result<(), TestCaseError> {
     prop_assert_eq!(run.links.iter().map(|link| link.drops).sum::<u64>(), auditor.dropped);
     prop_assert_eq!(run.links.iter().map(|link| link.wire_losses).sum::<u64>(), auditor.lost_on_the_wire);
@@ -72,7 +74,7 @@ pub fn links_agree(run: &Run, auditor: &Auditor) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// No queue ever exceeds its limit.
+/// Checks that no queue ever exceeds its limit.
 pub fn queues_keep_their_limits(scenario: &Scenario) -> Result<(), TestCaseError> {
     let (_, series) = run_with_series(scenario, Nanos(scenario.duration.0 / 500));
     let limits: Vec<_> = directions(scenario).map(|link| link.queue.limit()).collect();
@@ -96,8 +98,8 @@ fn audited(scenario: &Scenario) -> (Outcome, Vec<Flow>) {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// Packets conserved, in order per flow, no segment from nowhere, windows respected, reassembly right: all that the
-    /// auditor knows, and all that the sender's own invariants know, since this runs with debug assertions.
+    /// Packets are conserved and in order per flow, no segment comes from nowhere, windows are respected, and
+    /// reassembly is right. The auditor checks this, and the debug assertions check the sender's own invariants.
     #[test]
     fn every_event_is_one_that_tcp_and_a_network_may_show(mut scenario in random::scenario()) {
         scenario.warmup = Nanos::ZERO;
@@ -107,7 +109,7 @@ proptest! {
         prop_assert_eq!(outcome.data_packets, sent);
     }
 
-    /// What is counted goes by the time of sending: no packet of the warm-up that is dropped after it counts as lost.
+    /// Counts go by the time of sending: a packet of the warm-up that is dropped after it does not count as lost.
     #[test]
     fn sent_and_lost_speak_of_the_same_packets(scenario in random::scenario()) {
         let (outcome, flows) = audited(&scenario);
@@ -118,7 +120,7 @@ proptest! {
         }
     }
 
-    /// What is delivered fits through the link, whole run and measured interval alike.
+    /// The delivered data fits through the link, in the whole run and in the measured interval.
     #[test]
     fn goodput_does_not_exceed_capacity(scenario in random::scenario()) {
         let (outcome, flows) = audited(&scenario);
@@ -183,7 +185,7 @@ proptest! {
         }
     }
 
-    /// Same seed, same bytes; another seed shows as soon as the wire has lost something.
+    /// One seed always gives the same bytes. Another seed shows as soon as the wire has lost something.
     #[test]
     fn a_run_repeats_itself(scenario in random::scenario()) {
         let record = |scenario: &Scenario| {
@@ -236,7 +238,7 @@ fn loss() -> impl Strategy<Value = Loss> {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// Every byte once, in order, and then silence: nothing is left on the way.
+    /// Every byte arrives once and in order, and then there is silence: nothing is left on the way.
     #[test]
     fn finite_transfers_complete_with_exactly_their_size(scenario in finite()) {
         let (outcome, flows) = audited(&scenario);
@@ -252,8 +254,8 @@ proptest! {
         prop_assert_eq!(sizes.collect::<Vec<_>>(), flows.iter().map(|f| f.delivered_bytes()).collect::<Vec<_>>());
     }
 
-    /// More loss never creates data: no byte reaches the application that it did not write, and of what is sent no more
-    /// arrives.
+    /// More loss never creates data: no byte reaches the application that was not written, and no more arrives than was
+    /// sent.
     #[test]
     fn loss_never_creates_data(mut scenario in finite(), loss in loss()) {
         scenario.links[0].forward.loss = loss;
@@ -266,8 +268,7 @@ proptest! {
         }
     }
 
-    /// Whatever losses meet the first packets, bursts and retransmissions and probes included: every stack repairs
-    /// them.
+    /// Every stack repairs any pattern of losses of the first packets, bursts, retransmissions and probes included.
     #[test]
     fn any_pattern_of_losses_is_repaired(
         stack in random::stack(),

@@ -1,4 +1,4 @@
-//! Random scenarios: everything that the model can say, within a budget of packets.
+//! Random scenarios: everything that the model can express, within a budget of packets.
 
 use crate::world::{self, flow, library};
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
@@ -10,15 +10,15 @@ use model::{
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// About so many packets pass a scenario's bottleneck at most.
+/// The most packets, roughly, that pass a scenario's bottleneck.
 const PACKETS: f64 = 6000.0;
 
-/// From `low` to `high`, every decade as likely as the next.
+/// A number from `low` to `high`, with every decade as likely as the next.
 pub fn log_uniform(low: f64, high: f64) -> impl Strategy<Value = f64> {
     (low.ln()..high.ln()).prop_map(f64::exp)
 }
 
-/// Such a share of whole millionths, which a file says exactly.
+/// A share from `low` to `high` in whole millionths, which a file can express exactly.
 pub fn share(low: f64, high: f64) -> impl Strategy<Value = f64> {
     log_uniform(low, high).prop_map(|share| (share * 1e6).round() / 1e6)
 }
@@ -27,7 +27,7 @@ fn millis(range: std::ops::Range<f64>) -> impl Strategy<Value = Nanos> {
     range.prop_map(|ms| Nanos((ms * 1e6) as u64))
 }
 
-/// The profiles that come along; Linux is what most people take.
+/// The shipped profiles, of which most people take Linux.
 const SHIPPED: [TcpProfile; 6] = [
     TcpProfile::LINUX,
     TcpProfile::LINUX,
@@ -38,7 +38,7 @@ const SHIPPED: [TcpProfile; 6] = [
 ];
 
 prop_compose! {
-    /// Any stack that Linux or a paper could have, often one that comes along: RACK and TLP need SACK.
+    /// Any stack that Linux or a paper could have, often a shipped one. RACK and TLP need SACK.
     pub fn stack()(
         switches in any::<[bool; 18]>(),
         shipped in prop::option::of(prop::sample::select(&SHIPPED[..])),
@@ -130,7 +130,7 @@ fn loss() -> impl Strategy<Value = Loss> {
     prop_oneof![Just(0.0), share(1e-4, 0.2)].prop_map(Loss::Uniform)
 }
 
-/// Opportunities with outages now and then, as a mobile link has them.
+/// A trace with outages now and then, as on a mobile link.
 fn trace() -> impl Strategy<Value = Service> {
     let gap = prop_oneof![9 => 0u64..5, 1 => 0u64..400];
     prop::collection::vec(gap, 1..200).prop_map(|gaps| {
@@ -274,7 +274,7 @@ pub fn lasting(mut scenario: Scenario, duration: Nanos) -> Scenario {
 }
 
 prop_compose! {
-    /// What a link of this delay may do to packets in the first seconds.
+    /// Impairments of a link of this delay in the first seconds.
     fn impairments(delay: Nanos)(
         jitter in prop::option::of((0.0..1.0, any::<bool>(), any::<bool>())),
         reorder in prop::option::of((share(1e-3, 0.3), 1u64..10, prop::option::of(millis(0.1..50.0)))),
@@ -319,7 +319,7 @@ pub fn impaired() -> impl Strategy<Value = Scenario> {
     impaired_of(library().names())
 }
 
-/// Any such scenario of these controls.
+/// Any scenario of these congestion controls, all of whose links may be impaired, and whose flows may start at random.
 pub fn impaired_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let [scenario, both_ways, routed] = [(); 3].map(|()| controls.clone());
     // In boxes: as they are, these values are too large for the stack of a thread.

@@ -1,4 +1,4 @@
-//! Receive buffers that are auto-tuned, and applications that read slowly.
+//! Auto-tuned receive buffers, and applications that read slowly.
 
 use crate::world::{Script, flow, is_data, link, scenario, watch};
 use model::impairments::{Distribution, Jitter};
@@ -11,7 +11,7 @@ type Sent<Packet> = Vec<(Nanos, Packet)>;
 
 const TUNED: TcpRmem = TcpRmem { default: Bytes(131_072), max: Bytes(6 << 20) };
 
-/// What came of it, the data that was sent, and the acknowledgements.
+/// The outcome of a run, the data sent, and the acknowledgements.
 fn watched(s: &Scenario) -> (Outcome, Sent<Data>, Sent<Ack>) {
     let (outcome, script) = watch(s, &Options::default(), Script::new(|_, _| false));
     let edges: Vec<_> = script.acks.iter().map(|(_, ack)| ack.next as u64 * 1448 + ack.window as u64).collect();
@@ -19,7 +19,7 @@ fn watched(s: &Scenario) -> (Outcome, Sent<Data>, Sent<Ack>) {
     (outcome, script.sent, script.acks)
 }
 
-/// 100 Mbit/s and 50 ms: the path holds 625 kB.
+/// A path of 100 Mbit/s and 50 ms, which holds 625 kB.
 fn long_path(tcp_rmem: TcpRmem) -> Scenario {
     let mut s = scenario(20);
     s.warmup = Nanos::from_secs(5);
@@ -29,7 +29,7 @@ fn long_path(tcp_rmem: TcpRmem) -> Scenario {
     s
 }
 
-/// 10 Mbit/s and 40 ms, and a reader that takes so much of it.
+/// A path of 10 Mbit/s and 40 ms, and a reader with a rate of `rate`.
 fn read_at(rate: u64, seconds: u64) -> Scenario {
     let mut s = scenario(seconds);
     s.flows[0] = flow("cubic");
@@ -52,7 +52,7 @@ fn a_buffer_that_may_grow_fills_a_long_path() {
     }
 }
 
-/// 81 920 bytes are offered of 131 072, 56 segments; 55 beside the one that is acknowledged.
+/// The receiver offers 81 920 bytes of 131 072, 56 segments; 55 beside the acknowledged one.
 #[test]
 fn a_buffer_that_may_not_grow_limits_the_rate() {
     let (outcome, _, acks) = watched(&long_path(TcpRmem { max: TUNED.default, ..TUNED }));
@@ -62,7 +62,7 @@ fn a_buffer_that_may_not_grow_limits_the_rate() {
     assert!(acks.len() > 50 && acks.iter().all(|(_, ack)| ack.window <= 81_920));
 }
 
-/// In slow start the sender is not held back for long: the window grows faster than twofold a round trip.
+/// In slow start the receiver does not limit the sender for long: the window grows faster than twofold a round trip.
 #[test]
 fn a_growing_buffer_stays_ahead_of_slow_start() {
     let mut tuned = long_path(TUNED);
@@ -92,7 +92,7 @@ fn a_slow_reader_sets_the_rate() {
     }
 }
 
-/// What closes is opened again in large steps: a sixteenth of the buffer, and twice what is left (`tcp_cleanup_rbuf`,
+/// A closed window reopens in large steps: a sixteenth of the buffer, and twice the rest (`tcp_cleanup_rbuf`,
 /// `__tcp_select_window`; RFC 9293, section 3.8.6.2.2).
 #[test]
 fn a_closed_window_opens_by_more_than_a_segment() {
@@ -106,7 +106,7 @@ fn a_closed_window_opens_by_more_than_a_segment() {
     assert_eq!(updates.iter().filter(grows_too_little).count(), 0);
 }
 
-/// 1448 bytes take a reader of 10 kbit/s 1.2 s: longer than a probe waits.
+/// A reader of 10 kbit/s takes 1.2 s for 1448 bytes, longer than a probe waits.
 #[test]
 fn a_window_that_stays_closed_is_probed() {
     let mut s = read_at(10_000, 100);
@@ -119,8 +119,8 @@ fn a_window_that_stays_closed_is_probed() {
     assert!((flow.goodput_mbps / 0.01 - 1.0).abs() < 0.05, "{} Mbit/s", flow.goodput_mbps);
 }
 
-/// Half of the buffer in whole segments, which need not be a multiple of what the scale can express, 128 bytes; what is
-/// offered after it is (`tcp_select_initial_window`, `tcp_select_window`).
+/// The first window is half of the buffer in whole segments, which need not be a multiple of 128 bytes, the unit of the
+/// scale. Later windows are multiples of it (`tcp_select_initial_window`, `tcp_select_window`).
 #[test]
 fn the_window_of_the_handshake_is_not_rounded() {
     let (_, _, acks) = watched(&long_path(TcpRmem { default: Bytes(100_000), ..TUNED }));
@@ -129,8 +129,8 @@ fn the_window_of_the_handshake_is_not_rounded() {
     assert!(acks[1..].iter().all(|(_, ack)| ack.window.is_multiple_of(128)));
 }
 
-/// Jitter lets packets catch up with each other; none waits to be read when the next comes, so the second is
-/// acknowledged, be it with a window that shrinks (`tcp_cleanup_rbuf`).
+/// Jitter lets packets catch up with each other. None waits to be read when the next comes, so the second is
+/// acknowledged, even with a window that shrinks (`tcp_cleanup_rbuf`).
 #[test]
 fn segments_that_come_at_once_are_read_one_by_one() {
     let mut s = long_path(TcpRmem { max: TUNED.default, ..TUNED });
@@ -142,8 +142,8 @@ fn segments_that_come_at_once_are_read_one_by_one() {
     assert_eq!(most, Some(2));
 }
 
-/// A receiver that never offers two segments gets halves of the one that it offers (`tcp_bound_to_half_wnd`): 724 bytes
-/// a round trip, as Linux 6.12 sends them.
+/// A receiver that never offers two segments gets halves of the one that it offers (`tcp_bound_to_half_wnd`). They are
+/// 724 bytes a round trip, as Linux 6.12 sends them.
 #[test]
 fn segments_are_cut_to_half_of_a_small_window() {
     let mut s = scenario(8);

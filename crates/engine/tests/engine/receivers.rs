@@ -1,5 +1,5 @@
-//! Receivers that lower their windows, on paths such as those of Im's dissertation (2015, chapter 2; rates there are of
-//! data). Deep buffers, and CUBIC at the sender.
+//! Window controllers on paths such as those of Im's dissertation (2015, chapter 2), whose rates are rates of data.
+//! Buffers are deep, and senders run CUBIC.
 
 use crate::world::{Script, control_with, droptail, flow, library, run, scenario, watch};
 use model::impairments::Rates;
@@ -9,7 +9,7 @@ use model::{FlowGroup, Limit, ParamValue, Scenario, Service, Transmitter};
 use unbloat_engine::Options;
 use unbloat_engine::packet::{Ack, Data, flag};
 
-/// Of data over that of packets.
+/// Rate of packets over the rate of data.
 const HEADERS: f64 = 1500.0 / 1448.0;
 
 fn path(mbit_of_data: f64, rtt_us: u64, groups: Vec<FlowGroup>) -> Scenario {
@@ -23,7 +23,7 @@ fn path(mbit_of_data: f64, rtt_us: u64, groups: Vec<FlowGroup>) -> Scenario {
     s
 }
 
-/// A download whose receiver has this controller.
+/// A download whose receiver has this window controller.
 fn with(receiver: &str, params: &[(&str, i64)]) -> FlowGroup {
     let params: Vec<_> = params.iter().map(|(name, value)| (*name, ParamValue::Integer(*value))).collect();
     FlowGroup { receiver: Some(control_with(receiver, &params)), ..flow("cubic") }
@@ -34,7 +34,8 @@ fn flows(s: &Scenario) -> Vec<Flow> {
     flows
 }
 
-/// LTE: 55 Mbit/s and 49.7 ms hold 236 packets, for which RTAC rests at 324; 1 % of the rate for the window's ripple.
+/// LTE's 55 Mbit/s and 49.7 ms hold 236 packets, for which RTAC rests at 324. The window's ripple may cost 1 % of the
+/// rate.
 #[test]
 fn rtac_keeps_the_queue_short_at_full_rate() {
     let lte = |group| flows(&path(55.0, 49_700, vec![group])).remove(0);
@@ -55,7 +56,7 @@ fn rtac_keeps_the_queue_short_at_full_rate() {
     );
 }
 
-/// Without compensation the least RTT is 29.7 ms; DRWA rests at three of them.
+/// Without compensation the least RTT is 29.7 ms, and DRWA rests at three times that.
 #[test]
 fn drwa_rests_at_lambda_least_rtts() {
     let drwa = flows(&path(55.0, 29_700, vec![with("drwa", &[])])).remove(0);
@@ -67,9 +68,9 @@ fn drwa_rests_at_lambda_least_rtts() {
     assert!(drwa.goodput_mbps > 0.99 * 55.0, "{} Mbit/s", drwa.goodput_mbps);
 }
 
-/// Beside an auto-tuned download that fills the buffer, so that the RTT is r least ones: of a path that holds B packets
-/// RTAC has b where its window, b r, is that of equation 2.8 with Q = b (r - 1) and K of 2.11: b / B is the cube root
-/// of (theta - 1) / (r - 1). DRWA's window goes to nothing where r is above lambda.
+/// An auto-tuned download fills the buffer, so that the RTT is r least ones. RTAC has b of the path's B packets. Its
+/// window, b r, is that of equation 2.8 with `Q = b (r - 1)` and K of 2.11. So b / B is the cube root of
+/// `(theta - 1) / (r - 1)`. DRWA's window goes to nothing if r is above lambda.
 #[test]
 fn rtac_keeps_a_share_where_drwa_starves() {
     let (mbit, rtt_ms, bdp) = (18.9, 18.2, 30);
@@ -88,7 +89,7 @@ fn rtac_keeps_a_share_where_drwa_starves() {
     assert!(r > 3.0 && drwa < 0.1 * rtac, "{drwa:.4} at {r:.1} least RTTs");
 }
 
-/// A window of 100 segments on a path that holds 236: so much comes in a round trip.
+/// The window has 100 segments on a path that holds 236, so 100 come in a round trip.
 #[test]
 fn a_static_window_limits_the_rate() {
     let mut group = with("static", &[("most", 100)]);
@@ -98,8 +99,8 @@ fn a_static_window_limits_the_rate() {
     assert!((limited.goodput_mbps / expected - 1.0).abs() < 0.02, "{} of {expected}", limited.goodput_mbps);
 }
 
-/// LTE's 55 Mbit/s become a tenth after 30 s, or ten times as much: without being told of either, rtac_auto rests where
-/// RTAC does that knows the path, 1.38 least RTTs, at 97 % of the rate.
+/// LTE's 55 Mbit/s become a tenth after 30 s, or ten times as much, without notice to rtac_auto. It rests where RTAC
+/// does that knows the path, at 1.38 least RTTs and 97 % of the rate.
 #[test]
 fn rtac_auto_follows_a_tenfold_change() {
     let known = |mbit: f64| (mbit * 1e6 * 0.0497 / 8.0 / 1448.0) as i64;
@@ -121,8 +122,8 @@ fn rtac_auto_follows_a_tenfold_change() {
     }
 }
 
-/// Beside an auto-tuned download it has a share as RTAC has, half as much at least, and three of its kind keep a
-/// shorter queue than three of RTAC that know the path.
+/// Beside an auto-tuned download rtac_auto has at least half of RTAC's share. Three of its flows keep a shorter queue
+/// than three of RTAC's that know the path.
 #[test]
 fn rtac_auto_keeps_a_share_and_shares() {
     let shared = |groups| {
@@ -142,8 +143,8 @@ fn rtac_auto_keeps_a_share_and_shares() {
     assert!(least > 0.15 * 18.9, "{least} of 18.9 Mbit/s");
 }
 
-/// What was offered is never taken back (RFC 9293, section 3.8.6), also where losses are being repaired, and a sender
-/// may always send two segments more than what has come.
+/// The receiver never takes back an offered window (RFC 9293, section 3.8.6), even during repairs. A sender may always
+/// send two segments beyond those that have come.
 #[test]
 fn the_right_edge_never_moves_back() {
     let loses = |_, data: &Data| data.segment % 997 == 500 && data.flags & flag::RETRANSMISSION == 0;

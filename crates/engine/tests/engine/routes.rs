@@ -1,4 +1,4 @@
-//! Several links: what holds on any of their routes, and what can be worked out on paper.
+//! Several links: properties of any of their routes, and figures that can be calculated.
 
 use crate::auditor::Auditor;
 use crate::invariants;
@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unbloat_engine::Options;
 
-/// Random networks that each property is tried on.
+/// Number of random networks on which the test tries each property.
 const SCENARIOS: u64 = 400;
 
-/// Packets conserved, in order per flow, none faster than its path, windows respected, reassembly right; queues within
-/// their limits, links within their capacity, drops and losses in their records; the same seed, the same events and
-/// records. `tools/invariants` goes on where this ends.
+/// Packets are conserved, in order per flow and never faster than their path. Windows are respected, and reassembly is
+/// right. Queues stay within their limits and links within their capacity, with drops and losses in their records. One
+/// seed gives one set of events and records. `tools/invariants` goes on where this ends.
 #[test]
 fn every_invariant_holds_in_random_networks() {
     let next = AtomicU64::new(0);
@@ -38,7 +38,7 @@ fn every_invariant_holds_in_random_networks() {
     std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(check_some)).map(|worker| worker.join().unwrap()));
 }
 
-/// Each of them is what its file says, so that what is found can be repeated from that.
+/// The file of each random network describes it in full, so that a finding can be repeated from the file.
 #[test]
 fn a_random_network_is_what_its_file_says() {
     let folder = tempfile::tempdir().unwrap();
@@ -56,7 +56,7 @@ fn a_random_network_is_what_its_file_says() {
     }
 }
 
-/// What the random networks are to have, and how many of them have it at least.
+/// The parts that the random networks have, and the least number of networks with each.
 #[test]
 fn random_networks_have_every_part() {
     let networks: Vec<_> = (0..SCENARIOS).map(|number| invariants::numbered(number).current()).collect();
@@ -107,8 +107,8 @@ proptest! {
         transfers_complete(scenario)?;
     }
 
-    /// The same where senders are told what has left their hosts, on slow links and fast ones; at the end the hosts are
-    /// empty, as assertions in the engine see.
+    /// Transfers complete on slow and fast links if hosts report to senders the packets that have left. At the end the
+    /// hosts are empty, as assertions in the engine check.
     #[test]
     fn transfers_through_small_queues_complete(
         mut scenario in random::routed(),
@@ -121,7 +121,7 @@ proptest! {
         transfers_complete(scenario)?;
     }
 
-    /// Whatever losses meet the first packets of such a sender, and whatever waits in its host.
+    /// A sender with small queues repairs any losses of its first packets, whatever waits in its host.
     #[test]
     fn losses_behind_small_queues_are_repaired(
         stack in random::stack(),
@@ -142,9 +142,10 @@ proptest! {
     }
 }
 
-/// Acknowledges each segment at once, so that no timer blurs the arithmetic.
+/// A receiver that acknowledges each segment at once, so that no timer blurs the arithmetic.
 const PROMPT: TcpProfile = TcpProfile { delayed_ack: false, ..TcpProfile::LINUX };
-/// On a link of 10 Mbit/s, of 100 Mbit/s and of 1 Gbit/s, ms: a packet of 1500 bytes, and one of 52.
+/// Transmission time of a packet of 1500 bytes on a link of 10 Mbit/s, 100 Mbit/s and 1 Gbit/s, ms. Below are those of
+/// one of 52 bytes.
 const DATA_MS: [f64; 3] = [1.2, 0.12, 0.012];
 const ACK_MS: [f64; 3] = [0.0416, 0.00416, 0.000416];
 const MBIT: [f64; 3] = [10.0, 100.0, 1000.0];
@@ -161,7 +162,8 @@ fn duplex(name: &str, mbit: f64, delay_ms: u64) -> DuplexLink {
     DuplexLink { forward: link(name, mbit, delay), reverse: link(&format!("{name}.reverse"), mbit, delay) }
 }
 
-/// A flow with a fixed window over links in a row, each 10 ms long, of these of the speeds above.
+/// A run of a flow with a fixed window over links in a row, each 10 ms long. The `speeds` are indices of the rates
+/// above.
 fn in_a_row(speeds: &[usize], window: i64) -> Run {
     let mut s = scenario(65);
     s.warmup = Nanos::from_secs(5);
@@ -182,7 +184,7 @@ fn rtt_ms(run: &Run, flow: usize) -> f64 {
     run.flows[flow].rtt.rtt_ms_mean.expect("samples")
 }
 
-/// From one host to the other and back, with nothing else on the links.
+/// The RTT with nothing else on the links, ms.
 fn base_rtt_ms(speeds: &[usize]) -> f64 {
     speeds.iter().map(|speed| 20.0 + DATA_MS[*speed] + ACK_MS[*speed]).sum()
 }
@@ -192,8 +194,8 @@ fn forward(run: &Run, link: usize) -> &records::Link {
     &run.links[2 * link]
 }
 
-/// Wherever it stands, the slowest link decides the rate, and what does not fit the pipe waits before it: no other
-/// queue holds anything for longer than its own transmissions take, and Little's law gives the RTT.
+/// The slowest link sets the rate at any place in the row, and packets that do not fit the pipe wait before it. No
+/// other queue holds anything for longer than its own transmissions take, and Little's law gives the RTT.
 #[test]
 fn the_slowest_link_decides_the_rate_and_the_queue_builds_before_it() {
     for speeds in [&[0, 1][..], &[1, 0], &[0, 1, 2], &[2, 0, 1], &[2, 1, 0]] {
@@ -217,7 +219,7 @@ fn the_slowest_link_decides_the_rate_and_the_queue_builds_before_it() {
     }
 }
 
-/// With a window of one packet each link adds its delay and its transmissions, there and back, whatever the order.
+/// With a window of one packet each link adds its delay and its transmissions, there and back, in any order.
 #[test]
 fn each_link_adds_its_delay_and_its_transmissions() {
     for speeds in [&[0][..], &[1, 0], &[0, 1], &[2, 0, 1, 1]] {
@@ -257,7 +259,7 @@ fn each_flow_takes_the_links_that_its_group_names() {
     }
 }
 
-/// Of two links of which each loses a share, both losses count: 1 - (1 - p)^2 of the packets are lost.
+/// If each of two links loses a share p, both losses count: 1 - (1 - p)^2 of the packets are lost.
 #[test]
 fn losses_of_links_in_a_row_add_up() {
     let mut s = scenario(200);
@@ -278,8 +280,9 @@ fn losses_of_links_in_a_row_add_up() {
     );
 }
 
-/// A sender's own queue is like any link's: with 20 packets of room before 10 Mbit/s, one packet is in transmission, 20
-/// wait, and the rest of the window is on its way; what does not fit is dropped there, and stands in its record.
+/// The queue of a sender's own link works as any link's. With 20 packets of room before 10 Mbit/s, one packet is in
+/// transmission, 20 wait, and the rest of the window is on its way. The queue drops packets that do not fit, and its
+/// record has them.
 #[test]
 fn a_sender_s_own_link_has_a_queue_like_any_other() {
     let mut s = scenario(65);
@@ -306,7 +309,7 @@ fn a_sender_s_own_link_has_a_queue_like_any_other() {
     assert!(own.queue_delay.queue_delay_ms_max.unwrap() <= 20.0 * 1.2 + 1e-6);
 }
 
-/// A mechanism in it acts: with CoDel before a sender's own link an endless flow waits near CoDel's target there.
+/// A discipline acts there: with CoDel before a sender's own link an endless flow waits near CoDel's target.
 #[test]
 fn a_discipline_acts_before_a_sender_s_own_link() {
     let delay_ms = |queue| {
@@ -321,7 +324,8 @@ fn a_discipline_acts_before_a_sender_s_own_link() {
     assert!(long > 100.0 && short < 12.0, "{long} ms without a discipline, {short} ms with CoDel");
 }
 
-/// CUBIC over a link of its own at 10 Mbit/s with room for 1000 packets; then 100 Mbit/s, 10 ms there and back.
+/// A run of CUBIC over a link of its own at 10 Mbit/s with room for 1000 packets. Behind it are 100 Mbit/s, and 10 ms
+/// there and back.
 fn bulk_on_an_own_link(small_queues: bool, loss: f64) -> Run {
     let mut s = scenario(60);
     s.warmup = Nanos::from_secs(10);
@@ -333,8 +337,8 @@ fn bulk_on_an_own_link(small_queues: bool, loss: f64) -> Run {
     run(&s, &Options::default()).run
 }
 
-/// Two segments are in the host: one in transmission, one that came when that started and waits for it. Otherwise the
-/// whole window waits there, and the link is as busy.
+/// With small queues two segments are in the host: one in transmission, and one that came when that started and waits.
+/// Otherwise the whole window waits there, and the link is as busy.
 #[test]
 fn a_sender_that_is_told_what_left_keeps_two_segments_in_its_host() {
     let [untold, told] = [false, true].map(|small_queues| bulk_on_an_own_link(small_queues, 0.0));
@@ -349,7 +353,7 @@ fn a_sender_that_is_told_what_left_keeps_two_segments_in_its_host() {
     close(rtt_ms(&told, 0), 2.0 * 1.2 + 2.0 * (2.0 + 10.0) + DATA_MS[1] + ACK_MS[1], 0.05, "RTT");
 }
 
-/// Losses are repaired all the same: what is sent again passes the same host.
+/// The sender repairs losses through small queues, because retransmissions pass the same host.
 #[test]
 fn retransmissions_pass_small_queues() {
     let told = bulk_on_an_own_link(true, 0.002);
@@ -360,7 +364,7 @@ fn retransmissions_pass_small_queues() {
     assert_eq!(own.drops, 0);
 }
 
-/// At 1 Gbit/s a sender keeps 1/1024 s of its pacing rate in its host, which counts what its buffers take.
+/// At 1 Gbit/s a sender keeps 1/1024 s of its pacing rate in its host, which counts the memory of its buffers.
 #[test]
 fn a_fast_sender_keeps_a_millisecond_in_its_host() {
     let mut s = scenario(20);
@@ -382,13 +386,14 @@ fn a_fast_sender_keeps_a_millisecond_in_its_host() {
     assert!(own.queue_delay_ms_max.unwrap() < 1.5, "{own:?}");
 }
 
-/// Where a window follows from nothing else, and packets are not so large that their memory counts for more than they.
+/// Reports whether a group's window follows from nothing else, and its packets are not so large that their memory
+/// exceeds them.
 fn may_compare(group: &FlowGroup) -> bool {
     !group.receiver_may_limit() && group.stack.window_scaling && group.packet <= Bytes(1500)
 }
 
-/// The default window never holds a sender up, whatever else waits on the way back: with ten times as much everything
-/// happens as before. Checked where the writer's rules, which follow from whether a window is given, stay the same.
+/// The default window never limits a sender, whatever else waits on the way back: ten times the window gives the same
+/// events. The test compares groups whose writer has the same rules with and without a given window.
 #[test]
 fn a_window_that_nothing_is_said_of_limits_nobody() {
     let (mut compared, mut with_waits) = (0, 0);

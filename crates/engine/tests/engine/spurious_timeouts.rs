@@ -8,13 +8,13 @@ use model::{Link, Service, TcpProfile};
 use unbloat_engine::Options;
 use unbloat_engine::packet::Data;
 
-/// Silent from 1 s to 2 s.
+/// A link that is silent from 1 s to 2 s.
 fn outage() -> Service {
     outage_of(1000..2000)
 }
 
-/// A window of up to 200 packets meets the outage. The window half a second after it, and how many segments were sent
-/// again.
+/// Results of a window of up to 200 packets that meets the outage: the window half a second after it, and the numbers
+/// of timeouts and of retransmissions.
 fn after_an_outage(stack: TcpProfile) -> (u32, u64, u64) {
     let mut s = scenario(4);
     s.links[0].forward = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };
@@ -57,8 +57,8 @@ fn eifel_finds_a_spurious_timeout_by_its_timestamp() {
     }
 }
 
-/// The timeout gives all up and is undone. One of the segments was lost indeed: RACK finds that as it would have
-/// without the timeout.
+/// The timeout gives up all segments and is undone. One of the segments was really lost; RACK finds that as it would
+/// have without the timeout.
 #[test]
 fn a_real_loss_among_those_of_a_spurious_timeout_takes_no_second_timeout() {
     for stack in

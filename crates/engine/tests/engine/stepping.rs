@@ -1,4 +1,4 @@
-//! Simulations that somebody drives.
+//! Simulations that their caller drives.
 
 use crate::transfers::transfer;
 use crate::world::*;
@@ -9,7 +9,7 @@ use unbloat_engine::packet::{Ack, Data, Packet, flag};
 use unbloat_engine::tap::{Fingerprint, Silent};
 use unbloat_engine::{End, Options, Pause, Simulation};
 
-/// Room for everything.
+/// A window with room for everything, bytes.
 const WINDOW: u32 = 1 << 20;
 
 fn ms(n: u64) -> Nanos {
@@ -38,7 +38,7 @@ fn a_run_in_steps_is_the_same_run() {
     assert_eq!((json(&outcome.run), tap.0), (json(&whole.run), hash));
 }
 
-/// 10 Mbit/s carry 1250 bytes a millisecond; the first data leaves after the handshake of 40 ms.
+/// 10 Mbit/s carry 1250 bytes a millisecond, and the first data leaves after the handshake of 40 ms.
 #[test]
 fn flows_and_links_can_be_read_on_the_way() {
     let s = scenario(3);
@@ -61,7 +61,7 @@ fn flows_and_links_can_be_read_on_the_way() {
     assert!(matches!(simulation.step_until(Nanos::NEVER), Ok(Pause::Over)));
 }
 
-/// Acknowledges what comes in order, and nothing else.
+/// A receiver that acknowledges segments in order, and nothing else.
 struct Echo {
     next: u32,
 }
@@ -76,8 +76,8 @@ impl Echo {
     }
 }
 
-/// Windows of 10, 20 and 40 segments after the handshake: of 40 segments the last leave in the third round trip of 40 ms,
-/// and are acknowledged after the fourth.
+/// After the handshake the windows have 10, 20 and 40 segments. The last of the 40 leave in the third round trip of 40
+/// ms, and are acknowledged after the fourth.
 #[test]
 fn a_foreign_receiver_acknowledges_what_it_takes() {
     let s = transfer(40, TcpProfile::LINUX);
@@ -98,7 +98,7 @@ fn a_foreign_receiver_acknowledges_what_it_takes() {
     assert_eq!((flow.sent_packets, flow.retransmitted_packets), (40, 0));
 }
 
-/// A SYN that nobody answers is sent again: four times after a second (`tcp_syn_linear_timeouts`), then later and later.
+/// An unanswered SYN is sent again: four times after a second (`tcp_syn_linear_timeouts`), then later and later.
 #[test]
 fn a_foreign_receiver_may_be_deaf() {
     let s = transfer(1, TcpProfile::LINUX);

@@ -22,8 +22,8 @@ fn a_probe_repairs_a_lost_tail_before_the_timeout() {
     assert!(fast + 0.1 < slow, "{fast} s with a probe, {slow} s without");
 }
 
-/// A lone segment may wait for a delayed acknowledgement, so the probe comes no earlier than the timeout would. It
-/// still saves the window.
+/// A lone segment may wait for a delayed acknowledgement, so the probe comes no earlier than the timeout would. The
+/// probe still saves the window.
 #[test]
 fn a_probe_of_a_lone_last_segment_takes_the_place_of_the_timeout() {
     let (flow, again) = outcome(&transfer(20, TcpProfile::LINUX), losing([(19, 1)]));
@@ -38,8 +38,8 @@ fn two_lost_probes_end_in_a_timeout() {
     assert_eq!(flow.timeouts, 1);
 }
 
-/// A flow that the receiver's window limits loses a window and the probe after it. That is one loss episode: its
-/// probe is settled by the timeout, and what is acknowledged afterwards is no second one.
+/// A flow that the receiver's window limits loses a window and the probe after it. That is one loss episode: the
+/// timeout settles its probe, and later acknowledgements do not begin a second one.
 #[test]
 fn a_timeout_settles_the_probe_before_it() {
     let mut s = transfer(600, TcpProfile::LINUX);
@@ -54,8 +54,8 @@ fn a_timeout_settles_the_probe_before_it() {
     assert_eq!(thresholds.len(), 1, "ssthresh went through {thresholds:?}");
 }
 
-/// 20 segments, all that the receiver's window takes, wait 150 ms at the link; the probe, sent after two round trips,
-/// is not needed.
+/// The values of `what` when a probe is not needed. 20 segments, the whole window of the receiver, wait 150 ms at the
+/// link, and the probe leaves after two round trips.
 fn needless_probe(what: Seen) -> Vec<u32> {
     let mut s = transfer(400, TcpProfile::LINUX);
     s.links[0].forward.service = outage_of(40..190);
@@ -66,21 +66,21 @@ fn needless_probe(what: Seen) -> Vec<u32> {
     distinct(series_of(&s, |_, _| false).ssthresh_packets.iter().flatten().map(|shown| shown - 1))
 }
 
-/// It was a timer that sent the probe, not reordering that misled RACK, so its window stays (RFC 8985, section 7.4.2;
+/// A timer sent the probe, and no reordering misled RACK, so RACK's window stays (RFC 8985, section 7.4.2;
 /// `tcp_dsack_seen`).
 #[test]
 fn a_needless_probe_does_not_widen_the_reordering_window() {
     assert_eq!(needless_probe(Seen::ReorderingSteps), [1]);
 }
 
-/// The SYN, 400 segments, and the one that arrived twice.
+/// The count has the SYN, 400 segments, and the one that arrived twice.
 #[test]
 fn what_arrives_twice_is_delivered_twice() {
     assert_eq!(needless_probe(Seen::Delivered).last(), Some(&402));
 }
 
-/// An acknowledgement may be a delayed one only if it is for a lone segment that is not full: full ones are what the
-/// next waits for.
+/// An acknowledgement may be a delayed one only if it is for a lone segment that is not full. Full segments are those
+/// that the next acknowledgement waits for.
 #[test]
 fn only_a_lone_runt_may_have_been_acknowledged_late() {
     let mut s = transfer(10, TcpProfile::LINUX);
@@ -159,8 +159,8 @@ fn one_window_of_losses_halves_the_window_once() {
     }
 }
 
-/// PRR lets seven tenths (CUBIC) of what is delivered go out, evenly; without it the sender falls silent until the
-/// pipe has drained.
+/// PRR sends seven tenths (CUBIC) of the delivered segments, evenly. Without it the sender falls silent until the pipe
+/// has drained.
 #[test]
 fn prr_spreads_the_reduction_over_a_round_trip() {
     let longest_silence = |stack: TcpProfile| {
@@ -198,7 +198,7 @@ fn a_recovery_sends_the_end_of_what_is_outstanding_once_more() {
     assert_eq!(flow.timeouts, 1);
 }
 
-/// What rule (3) sent again may turn out to be lost afterwards: its repair is on the way already.
+/// A segment that rule (3) sent again may turn out to be lost afterwards; its repair is on the way already.
 #[test]
 fn what_was_sent_on_suspicion_is_not_sent_a_third_time() {
     let (flow, again) = outcome(&transfer(20, TcpProfile::SACK), losing([(11, 1), (15, 1), (16, 1)]));
@@ -216,7 +216,7 @@ fn the_third_sacked_segment_counts_though_it_is_short() {
 
 // Duplicates too few for three.
 
-/// A window of three loses its first: two duplicates. RFC 3042's new segments bring the third.
+/// A window of three loses its first segment, which gives two duplicates. RFC 3042's new segments bring the third.
 #[test]
 fn limited_transmit_finds_the_third_duplicate() {
     let stack = TcpProfile { initial_window: 3, ..TcpProfile::NEWRENO };
@@ -259,7 +259,7 @@ fn after_a_stop_only_what_is_out_is_delivered() {
     assert!(script.returned.last().unwrap().0 < stop + Nanos::from_secs(1));
 }
 
-/// A last segment that is not full stays so when the application stops behind it.
+/// A short last segment stays short when the application stops behind it.
 #[test]
 fn a_stop_behind_a_short_last_segment_changes_nothing() {
     let mut s = transfer(10, TcpProfile::LINUX);
@@ -270,7 +270,7 @@ fn a_stop_behind_a_short_last_segment_changes_nothing() {
     assert_eq!(auditor.flows[0].delivered_bytes(), 9 * 1448 + 44);
 }
 
-/// A short last segment that waits for a hole before it counts for what it carries.
+/// A short last segment that waits for a hole before it counts for its own bytes.
 #[test]
 fn a_short_last_segment_out_of_order_counts_its_own_bytes() {
     let mut s = transfer(10, TcpProfile::LINUX);
@@ -281,8 +281,8 @@ fn a_short_last_segment_out_of_order_counts_its_own_bytes() {
     assert!((delivered - size as f64).abs() < 1e-3, "{delivered} bytes of {size}");
 }
 
-/// A whole window is lost and goes out again after the timeout. Without RACK three SACKs above do not prove that loss
-/// a second time.
+/// A whole window is lost and leaves again after the timeout. Without RACK three SACKs above do not prove that loss a
+/// second time.
 #[test]
 fn what_a_timeout_sent_again_is_not_given_up_for_its_first_loss() {
     let mut sent = 0;

@@ -1,5 +1,5 @@
-//! What the timestamps option (RFC 7323) shows: the clocks of the two ends, their ticks, and what a control gets to
-//! see of it.
+//! The timestamps option (RFC 7323): the clocks of the two ends, their ticks, and the values that a congestion control
+//! sees.
 
 use crate::world::{self, Script, losing, run, run_with_series, watch};
 use model::app::{App, Ping};
@@ -8,9 +8,9 @@ use model::{Clock, FlowGroup, Loss, MechanismRef, MechanismSource, Scenario, Tcp
 use std::path::PathBuf;
 use unbloat_engine::Options;
 
-/// The hosts have been up for so long when a run starts.
+/// Uptime of the hosts when a run starts, us.
 const BOOT_US: u64 = 1_000_000_000;
-/// 20 ms of propagation each way.
+/// Propagation delay each way, ms.
 const ONE_WAY_MS: u32 = 20;
 
 fn scenario(seconds: u64, clock: Clock, stack: TcpProfile) -> Scenario {
@@ -23,7 +23,7 @@ fn clock(offset_s: i64, drift_ppm: i64) -> Clock {
     Clock { offset: Offset(offset_s * 1_000_000_000), drift: Drift(drift_ppm * 1000) }
 }
 
-/// Data packets and acknowledgements as they left.
+/// The data packets and acknowledgements of a scenario as they left.
 fn traffic(s: &Scenario) -> Script<'static> {
     watch(s, &Options::default(), Script::new(|_, _| false)).1
 }
@@ -47,8 +47,7 @@ fn acknowledgements_show_the_receiver_s_clock() {
     }
 }
 
-/// The echo is the sender's own, so that neither an offset nor a drift of the receiver changes anything that a stack
-/// does with timestamps.
+/// The echo is the sender's own, so neither an offset nor a drift of the receiver changes a stack's use of timestamps.
 #[test]
 fn the_receiver_s_clock_changes_nothing_for_the_stack() {
     for stack in [TcpProfile::LINUX, TcpProfile::SACK, USEC] {
@@ -74,8 +73,8 @@ fn microseconds_are_counted_at_both_ends() {
     assert!(acks.iter().all(|(_, ack)| sent.iter().any(|(_, data)| data.tsval == ack.tsecr)));
 }
 
-/// The only segment is lost once, so that its timestamp alone tells the round trip: 40 ms and its transmission, with
-/// a probe's acknowledgement at once.
+/// The only segment is lost once, so only its timestamp gives the round trip: 40 ms and its transmission, with a
+/// probe's acknowledgement at once.
 #[test]
 fn a_round_trip_by_timestamp_has_the_resolution_of_the_tick() {
     let measured_ms = |stack: TcpProfile| {
@@ -91,7 +90,7 @@ fn a_round_trip_by_timestamp_has_the_resolution_of_the_tick() {
     assert!(coarse.fract() == 0.0 && (coarse - exact_ms).abs() <= 1.0, "{coarse} ms");
 }
 
-/// Every loss is real here, and a retransmission's echo is never older than the retransmission itself: there is
+/// Every loss is real here, and a retransmission's echo is never older than the retransmission itself, so there is
 /// nothing to undo.
 #[test]
 fn no_real_loss_is_taken_for_a_spurious_one() {
@@ -112,7 +111,7 @@ fn seen() -> MechanismRef {
     MechanismRef::new(MechanismSource::File(path), Default::default())
 }
 
-/// What the control saw last at equal steps: windows, and ticks from TSecr to TSval.
+/// The values that the congestion control saw last at equal steps: windows, and ticks from TSecr to TSval.
 fn told(clock: Clock, stack: TcpProfile) -> (Vec<u32>, Vec<u32>) {
     let mut s = scenario(4, clock, stack);
     s.flows[0].cc = seen();
@@ -143,7 +142,7 @@ fn a_control_sees_that_there_is_no_option() {
     assert!(ticks.iter().all(|ticks| *ticks == 0));
 }
 
-/// A thousandth of 4 s is 4 ms, as 1000 ppm say.
+/// A drift of 1000 ppm makes 4 ms in 4 s.
 #[test]
 fn a_control_sees_the_drift() {
     for (ppm, gained_us) in [(1000, 4000), (-1000, -4000)] {
@@ -153,7 +152,7 @@ fn a_control_sees_the_drift() {
     }
 }
 
-/// A path so long, each way, on which a ping runs beside a flow that is written to now and then.
+/// A path of `delay` each way, on which a ping runs beside a flow with a write now and then.
 fn long_path(delay: Nanos, microseconds: bool) -> Scenario {
     let mut s = world::scenario(50_000);
     (s.links[0].forward.delay, s.links[0].reverse.delay) = (delay, delay);
@@ -164,8 +163,8 @@ fn long_path(delay: Nanos, microseconds: bool) -> Scenario {
     s
 }
 
-/// From 35 minutes on Linux has no sample of an RTT, and 32 bits do not hold the microseconds of 72 minutes: there is
-/// none in the record, rather than a wrong one. What programs measure, of any length, is right.
+/// From 35 minutes on Linux has no sample of an RTT, and 32 bits do not hold the microseconds of 72 minutes. The record
+/// has none then, rather than a wrong one. Measurements of programs are right for any length.
 #[test]
 fn no_long_round_trip_is_recorded_as_a_short_one() {
     for (seconds, microseconds) in [(300, false), (300, true), (3600, false), (3600, true), (3000, true)] {

@@ -1,4 +1,4 @@
-//! A transfer whose losses are scripted, and what can be seen of it.
+//! A transfer with scripted losses, and its observations.
 
 use crate::world::*;
 use model::records::Flow;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use unbloat_engine::Options;
 use unbloat_engine::packet::Data;
 
-/// 40 ms there and back, with room for everything; so many segments to send.
+/// A transfer of `segments` segments over 40 ms there and back, with room for everything.
 pub fn transfer(segments: u64, stack: TcpProfile) -> Scenario {
     let mut s = scenario(30);
     s.links[0].forward = link("bottleneck", 100.0, Nanos::from_millis(20));
@@ -19,7 +19,7 @@ pub fn transfer(segments: u64, stack: TcpProfile) -> Scenario {
     s
 }
 
-/// The record, and when which segments were sent again.
+/// The record of the flow, and time and number of each retransmission.
 pub fn outcome(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> (Flow, Vec<(Nanos, u32)>) {
     let (outcome, script) = watch(s, &Options::default(), Script::new(loses));
     let flow = outcome.run.flows[0].clone();
@@ -27,30 +27,30 @@ pub fn outcome(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> (Flow, 
     (flow, script.retransmissions())
 }
 
-/// Which segments were sent again.
+/// The segments that were sent again.
 pub fn segments(retransmissions: &[(Nanos, u32)]) -> Vec<u32> {
     retransmissions.iter().map(|(_, segment)| *segment).collect()
 }
 
-/// What a control saw last.
+/// The value that a congestion control saw last.
 pub fn last_seen(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> u32 {
     series_of(s, loses).ssthresh_packets.iter().flatten().last().expect("it shows something") - 1
 }
 
-/// What there was to see of the flow each millisecond.
+/// The series of the flow, with a row each millisecond.
 pub fn series_of(s: &Scenario, loses: impl FnMut(Nanos, &Data) -> bool) -> FlowSeries {
     let options = Options { series: Some(Nanos::from_millis(1)), ..Options::default() };
     watch(s, &options, Script::new(loses)).0.series.expect("asked for").flows
 }
 
-/// The values without repetitions that follow each other.
+/// The values without consecutive repetitions.
 pub fn distinct(values: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut all: Vec<u32> = values.collect();
     all.dedup();
     all
 }
 
-/// Ten opportunities each millisecond, but none in these milliseconds.
+/// A link with ten opportunities each millisecond, but none in these milliseconds.
 pub fn outage_of(silent: Range<u64>) -> Service {
     let working = (1..5000).filter(|ms| !silent.contains(ms));
     let opportunities: Vec<Nanos> = working.flat_map(|ms| [Nanos::from_millis(ms); 10]).collect();

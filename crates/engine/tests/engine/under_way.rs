@@ -1,26 +1,25 @@
-//! The packets of one flow and direction between the hosts, as a spectator knows them who sees no more than their
-//! headers.
+//! The packets of one flow and direction between the hosts, as known to an observer who sees only their headers.
 //!
 //! Packets may look alike: acknowledgements of copies within one tick of the timestamp clock, retransmissions without
-//! timestamps. Which of those a channel lost or doubled, the spectator does not see. On a path that keeps the order it
-//! is settled by what arrives next.
+//! timestamps. The observer does not see which of those a channel lost or doubled. On a path that keeps the order the
+//! next arrival settles it.
 
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// Packets that are sent, and have neither arrived nor been lost.
+/// Packets that were sent and have neither arrived nor been lost.
 pub struct UnderWay<P> {
-    /// Do two packets look the same?
+    /// Reports whether two packets look the same.
     alike: fn(&P, &P) -> bool,
     /// The path delivers packets in the order in which they were sent.
     ordered: bool,
-    /// With the time at which they were sent. On a path that keeps the order lost ones are among them, as long as no
-    /// later one has arrived.
+    /// The packets on the way, with their send times. On a path that keeps the order lost ones are among them, as long
+    /// as no later one has arrived.
     sent: VecDeque<(Nanos, P)>,
-    /// On a path that keeps the order: those lost and the second copies that are not settled.
+    /// Losses and second copies that are not settled, on a path that keeps the order.
     lost: Vec<P>,
     copies: Vec<P>,
-    /// What arrived last of `sent`, with the earliest time at which it can have been sent.
+    /// The packet of `sent` that arrived last, with the earliest time at which it can have been sent.
     latest: Option<(Nanos, P)>,
 }
 
@@ -37,7 +36,7 @@ impl<P: Copy + std::fmt::Debug> UnderWay<P> {
         self.sent.push_back((now, packet));
     }
 
-    /// A queue or a channel loses a packet.
+    /// Notes that a queue or a channel loses a packet.
     pub fn lose(&mut self, packet: &P) {
         self.must_be_under_way(packet);
         if self.ordered {
@@ -48,7 +47,7 @@ impl<P: Copy + std::fmt::Debug> UnderWay<P> {
         self.sent.remove(place.expect("it is under way"));
     }
 
-    /// A channel makes a second copy of a packet.
+    /// Notes that a channel makes a second copy of a packet.
     pub fn double(&mut self, packet: &P) {
         self.must_be_under_way(packet);
         if self.ordered {
@@ -58,7 +57,7 @@ impl<P: Copy + std::fmt::Debug> UnderWay<P> {
         self.sent.insert(place, self.sent[place]);
     }
 
-    /// A packet is at the other host. Gives when it was sent; of several that are alike, when the first was.
+    /// Notes that a packet is at the other host. Returns its send time, or that of the first if several are alike.
     pub fn arrive(&mut self, packet: &P) -> Nanos {
         self.must_be_under_way(packet);
         if self.ordered {
@@ -68,8 +67,9 @@ impl<P: Copy + std::fmt::Debug> UnderWay<P> {
         self.sent.remove(place).expect("found there").0
     }
 
-    /// It is the first of those sent, or a copy of the latest, or those before it are lost: the first of these that is
-    /// possible leaves all that the others would leave for what arrives later.
+    /// Notes an arrival on a path that keeps the order. The packet is the first of those sent, or a copy of the latest,
+    /// or those before it are lost. The first of these that is possible leaves all that the others would leave for
+    /// later arrivals.
     fn arrive_in_order(&mut self, packet: &P) -> Nanos {
         let alike = self.alike;
         let is_copy = |other: &P| alike(other, packet);
@@ -102,7 +102,7 @@ impl<P: Copy + std::fmt::Debug> UnderWay<P> {
     }
 }
 
-/// Takes the first such packet off a list. False if there is none.
+/// Takes the first packet that `is_it` off a list. Returns false if there is none.
 fn take<P>(list: &mut Vec<P>, is_it: impl Fn(&P) -> bool) -> bool {
     let place = list.iter().position(is_it);
     place.map(|place| list.swap_remove(place)).is_some()
@@ -112,7 +112,7 @@ fn take<P>(list: &mut Vec<P>, is_it: impl Fn(&P) -> bool) -> bool {
 mod tests {
     use super::*;
 
-    /// Packets that were sent in this order, alike if they have the same letter.
+    /// Packets sent in this order, alike if they have the same letter.
     fn sent(letters: &str, ordered: bool) -> UnderWay<char> {
         let mut under_way = UnderWay::new(ordered, |a: &char, b: &char| a == b);
         (1..).map(Nanos).zip(letters.chars()).for_each(|(at, letter)| under_way.send(at, letter));

@@ -1,4 +1,4 @@
-//! TCP over the air of a Wi-Fi cell.
+//! TCP flows over the air of a Wi-Fi cell.
 
 use crate::world::{library, run};
 use model::radio::ieee80211::{Slot, Standard};
@@ -8,7 +8,7 @@ use scenario::load_text;
 use std::path::Path;
 use unbloat_engine::Options;
 
-/// One download, or more, each to a station of its own, whose access point is not what limits the queue.
+/// A run of one download or more, each to a station of its own; the access point does not limit the queue.
 fn downloads(standard: &str, rates: &[&str], queue: &str, changes: &[(&str, &str)]) -> Run {
     let mut text = format!("duration = \"30s\"\nwarmup = \"5s\"\n[wifi.home]\nstandard = \"{standard}\"\n");
     if !queue.is_empty() {
@@ -30,12 +30,12 @@ fn downloads(standard: &str, rates: &[&str], queue: &str, changes: &[(&str, &str
     run(&experiment.cells[0].scenario, &Options::default()).run
 }
 
-/// Its acknowledgements cost a download air: it has less than a lone sender of frames could carry of payload, and more
-/// than if every second segment waited for a whole exchange of its acknowledgement, with the mean back-off before it.
-/// What was measured with a phone of 2011 is what long slots leave.
+/// The acknowledgements of a download take air. So its rate is below that of a lone sender of frames. It is above the
+/// rate with a whole exchange, and the mean back-off before it, for the acknowledgement of every second segment. The
+/// measurement with a phone of 2011 agrees with long slots.
 #[test]
 fn a_download_at_54_mbit_shares_the_air_with_its_acknowledgements() {
-    /// Im, "TCP Performance Enhancement in Wireless Networks", 2015, section 2.5.2, Mbit/s.
+    /// The rate in Im, "TCP Performance Enhancement in Wireless Networks", 2015, section 2.5.2, Mbit/s.
     const MEASURED: f64 = 18.9;
     let goodputs = [(Slot::Short, "true"), (Slot::Long, "false")].map(|(slot, short)| {
         let record = downloads("802.11g", &["54mbit"], "", &[("wifi.home.short_slot", short)]);
@@ -55,7 +55,7 @@ fn a_download_at_54_mbit_shares_the_air_with_its_acknowledgements() {
     assert!(short / long > 1.2 && short / long < 1.3, "{short} against {long}");
 }
 
-/// The links' records: what was sent again, and shares of the air that are no more than all of it.
+/// The links' records contain retransmissions, and shares of the air that do not exceed all of it.
 #[test]
 fn records_say_what_the_air_was_used_for() {
     let record = downloads("802.11g", &["54mbit", "54mbit"], "", &[("link.s0.frame_errors", "10%")]);
@@ -66,7 +66,7 @@ fn records_say_what_the_air_was_used_for() {
     assert_eq!((link("core").retries, link("s0").setup.rate_mbps), (None, None));
 }
 
-/// With one FIFO at the access point a slow station's packets hold up those of a fast one; with a queue for each, they
+/// With one FIFO at the access point a slow station's packets hold up those of a fast one. With a queue for each, they
 /// take turns by time on the air (Høiland-Jørgensen et al., "Ending the Anomaly", USENIX ATC 2017).
 #[test]
 fn a_queue_for_each_station_keeps_the_slow_from_slowing_the_fast() {
@@ -88,7 +88,7 @@ fn aggregates_carry_more() {
     assert!(n > 1.5 * g, "{n}, {g}");
 }
 
-/// What CAKE holds back for one station does not hold up the other, and goes out when its time has come.
+/// Packets that CAKE holds back for one station do not hold up the other, and leave when their time has come.
 #[test]
 fn a_station_behind_a_shaper_gets_its_rate_and_leaves_the_rest() {
     let shaper = [("link.s1.queue", "{ kind = \"cake\", bandwidth = \"2mbit\" }")];
@@ -98,8 +98,8 @@ fn a_station_behind_a_shaper_gets_its_rate_and_leaves_the_rest() {
     assert!(free > 15.0, "{free}");
 }
 
-/// A full queue of nine packets before a bad channel, found by the search of `tools/invariants`. The frames of an
-/// aggregate that waits for the air have left the queue: in nine places are never more than nine packets.
+/// A queue of nine packets is full before a bad channel, found by the search of `tools/invariants`. The frames of an
+/// aggregate that waits for the air have left the queue, which never has more than nine packets.
 #[test]
 fn frames_that_wait_for_the_air_have_left_the_queue() {
     let text = r#"
@@ -129,7 +129,7 @@ start = "121628961ns..590529921ns"
     assert!(link.queue_bytes_mean > percent / 100.0 * 9.0 * 320.0, "{link:?}");
 }
 
-/// Stations that share a queue each count what waits for them.
+/// Stations that share a queue each count the packets that wait for them.
 #[test]
 fn shares_of_a_shared_queue_add_up_to_all_of_it() {
     let record = downloads("802.11g", &["6mbit", "6mbit"], "{ kind = \"droptail\", limit = \"20p\" }", &[]);

@@ -7,7 +7,7 @@ use model::{FlowGroup, MechanismRef, MechanismSource, ParamValue, TcpProfile};
 use unbloat_engine::Options;
 use unbloat_engine::packet::Data;
 
-/// A flow that the receiver's window holds back does not grow a window that it does not use (RFC 7661).
+/// A flow that the receiver's window limits does not grow a congestion window that it does not use (RFC 7661).
 #[test]
 fn an_unused_window_does_not_grow() {
     let peak = |cwnd_validation| {
@@ -22,8 +22,8 @@ fn an_unused_window_does_not_grow() {
     assert!(without > 1000, "grew to {without} only, although every acknowledgement counts");
 }
 
-/// One lost SYN is forgiven, as Linux does it; two say that the path is congested. The first four timeouts are a
-/// second each, then they double.
+/// As in Linux, one lost SYN does not change the window; two show that the path is congested. The first four timeouts
+/// are a second each, then they double.
 #[test]
 fn two_lost_syns_leave_a_window_of_one() {
     for (lost, opening_s, window) in [(1, 1.0, 10), (2, 2.0, 1), (5, 5.0, 1), (6, 7.0, 1), (7, 11.0, 1)] {
@@ -39,8 +39,8 @@ fn two_lost_syns_leave_a_window_of_one() {
     }
 }
 
-/// Without timestamps nothing tells which of two SYNs was answered, so that there is no round-trip time yet: not a
-/// minimum of zero.
+/// Without timestamps nothing shows which of two SYNs was answered. So there is no round-trip time yet, and no minimum
+/// of zero.
 #[test]
 fn a_connection_without_a_sample_has_no_minimum() {
     let mut s = transfer(10, TcpProfile { timestamps: false, ..TcpProfile::LINUX });
@@ -62,7 +62,7 @@ fn a_connection_without_a_sample_has_no_minimum() {
 
 // Pacing.
 
-/// A timer runs from when the pacer lets the next segment go (`tcp_reset_xmit_timer`): here a second after each.
+/// A timer runs from when the pacer releases the next segment (`tcp_reset_xmit_timer`), here a second after each.
 #[test]
 fn timers_wait_for_the_pacer() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/paced_window.bpf.c");

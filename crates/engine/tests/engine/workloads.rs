@@ -1,4 +1,4 @@
-//! Flows that come at random, and sizes that are drawn.
+//! Flows that arrive at random, and sizes that are drawn.
 
 use crate::auditor::{Auditor, mss};
 use crate::world::*;
@@ -17,7 +17,7 @@ fn short_flows() -> Scenario {
     s
 }
 
-/// Each flow has its row, opens when it was drawn to, and delivers what was drawn; one that the end of the run cuts off
+/// Each flow has its row, opens at its drawn time, and delivers its drawn size. A flow that the end of the run cuts off
 /// has no completion time.
 #[test]
 fn every_drawn_flow_is_run() {
@@ -38,7 +38,7 @@ fn every_drawn_flow_is_run() {
     assert!((1..20).contains(&unfinished), "{unfinished} flows did not come to their end");
 }
 
-/// When each flow's SYN leaves.
+/// The time at which each flow's SYN leaves.
 #[test]
 fn flows_open_when_they_were_drawn_to() {
     let s = short_flows();
@@ -63,7 +63,7 @@ fn a_flow_of_one_segment_takes_two_round_trips() {
     assert!(completions.iter().all(|s| (0.080..0.0802).contains(s)), "{completions:?}");
 }
 
-/// The rows of a flow that comes at random begin with it, end with it, and tell all that it delivered; one of few has
+/// The rows of a flow that arrives at random begin and end with it, and show all that it delivered. A flow of few has
 /// rows until the end.
 #[test]
 fn series_of_many_flows_end_with_them() {

@@ -14,7 +14,7 @@ use unbloat_engine::{Options, Outcome};
 static LIBRARY: LazyLock<Library> =
     LazyLock::new(|| Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms")));
 
-/// The built-in controls.
+/// The library of the built-in congestion controls.
 pub fn library() -> &'static Library {
     &LIBRARY
 }
@@ -36,25 +36,25 @@ pub fn droptail(limit: Limit) -> Queue {
     Queue::Droptail { limit: Some(limit), ecn_threshold: None }
 }
 
-/// A built-in control.
+/// A built-in congestion control, without parameters.
 pub fn control(name: &str) -> MechanismRef {
     MechanismRef::new(MechanismSource::Builtin(name.into()), Default::default())
 }
 
-/// A built-in control with parameters.
+/// A built-in congestion control with parameters.
 pub fn control_with(name: &str, params: &[(&str, ParamValue)]) -> MechanismRef {
     let params = params.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
     MechanismRef { params, ..control(name) }
 }
 
-/// A window of so many packets that nothing changes.
+/// A congestion control with a constant window of `packets` packets.
 pub fn fixed_window(packets: i64) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/fixed_window.bpf.c"));
     let params = [("window".to_string(), ParamValue::Integer(packets))];
     MechanismRef::new(MechanismSource::File(path), params.into())
 }
 
-/// A window of so many packets that shows one more than a member of its socket, as ssthresh.
+/// A congestion control with a window of `window` packets that shows one more than a member of its socket, as ssthresh.
 pub fn socket_seen(window: i64, what: Seen) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/socket_seen.bpf.c"));
     let params = [("window", window), ("what", what as i64)];
@@ -62,7 +62,7 @@ pub fn socket_seen(window: i64, what: Seen) -> MechanismRef {
     MechanismRef::new(MechanismSource::File(path), params.into())
 }
 
-/// What [`socket_seen`] shows.
+/// The member that [`socket_seen`] shows.
 #[derive(Clone, Copy)]
 pub enum Seen {
     ReorderingSteps,
@@ -80,7 +80,7 @@ pub fn flow(cc: &str) -> FlowGroup {
     FlowGroup::bulk(control(cc))
 }
 
-/// One Reno flow over 10 Mbit/s and 40 ms, there and back, whose queue never drops.
+/// One Reno flow over 10 Mbit/s and 40 ms there and back, with a queue that never drops.
 pub fn scenario(seconds: u64) -> Scenario {
     Scenario {
         compile: Default::default(),
@@ -101,55 +101,55 @@ pub fn scenario(seconds: u64) -> Scenario {
     }
 }
 
-/// Runs it, with a tap.
+/// Runs a scenario with a tap.
 pub fn watch<T: Tap>(scenario: &Scenario, options: &Options, tap: T) -> (Outcome, T) {
     unbloat_engine::watch(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()), tap)
         .unwrap_or_else(|e| panic!("{e:?}"))
 }
 
-/// Runs it.
+/// Runs a scenario.
 pub fn run(scenario: &Scenario, options: &Options) -> Outcome {
     unbloat_engine::run(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()))
         .unwrap_or_else(|e| panic!("{e:?}"))
 }
 
-/// Runs it, and hashes its events.
+/// Runs a scenario, and hashes its events.
 pub fn fingerprint(scenario: &Scenario, options: &Options) -> (Outcome, u64) {
     unbloat_engine::fingerprint(scenario, &LIBRARY, options, &mut |_| ControlFlow::Continue(()))
         .unwrap_or_else(|e| panic!("{e:?}"))
 }
 
-/// Runs it for its records and a series.
+/// Runs a scenario for its records and a series.
 pub fn run_with_series(scenario: &Scenario, step: Nanos) -> (model::records::Run, model::series::Series) {
     let outcome = run(scenario, &Options { series: Some(step), ..Options::default() });
     (outcome.run, outcome.series.expect("asked for"))
 }
 
-/// Which data packets are lost, as they leave.
+/// A script that decides which data packets are lost as they leave.
 type Losses<'a> = Box<dyn FnMut(Nanos, &Data) -> bool + 'a>;
 
-/// Remembers what the hosts sent and got, and loses the data packets that its script names.
+/// A tap that records the packets that hosts sent and got, and loses the data packets that its script names.
 ///
-/// The script is in a box: with a type of its own each would have the compiler make a simulator of its own.
+/// The script is in a box, because for each type of script the compiler would make another simulator.
 pub struct Script<'a> {
     loses: Losses<'a>,
-    /// Data packets, when they left the sender.
+    /// Data packets, with the time at which they left the sender.
     pub sent: Vec<(Nanos, Data)>,
-    /// Data packets, when they reached the receiver.
+    /// Data packets, with the time at which they reached the receiver.
     pub arrived: Vec<(Nanos, Data)>,
-    /// Acknowledgements, when they left the receiver.
+    /// Acknowledgements, with the time at which they left the receiver.
     pub acks: Vec<(Nanos, Ack)>,
-    /// Acknowledgements, when they reached the sender.
+    /// Acknowledgements, with the time at which they reached the sender.
     pub returned: Vec<(Nanos, Ack)>,
 }
 
 impl<'a> Script<'a> {
-    /// `loses` sees every data packet as it leaves, SYNs included.
+    /// A script whose `loses` sees every data packet as it leaves, SYNs included.
     pub fn new(loses: impl FnMut(Nanos, &Data) -> bool + 'a) -> Script<'a> {
         Script { loses: Box::new(loses), sent: vec![], arrived: vec![], acks: vec![], returned: vec![] }
     }
 
-    /// When segments left for a second time.
+    /// Time and number of the segments that left for a second time.
     pub fn retransmissions(&self) -> Vec<(Nanos, u32)> {
         self.sent.iter().filter(|(_, d)| d.flags & flag::RETRANSMISSION != 0).map(|(at, d)| (*at, d.segment)).collect()
     }
@@ -177,12 +177,12 @@ impl Tap for Script<'_> {
     }
 }
 
-/// Data, not a packet of the handshake.
+/// Reports whether a packet has data, and does not belong to the handshake.
 pub fn is_data(data: &Data) -> bool {
     !data.is_handshake()
 }
 
-/// Loses the first so many transmissions of the segments named.
+/// A script that loses the first transmissions of segments: `plan` has a segment and their number.
 pub fn losing<const N: usize>(mut plan: [(u32, u32); N]) -> impl FnMut(Nanos, &Data) -> bool {
     move |_, data| {
         let planned = plan.iter_mut().find(|(segment, times)| is_data(data) && *segment == data.segment && *times > 0);
@@ -190,8 +190,8 @@ pub fn losing<const N: usize>(mut plan: [(u32, u32); N]) -> impl FnMut(Nanos, &D
     }
 }
 
-/// A host behind the first link, as the dissertation on SORPC has it: a send buffer of twice the window, up to `max`,
-/// and nothing that keeps its queue short.
+/// A host behind the first link, as in the dissertation on SORPC. It has a send buffer of twice the window, up to
+/// `max`, and nothing that keeps its queue short.
 pub fn phone_of_2013(max: Bytes) -> Host {
     Host {
         name: "phone".into(),

@@ -1,4 +1,4 @@
-//! A scenario as files: for people who want to repeat what a random one showed.
+//! A scenario as files, for people who want to repeat the findings of a random one.
 
 use model::{Scenario, Service, Transmitter};
 use std::io;
@@ -12,7 +12,7 @@ pub fn write(scenario: &Scenario, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join("scenario.toml"), scenario::to_toml(&with_files))
 }
 
-/// Writes the traces of a scenario into a folder that is there; gives the scenario as it is with these.
+/// Writes the traces of a scenario into an existing folder. Returns the scenario with these traces.
 pub fn write_traces(scenario: &Scenario, folder: &Path) -> io::Result<Scenario> {
     let mut with_files = scenario.clone();
     for link in with_files.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {

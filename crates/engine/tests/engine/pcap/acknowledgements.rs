@@ -1,10 +1,10 @@
-//! What the receiver says: acknowledgements, SACK blocks, echoes, windows.
+//! The receiver's packets: acknowledgements, SACK blocks, echoes, windows.
 
 use super::trace::{PROFILES, Packet, trace};
 use etherparse::TcpOptionElement;
 use std::time::Duration;
 
-/// Checks the acknowledgements of a trace; returns the most SACK blocks that stand in one, and how many report a
+/// Checks the acknowledgements of a trace. Returns the most SACK blocks in one, and the number of those that report a
 /// duplicate.
 fn check_acknowledgements(packets: &[Packet]) -> (usize, usize) {
     let (mut next, mut una) = ([1, 1], [1, 1]);

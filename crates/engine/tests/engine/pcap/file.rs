@@ -1,4 +1,4 @@
-//! The file: it changes no run, is the same each time, and may be cut to the headers.
+//! The trace file, which changes no run, is the same each time, and may be cut to the headers.
 
 use super::trace::{LOSSY, file, library, run, scenario};
 use model::Scenario;
@@ -48,7 +48,7 @@ fn a_trace_of_headers_is_the_beginning_of_each_packet() {
     }
 }
 
-/// Where the disk is full, a long run finds out on the way, a short one when it closes the file.
+/// If the disk is full, a long run finds out on the way, and a short one when it closes the file.
 #[test]
 fn a_file_that_cannot_be_made_or_filled_is_an_error() {
     use io::ErrorKind::{NotFound, StorageFull};

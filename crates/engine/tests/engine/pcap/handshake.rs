@@ -1,4 +1,4 @@
-//! Three packets open a connection, and settle its options.
+//! The three packets that open a connection, and its options.
 
 use super::trace::trace;
 use etherparse::TcpOptionElement;
@@ -36,7 +36,8 @@ fn the_handshake_shows_the_switches() {
     assert!(established.clone().count() > 50 && established.clone().all(|packet| packet.options().is_empty()));
 }
 
-/// As a guest's packets have it, each way: `tcp_options_write` puts SACK-permitted where timestamps have their padding.
+/// A guest's packets show the same in each direction: `tcp_options_write` puts SACK-permitted where timestamps have
+/// their padding.
 #[test]
 fn a_syn_has_room_for_its_options_and_no_more() {
     use TcpOptionElement::*;

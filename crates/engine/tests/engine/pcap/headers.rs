@@ -20,7 +20,7 @@ fn headers_are_sound() {
     }
 }
 
-/// Both ends of both flows start where the seed says, and no two alike.
+/// The seed sets the initial sequence numbers of both ends of both flows, all of them different.
 #[test]
 fn initial_sequence_numbers_are_drawn_from_the_seed() {
     let starts = |seed: &str| {

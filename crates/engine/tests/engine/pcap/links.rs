@@ -26,10 +26,10 @@ const LINKS: &str = r#"
     access = { rate = "50mbit" }
 "#;
 
-/// A packet of a trace: its interface, when, and its bytes.
+/// A packet of a trace: its interface, its time, and its bytes.
 type Seen = (String, Duration, Vec<u8>);
 
-/// The names of the interfaces, and each packet with that of its own.
+/// The names of the interfaces, and each packet with the name of its own.
 fn read_interfaces(path: &Path) -> (Vec<String>, Vec<Seen>) {
     let mut reader = PcapNgReader::new(File::open(path).expect("a trace")).expect("a section header");
     let mut packets = vec![];
@@ -56,7 +56,7 @@ fn unmarked(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// At its far end each link shows what passed it, in order, with the headers that it had at its host.
+/// Each link's far end shows the packets that passed it, in order, with the headers that they had at their host.
 #[test]
 fn every_link_is_an_interface_where_packets_are_seen() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -98,7 +98,7 @@ fn every_link_is_an_interface_where_packets_are_seen() {
     assert!(under_way <= 40, "{under_way} packets in the queue and on the wire at the end");
 }
 
-/// Whoever does not ask for links gets the file as it is without them; who does finds its packets at the senders.
+/// A trace without links is the same as before, and a trace with links contains its packets at the senders.
 #[test]
 fn the_senders_see_the_same_with_links_and_without() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Packet traces, read back with the crates' own parsers: what stands in the file is what was simulated.
+//! Packet traces, read back with the crates' own parsers: the file contains the simulated packets.
 
 mod acknowledgements;
 mod data;

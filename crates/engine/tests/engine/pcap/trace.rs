@@ -1,4 +1,4 @@
-//! A lossy scenario, its trace, and the packets that stand in it.
+//! A lossy scenario, its trace, and the packets in it.
 
 use etherparse::{Ipv4Header, TcpHeader, TcpOptionElement};
 use mechanism::Library;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unbloat_engine::{Error, Options, Outcome};
 
-/// Loss and marks both ways, a flow without end and one of 300 001 bytes, whose last segment is short.
+/// A scenario with loss and marks both ways, a flow without end and one of 300 001 bytes, whose last segment is short.
 pub const LOSSY: &str = r#"
     duration = "8s"
     [link.bottleneck]
@@ -36,7 +36,7 @@ pub const SIZE: u32 = 300_001;
 
 pub const WINDOW: u32 = 60_000;
 
-/// What the loss recoveries differ in.
+/// The profiles of the loss recoveries.
 pub const PROFILES: [&str; 4] = [
     r#"{ base = "linux" }"#,
     r#"{ base = "sack", timestamps = false }"#,
@@ -99,7 +99,7 @@ impl Packet {
         self.tcp.options_iterator().collect::<Result<_, _>>().expect("options are well-formed")
     }
 
-    /// Value and echo.
+    /// Value and echo of the timestamps option.
     pub fn timestamp(&self) -> Option<(u32, u32)> {
         self.options().into_iter().find_map(|option| match option {
             TcpOptionElement::Timestamp(value, echo) => Some((value, echo)),
@@ -177,7 +177,7 @@ fn read(path: &Path) -> Vec<Packet> {
     packets
 }
 
-/// What the two SYNs of a flow say; zero where the trace has none.
+/// The initial sequence numbers in the two SYNs of a flow; zero for a SYN that the trace does not have.
 pub fn isn(packets: &[Packet], flow: usize) -> (u32, u32) {
     let of = |from_sender| {
         let syn = |p: &&Packet| p.flow() == flow && p.tcp.syn && p.is_from_sender() == from_sender;
