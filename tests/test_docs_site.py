@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args, get_type_hints
 
 import matplotlib.pyplot as plt
 import nbformat
@@ -18,6 +19,7 @@ from nbclient import NotebookClient
 from traitlets.config import Config
 from unbloat import _core
 from unbloat.results.metrics import METRICS
+from unbloat.system import core_types
 from unbloat.system.paths import ALGORITHMS
 
 ROOT = Path(__file__).parents[1]
@@ -136,3 +138,20 @@ def test_the_lesson_has_a_slider_where_there_are_widgets(monkeypatch: pytest.Mon
     )
     assert calls == [4, 256] and len(shown) == 2
     plt.close("all")
+
+
+def test_the_page_on_status_has_every_field() -> None:
+    page = (ROOT / "docs/reference/status.md").read_text()
+    named = set(re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in page.splitlines() if "| `" in line)))
+    types = [
+        core_types.ControlStatus,
+        core_types.Calls,
+        core_types.WindowStatus,
+        core_types.WindowFlow,
+        core_types.ClassifierStatus,
+        core_types.BandCount,
+        core_types.ClassifiedFlow,
+    ]
+    fields = {field for each in types for field in get_type_hints(each)}
+    held_by = set(get_args(get_type_hints(core_types.ControlStatus)["held_by"]))
+    assert named == fields | held_by
