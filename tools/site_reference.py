@@ -87,7 +87,7 @@ def scenario_keys() -> str:
     parts = [
         "# Scenario keys",
         "Every key that a scenario file may hold, made from the schema by which the file is read. "
-        "[How to write a scenario](../how-to/scenario.md) has recipes, [rules of scenarios](scenario-semantics.md) says "
+        "[Write a scenario](../how-to/scenario.md) has recipes, [Rules of scenarios](scenario-semantics.md) says "
         "what keys mean together. `--set KEY=VALUE` sets any of them on the command line, where `KEY` is the path with "
         "dots, such as `link.bottleneck.rate` or `flows.0.cc`.",
     ]
