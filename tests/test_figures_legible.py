@@ -16,7 +16,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from unbloat.report.figures.kinds import OF_SOCKETS, OVER_A_SWEEP, OVER_RUNS, WITHIN_RUNS, Width
-from unbloat.report.names import path_of
+from unbloat.report.names import cell_label, path_of
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
 
@@ -224,3 +224,50 @@ def test_what_a_sweep_sets_is_said_to_be_swept(small: Path) -> None:
     other = ub.scenario(small, {"duration": "100ms", "link.bottleneck.rate": "2mbit"}).run()
     both = [*ub.scenario(small).run(duration="100ms").records, *other.records]
     assert "swept" not in path_of(both), "two sets are no sweep"
+
+
+# ---------------------------------------------------------------- What differs looks different, and what does not alike
+
+
+def test_a_node_of_equal_goodput_is_as_large_in_each_panel_of_a_mesh() -> None:
+    results = ub.scenario("sensors-in-a-building", {"duration": "100s", "warmup": "10s"}).run()
+    sizes: dict[str, float] = {}
+    for axes in results.plot("mesh").axes:
+        circles = {
+            tuple(line.get_xydata()[0]): line.get_markersize() for line in axes.lines if line.get_marker() == "o"
+        }
+        for text in (each for each in axes.texts if isinstance(each, Annotation)):
+            goodput = text.get_text().split(",")[0].split()[-1]
+            size = circles[tuple(text.xy)]
+            assert sizes.setdefault(goodput, size) == pytest.approx(size, rel=0.02)
+    assert len(sizes) > 5
+
+
+def test_links_share_a_panel_however_many_flows_there_are() -> None:
+    queues = [
+        {"label": label, "link.modem.queue.limit": size} for label, size in (("deep", "64kb"), ("shallow", "16kb"))
+    ]
+    results = ub.scenario(LINE, {"flows.1.count": 9, "sweep.queue": queues}).run(series="100ms")
+    assert len(results.plot("queue_delay").axes) == 1
+    assert len(results.plot("queue_delay", "goodput").axes) == 4, "each flow has a line of its own"
+
+
+def test_a_switch_and_a_bare_number_are_named_with_their_axis() -> None:
+    axes = {"host.phone.small_queues": "off", "queue": "sorpc", "flows.0.count": "3", "link.bottleneck.delay": "10ms"}
+    assert cell_label(axes) == "small_queues off sorpc count 3 10ms"
+
+
+def test_what_a_metric_says_nothing_of_takes_no_look(small: Path) -> None:
+    """A call is rated, and the upload beside it is not: the call's bars need no hatch."""
+    flows = [{"name": "photos", "cc": "cubic"}, {"name": "call", "app": "voice"}]
+    scenario = ub.scenario(small, {"flows": flows, "duration": "2s", "link.bottleneck.rate": "1mbit"})
+    results = scenario.run({"sweep.link.bottleneck.queue.limit": ["15kb", "60kb"]})
+    bars = [patch for axes in results.plot("bars", metrics=["opinion"]).axes for patch in axes.patches]
+    assert len(bars) == 2 and not any(bar.get_hatch() for bar in bars)
+
+
+def test_goodputs_that_hardly_differ_look_alike(four_paths: ub.Results) -> None:
+    """Where all controls fill the link, an axis of a hundredth of it would make one look far worse."""
+    figure = four_paths.only(path="Wi-Fi").plot("delay_throughput")
+    low, high = figure.axes[0].get_ylim()
+    assert high - low >= 0.099 * high and low < 86 < high

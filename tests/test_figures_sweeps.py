@@ -16,11 +16,12 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from sentences import refused, stderr_of
 from unbloat.comparison.figures import agreement_of, changes, edges_of
-from unbloat.report.figures.cells import metrics_named, quantity, reach, short_name
+from unbloat.report.figures.cells import metrics_named, quantity, reach
 from unbloat.report.figures.delay_throughput import ellipse
 from unbloat.report.figures.draw import Choice
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES, unit_for
+from unbloat.report.names import short_name
 from unbloat.results.bottleneck import NO_LINKS
 from unbloat.results.metrics import BY_KEY
 from unbloat.results.statistics import estimate

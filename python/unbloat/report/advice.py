@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unbloat.report.figures.cells import short_name
+from unbloat.report.names import short_name
 from unbloat.report.report import Facts, Fold, Heading, Part, Table
 from unbloat.report.table import Column, show
 from unbloat.report.verdicts import Experiment, Side, Verdict, cost_of, experiments_of, shares_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from unbloat.results.bottleneck import Bottlenecks
@@ -10,6 +11,9 @@ from unbloat.results.metrics import Row
 from unbloat.results.record import Record, where_ran
 from unbloat.results.rows import Run
 from unbloat.system.legible import DIGITS, measured
+
+BARE = re.compile(r"on|off|yes|no|true|false|none|[-+.\d]+")
+"""Labels that say nothing without their axis: switches, and numbers without a unit."""
 
 
 def title_of(records: Sequence[Record]) -> str:
@@ -163,7 +167,23 @@ def size_words(size: float) -> str:
 def run_label(record: Record) -> str:
     """Name a run by its labels on the axes; a lone run needs no name."""
     unsound = "" if record.is_sound else "unsound"
-    return " ".join(filter(None, [*record.cell_axes.values(), unsound]))
+    return " ".join(filter(None, [cell_label(record.cell_axes), unsound]))
+
+
+def cell_label(axes: Mapping[str, str]) -> str:
+    """Name a cell by its labels on some axes."""
+    return " ".join(axis_label(axis, label) for axis, label in axes.items())
+
+
+def axis_label(axis: str, label: str) -> str:
+    """Return a label, after its axis if it says nothing alone: `small_queues off`, `count 3`."""
+    return f"{short_name(axis)} {label}" if BARE.fullmatch(label) else label
+
+
+def short_name(axis: str) -> str:
+    """Name an axis by its last word; by the last two where that says too little alone."""
+    parts = [part for part in axis.split(".") if not part.isdigit() and part != "*"]
+    return " ".join(parts[-2:]) if parts[-1] in ("limit", "kind", "target", "rate", "delay") else parts[-1]
 
 
 def flow_group(flow: Row) -> str:

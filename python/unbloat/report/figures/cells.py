@@ -58,7 +58,10 @@ def groups_of(records: Sequence[Record], metric: Metric) -> list[str]:
     groups = dict.fromkeys(names.flow_group(flow) for record in records for flow in record.run["flows"])
     each_run = [{names.flow_group(flow) for flow in record.run["flows"]} for record in records]
     apart = metric.of == "flow" and 1 < len(groups) <= MOST_GROUPS and all(len(own) > 1 for own in each_run)
-    return list(groups) if apart else [""]
+    # One that the metric says nothing of, such as an upload's opinion score, needs no look.
+    flows = [flow for record in records for flow in record.run["flows"] if number(flow, metric.name) is not None]
+    known = {names.flow_group(flow) for flow in flows} or groups
+    return [group for group in groups if group in known] if apart else [""]
 
 
 def groups_of_all(records: Sequence[Record], metrics: Sequence[Metric]) -> list[str]:
@@ -188,12 +191,6 @@ MOST_PANELS = 12
 """More panels than this for one quantity are too many for a picture."""
 
 
-def short_name(axis: str) -> str:
-    """Name an axis by its last word; by the last two where that says too little alone."""
-    parts = [part for part in axis.split(".") if not part.isdigit() and part != "*"]
-    return " ".join(parts[-2:]) if parts[-1] in ("limit", "kind", "target", "rate", "delay") else parts[-1]
-
-
 def ordered(records: Sequence[Record], without: Sequence[str] = ()) -> list[str]:
     """List the axes with several labels, the one that is compared first."""
     axes = [axis for axis in axes_of(records) if axis not in without]
@@ -248,13 +245,15 @@ class Looks:
 
     def legend(self, of_hue: Callable[[int], Style], of_dash: Callable[[int], Style | None]) -> list[tuple[str, Style]]:
         """Return the meanings of colours, and of dashes where these tell something apart too, each with its style."""
-        hues = [(label, of_hue(hue)) for hue, label in enumerate(self.hues)]
+        named = [names.axis_label(self.axis, label) for label in self.hues] if self.axis else self.hues
+        hues = [(label, of_hue(hue)) for hue, label in enumerate(named)]
         dashes = [(label, style) for dash, label in enumerate(self.dashes) if (style := of_dash(dash)) is not None]
         return [*hues, *(dashes if self.are_two else [])]
 
 
-def _joined(axes: Mapping[str, str], names: Sequence[str], group: str) -> str:
-    return " ".join(filter(None, [*(axes.get(name, "") for name in names), group]))
+def _joined(axes: Mapping[str, str], others: Sequence[str], group: str) -> str:
+    label = names.cell_label({axis: axes[axis] for axis in others if axes.get(axis)})
+    return " ".join(filter(None, [label, group]))
 
 
 @dataclass(frozen=True)
@@ -309,7 +308,8 @@ def parts(kind: str, results: RunSet, axes: Sequence[str]) -> list[tuple[str, Ru
     found: dict[str, list[int]] = {}
     for place, record in results.by_number.items():
         labels = [record.cell_axes.get(axis, "") for axis in axes]
-        title = f"{short_name(axes[0])} {labels[0]}" if len(axes) == 1 else ", ".join(labels)
+        several = ", ".join(map(names.axis_label, axes, labels))
+        title = f"{names.short_name(axes[0])} {labels[0]}" if len(axes) == 1 else several
         found.setdefault(title, []).append(place)
     if len(found) > MOST_PANELS:
         raise InputError(

@@ -25,6 +25,8 @@ MOST_CLOUDS = 12
 DELAY, GOODPUT = BY_KEY["queue_delay"], BY_KEY["goodput"]
 FEWEST = 3
 """Fewer runs than this have no ellipse."""
+LEAST_SPAN = 0.1
+"""The share of the largest goodput that the axis spans at least."""
 MIDDLE = 0.5
 """The middle of a panel, as a share of its width."""
 
@@ -55,8 +57,9 @@ def draw(view: View) -> None:
         _draw(axes, cloud, view.size)
     low, high = axes.get_ylim()
     if axes.get_yscale() == "linear":
-        # Where every link is full, goodputs differ by little: an axis from 0 would hide that.
-        axes.set_ylim(0 if low < high / 2 else low, high)
+        # Where every link is full, goodputs differ by little: an axis from 0 would hide that, one of less magnify it.
+        more = max(0.0, LEAST_SPAN * high - (high - low)) / 2
+        axes.set_ylim(0 if low < high / 2 else low - more, high + more)
     left, right = axes.get_xlim()
     axes.set_xlim(right, left if axes.get_xscale() == "log" else max(left, 0.0))
     is_narrow = view.is_part and columns_of(axes) > 1
@@ -143,19 +146,21 @@ def _name_above(view: View, looks: Looks) -> None:
 
 
 def _name(view: View, clouds: Sequence[Cloud]) -> None:
-    """Write the clouds' names beside their middles, towards the middle of the panel, none on another."""
+    """Write the clouds' names beside their middles, none on another: towards the middle of the panel if they fit."""
     axes, size = view.axes, view.size
     taken: list[Box] = []
     for cloud in sorted(clouds, key=lambda cloud: cloud.middle[1]):
         foot = (min(axes.get_xlim()), min(axes.get_ylim()))
         middle = [max(each, least) for each, least in zip(cloud.middle, foot, strict=True)]
         x, y = axes.transAxes.inverted().transform(axes.transData.transform(middle))
-        box, gap = size.box(cloud.label, (x, y), view.rows, columns_of(axes)), 3 * size.line + 2
-        is_at_right = x > MIDDLE
-        if is_at_right:
-            box, gap = replace(box, left=x - box.width), -gap
-        box = box.clear_of(taken)
+        right, gap = size.box(cloud.label, (x, y), view.rows, columns_of(axes)), 3 * size.line + 2
+        left = replace(right, left=x - right.width)
+        wanted, other = (left, right) if x > MIDDLE else (right, left)
+        is_free = other.left >= 0 and other.left + other.width <= 1 and other.clear_of(taken) == other
+        box = other if is_free and wanted.clear_of(taken) != wanted else wanted.clear_of(taken)
         taken.append(box)
+        is_at_right = box.left < x
+        gap = -gap if is_at_right else gap
         hue = colour(cloud.hue)
         style: Style = {"color": hue, "fontsize": size.small, "va": "center", "path_effects": HALO}
         frame: Style = {"xycoords": "axes fraction", "textcoords": "offset points"}

@@ -28,6 +28,7 @@ from unbloat.report.figures.kinds import (
     DEFAULT,
     DEFAULT_OF_NODES,
     KINDS,
+    OF_LINKS,
     OF_NODES,
     OF_TWO,
     OVER_TIME,
@@ -106,8 +107,9 @@ def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY) -
     if not results.records:
         raise InputError("nothing to draw: no run has a result")
     size, whole = choice.size, results.records
-    kinds = kinds or usual_kinds(results)
-    quantities = [panels for kind in panels_of(kinds) for panels in _panels(kind, results, choice)]
+    kinds = panels_of(kinds or usual_kinds(results))
+    lines = _lines_over_time(kinds, results)
+    quantities = [panels for kind in kinds for panels in _panels(kind, results, choice, lines)]
     quantities = [[replace(panel, of=number) for panel in panels] for number, panels in enumerate(quantities)]
     most = max(map(len, quantities))
     count = sum(map(len, quantities))
@@ -195,11 +197,14 @@ def panels_of(kinds: Sequence[str]) -> list[str]:
 # ---------------------------------------------------------------- Panels
 
 
-def _panels(kind: str, results: RunSet, choice: Choice) -> list[list[Panel]]:
-    """Return the panels of a kind: those of each quantity that it shows, a panel for each part."""
+def _panels(kind: str, results: RunSet, choice: Choice, lines: int) -> list[list[Panel]]:
+    """Return the panels of a kind: those of each quantity that it shows, a panel for each part.
+
+    `lines` is the largest number of lines over time that one panel would have.
+    """
     size, records = choice.size, results.records
     if kind in OVER_TIME:
-        return [_over_time(kind, results)]
+        return [_over_time(kind, results, lines)]
     if kind in WITHIN_RUNS:
         return [_within_runs(kind, results, size)]
     if kind == "delay_throughput":
@@ -216,11 +221,18 @@ def _panels(kind: str, results: RunSet, choice: Choice) -> list[list[Panel]]:
     return [_of_metric(kind, metric, results, choice) for metric in metrics_named(choice.metrics)]
 
 
-def _over_time(kind: str, results: RunSet) -> list[Panel]:
+def _lines_over_time(kinds: Sequence[str], results: RunSet) -> int:
+    """Return how many lines a panel over time would have: all panels of a picture are parted alike."""
+    if {*kinds} & {*OVER_TIME} <= {*OF_LINKS}:
+        return len(results.records) * len(series.busy_links(results.records))
+    return sum(len(record.run["flows"]) for record in results.records)
+
+
+def _over_time(kind: str, results: RunSet, lines: int) -> list[Panel]:
     """Return a panel, or where there are too many lines one for each cell, or each label that is compared."""
     records = results.records
     axes = ordered(records)
-    if sum(len(record.run["flows"]) for record in records) <= MANY:
+    if lines <= MANY:
         axes = []
     elif len({tuple(record.cell_axes.items()) for record in records}) > MOST_CELLS:
         axes = axes[:1]

@@ -6,6 +6,8 @@ from typing import Literal
 
 OF_SOCKETS = ("send_queue", "send_buffer")
 """Kinds that draw flows of hosts and of kernels alone."""
+OF_LINKS = ("queue", "queue_delay", "throughput")
+"""Kinds that draw links, of which few have lines, however many flows there are."""
 OVER_TIME = ("cwnd", "rtt", "queue", "queue_delay", "goodput", "throughput", *OF_SOCKETS)
 WITHIN_RUNS = ("rtt_cdf", "rtt_ccdf", "rtt_box", "queue_delay_cdf", "queue_delay_ccdf", "queue_delay_box")
 OVER_A_SWEEP = ("lines", "bars", "heatmap", "delay_throughput")

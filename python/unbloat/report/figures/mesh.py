@@ -8,14 +8,16 @@ from statistics import fmean
 from matplotlib.axes import Axes
 
 from unbloat._core import InputError
-from unbloat.report.figures.cells import View
+from unbloat.report.figures.cells import View, repeated
 from unbloat.report.figures.layout import columns_of
-from unbloat.report.figures.style import COLOURS, GREY, HALO, Size, Style, small
+from unbloat.report.figures.style import COLOURS, GREY, Size, Style, small
 from unbloat.results.record import Record
 from unbloat.results.rows import Flow, Node
 
 LARGEST = 26
 """Diameter of the largest circle, in widths of a line."""
+BEHIND: Style = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+"""Behind a node's name, which may stand on a line: a halo would make curves of the letters in a file."""
 WIDEST = 14
 """Letters of a node's name and goodput with a blank on either side; in less room one stands below the other."""
 
@@ -27,7 +29,9 @@ def draw(name: str, where: str, view: View) -> None:
     goodputs = {node["node"]: _goodput(records, node) for node in nodes}
     overflows = {node["node"]: _overflows(records, node) for node in nodes}
     heights = rows_of(nodes)
-    most = max(filter(None, goodputs.values()), default=1.0)
+    # Circles of one size mean the same in all panels of the picture.
+    everywhere = [_goodput(runs, node) for _, runs in repeated(view.whole) for node in nodes_of(runs[0], name)]
+    most = max(filter(None, everywhere), default=1.0)
     deepest = max(node["hops"] for node in nodes)
     between = " " * 2 if size.letters(columns_of(axes)) >= WIDEST * (deepest + 1) else "\n"
     for node in nodes:
@@ -123,5 +127,5 @@ def _node(
     axes.plot(*place, "o", color=hue, alpha=0.75, markersize=max(share * LARGEST * size.line * 0.6, 3), zorder=2)
     told = name if goodput is None else f"{name}{between}{goodput:.2f}"
     told += f", {drops:.0f} dropped" if drops >= 1 else ""
-    words: Style = {"fontsize": small(axes), "path_effects": HALO, "zorder": 3, "ha": "center", "va": "top"}
+    words: Style = {"fontsize": small(axes), "bbox": BEHIND, "zorder": 1.5, "ha": "center", "va": "top"}
     axes.annotate(told, place, xytext=(0, -0.32 * LARGEST * size.line), textcoords="offset points", **words)

@@ -28,7 +28,6 @@ from unbloat.report.figures.cells import (
     points,
     quantity,
     reach,
-    short_name,
     spans_decades,
 )
 from unbloat.report.figures.layout import name_above, turn_long_labels
@@ -99,7 +98,7 @@ class Along:
     @property
     def short(self) -> str:
         """The axis as pictures call it: its last words."""
-        return short_name(self.name)
+        return names.short_name(self.name)
 
 
 def along(records: Sequence[Record], wanted: str | None, is_number: bool, without: Sequence[str] = ()) -> Along:
@@ -139,7 +138,7 @@ def curves(view: View, metric: Metric, axis: str, looks: Looks) -> list[Curve]:
     for group in groups:
         for point in points(view.records, metric, group, view.whole):
             cell = {other: label for other, label in point.axes.items() if other != axis}
-            others = " ".join(cell.values())
+            others = names.cell_label(cell)
             cells[others] = cell
             found.setdefault((others, group), {}).setdefault(point.axes.get(axis, ""), []).extend(point.values)
     drawn = [
