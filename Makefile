@@ -200,8 +200,9 @@ check-guest: boot-guest build-tests
 
 # ---------------------------------------------------------------- Keeping in shape
 
-# The picture of the README.
+# Pictures of the gallery, and that of the first tutorial.
 figures: build
+	$(BIN)/python tools/gallery
 	$(BIN)/unbloat run home-dsl --set 'sweep.flows.0.cc=["cubic", "vegas", "cubic_plus"]' \
 		--series 200ms --figure docs/home-dsl.svg --plot queue_delay
 
