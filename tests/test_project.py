@@ -166,6 +166,19 @@ def test_no_page_promises_a_package_that_no_registry_has() -> None:
     ]
 
 
+def test_numbers_of_the_readme_are_those_of_their_pages() -> None:
+    def page(name: str) -> str:
+        return " ".join((ROOT / name).read_text().split())
+
+    bold = re.findall(r"^\| \*\*(.*?)\*\* \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    share, packets, claims = bold[:3]
+    assert f"**{share}** of random scenarios with one flow (800 of 805)" in page("docs/agreement/README.md")
+    assert f"**{packets.removesuffix(' million')}." in page("docs/speed.md")
+    counts = re.findall(r"Of the (\d+) that can be decided, (\d+) are reproduced", page("papers/README.md"))
+    decided, reproduced = (sum(map(int, column)) for column in zip(*counts, strict=True))
+    assert claims == f"{reproduced} of {decided}"
+
+
 # ---------------------------------------------------------------- Continuous integration
 
 WORKFLOW: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
