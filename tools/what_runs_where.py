@@ -316,7 +316,7 @@ def lines(row: Row) -> Iterator[tuple[str, ...]]:
     for number, (refused, labels) in enumerate(sorted(found.items(), key=lambda item: (any(item[0]), -len(item[1])))):
         shown = ", ".join(label for label in labels if label.startswith("`"))
         if len(labels) > MANY:
-            shown = "all others" if len(found) > 1 and number == 0 else "all"
+            shown = "all but those below" if len(found) > 1 and number == 0 else "all"
         yes = f"Linux {row.since}" if row.since else "yes"
         in_simulator, on_kernel = ("no" if refused[0] else "yes"), ("no" if refused[1] else yes)
         feature = ": ".join(filter(None, (row.feature, shown)))
