@@ -1,5 +1,5 @@
-//! Compiles the built-in mechanisms for the kernel, so that loading one needs no compiler. Without clang there is
-//! nothing to embed, and the library compiles them when they are asked for.
+//! Compiles the built-in mechanisms for the kernel, so that loading one needs no compiler. Without clang the script
+//! embeds nothing, and the library compiles a mechanism when it is requested.
 
 #[path = "src/build/fingerprint.rs"]
 mod fingerprint;
@@ -34,7 +34,7 @@ fn has_clang() -> bool {
     Command::new("clang").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Compiles every file; gives the table that `precompiled.rs` includes.
+/// Compiles every file, and returns the table that `precompiled.rs` includes.
 fn precompile(algorithms: &Path, out: &Path) -> String {
     let how = format!("{:?}", kernel_flags::FLAGS);
     let fingerprint = fingerprint::of_folder(algorithms, &how)
@@ -58,7 +58,7 @@ fn precompile(algorithms: &Path, out: &Path) -> String {
     listing(&fingerprint, &objects)
 }
 
-/// The mechanisms of one folder, such as `congestion/cubic`.
+/// The names of the mechanisms of one folder, such as `congestion/cubic`.
 fn names(algorithms: &Path, folder: &str) -> Vec<String> {
     let files = std::fs::read_dir(algorithms.join(folder)).into_iter().flatten().flatten();
     let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! What an instance costs: loading it from the cache, and its callbacks for one ACK.
+//! Measures the costs of an instance: loading it from the cache, and its callbacks for one ACK.
 //!
 //! `cargo run --release -p unbloat-mechanism --example callback_cost`
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), unbloat_mechanism::Error> {
     Ok(())
 }
 
-/// Clock, `pkts_acked` and `cong_avoid` in congestion avoidance.
+/// Time of an ACK in congestion avoidance, ns: clock, `pkts_acked` and `cong_avoid`.
 fn nanoseconds_an_ack(control: &Control) -> f64 {
     let mut sk = TcpSock { snd_cwnd: 100, snd_ssthresh: 50, is_cwnd_limited: 1, mss_cache: 1448, ..TcpSock::default() };
     control.set_now(Nanos::from_secs(1));

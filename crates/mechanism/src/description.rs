@@ -1,24 +1,24 @@
-//! What `unbloat list` and the documentation say of a mechanism.
+//! Descriptions of mechanisms for `unbloat list` and the documentation.
 
 use crate::bind::parameter::Parameter;
 use std::path::PathBuf;
 
-/// A mechanism as it describes itself.
+/// The description of a mechanism, from its own file.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// What a scenario calls it.
+    /// The name in a scenario.
     pub name: String,
-    /// What it does, in one sentence.
+    /// The summary, in one sentence.
     pub summary: String,
-    /// The prose that its file opens with: what it does, from which paper, where it departs from it.
+    /// The prose at the beginning of the file: the algorithm, its paper, and the departures from it.
     pub prose: String,
-    /// Its file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What can be set, in the file's order.
+    /// The parameters, in the file's order.
     pub parameters: Vec<Parameter>,
 }
 
-/// The first comment of a file that is more than the licence's line, without the comment marks.
+/// The first comment of a file after the licence's line, without the comment marks.
 pub(crate) fn prose(text: &str) -> String {
     let mut rest = text;
     while let Some(comment) = rest.trim_start().strip_prefix("/*") {

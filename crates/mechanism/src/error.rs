@@ -1,15 +1,15 @@
-//! Why a mechanism cannot be used.
+//! Errors of mechanisms that cannot be used.
 
 use crate::role::{MechanismError, Role};
 use std::path::Path;
 use std::{fmt, io};
 
-/// Why a mechanism cannot be used: one sentence.
+/// The reason for which a mechanism cannot be used, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The sentence; the compiler's own message begins on the next line.
     pub message: String,
-    /// The setting that it is about, so that whoever read the scenario can point to its line.
+    /// The setting with the error, so that the reader of the scenario can point to its line.
     pub about: Option<About>,
     /// The user's input is wrong; otherwise this machine lacks something, such as room on its disk.
     pub is_input: bool,
@@ -17,7 +17,7 @@ pub struct Error {
     pub log: Option<String>,
 }
 
-/// What a scenario sets in a mechanism.
+/// A setting of a mechanism in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// A parameter, by its name.
@@ -32,7 +32,7 @@ impl Error {
         Error { message: message.into(), about: None, is_input: true, log: None }
     }
 
-    /// Returns an error of this machine, which does not do what is right.
+    /// Returns an error of this machine, which lacks something.
     pub fn machine(message: impl Into<String>) -> Error {
         Error { is_input: false, ..Error::input(message) }
     }
@@ -51,12 +51,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A file that should be there cannot be read.
+/// Returns the error for a file that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::input(format!("{} cannot be read: {error}", path.display()))
 }
 
-/// Nor can a file be written where it should go.
+/// Returns the error for a file that cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
     Error::machine(format!("{} cannot be written: {error}", path.display()))
 }

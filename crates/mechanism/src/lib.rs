@@ -1,9 +1,9 @@
 //! Finds, builds and binds the mechanisms of `algorithms/`.
 //!
-//! A mechanism is a C file in the kernel's BPF dialect. [`Library`] compiles it with any C compiler into a shared
-//! object, keeps that in a cache, sets its parameters and opens it; [`Control`] is what the engine calls then, and
-//! [`WindowController`] what a receiver does, [`Classifier`] what a host does. For the running kernel it compiles the
-//! same file to eBPF: [`KernelObject`], [`DeviceObject`].
+//! A mechanism is a C file in the kernel's BPF dialect. The [`Library`] compiles it with any C compiler into a shared
+//! object, caches that, sets its parameters and opens it. The engine then calls a [`Control`], a receiver calls a
+//! [`WindowController`], and a host calls a [`Classifier`]. For the running kernel the library compiles the same file
+//! to eBPF: [`KernelObject`], [`DeviceObject`].
 //!
 //! ```
 //! use unbloat_mechanism::Library;
@@ -42,10 +42,10 @@ pub use error::{About, Error};
 pub use library::{Library, MechanismKind};
 pub use role::{MechanismError, Role};
 
-/// Removes what compilations that were killed left in the user's cache.
+/// Removes the files of killed compilations from the user's cache.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the cache cannot be written.
 pub fn sweep_cache() -> Result<(), Error> {
     let Some(folder) = build::cache::folder()? else { return Ok(()) };
     build::cache::sweep(&folder).map_err(|error| error::unwritable(&folder, &error))

@@ -1,4 +1,4 @@
-//! The mechanisms there are, and how one becomes something to call.
+//! The library of mechanisms, which finds, builds and opens them.
 
 use crate::bind::classifier::{self, Classifier};
 use crate::bind::control::Control;
@@ -28,34 +28,34 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The folder `algorithms/`, and what was built from it. Threads may share one.
+/// The folder `algorithms/`, and the mechanisms built from it. Threads may share a library.
 pub struct Library {
     folder: PathBuf,
     /// Macros of every compilation.
     defines: Vec<String>,
-    /// What the compiler of users' own files is given.
+    /// The options of the compiler for users' own files.
     options: Compile,
-    /// Compiled elsewhere for the kernel, by what the scenario calls them.
+    /// Objects that were compiled elsewhere for the kernel, by their names in the scenario.
     objects: HashMap<String, Vec<u8>>,
-    /// Whether a file is read once, whatever becomes of it later.
+    /// True to read each file once, whatever happens to it later.
     reads_once: bool,
     compiler: OnceLock<Compiler>,
-    /// Compiled in this process, by file and target; a file that changes is compiled again.
+    /// Objects compiled in this process, by file and target; a file that changes is compiled again.
     built: Mutex<HashMap<(PathBuf, Target), Arc<Built>>>,
 }
 
-/// The files of users' that this process has read, by their main one: as long as none has changed they include the
-/// same.
+/// Users' files that this process has read, by their main file. As long as none has changed they include the same
+/// files.
 static READ: Mutex<BTreeMap<PathBuf, Arc<TranslationUnit>>> = Mutex::new(BTreeMap::new());
 
 /// The kinds of mechanisms, each of which has a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MechanismKind {
-    /// Sets a sender's congestion window.
+    /// A congestion control, which sets a sender's congestion window.
     CongestionControl,
-    /// Sets a receiver's window.
+    /// A window controller, which lowers a receiver's window.
     WindowController,
-    /// Chooses the band of a host's packets.
+    /// A classifier, which chooses the band of a host's packets.
     Classifier,
 }
 
@@ -76,7 +76,7 @@ impl MechanismKind {
         }
     }
 
-    /// The function by which a program at a device asks it, and what a file without it is told.
+    /// The function that a program at a device calls, with the error for a file without it.
     fn entry(self) -> Result<&'static Function, Error> {
         match self {
             MechanismKind::CongestionControl => Err(Error::input("a congestion control stands at no device")),
@@ -86,7 +86,7 @@ impl MechanismKind {
     }
 }
 
-/// What a file is compiled for.
+/// The target of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Target {
     /// The simulator.
@@ -95,19 +95,19 @@ enum Target {
     Kernel,
 }
 
-/// A compiled file with what its tables say.
+/// A compiled file with the contents of its tables.
 struct Built {
     source: Arc<TranslationUnit>,
     image: Vec<u8>,
     object: Object,
     parameters: Vec<Parameter>,
     maps: Vec<MapShape>,
-    /// Its `struct tcp_congestion_ops`, in its order.
+    /// The file's `struct tcp_congestion_ops`, in the order of the source.
     declared: Vec<String>,
 }
 
 impl Library {
-    /// The library over a folder that holds `congestion/`, `window/`, `classify/` and `include/`.
+    /// Opens the library of a folder that holds `congestion/`, `window/`, `classify/` and `include/`.
     pub fn open(folder: impl Into<PathBuf>) -> Library {
         Library::with_defines(folder, Vec::new())
     }
@@ -135,22 +135,22 @@ impl Library {
         }
     }
 
-    /// The same, with what [`Library::object_file`] gave elsewhere, by name: a machine without a compiler can load it.
+    /// Adds objects from [`Library::object_file`] of another machine, by name, which need no compiler here.
     pub fn with_objects(self, objects: HashMap<String, Vec<u8>>) -> Library {
         Library { objects, ..self }
     }
 
-    /// Reads each file once, for many runs at a time: a change has no effect until another library is opened.
+    /// Reads each file once, for many runs at a time: changes have no effect until another library is opened.
     pub fn reading_once(self) -> Library {
         Library { reads_once: true, ..self }
     }
 
-    /// Gives the compiler these options for files of users' own.
+    /// Sets the compiler's options for users' own files.
     pub fn with_options(self, options: &Compile) -> Library {
         Library { options: options.clone(), ..self }
     }
 
-    /// The folder.
+    /// The folder of the library.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -170,7 +170,7 @@ impl Library {
         names
     }
 
-    /// Those of them that a kernel can take.
+    /// The names of the built-in congestion controls that a kernel can take.
     ///
     /// # Errors
     /// If a file cannot be read, or does not compile.
@@ -186,7 +186,7 @@ impl Library {
         Ok(names)
     }
 
-    /// Every built-in congestion control, by name. Compiles those that have changed since the last time.
+    /// Lists every built-in congestion control by name. Compiles those that have changed since the last time.
     pub fn list(&self) -> Result<Vec<Description>, Error> {
         self.list_of(MechanismKind::CongestionControl)
     }
@@ -196,7 +196,7 @@ impl Library {
         self.names_of(kind).into_iter().map(|name| self.describe_in(kind, &MechanismSource::Builtin(name))).collect()
     }
 
-    /// What one congestion control says of itself.
+    /// The description of one congestion control.
     pub fn describe(&self, source: &MechanismSource) -> Result<Description, Error> {
         self.describe_in(MechanismKind::CongestionControl, source)
     }
@@ -214,8 +214,8 @@ impl Library {
         })
     }
 
-    /// The files that a congestion control is written in: its own, and whatever it includes. The contract's headers are
-    /// not among them, nor are the compiler's own.
+    /// The source files of a congestion control: its own, and those that it includes. Headers of the contract and of
+    /// the compiler are not among them.
     ///
     /// # Errors
     /// If there is no such mechanism, or a file cannot be read.
@@ -224,32 +224,35 @@ impl Library {
         Ok(self.read(source, &path)?.files.iter().map(|(path, _)| path.clone()).collect())
     }
 
-    /// Builds (or takes from the cache), opens and binds one instance; `seed` feeds its `bpf_get_prandom_u32`.
+    /// Builds (or takes from the cache), opens and binds one instance of a congestion control; `seed` feeds its
+    /// `bpf_get_prandom_u32`.
     ///
     /// # Errors
-    /// If there is no such mechanism, if the file does not compile, is no congestion control or one that the kernel
-    /// would refuse, or if it does not take the parameters.
+    /// The mechanism does not exist, its file does not compile, or it does not take the parameters. The file has no
+    /// congestion control, or one that the kernel would refuse.
     pub fn load(&self, control: &MechanismRef, seed: u64) -> Result<Control, Error> {
         Ok(self.load_built(control, seed)?.0)
     }
 
-    /// The same for a window controller.
+    /// Builds (or takes from the cache) and opens one instance of a window controller; `seed` feeds its
+    /// `bpf_get_prandom_u32`.
     ///
     /// # Errors
-    /// If there is no such mechanism, if the file does not compile or is none, or if it does not take the parameters.
+    /// The mechanism does not exist, its file does not compile, or it does not take the parameters. The file has no
+    /// mechanism of this kind.
     pub fn load_window(&self, receiver: &MechanismRef, seed: u64) -> Result<WindowController, Error> {
         self.open_in(MechanismKind::WindowController, receiver, seed).map(WindowController::new)
     }
 
-    /// The same for a classifier.
+    /// Builds (or takes from the cache) and opens one instance of a classifier; `seed` feeds its `bpf_get_prandom_u32`.
     ///
     /// # Errors
-    /// As [`Library::load_window`].
+    /// The errors of [`Library::load_window`].
     pub fn load_classifier(&self, classifier: &MechanismRef, seed: u64) -> Result<Classifier, Error> {
         self.open_in(MechanismKind::Classifier, classifier, seed).map(Classifier::new)
     }
 
-    /// Opens a file whose mechanism is one function; gives its address too.
+    /// Opens a file whose mechanism is one function, and also returns its address.
     fn open_in(&self, kind: MechanismKind, mechanism: &MechanismRef, seed: u64) -> Result<(Opened, usize), Error> {
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Native)?;
@@ -260,10 +263,10 @@ impl Library {
             .map_err(|reason| Error::input(format!("{path} {reason}")))
     }
 
-    /// Loads a control; also returns its callbacks by the names of their programs.
+    /// Loads a congestion control, and also returns its callbacks by the names of their programs.
     ///
     /// # Errors
-    /// As [`Library::load`].
+    /// The errors of [`Library::load`].
     pub fn load_with_programs(&self, control: &MechanismRef) -> Result<(Control, HashMap<String, Callback>), Error> {
         let (control, built) = self.load_built(control, 0)?;
         let programs = control.programs(&built.object);
@@ -286,11 +289,11 @@ impl Library {
         Ok((control, built))
     }
 
-    /// Builds a mechanism for the kernel. Returns the object file, its parameters unset, with the name by which
-    /// [`Library::with_objects`] takes it; `None` for the kernel's own.
+    /// Builds a mechanism for the kernel. Returns the object file with unset parameters, and its name for
+    /// [`Library::with_objects`]; `None` for the kernel's own.
     ///
     /// # Errors
-    /// As [`Library::kernel_object`] and [`Library::device_object`].
+    /// The errors of [`Library::kernel_object`] and [`Library::device_object`].
     pub fn object_file(
         &self,
         kind: MechanismKind,
@@ -307,12 +310,12 @@ impl Library {
         Ok(Some((object_name(&mechanism.source, &path), built.image.clone())))
     }
 
-    /// Builds for the running kernel; it will register as `name`, or if there is none as its file says. A built-in
-    /// whose source is as it was when this program was built needs no compiler.
+    /// Builds a congestion control for the running kernel, where it will register as `name`, or under the name in its
+    /// file. A built-in whose source has not changed since this program was built needs no compiler.
     ///
     /// # Errors
-    /// As [`Library::load`]; also if a file has to be compiled and there is no clang, or the kernel would not take the
-    /// name.
+    /// The errors of [`Library::load`]; also if a file has to be compiled and there is no clang, or the kernel would
+    /// not take the name.
     pub fn kernel_object(&self, control: &MechanismRef, name: Option<&str>) -> Result<KernelObject, Error> {
         let (path, wanted) = self.find(&control.source)?;
         let built = self.built(&control.source, &path, Target::Kernel)?;
@@ -346,8 +349,8 @@ impl Library {
     /// Builds a window controller or a classifier for the running kernel.
     ///
     /// # Errors
-    /// As [`Library::load_window`]; also if a file has to be compiled and there is no clang, and for the kind that the
-    /// kernel registers in place of asking it at a device.
+    /// The errors of [`Library::load_window`]; also if a file has to be compiled and there is no clang. Congestion
+    /// controls are an error, too, because the kernel registers them and no device calls them.
     pub fn device_object(&self, kind: MechanismKind, mechanism: &MechanismRef) -> Result<DeviceObject, Error> {
         let entry = kind.entry()?;
         let (path, _) = self.find_in(kind, &mechanism.source)?;
@@ -358,7 +361,7 @@ impl Library {
             .map_err(|reason| Error::input(format!("{} {reason}", path.display())))
     }
 
-    /// The source file, and the name after `#` that chooses among several controls in it.
+    /// The source file, and the name after `#` that chooses among several congestion controls in it.
     fn find(&self, source: &MechanismSource) -> Result<(PathBuf, Option<String>), Error> {
         self.find_in(MechanismKind::CongestionControl, source)
     }
@@ -401,7 +404,7 @@ impl Library {
         Error::input(format!("kernel:{name} is the running kernel's own: run it with --on kernel or --on vm{ours}"))
     }
 
-    /// Reads a control's file and what it includes. A built-in includes nothing that is not in the folder.
+    /// Reads a mechanism's file and the files that it includes. A built-in includes only files of the folder.
     fn read(&self, wanted: &MechanismSource, path: &Path) -> Result<Arc<TranslationUnit>, Error> {
         if let MechanismSource::Builtin(_) = wanted {
             return TranslationUnit::read(path, &Compile::default(), |_| vec![]).map(Arc::new);
@@ -487,7 +490,7 @@ impl Library {
     }
 }
 
-/// What the control's maps are to hold.
+/// The entries of the mechanism's maps.
 fn map_entries(built: &Built, control: &MechanismRef) -> Result<Vec<MapEntry>, Error> {
     maps::entries(&built.maps, &control.maps).map_err(|misfit| Error {
         about: Some(About::Map(misfit.place)),
@@ -495,7 +498,7 @@ fn map_entries(built: &Built, control: &MechanismRef) -> Result<Vec<MapEntry>, E
     })
 }
 
-/// What is to be stored for the scenario's settings.
+/// The bytes to store for the scenario's settings.
 fn settings<'a>(built: &'a Built, control: &MechanismRef) -> Result<Vec<Setting<'a>>, Error> {
     let set = |(name, value): (&String, _)| {
         parameter::setting(&built.parameters, &built.object, name, value).map_err(|reason| Error {
@@ -522,7 +525,7 @@ fn called(source: &MechanismSource) -> String {
     }
 }
 
-/// What the object of a file at `path` is known by: mechanisms of two kinds may have one name.
+/// The name of the object of a file at `path`, with its folder because mechanisms of two kinds may have one name.
 fn object_name(source: &MechanismSource, path: &Path) -> String {
     match (source, path.parent().and_then(Path::file_name)) {
         (MechanismSource::Builtin(name), Some(folder)) => format!("{}/{name}", folder.to_string_lossy()),
@@ -534,7 +537,7 @@ fn no_file(path: &Path) -> Error {
     Error::input(format!("there is no file {}", path.display()))
 }
 
-/// `file.bpf.c#name` names one of several controls in a file.
+/// Splits `file.bpf.c#name`, which names one of several congestion controls in a file.
 fn split_choice(path: &Path) -> (PathBuf, Option<String>) {
     let text = path.to_string_lossy();
     match text.rsplit_once('#') {

@@ -1,4 +1,4 @@
-//! The mechanisms of a scenario, and what is wrong with one of them.
+//! Roles of the mechanisms of a scenario, and their errors.
 
 use crate::error::{About, Error};
 use crate::library::MechanismKind;
@@ -55,9 +55,9 @@ impl Role {
 /// A mechanism that a run cannot use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MechanismError {
-    /// The part that it plays.
+    /// The role of the mechanism in the scenario.
     pub role: Role,
-    /// Why it cannot be used.
+    /// The reason for which it cannot be used.
     pub error: Error,
 }
 

@@ -1,20 +1,20 @@
 //! The socket that a congestion control sees: the native layout of `struct tcp_sock` in `algorithms/include`.
 //!
-//! The engine keeps its own sender state here, so there is nothing to copy before a callback. Names and units are the
-//! kernel's. `tests/mechanism/layout.rs` holds every offset against the C header.
+//! The engine has its own sender state here, so it copies nothing before a callback. Names and units are the kernel's.
+//! `tests/mechanism/layout.rs` checks every offset against the C header.
 
 use std::fmt;
 
 /// `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// Bytes of `icsk_ca_priv`.
+/// Size of `icsk_ca_priv`, bytes.
 pub const CA_PRIV_BYTES: usize = 104;
 /// Jiffies a second (`CONFIG_HZ`): those of Debian's kernels.
 pub const HZ: u64 = 250;
 
-/// Is this a slow-start threshold? No control returns more than `TCP_INFINITE_SSTHRESH`, unless it has none and says so
-/// with all bits. A kernel that skips the program of a control takes for the result what happens to lie on its stack:
-/// half of an address. No stock kernel does so; one that is built to keep programs from some of its processes may.
+/// Reports whether this is a slow-start threshold. A congestion control returns at most `TCP_INFINITE_SSTHRESH`, or all
+/// bits if it has no threshold. A kernel that skips its program takes a value from the stack for the result: half of an
+/// address. No stock kernel does so, but one that is built to exempt some of its processes from programs may.
 pub const fn is_ssthresh(packets: u32) -> bool {
     packets <= INFINITE_SSTHRESH || packets == u32::MAX
 }
@@ -67,12 +67,13 @@ pub mod ack_pending {
     pub const NOW: u8 = 16;
 }
 
-/// `tcp_congestion_ops.flags`: everybody may choose the control, and any network namespace have it as its default.
+/// `tcp_congestion_ops.flags`: every process may choose the congestion control, and any network namespace may have it
+/// as its default.
 pub const TCP_CONG_NON_RESTRICTED: u32 = 0x1;
-/// `tcp_congestion_ops.flags`: the control works with ECN only (DCTCP).
+/// `tcp_congestion_ops.flags`: the congestion control works with ECN only (DCTCP).
 pub const TCP_CONG_NEEDS_ECN: u32 = 0x2;
 
-/// `struct sock`, as far as congestion controls read it; the first four are `__sk_common`.
+/// The members of `struct sock` that congestion controls read; the first four are `__sk_common`.
 #[repr(C)]
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
@@ -82,7 +83,7 @@ pub struct Sock {
     pub sk_reuse: u8,
     pub sk_num: u16,
     pub sk_dport: u16,
-    /// Members of `__sk_common` that no simulator keeps (`unbloat/unmodelled.h`): zero.
+    /// Members of `__sk_common` that the simulator does not use (`unbloat/unmodelled.h`): zero.
     pub common_room: [u64; 14],
     pub sk_pacing_rate: u64,     // bytes a second
     pub sk_max_pacing_rate: u64, // bytes a second
@@ -92,7 +93,7 @@ pub struct Sock {
     pub sk_sndbuf: i32,
     pub sk_rcvbuf: i32,
     pub sk_pacing_shift: u8,
-    /// Members that the simulator does not keep: zero.
+    /// Members of `struct sock` that the simulator does not use: zero.
     pub room: [u64; 40],
 }
 
@@ -118,7 +119,7 @@ pub struct IcskAck {
 #[allow(missing_docs)]
 pub struct InetConnectionSock {
     pub sk: Sock,
-    /// Members of `struct inet_sock` that the simulator does not keep: zero.
+    /// Members of `struct inet_sock` that the simulator does not use: zero.
     pub inet_room: [u64; 8],
     pub icsk_ca_state: u8,
     pub icsk_ca_initialized: u8,
@@ -132,9 +133,9 @@ pub struct InetConnectionSock {
     pub icsk_delack_max: u32,
     pub icsk_ack: IcskAck,
     pub icsk_ca_priv: [u64; CA_PRIV_BYTES / 8],
-    /// Zero unless a control wrote beyond its private state.
+    /// Guard behind the private state: zero unless a congestion control wrote beyond it.
     pub unbloat_guard: [u64; 16],
-    /// Members that the simulator does not keep: zero.
+    /// Members of `struct inet_connection_sock` that the simulator does not use: zero.
     pub room: [u64; 12],
 }
 
@@ -155,7 +156,7 @@ pub struct TcpOptionsReceived {
     pub rcv_wscale: u8,
     pub num_sacks: u8,
     pub mss_clamp: u16,
-    /// Members that the simulator does not keep: zero.
+    /// Members of `tcp_sock.rx_opt` that the simulator does not use: zero.
     pub room: [u64; 1],
 }
 
@@ -278,30 +279,30 @@ pub struct TcpSock {
     pub rtt_min: Minmax,
     pub rack: TcpRack,
     pub rx_opt: TcpOptionsReceived,
-    /// Members that the simulator does not keep: zero.
+    /// Members of `struct tcp_sock` that the simulator does not use: zero.
     pub room: [u64; 32],
     pub sim: SimSock,
 }
 
-/// What the native runtime keeps beside the kernel's members; no congestion control reads it.
+/// State of the native runtime beside the kernel's members.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct SimSock {
-    /// What controls keep in the socket's local storage.
+    /// The socket's local storage of congestion controls.
     pub storage: LocalStorage,
     /// `bpf_tcp_send_ack` was called: the engine sends an ACK with `send_ack_rcv_nxt` and clears it.
     pub send_ack_pending: u32,
     pub send_ack_rcv_nxt: u32,
-    /// A control asks the engine to wait so long before each window (`Gate`), us.
+    /// Time that a congestion control asks the engine to wait before each window (`Gate`), us.
     pub period_us: u32,
-    /// In a node of a mesh: the mean rate of the flows that come up, as far as the node knows, thousandths of a packet
-    /// a second; 0 = it does not.
+    /// Mean rate of the flows that come up a mesh, as known to the socket's node, thousandths of a packet a second; 0
+    /// if unknown.
     pub mean_flow_rate: u32,
-    /// What `ssthresh` leaves as the least window of the repair, segments; 0 = ssthresh itself. Only a stack with rate
-    /// halving asks.
+    /// The least window of a repair as `ssthresh` sets it, segments; 0 for ssthresh itself. Only a stack with rate
+    /// halving reads it.
     pub min_cwnd: u32,
-    /// Whether the stack halves its rate while it repairs a loss, down to `min_cwnd`.
+    /// Nonzero if the stack halves its rate while it repairs a loss, down to `min_cwnd`.
     pub rate_halving: u32,
 }
 
@@ -325,14 +326,14 @@ impl Default for LocalStorage {
 }
 
 impl Clone for SimSock {
-    /// The storage stays with the original, which alone will free it.
+    /// Clones everything except the storage, which only the original will free.
     fn clone(&self) -> SimSock {
         SimSock { storage: LocalStorage::default(), ..*self }
     }
 }
 
 impl SimSock {
-    /// Does a control keep storage for this socket?
+    /// Reports whether a congestion control has storage for this socket.
     pub fn has_storage(&self) -> bool {
         !self.storage.0.is_null()
     }
@@ -388,7 +389,7 @@ impl Default for TcpSock {
 }
 
 impl TcpSock {
-    /// `tcp_packets_in_flight`: sent, neither delivered nor given up.
+    /// `tcp_packets_in_flight`: segments that are sent, and neither delivered nor given up.
     #[inline]
     pub fn packets_in_flight(&self) -> u32 {
         (self.packets_out + self.retrans_out).wrapping_sub(self.sacked_out + self.lost_out)

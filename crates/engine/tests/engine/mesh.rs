@@ -99,8 +99,8 @@ fn first_sent(scenario: &Scenario) -> (Vec<Nanos>, Run) {
     (script.sent.iter().filter(|(_, data)| first(data)).map(|(at, _)| *at).collect(), outcome.run)
 }
 
-/// If a congestion control makes the sender wait, it sends a window in the time of the wait and a round trip, spread or
-/// at once. The receiver takes all segments: of four at a time the gate would let no more through.
+/// If a congestion control makes the sender wait, a window takes the wait and a round trip, whether the sender spreads
+/// it or not. The receiver takes all segments: of four at a time the gate would let no more through.
 #[test]
 fn a_window_in_the_wait_and_a_round_trip() {
     for gate in ["false", "true"] {

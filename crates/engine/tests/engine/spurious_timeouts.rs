@@ -13,8 +13,8 @@ fn outage() -> Service {
     outage_of(1000..2000)
 }
 
-/// Results of a window of up to 200 packets that meets the outage: the window half a second after it, and the numbers
-/// of timeouts and of retransmissions.
+/// Results of a window of up to 200 packets that meets the outage. They are the window half a second after it, and the
+/// numbers of timeouts and of retransmissions.
 fn after_an_outage(stack: TcpProfile) -> (u32, u64, u64) {
     let mut s = scenario(4);
     s.links[0].forward = Link { service: outage(), ..link("bottleneck", 1.0, Nanos::from_millis(20)) };

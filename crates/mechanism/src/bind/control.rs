@@ -1,4 +1,4 @@
-//! A congestion control, compiled, opened and bound: what the engine calls.
+//! A congestion control, compiled, opened and bound, which the engine calls.
 
 use crate::bind::maps::MapEntry;
 use crate::bind::opened::{HelperResults, Opened};
@@ -9,25 +9,25 @@ use crate::sock::{AckSample, CA_PRIV_BYTES, RateSample, TCP_CONG_NEEDS_ECN, TcpS
 use model::units::Nanos;
 use std::collections::HashMap;
 
-/// One loaded instance: one algorithm with one set of parameters, its own globals, clock and generator. Any number of
-/// sockets of one run share it; two runs do not. A socket belongs to the control that initialised it: no other may be
-/// called with it.
+/// One loaded instance of a congestion control: one algorithm with one set of parameters, its own globals, clock and
+/// generator. Any number of sockets of one run share it; two runs do not. A socket belongs to the instance that
+/// initialised it, and no other may be called with it.
 ///
-/// Every callback may end by a [`crate::Fault`], which unwinds.
+/// Every callback may end with a [`crate::Fault`], which unwinds.
 pub struct Control {
     opened: Opened,
     ops: &'static CongestionOps,
     ssthresh: ReturnsU32,
     undo_cwnd: ReturnsU32,
     cong_control_takes_ack: bool,
-    /// What it writes beyond its private state is looked for after every callback.
+    /// The file is a user's, so every callback is followed by a search for writes beyond the private state.
     is_users: bool,
 }
 
 impl Control {
     /// Opens a shared object that `object` describes, with `settings`, and binds the congestion control of the symbol
-    /// `ops`, written in the file `path`, which a user has written or we. The error continues a sentence that begins
-    /// with that path.
+    /// `ops`. Its source is the file `path`, a user's or a built-in. The error continues a sentence that begins with
+    /// that path.
     pub(crate) fn open(
         path: &str,
         is_users: bool,
@@ -50,46 +50,46 @@ impl Control {
         Ok(Control { opened, ops, ssthresh, undo_cwnd, cong_control_takes_ack, is_users })
     }
 
-    /// Puts these entries in its maps, before any callback runs; `object` describes its file. The error continues a
-    /// sentence that begins with the file's path.
+    /// Puts these entries in the mechanism's maps, before any callback runs; `object` describes its file. The error
+    /// continues a sentence that begins with the file's path.
     pub(crate) fn fill_maps(&self, object: &Object, entries: &[MapEntry]) -> Result<(), String> {
         entries.iter().try_for_each(|entry| self.opened.fill(object, entry))
     }
 
-    /// The name that it registers under, as the kernel would list it.
+    /// The name under which it registers, as the kernel would list it.
     pub fn name(&self) -> &str {
         self.opened.name()
     }
-    /// Tells which flow group of the scenario it serves, for faults.
+    /// Sets the flow group of the scenario that it serves, which faults name.
     pub fn set_group(&mut self, group: usize) {
         self.opened.set_group(group);
     }
-    /// It works on connections with ECN only (`TCP_CONG_NEEDS_ECN`).
+    /// Reports whether it works on connections with ECN only (`TCP_CONG_NEEDS_ECN`).
     pub fn needs_ecn(&self) -> bool {
         self.ops.flags & TCP_CONG_NEEDS_ECN != 0
     }
-    /// It replaces the window's growth and reduction altogether: `cong_avoid` and the proportional rate reduction stay
-    /// unused.
+    /// Reports whether it replaces the window's growth and reduction altogether: `cong_avoid` and the proportional rate
+    /// reduction stay unused.
     #[inline]
     pub fn has_cong_control(&self) -> bool {
         self.ops.cong_control.is_some()
     }
-    /// It has `tcp_congestion_ops.pkts_acked`.
+    /// Reports whether it has `tcp_congestion_ops.pkts_acked`.
     #[inline]
     pub fn has_pkts_acked(&self) -> bool {
         self.ops.pkts_acked.is_some()
     }
-    /// It has `tcp_congestion_ops.in_ack_event`.
+    /// Reports whether it has `tcp_congestion_ops.in_ack_event`.
     #[inline]
     pub fn has_in_ack_event(&self) -> bool {
         self.ops.in_ack_event.is_some()
     }
-    /// It has `tcp_congestion_ops.cwnd_event`.
+    /// Reports whether it has `tcp_congestion_ops.cwnd_event`.
     #[inline]
     pub fn has_cwnd_event(&self) -> bool {
         self.ops.cwnd_event.is_some()
     }
-    /// It has `tcp_congestion_ops.set_state`.
+    /// Reports whether it has `tcp_congestion_ops.set_state`.
     #[inline]
     pub fn has_set_state(&self) -> bool {
         self.ops.set_state.is_some()
@@ -101,12 +101,12 @@ impl Control {
         self.opened.set_now(now);
     }
 
-    /// What the helpers answer in the next callbacks, if it was built for a replay.
+    /// Sets the helpers' answers in the next callbacks, if it was built for a replay.
     pub fn set_helper_results(&self, results: &HelperResults) {
         self.opened.set_helper_results(results);
     }
 
-    /// The callbacks that it has, by the names of the programs that serve them; `object` describes its file.
+    /// The callbacks of the congestion control, by the names of their programs; `object` describes its file.
     pub(crate) fn programs(&self, object: &Object) -> HashMap<String, Callback> {
         let named = Callback::ALL.into_iter().filter_map(|callback| {
             let address = self.ops.address(callback)? - self.opened.base;
@@ -115,12 +115,12 @@ impl Control {
         named.collect()
     }
 
-    /// `tcp_congestion_ops.init`: a connection takes this control.
+    /// `tcp_congestion_ops.init`: a connection starts to use this congestion control.
     pub fn init(&self, sk: &mut TcpSock) {
         self.call(Callback::Init, self.ops.init, &[sk as *mut TcpSock as u64]);
     }
-    /// `tcp_congestion_ops.release`, then the socket's local storage goes: call it once for every socket after its
-    /// `init`.
+    /// `tcp_congestion_ops.release`, after which the socket's local storage is freed. Call it once for every socket
+    /// after its `init`.
     pub fn release(&self, sk: &mut TcpSock) {
         self.call(Callback::Release, self.ops.release, &[sk as *mut TcpSock as u64]);
         if wrote_beyond(sk) {
@@ -143,7 +143,7 @@ impl Control {
         }
         window
     }
-    /// `tcp_congestion_ops.cong_avoid`: `acked` segments were newly acknowledged; `ack` is the sequence number.
+    /// `tcp_congestion_ops.cong_avoid`: `acked` segments were newly acknowledged, up to the sequence number `ack`.
     #[inline]
     pub fn cong_avoid(&self, sk: &mut TcpSock, ack: u32, acked: u32) {
         self.call(Callback::CongAvoid, self.ops.cong_avoid, &[sk as *mut TcpSock as u64, ack as u64, acked as u64]);
@@ -186,12 +186,12 @@ impl Control {
             self.call(Callback::CongControl, self.ops.cong_control, &[sk as *mut TcpSock as u64, sample]);
         }
     }
-    /// `tcp_congestion_ops.sndbuf_expand`: the send buffer in congestion windows; none if the control does not say.
+    /// `tcp_congestion_ops.sndbuf_expand`: the send buffer in congestion windows; `None` without this callback.
     #[inline]
     pub fn sndbuf_expand(&self, sk: &mut TcpSock) -> Option<u32> {
         self.ops.sndbuf_expand.map(|program| self.call_for_u32(Callback::SndbufExpand, program, sk))
     }
-    /// `tcp_congestion_ops.min_tso_segs`: the least segments of a burst; none if the control does not say.
+    /// `tcp_congestion_ops.min_tso_segs`: the least segments of a burst; `None` without this callback.
     #[inline]
     pub fn min_tso_segs(&self, sk: &mut TcpSock) -> Option<u32> {
         self.ops.min_tso_segs.map(|program| self.call_for_u32(Callback::MinTsoSegs, program, sk))
@@ -211,7 +211,7 @@ impl Control {
         }
     }
 
-    /// Runs a program of the socket that gives a number.
+    /// Runs a program of the socket that returns a number.
     #[inline]
     fn call_for_u32(&self, callback: Callback, program: ReturnsU32, sk: &mut TcpSock) -> u32 {
         self.enter(callback);
@@ -221,14 +221,15 @@ impl Control {
         answer
     }
 
-    /// Writes down which callback is called now, for whoever finds the process inside.
+    /// Records the callback that is called now, for faults and for the watchdog.
     #[inline]
     fn enter(&self, callback: Callback) {
         self.opened.enter(callback);
     }
 
-    /// Is the socket still one that a kernel would have? What lies behind the private state is looked at after every
-    /// call of a user's file; of our own, which the tests have called, when the socket is released.
+    /// Checks that the socket is still one that a kernel would have. For a user's file it checks the memory behind the
+    /// private state after every call. For built-ins, which the tests have called, it does so when the socket is
+    /// released.
     #[inline]
     fn check(&self, callback: Callback, sk: &TcpSock) {
         // A cong_control of the kernel's own form (`tcp_cwnd_reduction`) leaves 0 for a moment when nothing is in
@@ -248,7 +249,7 @@ impl Control {
     }
 }
 
-/// Is anything there that a kernel has no member for?
+/// Reports whether the program wrote behind its private state, where a kernel has no member.
 #[inline]
 fn wrote_beyond(sk: &TcpSock) -> bool {
     sk.inet_conn.unbloat_guard.iter().fold(0, |all, word| all | word) != 0
@@ -258,13 +259,13 @@ const WROTE_BEHIND: &str = "wrote beyond its private state, which has 104 bytes"
 const _: () = assert!(CA_PRIV_BYTES == 104);
 const NO_WINDOW: &str = "which is no window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction)";
 
-/// `tcp_snd_cwnd_set` warns about any other.
+/// Reports whether this is a window; `tcp_snd_cwnd_set` warns about any other.
 #[inline]
 fn is_window(cwnd: u32) -> bool {
     cwnd as i32 > 0
 }
 
-/// A window as its author sees it, who may have meant a negative one.
+/// A window as text for its author, who may have meant a negative one.
 fn shown(cwnd: u32) -> String {
     if cwnd as i32 >= -(1 << 20) && (cwnd as i32) < 0 { format!("{cwnd} ({})", cwnd as i32) } else { cwnd.to_string() }
 }

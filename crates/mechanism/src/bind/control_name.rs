@@ -4,16 +4,16 @@ use crate::bind::ops::NAME_LENGTH;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What names are allowed, as the end of a sentence: the kernel's `bpf_obj_name_cpy` takes these characters, and a
-/// terminating zero has to fit into `TCP_CA_NAME_MAX`. The kernel takes `.` and `..` too, which lead elsewhere where a
-/// path has them.
+/// The rule for names, as the end of a sentence. The kernel's `bpf_obj_name_cpy` takes these characters, and a
+/// terminating zero has to fit into `TCP_CA_NAME_MAX`. The kernel takes `.` and `..` too, which have another meaning in
+/// paths.
 pub(crate) const RULE: &str =
     "a name has 1 to 15 characters, which are ASCII letters, digits, \"_\" and \".\", but not dots alone";
-/// How much of a wrong name its message quotes.
+/// The most characters of a wrong name that its message quotes.
 const QUOTED_CHARACTERS: usize = 40;
 
-/// A name under which the kernel registers a congestion control, and which is one component of a path: no path is
-/// built from a name that is not of this type.
+/// A name under which the kernel registers a congestion control. It is one component of a path: no path is built from a
+/// name without this type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ControlName(String);
@@ -22,7 +22,7 @@ impl ControlName {
     /// Takes a name that the kernel would take.
     ///
     /// # Errors
-    /// A sentence with what is allowed.
+    /// The error is a sentence with the allowed names.
     pub fn new(name: &str) -> Result<ControlName, String> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
         let fits = (1..NAME_LENGTH).contains(&name.len());
@@ -34,7 +34,7 @@ impl ControlName {
         Err(format!("{quoted:?}{more} cannot name a congestion control: {RULE}"))
     }
 
-    /// The name.
+    /// The name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,45 +1,45 @@
-//! A mechanism that works at a device, as the running kernel takes it: an eBPF object with its parameters and its scope
-//! set.
+//! A mechanism that works at a device, in the form for the running kernel: an eBPF object with its parameters and its
+//! scope set.
 
 use crate::bind::opened::Function;
 use crate::bind::parameter::Setting;
 use crate::build::object_file::Object;
 
-/// The global by which its programs know what is theirs (`include/window_program.h`, `include/classify_program.h`).
+/// The global that holds the scope of the programs (`include/window_program.h`, `include/classify_program.h`).
 const SCOPE: &str = "unbloat_scope";
 
 /// A compiled window controller or classifier, ready for the kernel's loader.
 #[derive(Clone, Debug)]
 pub struct DeviceObject {
-    /// The ELF file for libbpf, with the parameters in it.
+    /// The ELF file for libbpf, with the parameters set.
     pub bytes: Vec<u8>,
-    /// The built-in's name, or the path of the file that it was written in.
+    /// The built-in's name, or the path of the source file.
     pub source: String,
-    /// Each parameter with the value that it has, as a scenario writes it.
+    /// Each parameter with its value, as a scenario writes it.
     pub parameters: Vec<(String, String)>,
     scope: std::ops::Range<usize>,
 }
 
-/// What the programs of such an object know of their place: `struct unbloat_scope`.
+/// The scope of the programs of a device object: `struct unbloat_scope`.
 pub trait Scope {
-    /// As it lies in the kernel's memory, padding at the end left out.
+    /// The bytes of the scope in the kernel's memory, without padding at the end.
     fn bytes(&self) -> Vec<u8>;
 }
 
-/// That of a window controller: whose acknowledgements are lowered.
+/// The scope of a window controller: the connections whose windows it lowers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowScope {
-    /// The network that the other end is in, an IPv4 address behind `::ffff`; with `mask` all zero, any.
+    /// The network of the other end, with an IPv4 address behind `::ffff`; any network if `mask` is zero.
     pub net: [u8; 16],
-    /// The bits of its address that count.
+    /// The bits of the address that count.
     pub mask: [u8; 16],
     /// Bytes of a frame before its IP header.
     pub link_header: u32,
-    /// The other end's port; zeroes stand for any.
+    /// The other end's port; zero stands for any.
     pub port: [u8; 2],
-    /// Also of connections without a socket on this host.
+    /// True to include connections without a socket on this host.
     pub forwards: bool,
-    /// Only of sockets of the control group in the map `unbloat_group`.
+    /// True to include only sockets of the control group in the map `unbloat_group`.
     pub in_group: bool,
 }
 
@@ -51,18 +51,18 @@ impl Scope for WindowScope {
     }
 }
 
-/// That of a classifier: which classes there are.
+/// The scope of a classifier: the classes of the device's queue discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassifierScope {
     /// Bytes of a frame before its IP header.
     pub link_header: u32,
-    /// The queue discipline, whose classes are `handle:1` and so on.
+    /// The handle of the queue discipline, whose classes are `handle:1` and so on.
     pub handle: u32,
-    /// How many they are.
+    /// The number of classes.
     pub bands: u32,
-    /// The number of the device whose packets are timed; 0 for nobody's.
+    /// The number of the device whose packets are timed; 0 for none.
     pub device: u32,
-    /// The number of its network namespace.
+    /// The number of the device's network namespace.
     pub namespace: u32,
 }
 
@@ -74,8 +74,8 @@ impl Scope for ClassifierScope {
 }
 
 impl DeviceObject {
-    /// Makes one of a compiled file with this function. The error continues a sentence that begins with the file's
-    /// path.
+    /// Makes the object from a compiled file with this function. The error continues a sentence that begins with the
+    /// file's path.
     pub(crate) fn new(
         image: &[u8],
         object: &Object,
@@ -96,10 +96,10 @@ impl DeviceObject {
         Ok(DeviceObject { bytes, source, parameters, scope })
     }
 
-    /// Tells the programs their place.
+    /// Sets the scope of the programs.
     ///
     /// # Panics
-    /// If that is not the structure that the object's headers declare.
+    /// If the scope is not the structure that the object's headers declare.
     pub fn set_scope(&mut self, scope: &impl Scope) {
         let bytes = scope.bytes();
         assert_eq!(self.scope.len(), bytes.len(), "the header repeats struct unbloat_scope");

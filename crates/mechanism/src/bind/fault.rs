@@ -1,26 +1,26 @@
-//! A callback that did what no kernel lets it do.
+//! Faults of callbacks, which did something that no kernel allows.
 //!
 //! The engine calls callbacks in many places, and none of them could go on after a fault. So a fault unwinds, through
-//! the control's own C code as well, to whoever called [`Fault::catch`]; a callback without a fault pays nothing for
+//! the mechanism's own C code as well, to the caller of [`Fault::catch`]. A callback without a fault has no costs for
 //! that.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a congestion control did wrong while a run called it.
+/// A mechanism's fault during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The flow group that it serves, as [`crate::Control::set_group`] said.
+    /// The flow group that the mechanism serves, as set by [`crate::Control::set_group`].
     pub group: usize,
-    /// File, line, callback and control, and what it did.
+    /// A sentence with file, line, callback and mechanism, and its fault.
     pub sentence: String,
 }
 
 impl Fault {
-    /// Does `work`, which may call congestion controls.
+    /// Runs `work`, which may call mechanisms.
     ///
     /// # Errors
-    /// The fault that ended it. Any other panic goes on.
+    /// The fault that ended `work`. Any other panic goes on.
     pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
         catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast() {
             Ok(fault) => *fault,
@@ -28,7 +28,7 @@ impl Fault {
         })
     }
 
-    /// Ends the `work` that calls the control. No panic hook runs: the fault is told by whoever catches it.
+    /// Ends the `work` that calls the mechanism. No panic hook runs: the catcher reports the fault.
     #[cold]
     pub(crate) fn raise(self) -> ! {
         resume_unwind(Box::new(self))

@@ -1,24 +1,24 @@
-//! What BPF maps hold when a run begins.
+//! Contents of BPF maps when a run begins.
 
 use crate::build::map_shapes::{Layout, MapShape};
 use model::MapContents;
 use model::did_you_mean;
 use std::collections::{BTreeMap, HashSet};
 
-/// A key and its value, as a map holds them.
+/// A key and its value, as bytes of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
     /// The map's name.
     pub map: String,
-    /// As many bytes as a key of it has.
+    /// The bytes of the key, as many as the map's keys have.
     pub key: Vec<u8>,
-    /// As many bytes as a value of it has.
+    /// The bytes of the value, as many as the map's values have.
     pub value: Vec<u8>,
     pub(crate) max_entries: u32,
     pub(crate) is_array: bool,
 }
 
-/// Why contents do not fit; the sentence continues one that begins with the mechanism's name.
+/// The reason for which contents do not fit; it continues a sentence that begins with the mechanism's name.
 #[derive(Debug)]
 pub(crate) struct Misfit {
     /// The map or, behind a dot, its key.
@@ -33,7 +33,7 @@ const ARRAY: u64 = 2;
 /// `BPF_MAP_TYPE_LRU_HASH`.
 const LRU_HASH: u64 = 9;
 
-/// What other maps are (`enum bpf_map_type`).
+/// The names of other maps (`enum bpf_map_type`).
 const OTHERS: &[(u64, &str)] = &[
     (5, "a hash map for each processor"),
     (6, "an array for each processor"),
@@ -80,7 +80,7 @@ fn unknown(known: &[MapShape], name: &str) -> String {
     format!("has no map {name}{hint}; there are {}", names.join(", "))
 }
 
-/// How keys and values lie in memory, if entries can be given at all.
+/// The layouts of keys and values, if a scenario can give entries of this map.
 fn sides(map: &MapShape) -> Result<(&Layout, &Layout), String> {
     const ALLOWED: &str = "give contents of arrays and hash maps";
     if !matches!(map.kind, HASH | ARRAY | LRU_HASH) {
@@ -105,13 +105,13 @@ fn key_bytes(map: &MapShape, key: &Layout, text: &str) -> Result<Vec<u8>, String
     }
 }
 
-/// In decimal or hexadecimal digits.
+/// Reads a whole number in decimal or hexadecimal digits.
 fn whole(text: &str) -> Option<i128> {
     let text = text.trim();
     text.strip_prefix("0x").map_or_else(|| text.parse().ok(), |digits| i128::from_str_radix(digits, 16).ok())
 }
 
-/// The numbers as they lie in memory; `what` they are, keys or values.
+/// The bytes of these numbers in memory; `what` is the word for them, keys or values.
 fn bytes(layout: &Layout, numbers: &[i128], what: &str) -> Result<Vec<u8>, String> {
     let Some(places) = &layout.numbers else {
         let size = layout.size;

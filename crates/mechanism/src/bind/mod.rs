@@ -1,4 +1,4 @@
-//! From an object to what the engine calls or the kernel loads.
+//! Binding: from an object to a mechanism that the engine calls or the kernel loads.
 
 pub(crate) mod classifier;
 pub(crate) mod control;

@@ -1,4 +1,4 @@
-//! A shared object, opened with its settings: what every mechanism has, whatever it offers to be called.
+//! A shared object, opened with its settings: the part that all kinds of mechanisms share.
 
 use crate::bind::fault::Fault;
 use crate::bind::maps::MapEntry;
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-/// `struct unbloat_instance`: what the helpers of one loaded instance read.
+/// `struct unbloat_instance`: the values that the helpers of one loaded instance read.
 #[repr(C)]
 struct Instance {
     now: u64,
@@ -26,27 +26,27 @@ struct Instance {
     callback: u64,
     division_fault: unsafe extern "C-unwind" fn(*const Instance, *const c_char, u32, u64),
     shift_fault: unsafe extern "C-unwind" fn(*const Instance, *const c_char, u32, i64),
-    /// Behind what C knows.
+    /// The identity, behind the members that C knows.
     identity: *const Identity,
 }
 
-/// What the helpers answered throughout one call.
+/// The helpers' answers throughout one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HelperResults {
-    /// `bpf_ktime_get_ns`.
+    /// Answer of `bpf_ktime_get_ns`, ns.
     pub ns: u64,
-    /// `bpf_jiffies64`.
+    /// Answer of `bpf_jiffies64`.
     pub jiffies: u64,
-    /// `bpf_get_prandom_u32`.
+    /// Answer of `bpf_get_prandom_u32`.
     pub random: u64,
 }
 
-/// What an opened control is called in faults.
+/// The names of an opened mechanism and its parts in faults.
 struct Identity {
     name: String,
-    /// As the scenario calls its file, or the built-in's file.
+    /// The path of the file, as the scenario writes it, or of the built-in's file.
     path: String,
-    /// Where the program of each callback is written, `file:line`.
+    /// The place of each callback's program, `file:line`.
     places: [Option<String>; Callback::ALL.len()],
     group: Cell<usize>,
 }
@@ -69,20 +69,20 @@ struct Map {
     is_array: bool,
 }
 
-/// A mechanism that is one function: a window controller, a classifier.
+/// The function of a mechanism that has only one: a window controller, a classifier.
 pub(crate) struct Function {
-    /// Its symbol.
+    /// The function's symbol.
     pub(crate) symbol: &'static str,
-    /// What a file without it is told.
+    /// The error for a file without the function.
     pub(crate) missing: &'static str,
-    /// As what it is called.
+    /// The callback that calls the function.
     pub(crate) callback: Callback,
 }
 
-/// One loaded instance: its own globals, clock and generator.
+/// One loaded instance of a mechanism, with its own globals, clock and generator.
 pub(crate) struct Opened {
     instance: *mut Instance,
-    /// Where the shared object begins.
+    /// The address at which the shared object begins.
     pub(crate) base: usize,
     pub(crate) storage_free: unsafe extern "C" fn(*mut TcpSock),
     map_fill: unsafe extern "C" fn(*const Map, *const u8, *const u8) -> c_long,
@@ -99,8 +99,8 @@ pub(crate) struct Opened {
 unsafe impl Send for Opened {}
 
 impl Opened {
-    /// Opens a shared object that `object` describes, with `settings`, made of the file `path`. The error continues a
-    /// sentence that begins with that path.
+    /// Opens a shared object that `object` describes, with `settings`, compiled from the file `path`. The error
+    /// continues a sentence that begins with that path.
     pub(crate) fn open(
         path: &str,
         image: &[u8],
@@ -132,7 +132,8 @@ impl Opened {
         Ok(Opened { instance, base, storage_free, map_fill, identity, watched: None, _library: library, _image: file })
     }
 
-    /// The same of a file whose mechanism is one function, and which the scenario calls `name`; gives its address too.
+    /// Opens a file whose mechanism is one function, and which the scenario calls `name`. Also returns the function's
+    /// address.
     pub(crate) fn open_function(
         path: &str,
         name: String,
@@ -151,7 +152,7 @@ impl Opened {
         Ok((opened.called(object, name, place), address))
     }
 
-    /// Gives it the name and the callbacks by which faults and the watchdog speak of it.
+    /// Sets the name and the callbacks that faults and the watchdog use.
     pub(crate) fn called(
         mut self,
         object: &Object,
@@ -172,8 +173,8 @@ impl Opened {
         self
     }
 
-    /// Puts an entry in one of its maps, before any callback runs. The error continues a sentence that begins with the
-    /// file's path.
+    /// Puts an entry in one of the mechanism's maps, before any callback runs. The error continues a sentence that
+    /// begins with the file's path.
     pub(crate) fn fill(&self, object: &Object, entry: &MapEntry) -> Result<(), String> {
         let map = Map {
             identity: self.address(object, &entry.map),
@@ -187,12 +188,12 @@ impl Opened {
         if failed == 0 { Ok(()) } else { Err(format!("cannot be set up: no room for its map {}", entry.map)) }
     }
 
-    /// Where a symbol lies now.
+    /// The address of a symbol in this process.
     pub(crate) fn address(&self, object: &Object, symbol: &str) -> usize {
         self.base + object.address_of(symbol) as usize
     }
 
-    /// How many arguments the program at this place takes.
+    /// The number of arguments that the program at this address takes.
     pub(crate) fn arguments(&self, object: &Object, program: usize) -> u8 {
         object.arguments(program - self.base)
     }
@@ -201,7 +202,7 @@ impl Opened {
         &self.identity.name
     }
 
-    /// Tells which flow group of the scenario it serves, for faults.
+    /// Sets the flow group of the scenario that it serves, which faults name.
     pub(crate) fn set_group(&mut self, group: usize) {
         self.identity.group.set(group);
         if let Some(watched) = &self.watched {
@@ -216,7 +217,7 @@ impl Opened {
         unsafe { (*self.instance).now = now.0 }
     }
 
-    /// What the helpers answer in the next callbacks, if it was built for a replay.
+    /// Sets the helpers' answers in the next callbacks, if it was built for a replay.
     pub(crate) fn set_helper_results(&self, results: &HelperResults) {
         // SAFETY: as in `set_now`.
         unsafe {
@@ -226,20 +227,20 @@ impl Opened {
         }
     }
 
-    /// Writes down which callback is called now, for whoever finds the process inside.
+    /// Records the callback that is called now, for faults and for the watchdog.
     #[inline]
     pub(crate) fn enter(&self, callback: Callback) {
         // SAFETY: as in `set_now`.
         unsafe { (*self.instance).callback = callback as u64 }
     }
 
-    /// A callback did what no kernel lets it do.
+    /// Ends the run with the fault of a callback, which did something that no kernel allows.
     #[cold]
     pub(crate) fn refuse(&self, callback: Callback, did: fmt::Arguments) -> ! {
         self.identity.refuse(callback, did)
     }
 
-    /// The mechanism did, whichever callback it was.
+    /// Ends the run with the fault of the callback that runs now.
     #[cold]
     pub(crate) fn fault(&self, did: fmt::Arguments) -> ! {
         self.identity.fault(&self.identity.path, did.to_string())
@@ -247,7 +248,7 @@ impl Opened {
 }
 
 impl Identity {
-    /// Subject of a sentence about a callback.
+    /// The subject of a sentence about a callback.
     fn said_of(&self, callback: Callback) -> String {
         let place = self.places[callback as usize].as_ref().unwrap_or(&self.path);
         format!("{place}: {callback} of \"{}\"", self.name)
@@ -264,7 +265,8 @@ impl Identity {
     }
 }
 
-/// Called by the runtime in place of a division that has no result; `file` and `line` are the division's.
+/// Raises the fault of a division without a result, at its `file` and `line`; the runtime calls it in place of the
+/// division.
 unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *const c_char, line: u32, divisor: u64) {
     // SAFETY: the instance is that of an opened control, whose identity lives; the compiler made the file's name.
     let (identity, callback, file) = unsafe { (&*(*instance).identity, (*instance).callback, CStr::from_ptr(file)) };
@@ -276,7 +278,8 @@ unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *con
     identity.fault(&format!("{}:{line}", file.to_string_lossy()), format!("{callback} of \"{}\" {what}", identity.name))
 }
 
-/// Called by the runtime in place of a shift that C leaves undefined; `file` and `line` are the shift's.
+/// Raises the fault of a shift that C leaves undefined, at its `file` and `line`; the runtime calls it in place of the
+/// shift.
 unsafe extern "C-unwind" fn shift_fault(instance: *const Instance, file: *const c_char, line: u32, bits: i64) {
     // SAFETY: as in `division_fault`.
     let (identity, callback, file) = unsafe { (&*(*instance).identity, (*instance).callback, CStr::from_ptr(file)) };
@@ -288,7 +291,7 @@ unsafe extern "C-unwind" fn shift_fault(instance: *const Instance, file: *const 
     identity.fault(&format!("{}:{line}", file.to_string_lossy()), format!("{callback} of \"{}\" {what}", identity.name))
 }
 
-/// Opens a shared object; a constructor that does not end, or crashes, is the file's at `path`.
+/// Opens a shared object. A constructor that does not end, or crashes, counts as a fault of the file at `path`.
 fn open_library(path: &str, object: &str) -> Result<libloading::os::unix::Library, String> {
     let _loading = watchdog::Loading::new(path);
     // SAFETY: what initialisers and callbacks do is the user's own program.
@@ -296,7 +299,7 @@ fn open_library(path: &str, object: &str) -> Result<libloading::os::unix::Librar
         .map_err(|e| format!("cannot be opened: {e}"))
 }
 
-/// The file with the globals that have bytes in it set.
+/// The image with new values for the globals that have bytes in it.
 fn with_settings(image: &[u8], settings: &[Setting]) -> Vec<u8> {
     let mut image = image.to_vec();
     for setting in settings {
@@ -316,7 +319,7 @@ fn store_settings(base: usize, settings: &[Setting]) {
     }
 }
 
-/// A file in memory, so that each instance is opened under a path of its own.
+/// Makes a file in memory, so that each instance is opened under a path of its own.
 fn memory_file(image: &[u8]) -> std::io::Result<File> {
     let mut file = memfd::MemfdOptions::default()
         .close_on_exec(true)

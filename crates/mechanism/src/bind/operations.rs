@@ -1,4 +1,4 @@
-//! Which `struct tcp_congestion_ops` of a file to take, and whether the kernel would take it.
+//! Choice of a file's `struct tcp_congestion_ops`, and checks that the kernel would take it.
 
 use crate::bind::control_name::{ControlName, RULE};
 use crate::bind::ops::{CongestionOps, NAME_LENGTH};
@@ -9,9 +9,8 @@ use std::mem::{offset_of, size_of};
 const GPL_COMPATIBLE: &[&str] =
     &["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
-/// The symbol of the operations to bind: the one called `wanted` (by variable or by name), else the file's first that
-/// is complete, where `declared` gives the file's order. The error continues a sentence that begins with the file's
-/// path.
+/// The symbol of the operations to bind: the one called `wanted` (by variable or by name), else the first complete one
+/// of the file. `declared` has the file's order. The error continues a sentence that begins with the file's path.
 pub(crate) fn choose(
     image: &[u8],
     object: &Object,

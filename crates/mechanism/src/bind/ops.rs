@@ -1,4 +1,4 @@
-//! `struct tcp_congestion_ops` as the native target has it, and its callbacks.
+//! `struct tcp_congestion_ops` of the native target, and its callbacks.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// Bytes of a name with the zero at its end (`TCP_CA_NAME_MAX`).
 pub(crate) const NAME_LENGTH: usize = 16;
 
-/// A program that returns nothing: its arguments stand in an array, as the kernel passes them. A fault unwinds through
+/// A program that returns nothing. Its arguments are in an array, as the kernel passes them. A fault unwinds through
 /// it.
 pub(crate) type ReturnsNothing = unsafe extern "C-unwind" fn(*const u64);
 /// A program that returns a number of segments, or a factor.
@@ -56,7 +56,7 @@ pub enum Callback {
 }
 
 impl Callback {
-    /// All of them, each at the index that is its number.
+    /// All callbacks, each at the index that is its number.
     pub(crate) const ALL: [Callback; 14] = [
         Callback::Ssthresh,
         Callback::CongAvoid,
@@ -76,7 +76,7 @@ impl Callback {
 }
 
 impl fmt::Display for Callback {
-    /// Its name in `struct tcp_congestion_ops`.
+    /// Writes the callback's name in `struct tcp_congestion_ops`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Callback::Ssthresh => "ssthresh",
@@ -98,7 +98,7 @@ impl fmt::Display for Callback {
 }
 
 impl CongestionOps {
-    /// Where the program of a callback stands, if there is one.
+    /// The address of a callback's program, if there is one.
     pub(crate) fn address(&self, callback: Callback) -> Option<usize> {
         let action = |program: Option<ReturnsNothing>| program.map(|program| program as usize);
         let question = |program: Option<ReturnsU32>| program.map(|program| program as usize);

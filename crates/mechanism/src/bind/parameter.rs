@@ -1,4 +1,4 @@
-//! What a mechanism's parameters are, and what a scenario may set them to.
+//! Parameters of mechanisms, and the values that a scenario may set.
 
 use crate::build::debug_info::Holds;
 use crate::build::object_file::{Object, Symbol};
@@ -8,12 +8,12 @@ use model::units::{Bytes, Nanos};
 use model::{Limit, ParamValue};
 use std::fmt;
 
-/// A global that is set before a mechanism starts and constant afterwards. Texts are as a scenario writes them.
+/// A global that is set before a mechanism starts, and constant afterwards. Texts have the form of a scenario.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// The global's name and the scenario's key.
     pub name: String,
-    /// What it is for; empty for a global that does not describe itself.
+    /// The purpose of the parameter; empty for a global that does not describe itself.
     pub meaning: String,
     unit: Unit,
     default: i64,
@@ -21,16 +21,16 @@ pub struct Parameter {
     highest: i64,
 }
 
-/// How a scenario writes a value.
+/// The form in which a scenario writes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     /// `true` or `false`.
     Flag,
-    /// A text with its unit; the number is how many nanoseconds one step of the global has.
+    /// A text with its unit; the number is the nanoseconds of one step of the global.
     Time(u64),
     /// A share that the global counts in hundredths.
     Percent,
-    /// A share that the global counts in 1/1024, which may be given itself.
+    /// A share that the global counts in 1/1024; a scenario may also give that number.
     Per1024,
     /// A number, or a text such as "16p".
     Packets,
@@ -40,7 +40,7 @@ enum Unit {
     Plain,
 }
 
-/// Integers up to this may be meant as multiples, where a global counts in 1/1024: no parameter may be more.
+/// Integers up to this may be meant as multiples, if a global counts in 1/1024. No parameter may be such a multiple.
 const LARGEST_MULTIPLE: i64 = 10;
 
 impl Parameter {
@@ -56,13 +56,13 @@ impl Parameter {
     pub fn highest(&self) -> String {
         self.unit.written(self.highest)
     }
-    /// The value at a share of its range: 0 gives the least, 1 the largest; decades above the least are equally wide.
+    /// The value at a share of the range: 0 gives the least, 1 the largest; decades above the least are equally wide.
     pub fn at(&self, share: f64) -> String {
         let width = self.highest as f64 - self.lowest as f64;
         let above = (width + 1.0).powf(share) - 1.0;
         self.unit.written(self.lowest.saturating_add(above.round() as i64).min(self.highest))
     }
-    /// What kind of value it takes, in words.
+    /// The kind of the value, in words.
     pub fn kind(&self) -> &'static str {
         match self.unit {
             Unit::Flag => "true or false",
@@ -75,7 +75,7 @@ impl Parameter {
         }
     }
 
-    /// The number to store, or why not.
+    /// The number to store, or the reason against the value.
     fn number(&self, value: &ParamValue) -> Result<i64, String> {
         let wrong = || format!("takes {}, not {}", self.kind(), shown(value));
         let number = match (self.unit, value) {
@@ -108,7 +108,7 @@ impl Parameter {
 }
 
 impl fmt::Display for Parameter {
-    /// The name with range and default, as errors list it.
+    /// Writes the name with range and default, as errors list it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.unit {
             Unit::Flag => write!(f, "{} (true or false; {})", self.name, self.default()),
@@ -145,7 +145,7 @@ impl Unit {
     }
 }
 
-/// A value as the scenario has it.
+/// A value as text, in the form of the scenario.
 fn shown(value: &ParamValue) -> String {
     match value {
         ParamValue::Bool(flag) => flag.to_string(),
@@ -162,7 +162,7 @@ fn steps_of_time(text: &str, step: u64) -> Result<i64, String> {
     Ok((time.0 / step) as i64)
 }
 
-/// "70%", "0.7" or "717/1024" in units of one over `whole`, to the nearest. A percentage may be more than the whole.
+/// Reads "70%", "0.7" or "717/1024" as a number of 1/`whole`, to the nearest. A percentage may exceed the whole.
 fn steps_of_share(text: &str, whole: u32) -> Option<i64> {
     if let Some((number, of)) = text.split_once('/') {
         return (of.parse() == Ok(whole)).then(|| number.parse().ok())?;
@@ -178,7 +178,7 @@ fn steps_of_share(text: &str, whole: u32) -> Option<i64> {
     (0.0..=1.0).contains(&share).then(|| (share * whole as f64).round() as i64)
 }
 
-/// The parameters that a compiled file has: those that describe themselves, then its other `const volatile` globals.
+/// The parameters of a compiled file: those that describe themselves, then its other `const volatile` globals.
 pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, Holds)]) -> Vec<Parameter> {
     let mut placed: Vec<_> = object.descriptions.iter().filter_map(|text| described(text, object, image)).collect();
     placed.sort_by_key(|(place, _)| *place);
@@ -193,7 +193,7 @@ pub(crate) fn parameters(object: &Object, image: &[u8], plain: &[(String, Holds)
     found
 }
 
-/// A global of which only the type is known.
+/// The parameter of a global whose type alone is known.
 fn undescribed(name: &str, holds: Holds, symbol: &Symbol, image: &[u8]) -> Parameter {
     let spare = 64 - 8 * symbol.size as u32;
     let negative = i64::MIN >> spare;
@@ -214,8 +214,8 @@ fn undescribed(name: &str, holds: Holds, symbol: &Symbol, image: &[u8]) -> Param
     }
 }
 
-/// `place|name|type|lowest|highest|unit|meaning`, as the macro PARAM leaves it; with the place, for a compiler may turn
-/// the order round.
+/// Reads `place|name|type|lowest|highest|unit|meaning`, as the macro `PARAM` writes it. It returns the place as well,
+/// because a compiler may reverse the order.
 fn described(text: &str, object: &Object, image: &[u8]) -> Option<(u32, Parameter)> {
     let mut fields = text.splitn(7, '|');
     let place = fields.next()?.parse().ok()?;
@@ -227,7 +227,7 @@ fn described(text: &str, object: &Object, image: &[u8]) -> Option<(u32, Paramete
     Some((place, Parameter { name, meaning: fields.next()?.to_string(), unit, default, lowest, highest }))
 }
 
-/// The initial value of a global; what the file leaves out is zero.
+/// The initial value of a global; zero if the file leaves it out.
 fn stored(symbol: &Symbol, image: &[u8]) -> i64 {
     let mut bytes = [0; 8];
     if let Some(range) = symbol.file_range.clone() {
@@ -236,7 +236,7 @@ fn stored(symbol: &Symbol, image: &[u8]) -> i64 {
     i64::from_le_bytes(bytes)
 }
 
-/// A global and the bytes to put there.
+/// A global and its new bytes.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) symbol: &'a Symbol,
@@ -246,7 +246,7 @@ pub(crate) struct Setting<'a> {
     written: String,
 }
 
-/// Every parameter with the value that it has after `settings`, as a scenario writes it.
+/// Every parameter with its value after `settings`, as a scenario writes it.
 pub(crate) fn values(known: &[Parameter], settings: &[Setting]) -> Vec<(String, String)> {
     let value = |parameter: &Parameter| {
         let set = settings.iter().find(|setting| setting.name == parameter.name);
@@ -255,7 +255,7 @@ pub(crate) fn values(known: &[Parameter], settings: &[Setting]) -> Vec<(String, 
     known.iter().map(|parameter| (parameter.name.clone(), value(parameter))).collect()
 }
 
-/// What to store for a scenario's setting; the error continues a sentence that begins with the mechanism's name.
+/// The bytes to store for a scenario's setting. The error continues a sentence that begins with the mechanism's name.
 pub(crate) fn setting<'a>(
     known: &'a [Parameter],
     object: &'a Object,

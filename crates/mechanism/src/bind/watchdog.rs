@@ -1,9 +1,9 @@
-//! Callbacks that crash the process or do not come back: the process says whose they were before it ends.
+//! Watchdog for callbacks that crash the process or do not return: the process reports the mechanism before it ends.
 //!
-//! This is for processes that do nothing but run simulations. [`report_to`] has signals answered by a line that the
-//! process's parent reads: those of a crash, and those of a clock that counts the processor time of this process, so
-//! that a busy machine raises no alarm. Within a signal's handler there is no memory to allocate and no lock to take:
-//! all texts are written beforehand.
+//! The watchdog is for processes that do nothing but run simulations. After [`report_to`], handlers of signals write a
+//! line that the process's parent reads. They handle the signals of a crash, and those of a clock. The clock counts the
+//! processor time of this process, so a busy machine raises no alarm. A handler can neither allocate memory nor take a
+//! lock, so all texts are prepared beforehand.
 
 use crate::bind::ops::Callback;
 use std::ops::Range;
@@ -12,52 +12,52 @@ use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Processor time between two looks at what runs.
+/// Processor time between two looks at the running code, s.
 const TICK_S: i64 = 1;
-/// Looks in a row that find a control at work at the same simulated time: so many seconds of the processor are too
-/// many.
+/// Number of consecutive looks that may find a mechanism at work at the same simulated time. It is also the limit in
+/// seconds of processor time.
 const PATIENCE: u32 = 3;
-/// Bytes of the stack that are searched for a control's code.
+/// Bytes of the stack that are searched for return addresses in a mechanism's code.
 const SEARCHED: usize = 8192;
-/// Bytes of the handlers' own stack: that of a control may be used up.
+/// Bytes of the handlers' own stack, because a mechanism may have used up its own.
 const STACK: usize = 1 << 16;
-/// Ends the process after its report; the parent knows why.
+/// Exit status of the process after its report, which the parent knows.
 const STATUS: i32 = 70;
 
-/// The opened controls, a list that handlers walk.
+/// The opened mechanisms, a list that handlers walk.
 static OPENED: AtomicPtr<Entry> = AtomicPtr::new(null_mut());
-/// Held by whoever changes the list.
+/// Lock for changes of the list.
 static CHANGES: Mutex<()> = Mutex::new(());
-/// What begins the answer about each flow group.
+/// The beginning of the report about each flow group.
 static PLACES: AtomicPtr<Vec<String>> = AtomicPtr::new(null_mut());
-/// The path whose constructors run, as JSON has it.
+/// The path whose constructors run, in the form of a JSON string.
 static LOADING: AtomicPtr<String> = AtomicPtr::new(null_mut());
-/// Where reports go.
+/// The file descriptor for reports.
 static REPORT: AtomicI32 = AtomicI32::new(-1);
-/// This process's memory as a file: a handler that reads there what is not mapped gets an error in place of another
-/// signal.
+/// This process's memory as a file, from which a handler reads: an address that is not mapped gives an error in place
+/// of another signal.
 static MEMORY: AtomicI32 = AtomicI32::new(-1);
-/// The simulated time at the latest look, and how many looks in a row found the same.
+/// The simulated time at the latest look, and the number of consecutive looks that found the same time.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU32 = AtomicU32::new(0);
 
-/// An opened control as handlers know it.
+/// An opened mechanism as handlers know it.
 struct Entry {
     next: AtomicPtr<Entry>,
     code: Range<usize>,
     /// `unbloat_instance.now` and `callback`.
     now: *const u64,
     callback: *const u64,
-    /// Subjects of sentences, by the callback's number, as JSON has them.
+    /// Subjects of sentences, by the callback's number, in the form of JSON strings.
     subjects: [String; Callback::ALL.len()],
     group: AtomicUsize,
 }
 
-/// Keeps an opened control known to the handlers.
+/// Registration of an opened mechanism with the handlers, until it is dropped.
 pub(crate) struct Watched(Box<Entry>);
 
 impl Watched {
-    /// `now` and `callback` are readable as long as this lives.
+    /// Registers a mechanism. `now` and `callback` must be readable until the registration is dropped.
     pub(crate) fn new(
         code: Range<usize>,
         now: *const u64,
@@ -97,7 +97,7 @@ fn changes() -> MutexGuard<'static, ()> {
     CHANGES.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// While it lives, a control's constructors run.
+/// Guard that marks a mechanism's constructors as running.
 #[expect(clippy::box_collection, reason = "handlers read the string where it is")]
 pub(crate) struct Loading(Box<String>);
 
@@ -117,7 +117,7 @@ impl Drop for Loading {
     }
 }
 
-/// Says where in the scenario the control of each flow group stands, for the reports of the run that begins.
+/// Sets the place of each flow group's mechanism in the scenario, for the reports of the run that begins.
 pub fn set_places(places: &[String]) {
     let places = places.iter().map(|place| escaped(place)).collect();
     let before = PLACES.swap(Box::into_raw(Box::new(places)), Ordering::AcqRel);
@@ -127,7 +127,7 @@ pub fn set_places(places: &[String]) {
     }
 }
 
-/// From now on this process, before it ends by a control's fault, writes one line to `fd`:
+/// Makes this process write one line to `fd` before a mechanism's fault ends it:
 /// `{"error": SENTENCE, "wrong_input": true, "ended": true}`.
 ///
 /// # Errors
@@ -183,9 +183,9 @@ extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// Is the control at work since the look before? Then no simulated time has passed. No run has so many flows that their
-/// calls at one instant take seconds. Time in functions that the control calls, such as memset, counts for nobody, so
-/// that what is found at work is the control.
+/// Handles a tick of the clock: ends the process if a mechanism has been at work for too many looks. No simulated time
+/// has passed then: even with all its flows, the calls of a run at one instant do not take seconds. Time in functions
+/// that the mechanism calls, such as memset, does not count, so the look finds the mechanism itself.
 extern "C" fn looked(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let clocks = clocks();
     if SEEN.swap(clocks, Ordering::Relaxed) != clocks {
@@ -211,7 +211,7 @@ fn opened() -> impl Iterator<Item = &'static Entry> {
     std::iter::successors(entry(OPENED.load(Ordering::Acquire)), move |at| entry(at.next.load(Ordering::Acquire)))
 }
 
-/// The clocks of all opened controls, a sum that changes as simulated time passes.
+/// The sum of the clocks of all opened mechanisms, which changes as simulated time passes.
 fn clocks() -> u64 {
     // SAFETY: `Watched::new` asks for it.
     opened().fold(0, |sum, entry| sum.wrapping_add(unsafe { entry.now.read_volatile() }))
@@ -221,7 +221,8 @@ fn entry_at(pc: usize) -> Option<&'static Entry> {
     opened().find(|entry| entry.code.contains(&pc))
 }
 
-/// Whose code is to be returned to: a callback that called the C library, or what is no function.
+/// The mechanism to whose code the stack returns, if its callback called the C library, or an address without a
+/// function.
 fn entry_on_stack(sp: usize) -> Option<&'static Entry> {
     let mut words = [0_usize; SEARCHED / size_of::<usize>()];
     let memory = MEMORY.load(Ordering::Relaxed);
@@ -261,7 +262,7 @@ fn end(subject: &[&str], did: &[u8]) -> ! {
     unsafe { libc::_exit(STATUS) }
 }
 
-/// Where the process was interrupted: program counter and stack pointer.
+/// Program counter and stack pointer at the interruption.
 fn registers(context: *mut libc::c_void) -> (usize, usize) {
     if context == null::<libc::c_void>().cast_mut() {
         return (0, 0);
@@ -279,7 +280,7 @@ fn registers(context: *mut libc::c_void) -> (usize, usize) {
     }
 }
 
-/// A text as it stands in a JSON string.
+/// A text in the form of a JSON string, without quotes.
 fn escaped(text: &str) -> String {
     let mut json = String::with_capacity(text.len());
     for c in text.chars() {

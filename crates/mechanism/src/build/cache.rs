@@ -1,4 +1,4 @@
-//! Compiled objects on disk, each in one file with what the compiler said: there whole, or not at all.
+//! Cache of compiled objects on disk. Each is in one file with the compiler's messages, and either complete or absent.
 
 use crate::error::{Error, unwritable};
 use sha2::{Digest, Sha256};
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What compiling a file gave.
+/// The result of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Compiled {
     pub(crate) image: Vec<u8>,
@@ -18,14 +18,14 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// A checksum over the rest, the length of the warnings, the warnings, the image.
+    /// The bytes of the cache's file: a checksum over the rest, the length of the warnings, the warnings, the image.
     fn to_bytes(&self) -> Vec<u8> {
         let length = (self.warnings.len() as u64).to_le_bytes();
         let rest = [&length, self.warnings.as_bytes(), &self.image].concat();
         [&Sha256::digest(&rest)[..], &rest].concat()
     }
 
-    /// None if the bytes are not what was written.
+    /// Reads the bytes of the cache's file; `None` if they are damaged.
     fn from_bytes(bytes: &[u8]) -> Option<Compiled> {
         let (sum, rest) = bytes.split_at_checked(Sha256::output_size())?;
         let (length, behind) = rest.split_first_chunk()?;
@@ -35,8 +35,8 @@ impl Compiled {
     }
 }
 
-/// What the cache has under `name`; made by `compile` if that is nothing, or damaged. Without a cache, or one that can be
-/// written, it is made in a temporary folder, every time.
+/// The object that the cache has under `name`. If it is missing or damaged, `compile` makes it. Without a cache that
+/// can be written, `compile` makes it in a temporary folder every time.
 pub(crate) fn cached(
     cache: Option<&Path>,
     name: &str,
@@ -71,7 +71,7 @@ fn own(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Writes a file that appears whole, even if the power fails. A folder in its place goes.
+/// Writes a file that appears complete, even if the power fails. It replaces a folder of that name.
 fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
     file.write_all(bytes)?;
@@ -88,11 +88,11 @@ fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
 
 const PREFIX: &str = "build-";
 const LOCK: &str = ".lock";
-/// How temporary folders begin; Python's `Scratch` removes those that nobody holds.
+/// Prefix of temporary folders; Python's `Scratch` removes those that no process has locked.
 const TEMPORARY: &str = "unbloat-run-";
 
-/// A folder for one compilation, which goes when it is dropped. It holds a lock while its process lives, so that those
-/// of processes that were killed can be told from it and are removed by the next.
+/// A folder for one compilation, removed when it is dropped. It holds a lock while its process lives. So the next
+/// process recognises folders of killed ones, and removes them.
 pub(crate) struct Workplace {
     folder: tempfile::TempDir,
     _lock: File,
@@ -114,7 +114,7 @@ impl Workplace {
         made().map_err(|error: io::Error| unwritable(cache, &error))
     }
 
-    /// One in the system's folder for temporary files.
+    /// A workplace in the system's folder for temporary files.
     fn temporary() -> Result<Workplace, Error> {
         let made = || {
             let folder = tempfile::Builder::new().prefix(TEMPORARY).tempdir()?;
@@ -130,7 +130,7 @@ impl Workplace {
     }
 }
 
-/// Removes what killed processes left below `cache`, where something is.
+/// Removes folders that killed processes left below `cache`, if it exists.
 pub(crate) fn sweep(cache: &Path) -> io::Result<()> {
     if !cache.is_dir() {
         return Ok(());
@@ -139,7 +139,7 @@ pub(crate) fn sweep(cache: &Path) -> io::Result<()> {
     remove_abandoned(cache)
 }
 
-/// For whoever holds the lock of all.
+/// Removes folders that killed processes left; the caller holds the lock of the whole cache.
 fn remove_abandoned(cache: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(cache)? {
         let path = entry?.path();
@@ -157,13 +157,13 @@ fn remove_abandoned(cache: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A folder that was found below the cache, which is not followed where it is a link.
+/// Removes a folder that was found below the cache, without following links.
 #[expect(clippy::disallowed_methods, reason = "its process is gone, and the folder's name was found, not given")]
 fn remove_workplace(path: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(path)
 }
 
-/// Locks a file; none if another process has, and nobody is to wait.
+/// Locks a file; `None` if another process has locked it and `wait` is false.
 fn locked(path: &Path, wait: bool) -> io::Result<Option<File>> {
     lock(OpenOptions::new().create(true).append(true).open(path)?, wait)
 }
@@ -180,11 +180,11 @@ fn lock(file: File, wait: bool) -> io::Result<Option<File>> {
     }
 }
 
-/// The folder for objects in `$UNBLOAT_CACHE`, or in the user's cache folder; the same as Python's. None of a user
-/// without a home.
+/// The folder for objects in `$UNBLOAT_CACHE`, or in the user's cache folder, as in Python. A user without a home has
+/// none.
 ///
 /// # Errors
-/// If others may write there: what stands there is run as this user.
+/// If others may write there, because this user runs the contents.
 pub(crate) fn folder() -> Result<Option<PathBuf>, Error> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("UNBLOAT_CACHE")
@@ -202,7 +202,8 @@ fn is_ours(state: &Metadata) -> bool {
     [0, unsafe { libc::geteuid() }].contains(&state.uid())
 }
 
-/// Refuses a folder that anyone but this user and root may put files into. One that is not there will be this user's.
+/// Refuses a folder into which anyone but this user and root may put files. A folder that does not exist will be this
+/// user's.
 fn refuse_of_others(folder: &Path) -> Result<(), Error> {
     let Ok(state) = folder.metadata() else { return Ok(()) };
     let shown = folder.display();
@@ -222,7 +223,7 @@ fn refuse_of_others(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The user's home by the password file: services have no HOME.
+/// The user's home by the password file, because services have no HOME.
 fn home() -> Option<PathBuf> {
     let mut buffer = vec![0; 1 << 16];
     // SAFETY: zero is a value of each member.
@@ -333,7 +334,7 @@ mod tests {
         assert!(sweep(cache.path()).is_err());
     }
 
-    /// What others could put there would run as this user.
+    /// Files that others could put there would run as this user.
     #[test]
     fn a_folder_that_others_may_write_is_refused() {
         let cache = tempfile::tempdir().expect("a folder");

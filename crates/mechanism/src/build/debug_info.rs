@@ -1,4 +1,4 @@
-//! What a compiled file's debugging information (DWARF) says of its source: any compiler writes that, for both targets.
+//! Reader of a compiled file's debugging information (DWARF), which any compiler writes for both targets.
 
 use gimli::constants as dw;
 use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianSlice, LittleEndian, Unit, UnitOffset};
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 pub(crate) type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Names in front of the contract's own variables.
+/// Prefix of the contract's own variables.
 const OURS: &str = "unbloat_";
-/// Types within types are not deeper.
+/// The most levels of types within types.
 pub(crate) const DEEPEST: usize = 32;
 
 /// The debugging information of an object; empty if there is none.
@@ -29,7 +29,7 @@ pub(crate) struct Types<'t, 'a> {
     unit: &'t Unit<Slice<'a>>,
 }
 
-/// What a plain global holds.
+/// The contents of a plain global.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
     /// `true` or `false`.
@@ -47,19 +47,19 @@ pub(crate) struct Place {
     pub(crate) line: u64,
 }
 
-/// A type that a pointer leads to.
+/// The type that a pointer points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// The type as C writes it, such as `struct mine`.
     pub(crate) kind: String,
-    /// Bytes.
+    /// Size of the type, bytes.
     pub(crate) size: u64,
-    /// Where the type is defined.
+    /// The place at which the type is defined.
     pub(crate) place: Option<Place>,
 }
 
 impl<'a> DebugInfo<'a> {
-    /// Reads it out of an ELF file.
+    /// Reads the debugging information of an ELF file.
     pub(crate) fn read(image: &'a [u8]) -> DebugInfo<'a> {
         let elf = ElfFile64::<object::Endianness>::parse(image).ok();
         let section = |id: gimli::SectionId| -> Result<Slice<'a>, gimli::Error> {
@@ -80,7 +80,7 @@ impl<'a> DebugInfo<'a> {
         self.units.iter().map(|unit| Types { dwarf: &self.dwarf, unit })
     }
 
-    /// The global variables that are defined, with their types' surroundings, in the order of the source.
+    /// The defined global variables, with the types of their compilation, in the order of the source.
     pub(crate) fn globals(&self) -> impl Iterator<Item = (Types<'_, 'a>, String, Entry<'a>)> {
         self.compilations().flat_map(|types| {
             let mut variables = types.children(types.unit.header.root_offset());
@@ -92,7 +92,7 @@ impl<'a> DebugInfo<'a> {
         })
     }
 
-    /// The `const volatile` numbers of the user's file: name and what they hold.
+    /// The `const volatile` numbers of the user's file: name and contents.
     pub(crate) fn plain_globals(&self) -> Vec<(String, Holds)> {
         let plain = |(types, name, entry): (Types<'_, 'a>, String, Entry<'a>)| {
             let (kind, qualifiers) = types.qualified_type_of(&entry)?;
@@ -110,7 +110,8 @@ impl<'a> DebugInfo<'a> {
         self.globals().filter(|(types, _, entry)| is_one(types, entry)).map(|(_, name, _)| name).collect()
     }
 
-    /// Where the pointer of this name leads that was declared last before a line of a file; `is_file` knows the file.
+    /// The target of the pointer of this name that was declared last before a line of a file, which `is_file`
+    /// recognises.
     pub(crate) fn target_of(&self, variable: &str, is_file: impl Fn(&Path) -> bool, line: u64) -> Option<Target> {
         let mut found: Option<(u64, Target)> = None;
         self.each_named(variable, |types, entry| {
@@ -139,7 +140,7 @@ impl<'a> DebugInfo<'a> {
         found
     }
 
-    /// Visits everything that bears a name.
+    /// Visits every entry with this name.
     fn each_named(&self, name: &str, mut visit: impl FnMut(&Types<'_, 'a>, &Entry<'a>)) {
         for types in self.compilations() {
             let mut entries = types.unit.entries();
@@ -152,7 +153,7 @@ impl<'a> DebugInfo<'a> {
     }
 }
 
-/// What is said of a type besides.
+/// The qualifiers of a type.
 #[derive(Clone, Copy, Default)]
 struct Qualifiers {
     is_const: bool,
@@ -175,7 +176,7 @@ impl<'a> Types<'_, 'a> {
         self.text(entry.attr_value(dw::DW_AT_name)?).map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// The type of a variable or a member, or what a pointer leads to, behind its other names.
+    /// The type of a variable or a member, or the target of a pointer, behind its other names.
     pub(crate) fn type_of(&self, entry: &Entry<'a>) -> Option<Entry<'a>> {
         self.qualified_type_of(entry).map(|(kind, _)| kind)
     }
@@ -226,7 +227,7 @@ impl<'a> Types<'_, 'a> {
         Some(Target { kind, size: number(&whole, dw::DW_AT_byte_size)?, place: self.place(&whole) })
     }
 
-    /// Where something is declared.
+    /// The place of an entry's declaration.
     fn place(&self, entry: &Entry<'a>) -> Option<Place> {
         let index = match entry.attr_value(dw::DW_AT_decl_file)? {
             AttributeValue::FileIndex(index) => index,
@@ -246,7 +247,7 @@ impl<'a> Types<'_, 'a> {
     }
 }
 
-/// The type that an entry has or leads to.
+/// The type that an entry has or points to.
 fn reference(entry: &Entry) -> Option<UnitOffset> {
     match entry.attr_value(dw::DW_AT_type)? {
         AttributeValue::UnitRef(offset) => Some(offset),

@@ -1,4 +1,4 @@
-//! What a build depends on, as a hash. The build script reads this file too.
+//! Hash of the inputs of a build. The build script includes this file too.
 
 use sha2::{Digest, Sha256};
 use std::io;
@@ -22,7 +22,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Over every C file and header below `folder`, by name and content, and over `how` they are compiled.
+/// Hashes every C file and header below `folder`, by name and content, and `how` they are compiled.
 ///
 /// # Errors
 /// The file that cannot be read.
@@ -37,7 +37,7 @@ pub fn of_folder(folder: &Path, how: &str) -> Result<String, (PathBuf, io::Error
     Ok(hex(hash))
 }
 
-/// The first half of a hash as a file's name may hold it.
+/// The first half of a hash, in hexadecimal for a file's name.
 pub fn hex(hash: Sha256) -> String {
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,13 +1,13 @@
-//! Files that were written for a loader and a kernel's own headers, made ready for the simulator: programs of other
-//! kinds in the same file lose their bodies, and types that the file declares itself become the contract's, whose
-//! layout the simulator works with. Lines stay where they are.
+//! Adapts files that were written for a loader and a kernel's own headers to the simulator. Programs of other kinds in
+//! the same file lose their bodies. Types that the file declares itself become the contract's, whose layout the
+//! simulator uses. The numbers of lines do not change.
 
 use crate::build::tokens::{Token, behind_braces, tokens};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-/// A program of another kind than the callbacks of a control, such as `SEC("cgroup/setsockopt")`.
+/// A program of another kind than the callbacks of a congestion control, such as `SEC("cgroup/setsockopt")`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Companion {
     /// Section of the object file that the program goes into.
@@ -21,7 +21,7 @@ pub(crate) struct Companion {
 }
 
 impl Companion {
-    /// What becomes of it.
+    /// A sentence on the treatment of the program.
     pub(crate) fn note(&self, is_simulated: bool) -> String {
         let Companion { section, name, line, .. } = self;
         match is_simulated {
@@ -36,7 +36,7 @@ impl Companion {
     }
 }
 
-/// Finds the programs in a file's text that are not callbacks of a control.
+/// Finds the programs in a file's text that are not callbacks of a congestion control.
 pub(crate) fn companions(text: &str) -> Vec<Companion> {
     let tokens = tokens(text);
     let words = |at: usize| -> [&str; 4] { std::array::from_fn(|i| tokens.get(at + i).map_or("", |token| token.text)) };
@@ -60,7 +60,8 @@ pub(crate) fn companions(text: &str) -> Vec<Companion> {
     found
 }
 
-/// The function that is defined at `start`, behind attributes: its name, its opening brace, the place behind its end.
+/// The function that is defined at `start`, behind attributes: its name, its opening brace, and the place behind its
+/// end.
 fn function<'a>(tokens: &[Token<'a>], start: usize) -> Option<(&'a str, usize, usize)> {
     let mut depth = 0_i32;
     let mut name = None;
@@ -84,7 +85,7 @@ fn function<'a>(tokens: &[Token<'a>], start: usize) -> Option<(&'a str, usize, u
     None
 }
 
-/// The text of the file at `path` with their bodies emptied, for a compiler to read from another file.
+/// The text of the file at `path` with empty bodies of the companions, for a compiler that reads it from another file.
 pub(crate) fn without_bodies(path: &Path, text: &str, companions: &[Companion]) -> String {
     let name = path.display().to_string().replace(['\\', '"', '\n'], "?");
     let mut left = format!("# 1 \"{name}\"\n");
@@ -99,9 +100,9 @@ pub(crate) fn without_bodies(path: &Path, text: &str, companions: &[Companion]) 
     left + &text[at..]
 }
 
-/// The preprocessed text of a file, where types that headers below one of `contract` define are theirs alone: other
-/// definitions lose their bodies, and other flavours of them (`tcp_sock___old`) become the type. Nothing if no other
-/// file defines any.
+/// The preprocessed text of a file, in which only headers below one of `contract` define their types. Other definitions
+/// of these types lose their bodies, and other flavours (`tcp_sock___old`) become the type. `None` if no other file
+/// defines any.
 pub(crate) fn with_types_of_the_contract(text: &str, contract: &[String]) -> Option<String> {
     let tokens = tokens(text);
     let mut known = Known::default();
@@ -145,7 +146,7 @@ pub(crate) fn with_types_of_the_contract(text: &str, contract: &[String]) -> Opt
     (!replaced.is_empty()).then(|| with_replaced(text, &mut replaced))
 }
 
-/// What the contract's headers define.
+/// The definitions of the contract's headers.
 #[derive(Default)]
 struct Known<'a> {
     tags: HashSet<&'a str>,
@@ -166,7 +167,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The names that stand where an enumeration's do.
+/// The enumerators of an enumeration.
 fn enumerators<'t, 'a>(
     tokens: &'t [Token<'a>],
     (open, behind): (usize, usize),
@@ -184,7 +185,7 @@ struct Head<'a> {
     body: Option<(usize, usize)>,
 }
 
-/// What follows the word `struct`, `union` or `enum` at `at`: attributes, a tag, a body.
+/// Reads the text after the word `struct`, `union` or `enum` at `at`: attributes, a tag, a body.
 fn head<'a>(tokens: &[Token<'a>], at: usize) -> Option<Head<'a>> {
     let mut place = behind_attributes(tokens, at + 1);
     let tag = tokens.get(place).filter(|token| token.is_name()).copied();
@@ -209,13 +210,13 @@ fn behind_attributes(tokens: &[Token], mut place: usize) -> usize {
     place
 }
 
-/// The file that a compiler's mark such as `# 12 "mine.h" 2` names.
+/// The file in a compiler's line marker such as `# 12 "mine.h" 2`.
 fn line_marker(directive: &str) -> Option<&str> {
     let rest = directive.strip_prefix("# ")?;
     rest.starts_with(|c: char| c.is_ascii_digit()).then(|| rest.split('"').nth(1))?
 }
 
-/// The ends of lines in a part, and the compiler's marks.
+/// The line ends in a part, and the compiler's line markers.
 fn lines_within(text: &str, part: Range<usize>) -> String {
     let lines = text[part].split_inclusive('\n').skip(1);
     let ends = lines.map(|line| if line.starts_with("# ") { format!("\n{}", line.trim_end()) } else { "\n".into() });

@@ -1,4 +1,4 @@
-//! From a source file to an eBPF object: built-ins come compiled, the rest goes through clang.
+//! Builds for the kernel, from a source file to an eBPF object: built-ins come compiled, the rest goes through clang.
 
 use crate::build::cache::{self, Compiled, cached};
 use crate::build::fingerprint;
@@ -13,13 +13,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// Refuses undeclared functions, which no kernel provides.
+/// Flags that refuse undeclared functions, which no kernel provides.
 const ERRORS: &[&str] = &["-Werror=implicit-function-declaration"];
 
-/// How clang calls what it has no instruction for.
+/// Clang's names for operations without an instruction.
 const DIVISIONS: &[&str] = &["sdiv", "srem", "sdivrem"];
 
-/// What the build script compiled: the fingerprint of the sources, and each object by folder and name.
+/// The build script's objects: the fingerprint of the sources, and each object by folder and name.
 mod precompiled {
     include!(concat!(env!("OUT_DIR"), "/precompiled.rs"));
 
@@ -73,10 +73,10 @@ pub(crate) fn build(
     }
 }
 
-/// The file that the compiler reads all types of the kernel from.
+/// The file from which the compiler reads all types of the kernel.
 const TYPES: &str = "unbloat_kernel_types.h";
 
-/// How clang says that a type, a member or a constant is not there.
+/// Clang's words for a missing type, member or constant.
 const MISSING: &[&str] = &[
     "no member named",
     "unknown type name",
@@ -86,17 +86,17 @@ const MISSING: &[&str] = &[
     "without type",
 ];
 
-/// Where a file has the kernel's types from.
+/// The source of the kernel's types for a file.
 enum Types {
     /// `vmlinux.h` of the contract, which fits every kernel.
     Contract,
-    /// All types of the running kernel: this header.
+    /// All types of the running kernel, in this header.
     OfTheKernel(Vec<u8>),
-    /// It declares those that it uses itself.
+    /// The file itself, which declares the types that it uses.
     Own,
 }
 
-/// A write to a member that no program may write: no other types will change that.
+/// Reports whether a message is about a write to a member that no program may write, which other types will not change.
 fn is_about_constants(message: &str) -> bool {
     message.contains("const-qualified") || message.contains("read-only")
 }
@@ -160,7 +160,7 @@ fn compile(
     Ok(Compiled { image, warnings })
 }
 
-/// The compiler's error, in the file's terms where it speaks of its own.
+/// The compiler's error, in the file's terms if clang uses its own.
 fn why_not(source: &TranslationUnit, message: &str) -> Error {
     let division =
         message.lines().find(|line| line.contains("Cannot select:") && DIVISIONS.iter().any(|d| line.contains(d)));

@@ -1,5 +1,5 @@
-//! All types of the running kernel as a C header, from its BTF: for files that name what `vmlinux.h` of the contract
-//! does not have.
+//! All types of the running kernel as a C header, from its BTF, for files that need more than `vmlinux.h` of the
+//! contract.
 
 use crate::build::cache::{Compiled, cached};
 use crate::build::fingerprint::hex;
@@ -11,16 +11,16 @@ use std::ffi::{OsString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::null;
 
-/// Names a file with the kernel's types, in place of what the kernel itself offers.
+/// Environment variable with the path of a file of kernel types, in place of the kernel's own.
 pub const OVERRIDE: &str = "UNBLOAT_BTF";
 const OF_THE_KERNEL: &str = "/sys/kernel/btf/vmlinux";
 
-/// The file that the environment names.
+/// The path in the environment variable [`OVERRIDE`].
 pub fn override_path() -> Option<OsString> {
     std::env::var_os(OVERRIDE).filter(|path| !path.is_empty())
 }
 
-/// What tells one kernel's types from another's, or nothing where there are none.
+/// A hash that distinguishes kernels by their types; `None` without types.
 pub(crate) fn identity() -> Option<String> {
     let path = override_path().map_or(PathBuf::from(OF_THE_KERNEL), PathBuf::from);
     let bytes = std::fs::read(path).ok()?;
@@ -29,7 +29,7 @@ pub(crate) fn identity() -> Option<String> {
     Some(hex(hash))
 }
 
-/// The header's text, from the cache if it is there; nothing where the kernel has no types, or they cannot be read.
+/// The header's text, from the cache if it is there; `None` if the kernel has no types, or they cannot be read.
 pub(crate) fn header(cache: Option<&Path>) -> Option<Vec<u8>> {
     let path = override_path().map_or(PathBuf::from(OF_THE_KERNEL), PathBuf::from);
     let name = format!("types-{VERSION}-{}.h", identity()?);
@@ -41,17 +41,17 @@ pub(crate) fn header(cache: Option<&Path>) -> Option<Vec<u8>> {
     Some(made.ok()?.image)
 }
 
-/// Of what is written here: another number for another text of the same types.
+/// Version of this writer: a new number for another text of the same types.
 const VERSION: u32 = 1;
 const BEGIN: &str = "#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)\n";
 const END: &str = "#pragma clang attribute pop\n";
 
 unsafe extern "C" {
-    /// The C library's; `args` is a `va_list`, which such a pointer is where functions get one.
+    /// The C library's function; `args` is a `va_list`, which functions get as such a pointer.
     fn vsnprintf(to: *mut c_char, size: usize, format: *const c_char, args: *mut __va_list_tag) -> c_int;
 }
 
-/// Every type of these, in C, in an order that C takes.
+/// Every one of these types in C, in an order that C accepts.
 fn dumped(types: &[u8]) -> Option<Vec<u8>> {
     let mut text = BEGIN.as_bytes().to_vec();
     // SAFETY: libbpf copies the bytes; what it gives is freed below, and the text outlives the dump that writes to it.
@@ -82,7 +82,7 @@ fn dumped(types: &[u8]) -> Option<Vec<u8>> {
     Some(text.into_bytes())
 }
 
-/// Called by libbpf with each piece of text, of at most a line or so.
+/// Appends a piece of text, of at most a line or so; libbpf calls it.
 unsafe extern "C" fn append(text: *mut c_void, format: *const c_char, args: *mut __va_list_tag) {
     let mut piece = [0_u8; 1024];
     // SAFETY: the pointer is the vector of `dumped`; the format and its arguments are libbpf's.

@@ -1,4 +1,4 @@
-//! The BPF maps that a compiled file declares, as its debugging information has them.
+//! The BPF maps that a compiled file declares, from its debugging information.
 
 use crate::build::debug_info::{DEEPEST, DebugInfo, Entry, Types, number};
 use gimli::AttributeValue;
@@ -12,17 +12,18 @@ pub(crate) struct MapShape {
     /// `enum bpf_map_type`.
     pub(crate) kind: u64,
     pub(crate) max_entries: u64,
-    /// Nothing for a map without keys, such as a ring buffer.
+    /// Layout of the keys; `None` for a map without keys, such as a ring buffer.
     pub(crate) key: Option<Layout>,
     pub(crate) value: Option<Layout>,
 }
 
-/// How numbers lie in a key or a value.
+/// The layout of the numbers in a key or a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Bytes.
+    /// Size of the key or value, bytes.
     pub(crate) size: usize,
-    /// In the order of the members; nothing if it holds something else, such as a pointer, a union or a bit field.
+    /// The numbers in the order of the members; `None` if there is something else, such as a pointer, a union or a bit
+    /// field.
     pub(crate) numbers: Option<Vec<Number>>,
 }
 
@@ -30,12 +31,12 @@ pub(crate) struct Layout {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
     pub(crate) offset: usize,
-    /// Bytes.
+    /// Size of the number, bytes.
     pub(crate) size: usize,
     pub(crate) is_signed: bool,
 }
 
-/// More numbers than this nobody writes down.
+/// The most numbers of a key or a value in a scenario.
 const MOST_NUMBERS: usize = 1 << 12;
 
 /// The maps among the variables `names`, in the order of their names.
@@ -68,7 +69,7 @@ impl<'a> Types<'_, 'a> {
         })
     }
 
-    /// How many an array has.
+    /// The number of an array's items.
     fn items(&self, array: &Entry<'a>) -> Option<u64> {
         let ranges = self.children(array.offset());
         let items = |range: &Entry| match (number(range, dw::DW_AT_count), number(range, dw::DW_AT_upper_bound)) {
@@ -125,7 +126,7 @@ impl Number {
     }
 }
 
-/// What only its size is known of: one number, if there is one of that size.
+/// The layout of a key or value of known size: one number, if there is one of that size.
 fn of_size(size: usize) -> Layout {
     let number = Number { offset: 0, size, is_signed: false };
     Layout { size, numbers: matches!(size, 1 | 2 | 4 | 8).then(|| vec![number]) }

@@ -1,4 +1,4 @@
-//! From a source file to an object: for the engine with any C compiler, for the kernel with clang.
+//! Building, from a source file to an object: for the engine with any C compiler, for the kernel with clang.
 
 pub(crate) mod cache;
 pub(crate) mod debug_info;

@@ -1,4 +1,4 @@
-//! From a source file to a shared object in the cache, with any C compiler.
+//! Builds for the simulator, from a source file to a shared object in the cache, with any C compiler.
 
 use crate::build::cache::{self, Compiled, cached};
 use crate::build::debug_info::{DebugInfo, Target};
@@ -14,8 +14,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Flags of every compilation. Hidden and without built-in functions: a program may bear any name, also one of the C
-/// library's. A division by zero is a fault, and a shift by more bits than a number has, which unwinds from wherever it is.
+/// Flags of every compilation. Symbols are hidden, and there are no built-in functions, because a program may have any
+/// name, even one of the C library's. A division by zero is a fault, and so is a shift by more bits than a number has.
+/// Faults unwind from any place.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O3",
@@ -31,8 +32,7 @@ const FLAGS: &[&str] = &[
     "-fsanitize=integer-divide-by-zero,shift-exponent",
     "-fno-sanitize-recover=integer-divide-by-zero,shift-exponent",
 ];
-/// Flags of the user's file: without floating-point numbers, as in the kernel, and so that the whole of a stack frame
-/// is counted.
+/// Flags of the user's file: no floating-point numbers, as in the kernel, and a count of the whole stack frame.
 const PROGRAM_FLAGS: &[&str] = &[
     "-fstack-usage",
     // What its parameters, its private state and its maps are.
@@ -46,7 +46,7 @@ const PROGRAM_FLAGS: &[&str] = &[
     #[cfg(target_arch = "x86_64")]
     "-mno-red-zone",
 ];
-/// Linked into every shared object.
+/// Sources that are linked into every shared object.
 const RUNTIME: &[&str] = &[
     "unbloat/runtime.c",
     "unbloat/maps.c",
@@ -55,29 +55,29 @@ const RUNTIME: &[&str] = &[
     "unbloat/kernel_dctcp.c",
     "unbloat/kernel_bbr.c",
 ];
-/// Bytes of stack that the kernel gives a program (`MAX_BPF_STACK`).
+/// Stack that the kernel gives a program (`MAX_BPF_STACK`), bytes.
 const STACK: u64 = 512;
-/// What a native program saves besides: registers that an eBPF program does not have to.
+/// Stack for registers that only a native program has to save, bytes.
 const SAVED_REGISTERS: u64 = 64;
 
-/// A C compiler and the place for what it makes.
+/// A C compiler, and the folder for its objects.
 #[derive(Debug)]
 pub(crate) struct Compiler {
     command: PathBuf,
-    /// `algorithms`.
+    /// The folder `algorithms`.
     folder: PathBuf,
     include: PathBuf,
     cache: Option<PathBuf>,
     /// Macros of every compilation.
     defines: Vec<String>,
-    /// Over the compiler, the flags and everything in `algorithms`.
+    /// Hash over the compiler, the flags and everything in `algorithms`.
     fingerprint: String,
 }
 
-/// A user's file compiled, and what its compiler had to say.
+/// A user's file compiled, and the compiler's messages.
 struct Translated {
     object: PathBuf,
-    /// The text that was compiled in place of the file, if it is another.
+    /// The text that was compiled in place of the file, if it differs.
     text: Option<PathBuf>,
     warnings: String,
 }
@@ -100,7 +100,8 @@ impl Compiler {
         })
     }
 
-    /// What the compiler reads for this source besides the contract and its own headers; nothing if it cannot say.
+    /// The files that the compiler reads for this source besides the contract and its own headers; none if it cannot
+    /// list them.
     pub(crate) fn includes(&self, source: &TranslationUnit) -> Vec<PathBuf> {
         let mut command = self.translation(&toolchain::program_arguments(&self.folder, source));
         let rule = toolchain::printed(command.arg("-M").arg(toolchain::as_argument(&source.path)));
@@ -112,7 +113,7 @@ impl Compiler {
         files
     }
 
-    /// The shared object of `source`, from the cache if it is there.
+    /// The shared object of `source`, from the cache if it is in there.
     pub(crate) fn build(&self, source: &TranslationUnit) -> Result<Compiled, Error> {
         let name = format!("{}.so", toolchain::key(&self.fingerprint, source));
         cached(self.cache.as_deref(), &name, |work| self.compile(source, work))
@@ -136,8 +137,8 @@ impl Compiler {
         Ok(Compiled { image, warnings: warnings::without_ours(&translated.warnings, &self.folder) })
     }
 
-    /// Compiles the user's file as it stands, or where that does not do, or it holds other programs too, its text made
-    /// ready for the simulator.
+    /// Compiles the user's file unchanged. If that fails, or the file holds other programs too, compiles its text
+    /// adapted to the simulator.
     fn program(&self, source: &TranslationUnit, work: &Path) -> Result<Translated, Error> {
         let companions = foreign::companions(&source.text());
         let first = match companions.is_empty() {
@@ -154,8 +155,8 @@ impl Compiler {
         }
     }
 
-    /// Compiles the file's text without the bodies of other programs and without its own declarations of the contract's
-    /// types; nothing if it is the same without.
+    /// Compiles the file's text without the bodies of other programs, and without its own declarations of the
+    /// contract's types. Returns `None` if that changes nothing.
     fn adapted(
         &self,
         source: &TranslationUnit,
@@ -183,7 +184,7 @@ impl Compiler {
         Ok(Some(said.map(|warnings| Translated { object, text: Some(whole), warnings })))
     }
 
-    /// Compiles the user's file.
+    /// Compiles the user's file unchanged.
     fn as_it_stands(&self, source: &TranslationUnit, work: &Path) -> Result<Translated, String> {
         let object = work.join("program.o");
         let mut command = self.translation(&toolchain::program_arguments(&self.folder, source));
@@ -192,7 +193,7 @@ impl Compiler {
         Ok(Translated { warnings: run(&mut command, work)?, text: None, object })
     }
 
-    /// The compiler's error, in the kernel's terms where it is one that only kernels have.
+    /// The compiler's error, in the kernel's terms for errors that only kernels have.
     fn why_not(&self, source: &TranslationUnit, message: &str) -> Error {
         let mut errors = message.lines().filter_map(|line| line.split_once(": error: "));
         let Some((place, complaint)) = errors.next() else {
@@ -209,7 +210,7 @@ impl Compiler {
         }
     }
 
-    /// The member of a socket that a complaint about a constant is about.
+    /// The member of a socket in a complaint about a constant.
     fn constant_member<'a>(&self, complaint: &'a str) -> Option<&'a str> {
         let is_about_constants = complaint.contains("read-only") || complaint.contains("const-qualified");
         let member = complaint.split('\'').nth(1).filter(|_| is_about_constants)?;
@@ -220,7 +221,7 @@ impl Compiler {
             .then_some(member)
     }
 
-    /// A function that neither the file nor the contract defines would otherwise be found out by the loader only.
+    /// Refuses a function that neither the file nor the contract defines, which otherwise only the loader would find.
     fn refuse_undefined(
         &self,
         source: &TranslationUnit,
@@ -250,7 +251,7 @@ impl Compiler {
         )))
     }
 
-    /// The line of the first call of a function, by the assembler's text of the file.
+    /// The line of the first call of a function, from the assembler's text of the file.
     fn place_of_call(
         &self,
         source: &TranslationUnit,
@@ -315,7 +316,8 @@ const FLOATS: &str = "floating-point numbers, which the kernel does not have: us
 const WRITABLE: &str = "snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, sk_pacing_rate, \
                         sk_pacing_status, icsk_ack.pending and its private state";
 
-/// Does a header belong to the compiler itself? Then it changes with it. The C library's first one is read unasked.
+/// Reports whether a header belongs to the compiler itself, with which it changes. A compiler reads the C library's
+/// first one for every file.
 fn is_of_compiler(header: &Path) -> bool {
     if header.ends_with("stdc-predef.h") {
         return true;
@@ -324,7 +326,7 @@ fn is_of_compiler(header: &Path) -> bool {
         && header.components().any(|part| ["gcc", "clang"].iter().any(|name| part.as_os_str() == *name))
 }
 
-/// A function of the compiler's own for floating-point numbers, such as `__muldf3` or `__floatunsidf`.
+/// Reports whether a function is the compiler's own for floating-point numbers, such as `__muldf3` or `__floatunsidf`.
 fn is_of_floats(name: &str) -> bool {
     let core = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let about = |kind: &str| core.ends_with(kind) || core.starts_with("__fix") && core.contains(kind);
@@ -343,7 +345,8 @@ fn refuse_large_state(source: &TranslationUnit, image: &[u8]) -> Result<(), Erro
     )))
 }
 
-/// The compiler says how much stack each function takes: `file:line:column:function`, bytes, how it is known.
+/// Refuses functions with too large stack frames. The compiler lists the stack of each: `file:line:column:function`,
+/// bytes, how it is known.
 fn refuse_large_frames(source: &TranslationUnit, object: &Object, work: &Path) -> Result<(), Error> {
     let usage = std::fs::read_to_string(work.join("program.su")).unwrap_or_default();
     for line in usage.lines() {

@@ -1,4 +1,4 @@
-//! What the ELF file of a compiled mechanism says: its symbols, and where their bytes stand.
+//! Reader of the ELF file of a compiled mechanism: its symbols, and the positions of their bytes.
 
 use object::read::elf::ElfFile64;
 use object::{Object as _, ObjectKind, ObjectSection as _, ObjectSymbol as _, SymbolKind};
@@ -6,19 +6,19 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
-/// Arguments of `cong_control` since Linux 6.10: socket, ack, flag, rate sample.
+/// Number of arguments of `cong_control` since Linux 6.10: socket, ack, flag, rate sample.
 pub(crate) const CONG_CONTROL_ARGUMENTS: u8 = 4;
 
 /// One symbol of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Symbol {
-    /// Address before loading; in an object that is not linked yet, and has none, its place in the file.
+    /// Address before loading, or the position in the file in an object that is not linked yet.
     pub(crate) address: u64,
-    /// Bytes.
+    /// Size of the symbol, bytes.
     pub(crate) size: u64,
     /// The section that holds it.
     pub(crate) section: String,
-    /// Where its bytes stand in the file, unless they are zeroes that the file leaves out.
+    /// Position of the bytes in the file, unless they are zeroes that the file leaves out.
     pub(crate) file_range: Option<Range<usize>>,
     is_code: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// Reads `name,name|why`, as the macro `NEEDS_PARAM` leaves it.
+    /// Reads `name,name|why`, as the macro `NEEDS_PARAM` writes it.
     fn read(text: &str) -> Option<Needs> {
         let (names, why) = text.split_once('|')?;
         Some(Needs { names: names.split(',').map(str::to_string).collect(), why: why.to_string() })
@@ -56,15 +56,15 @@ impl fmt::Display for Needs {
 #[derive(Debug)]
 pub(crate) struct Object {
     symbols: HashMap<String, Symbol>,
-    /// The strings that the macro `PARAM` left.
+    /// The strings that the macro `PARAM` writes.
     pub(crate) descriptions: Vec<String>,
-    /// Why no kernel can take it, if the macro `SIMULATED_ONLY` says that.
+    /// The reason for which no kernel can take the file, from the macro `SIMULATED_ONLY`.
     pub(crate) simulated_only: Option<String>,
-    /// The parameters of which one must be set, and why, if the macro `NEEDS_PARAM` names some.
+    /// The parameters of which one must be set, and the reason, from the macro `NEEDS_PARAM`.
     pub(crate) needs: Option<Needs>,
     /// Names that the file uses and does not define.
     pub(crate) undefined: Vec<String>,
-    /// By their addresses, those declared by `BPF_PROG`.
+    /// The programs declared by `BPF_PROG`, by their addresses.
     programs: HashMap<u64, Program>,
     /// Addresses that the loader fills with pointers.
     pointers: HashSet<u64>,
@@ -121,10 +121,10 @@ impl Object {
         self.symbols.get(name)
     }
 
-    /// The address of a symbol that is known to be there.
+    /// The address of a symbol that the file must have.
     ///
     /// # Panics
-    /// If it is not.
+    /// If the file does not have it.
     pub(crate) fn address_of(&self, name: &str) -> u64 {
         self.symbols[name].address
     }
@@ -141,7 +141,7 @@ impl Object {
         found
     }
 
-    /// Does the pointer at this address lead anywhere?
+    /// Reports whether the pointer at this address is set.
     pub(crate) fn is_set(&self, address: u64) -> bool {
         self.pointers.contains(&address)
     }
@@ -152,8 +152,8 @@ impl Object {
         found.map(|(name, _)| name.as_str())
     }
 
-    /// How many arguments the program at this address takes; one that was not declared by `BPF_PROG` is taken to be
-    /// current.
+    /// The number of arguments that the program at this address takes; the present number for one that was not declared
+    /// by `BPF_PROG`.
     pub(crate) fn arguments(&self, address: usize) -> u8 {
         self.programs.get(&(address as u64)).map_or(CONG_CONTROL_ARGUMENTS, |program| program.arguments)
     }
@@ -168,7 +168,7 @@ impl Object {
         self.place_of(self.symbol(name)?.address)
     }
 
-    /// The addresses from the first to the last of its code.
+    /// The range of addresses of the object's code.
     pub(crate) fn code(&self) -> Range<u64> {
         let code = || self.symbols.values().filter(|symbol| symbol.is_code);
         let start = code().map(|symbol| symbol.address).min().unwrap_or_default();
@@ -176,13 +176,14 @@ impl Object {
     }
 }
 
-/// Where in the file of an object that is not linked yet something will be filled in.
+/// The positions in the file of an unlinked object that the linker will fill in.
 fn relocated_places(elf: &ElfFile64) -> HashSet<u64> {
     let sections = elf.sections().filter_map(|section| Some((section.file_range()?.0, section)));
     sections.flat_map(|(start, section)| section.relocations().map(move |(offset, _)| start + offset)).collect()
 }
 
-/// What `BPF_PROG` leaves of each program in `unbloat_program_NAME`: the number of its arguments, line and file.
+/// Reads the record of each program that `BPF_PROG` writes to `unbloat_program_NAME`: the number of its arguments, line
+/// and file.
 fn programs(symbols: &HashMap<String, Symbol>, image: &[u8]) -> HashMap<u64, Program> {
     let program = |(name, symbol): (&String, &Symbol)| {
         let code = symbols.get(name.strip_prefix("unbloat_program_")?)?;

@@ -1,4 +1,4 @@
-//! What has to be known of a source file before it is compiled.
+//! Reader of a source file and its headers before the compilation.
 
 use crate::build::debug_info::{DebugInfo, Place, Target};
 use crate::build::tokens::{Token, behind_parentheses, tokens};
@@ -26,26 +26,26 @@ const YIELDING: &[&str] = &[
     "tcp_cong_avoid_ai",
 ];
 
-/// Bytes of the largest file that is read; the types of a whole kernel take 5 MB.
+/// Size of the largest file that is read, bytes; the types of a whole kernel take 5 MB.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// Headers that the contract puts its own in place of, whatever lies beside a file.
+/// Headers that the contract replaces by its own, whatever is beside a file.
 const REPLACED: &[&str] = &["vmlinux.h", "bpf_tcp_helpers.h", "bpf_trace_helpers.h", "bpf_tracing_net.h"];
 
-/// A source file with what it includes that may change by itself.
+/// A source file with the files that it includes, any of which may change.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TranslationUnit {
-    /// The file.
+    /// The path of the file.
     pub(crate) path: PathBuf,
-    /// It and its own headers.
+    /// The file and its own headers, with their contents.
     pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
-    /// What its author gives the compiler.
+    /// The author's options for the compiler.
     pub(crate) options: Compile,
 }
 
 impl TranslationUnit {
-    /// Reads the file and the headers that it includes with quotes and that lie beside it. `includes`, told the source
-    /// so far, gives what else the compiler would read.
+    /// Reads the file and the headers beside it that it includes with quotes. `includes` gets the source up to there,
+    /// and returns the other files that the compiler would read.
     pub(crate) fn read(
         path: &Path,
         options: &Compile,
@@ -64,15 +64,15 @@ impl TranslationUnit {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// Do its files still hold what was read?
+    /// Reports whether the files still have the contents that were read.
     pub(crate) fn is_current(&self) -> bool {
         self.files.iter().all(|(path, read)| std::fs::read(path).is_ok_and(|bytes| bytes == *read))
     }
 
-    /// What was compiled is what was read.
+    /// Checks that the files were compiled as they were read.
     ///
     /// # Errors
-    /// If somebody has written to its files since: whoever asked for it reads them again.
+    /// If the files have changed since, so that the caller has to read them again.
     pub(crate) fn unchanged(&self) -> Result<(), Error> {
         let changed = || Error::input(format!("{} changed while it was compiled", self.path.display()));
         self.is_current().then_some(()).ok_or_else(changed)
@@ -101,14 +101,14 @@ impl TranslationUnit {
         Ok(())
     }
 
-    /// The texts of its files. Of a header that the contract takes the place of nothing counts.
+    /// The texts of the files, without headers that the contract replaces.
     fn texts(&self) -> impl Iterator<Item = (&Path, Cow<'_, str>)> {
         let counts = |path: &Path| !REPLACED.iter().any(|name| path.ends_with(name));
         let files = self.files.iter().filter(move |(path, _)| counts(path));
         files.map(|(path, bytes)| (path.as_path(), String::from_utf8_lossy(bytes)))
     }
 
-    /// The types of private state that it has `inet_csk_ca()` lead to, as they are in the debugging information.
+    /// The types of private state to which the file casts `inet_csk_ca()`, as the debugging information describes them.
     pub(crate) fn states(&self, debug_info: &DebugInfo) -> Vec<Target> {
         let mut found = Vec::new();
         for (path, text) in self.texts() {
@@ -127,33 +127,33 @@ impl TranslationUnit {
         found
     }
 
-    /// A place as `file:line`, with the file as it was named.
+    /// A place as `file:line`, with the name of the file that the user gave.
     pub(crate) fn display(&self, place: &Place) -> String {
         let own = self.files.iter().map(|(path, _)| path).find(|path| is_same(path, &place.file));
         format!("{}:{}", own.unwrap_or(&place.file).display(), place.line)
     }
 
-    /// Functions of the contract that it defines itself.
+    /// Functions of the contract that the file defines itself.
     pub(crate) fn own_names(&self) -> Vec<&'static str> {
         let texts: Vec<_> = self.texts().map(|(_, text)| text).collect();
         let texts: Vec<_> = texts.iter().map(|text| tokens(text)).collect();
         YIELDING.iter().copied().filter(|name| texts.iter().any(|tokens| defines(tokens, name))).collect()
     }
 
-    /// Does it declare a structure of this name itself?
+    /// Reports whether the file declares a structure of this name itself.
     pub(crate) fn declares(&self, structure: &str) -> bool {
         let is_declaration =
             |three: &[Token]| [three[0].text, three[1].text, three[2].text] == ["struct", structure, "{"];
         self.texts().any(|(_, text)| tokens(&text).windows(3).any(is_declaration))
     }
 
-    /// The file itself.
+    /// The text of the file itself.
     pub(crate) fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.files[0].1)
     }
 }
 
-/// What takes the pointer to private state.
+/// The receiver of the pointer to private state.
 #[derive(Debug, PartialEq, Eq)]
 enum Receiver<'a> {
     /// `... = inet_csk_ca(`
@@ -162,7 +162,7 @@ enum Receiver<'a> {
     Type(&'a str),
 }
 
-/// What takes the value of a call, by the tokens before its name.
+/// The receiver of a call's value, from the tokens before the function's name.
 fn receiver<'a>(before: &[Token<'a>]) -> Option<Receiver<'a>> {
     let last_name = |before: &[Token<'a>]| before.last().filter(|token| token.is_name()).map(|token| token.text);
     match before {
@@ -172,7 +172,7 @@ fn receiver<'a>(before: &[Token<'a>]) -> Option<Receiver<'a>> {
     }
 }
 
-/// The tokens of a text, with those of its directives.
+/// The tokens of a text, including those of its directives.
 fn with_directives(text: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     for token in tokens(text) {
@@ -186,12 +186,12 @@ fn with_directives(text: &str) -> Vec<Token<'_>> {
     found
 }
 
-/// Do both lead to the same file?
+/// Reports whether both paths lead to the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// The files that a rule for `make` names, as compilers write it (-M): spaces within names have a backslash in front,
+/// The files in a rule for `make` as compilers write it (-M). Spaces within names have a backslash in front, and
 /// dollars are doubled.
 pub(crate) fn prerequisites(rule: &[u8]) -> Vec<PathBuf> {
     let mut names = vec![Vec::new()];
@@ -224,7 +224,8 @@ fn quoted_includes(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Do the tokens define a macro or a function called `name`: the name, its parameters in parentheses, a brace?
+/// Reports whether the tokens define a macro or a function called `name`: the name, its parameters in parentheses, a
+/// brace.
 fn defines(tokens: &[Token], name: &str) -> bool {
     let is_function = |at: usize| {
         behind_parentheses(tokens, at + 1).and_then(|behind| tokens.get(behind)).is_some_and(|token| token.text == "{")

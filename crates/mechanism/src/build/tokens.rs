@@ -1,10 +1,10 @@
-//! C, as far as it can be read without a compiler: cut into words, strings and marks.
+//! A reader of C without a compiler, which splits text into words, strings and marks.
 
 /// A piece of C, with its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'a> {
     pub(crate) text: &'a str,
-    /// Byte of the text where it begins.
+    /// The byte of the text at which the token begins.
     pub(crate) at: usize,
 }
 
@@ -47,7 +47,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Up to the end of the line that no backslash continues.
+/// The length of a directive, up to the end of the line that no backslash continues.
 fn directive_length(text: &str) -> usize {
     let mut end = 0;
     for line in text.split_inclusive('\n') {
@@ -67,7 +67,7 @@ fn quoted_length(text: &[u8], quote: u8) -> usize {
     (at + 1).min(text.len())
 }
 
-/// The place behind the brace that closes the one at `open`, as a place among the tokens.
+/// The index of the token behind the brace that closes the one at `open`.
 pub(crate) fn behind_braces(tokens: &[Token], open: usize) -> Option<usize> {
     behind(tokens, open, "{", "}")
 }

@@ -1,4 +1,4 @@
-//! What compiling for the two targets has in common.
+//! The common part of compiling for the two targets.
 
 use crate::build::fingerprint::hex;
 use crate::build::source::TranslationUnit;
@@ -13,13 +13,13 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// Read before the user's file, so that headers of the same names beside it stay out.
+/// Headers that the compiler reads before the user's file, so that headers of the same names beside it have no effect.
 pub(crate) const CONTRACT: &[&str] = &["bpf_tcp_helpers.h", "bpf_tracing_net.h", "bpf/bpf_endian.h"];
 
-/// Warnings that show mistakes; the other two are about the dialect, not about the program.
+/// Flags for warnings that show mistakes. The last two switch off those about the dialect.
 pub(crate) const WARNINGS: &[&str] = &["-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare"];
 
-/// By these a compiler would read other files, or write others, than its arguments say.
+/// Environment variables that make a compiler read or write other files than its arguments.
 const IGNORED_VARIABLES: &[&str] = &[
     "CPATH",
     "C_INCLUDE_PATH",
@@ -32,15 +32,15 @@ const IGNORED_VARIABLES: &[&str] = &[
     "SUNPRO_DEPENDENCIES",
     "CCC_OVERRIDE_OPTIONS",
 ];
-/// What a compiler may take: processor time in s, memory and files in bytes. A control takes a second and some 100 MB.
+/// Limits of a compiler: processor time in s, memory and files in bytes. A mechanism takes a second and some 100 MB.
 const LIMITS: &[(libc::__rlimit_resource_t, u64)] =
     &[(libc::RLIMIT_CPU, 30), (libc::RLIMIT_AS, 1 << 30), (libc::RLIMIT_FSIZE, 1 << 28), (libc::RLIMIT_CORE, 0)];
-/// Bytes that are heard of what a compiler says: a message about each byte of a large file has no end.
+/// The most bytes that are read of a compiler's messages, because a message about each byte of a large file has no end.
 const MOST_WORDS: u64 = 1 << 18;
-/// Signs that the machine, not the file, keeps a compiler from its work.
+/// Messages of a compiler that fails because of the machine, not because of the file.
 const MACHINE_SAYS: &[&str] = &["No space left on device", "Read-only file system", "Disk quota exceeded"];
 
-/// `algorithms/include`, if `folder` is what it should be.
+/// The folder `algorithms/include`; fails if `folder` is not `algorithms`.
 pub(crate) fn include_folder(folder: &Path) -> Result<PathBuf, Error> {
     let include = folder.join("include");
     if include.join("vmlinux.h").is_file() {
@@ -49,7 +49,7 @@ pub(crate) fn include_folder(folder: &Path) -> Result<PathBuf, Error> {
     Err(Error::input(format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display())))
 }
 
-/// A command that will compile `source` against the contract; a user's file may gate a built-in base.
+/// A command that compiles against the contract; a user's file may gate a built-in base.
 pub(crate) fn translation(compiler: &Path, flags: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(compiler);
     command.args(flags).arg("-I").arg(folder.join("congestion")).arg("-isystem").arg(folder.join("include"));
@@ -61,9 +61,9 @@ pub(crate) fn definitions(defines: &[String]) -> impl Iterator<Item = String> {
     defines.iter().map(|define| format!("-D{define}"))
 }
 
-/// What a program of a mechanism in `folder` or a user's needs beside the flags: the contract, without the functions
-/// that it defines itself. Compilers look for such headers in their current folder first, which may have others of these
-/// names: hence the path.
+/// The arguments beside the flags for a program of a mechanism, in `folder` or of a user's. They name the contract,
+/// without the functions that the program defines itself. They have the full path, because compilers first look for
+/// such headers in their current folder, which may have others of these names.
 pub(crate) fn program_arguments(folder: &Path, source: &TranslationUnit) -> Vec<OsString> {
     let include = folder.join("include");
     let path = |header: &str| std::path::absolute(include.join(header)).unwrap_or_else(|_| include.join(header));
@@ -72,22 +72,22 @@ pub(crate) fn program_arguments(folder: &Path, source: &TranslationUnit) -> Vec<
     own_arguments(source).into_iter().chain(own).chain(contract).collect()
 }
 
-/// What its author gives the compiler.
+/// The author's options for the compiler, as arguments.
 pub(crate) fn own_arguments(source: &TranslationUnit) -> Vec<OsString> {
     let Compile { include, define } = &source.options;
     let folders = include.iter().flat_map(|folder| ["-I".into(), as_argument(folder)]);
     folders.chain(define.iter().map(|define| format!("-D{define}").into())).collect()
 }
 
-/// How compilers may write the path of a file below `folder`, up to its name: as it was given to them, or with every
-/// link followed.
+/// The forms in which compilers may write the path of a file below `folder`, without its name: as given, absolute, or
+/// with every link followed.
 pub(crate) fn spellings(folder: &Path) -> Vec<String> {
     let given = std::path::absolute(folder).ok();
     let paths = [Some(folder.to_path_buf()), given, folder.canonicalize().ok()];
     paths.into_iter().flatten().map(|path| format!("{}/", path.display())).collect()
 }
 
-/// A path as a compiler takes it: what begins with a hyphen is an option there, and with an at sign a list of options.
+/// A path in the form for a compiler, which takes a leading hyphen for an option, and an at sign for a list of options.
 pub(crate) fn as_argument(path: &Path) -> OsString {
     match path.as_os_str().as_bytes().first() {
         Some(b'-' | b'@') => Path::new(".").join(path).into_os_string(),
@@ -95,7 +95,7 @@ pub(crate) fn as_argument(path: &Path) -> OsString {
     }
 }
 
-/// The compiler's message as an error: its first complaint in the sentence.
+/// The compiler's message as an error, with its first complaint in the sentence.
 pub(crate) fn does_not_compile(source: &Path, message: &str) -> Error {
     if MACHINE_SAYS.iter().any(|words| message.contains(words)) {
         let summary = message.lines().find(|line| MACHINE_SAYS.iter().any(|words| line.contains(words)));
@@ -111,11 +111,11 @@ pub(crate) fn does_not_compile(source: &Path, message: &str) -> Error {
     Error::input(format!("{} does not compile: {}\n{}", source.display(), cut(summary), beginning(message.trim_end())))
 }
 
-/// Lines, and characters of a line, that are shown of what a compiler says.
+/// The most lines, and characters of a line, that are shown of a compiler's messages.
 const MOST_LINES: usize = 30;
 const LONGEST_LINE: usize = 300;
 
-/// The first lines of what a compiler says: the first mistake is what to mend.
+/// The first lines of a compiler's messages, because the first mistake is the one to correct.
 fn beginning(message: &str) -> String {
     let mut lines: Vec<_> = message.lines().take(MOST_LINES).map(cut).collect();
     let more = message.lines().count() - lines.len();
@@ -132,7 +132,7 @@ fn cut(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// A hash over what is compiled and `fingerprint`, over how.
+/// The key of a compilation: a hash over the source, and over `fingerprint`, which covers the tools.
 pub(crate) fn key(fingerprint: &str, source: &TranslationUnit) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -152,7 +152,7 @@ pub(crate) fn key(fingerprint: &str, source: &TranslationUnit) -> String {
     hex(hash)
 }
 
-/// The compiler at this path, and when it changed.
+/// The identity of the compiler at this path, with the time of its last change.
 pub(crate) fn identity(compiler: &Path) -> String {
     let meta = compiler.metadata().ok();
     let state = meta.map(|meta| format!("{} {:?}", meta.len(), meta.modified().ok()));
@@ -164,7 +164,7 @@ pub(crate) fn find_program(names: &[&OsStr]) -> Option<PathBuf> {
     names.iter().find_map(|name| which::which(name).ok())
 }
 
-/// Runs a compiler, with `work` for its own temporary files; what it said, as an error if it failed.
+/// Runs a compiler, with `work` for its own temporary files. Returns its messages, as an error if it failed.
 pub(crate) fn run(command: &mut Command, work: &Path) -> Result<String, String> {
     let mut compiler = started(command.env("TMPDIR", work).stdout(Stdio::null()).stderr(Stdio::piped()))?;
     let (said, status) = listened(&mut compiler, |compiler| compiler.stderr.take())?;
@@ -176,7 +176,7 @@ pub(crate) fn run(command: &mut Command, work: &Path) -> Result<String, String> 
     }
 }
 
-/// The same for a command that prints what is wanted; nothing if it fails.
+/// Runs a compiler that prints its result to standard output. Returns that, or nothing if it fails.
 pub(crate) fn printed(command: &mut Command) -> Vec<u8> {
     let compiler = started(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     let heard = compiler.and_then(|mut compiler| listened(&mut compiler, |compiler| compiler.stdout.take()));
@@ -194,7 +194,7 @@ fn started(command: &mut Command) -> Result<Child, String> {
     started.map_err(|e| format!("{}: {e}", command.get_program().display()))
 }
 
-/// Hears what a compiler says until it ends, or says too much: then the closed pipe ends it.
+/// Reads a compiler's output until it ends. A compiler that writes too much ends because the pipe closes.
 fn listened<P: Read>(
     compiler: &mut Child,
     pipe: impl FnOnce(&mut Child) -> Option<P>,
@@ -206,7 +206,7 @@ fn listened<P: Read>(
     Ok((said, status))
 }
 
-/// For the process that is to become a compiler: it ends with its parent, and takes no more than it may.
+/// Confines the process that is to become a compiler: it ends with its parent, and has limited resources.
 fn confine(parent: u32) -> io::Result<()> {
     for &(resource, most) in LIMITS {
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };

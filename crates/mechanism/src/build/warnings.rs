@@ -1,13 +1,13 @@
-//! What compilers said of users' files that they compiled nevertheless.
+//! Warnings of compilers about users' files.
 
 use crate::build::toolchain::spellings;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// A compiler's warnings of one file.
+/// A compiler's warnings about one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warnings {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The compiler's own text.
     pub text: String,
@@ -15,7 +15,7 @@ pub struct Warnings {
 
 static SAID: Mutex<Vec<Warnings>> = Mutex::new(Vec::new());
 
-/// Keeps a text, unless there is none.
+/// Stores a compiler's text, unless it is empty.
 pub(crate) fn add(path: &Path, text: &str) {
     if !text.trim().is_empty() {
         let warnings = Warnings { path: path.to_path_buf(), text: text.to_string() };
@@ -26,8 +26,8 @@ pub(crate) fn add(path: &Path, text: &str) {
     }
 }
 
-/// What a compiler said, without its words about headers below `folder`, which are ours: a file may define a macro of
-/// theirs itself.
+/// A compiler's text, without its words about the library's headers below `folder`: a file may define one of their
+/// macros itself.
 pub(crate) fn without_ours(said: &str, folder: &Path) -> String {
     let ours = spellings(folder);
     let mut kept = String::new();
@@ -60,7 +60,7 @@ pub(crate) fn without_ours(said: &str, folder: &Path) -> String {
     kept
 }
 
-/// The warnings of all files that this process has compiled, or taken from the cache, since it was asked last.
+/// Takes the warnings of all files that this process has compiled, or taken from the cache, since the last call.
 pub fn take() -> Vec<Warnings> {
     std::mem::take(&mut SAID.lock().expect("nothing panics with the lock"))
 }

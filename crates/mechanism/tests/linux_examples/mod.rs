@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const FETCHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../build/linux-examples");
 
-/// The kernel trees whose examples were unpacked. Without any, no test of the examples passes.
+/// The kernel trees whose examples were unpacked. Tests of the examples fail without any.
 pub fn trees() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(FETCHED).into_iter().flatten();
     let mut trees: Vec<_> = entries.map(|entry| entry.expect("a folder entry").path()).collect();
@@ -36,7 +36,7 @@ pub fn controls(tree: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the error must say about a file that no kernel takes; `None` for the others.
+/// The text of the error for a file that no kernel takes; `None` for the others.
 pub fn refused(path: &Path) -> Option<&'static str> {
     Some(match path.file_name()?.to_str()? {
         "bpf_tcp_nogpl.c" => "licence",

@@ -5,7 +5,7 @@ use model::ParamValue;
 use unbloat_mechanism::Control;
 use unbloat_mechanism::sock::TcpSock;
 
-/// After a loss at 1000 segments, which left 900; the window is `cwnd` now.
+/// A connection after a loss at 1000 segments, which left 900, with a window of `cwnd` now.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = socket(1000, 2);
     at(control, &mut sk, 1_000_000);
@@ -16,7 +16,7 @@ fn connection(control: &Control, cwnd: u32) -> TcpSock {
     sk
 }
 
-/// Growth of an ACK in 1/1000000 segment, as the number of ACKs for a segment tells.
+/// The growth of an ACK in 1/1000000 segment follows from the number of ACKs for a segment.
 #[test]
 fn the_cards_table() {
     let control = builtin("agile_sd");

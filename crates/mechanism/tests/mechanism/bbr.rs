@@ -21,7 +21,7 @@ const EXPORTS: &str = "#include \"bbr.bpf.c\"\n\
                               bbr->lt.in_use };\n\
     }\n";
 
-/// What it keeps of a connection: `struct seen` of [`EXPORTS`].
+/// BBR's state of a connection: `struct seen` of [`EXPORTS`].
 #[repr(C)]
 struct Seen {
     mode: u32,
@@ -44,7 +44,7 @@ fn see(sk: &TcpSock) -> Seen {
 
 /// The least RTT of the path, us.
 const RTT_US: u64 = 100_000;
-/// Bytes a second of payload that 1 Mbit/s is, less the pacing margin.
+/// Payload of 1 Mbit/s less the pacing margin, bytes a second.
 const MARGINAL: f64 = 1e6 / 8.0 * 0.99;
 
 /// A connection over a path of 100 ms that has just been established.
@@ -60,7 +60,7 @@ fn connection(control: &Control) -> TcpSock {
     sk
 }
 
-/// What an ACK says.
+/// The contents of an ACK.
 #[derive(Clone, Copy)]
 struct Said {
     mbit: f64,
@@ -68,7 +68,7 @@ struct Said {
     losses: u32,
     rtt_us: i64,
     after_us: u64,
-    /// The newest delivered packet was sent after the previous round's last: a new round.
+    /// True if the newest delivered packet was sent after the previous round's last, which begins a new round.
     round: bool,
     app_limited: bool,
 }
@@ -108,7 +108,7 @@ fn acks(control: &Control, sk: &mut TcpSock, count: usize, said: Said) {
     }
 }
 
-/// A connection that has found 10 Mbit/s and is in the phase given of PROBE_BW, with one pipe in flight.
+/// A connection that has found 10 Mbit/s and is in this phase of PROBE_BW, with one pipe in flight.
 fn cruising(control: &Control, phase: u32) -> TcpSock {
     let mut sk = connection(control);
     acks(control, &mut sk, 4, at_rate(10.0));

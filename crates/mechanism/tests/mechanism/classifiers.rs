@@ -14,7 +14,7 @@ fn builtin(name: &str, params: &[(&str, ParamValue)]) -> Classifier {
     load(MechanismSource::Builtin(name.into()), params).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A packet of a connection whose send buffer of 100 000 bytes holds so much, half of it unsent.
+/// A packet of a connection whose send buffer of 100 000 bytes holds `wmem_queued`, half of it unsent.
 fn data(wmem_queued: u32) -> ClassifyPacket {
     let (held, unsent) = (wmem_queued, wmem_queued / 2);
     ClassifyPacket { kind: PacketKind::TcpData, wmem_queued, sndbuf: 100_000, held, unsent, ..Default::default() }
@@ -42,7 +42,7 @@ fn sorpc_sends_all_but_data_first() {
     assert_eq!(bands(&sorpc, &[ClassifyPacket { sndbuf: 0, ..data(0) }]), [1], "data that is forwarded");
 }
 
-/// It goes first again when nothing of it waits; the text's own rule lets it overtake.
+/// A connection goes first again when none of its packets waits; the text's own rule lets it overtake.
 #[test]
 fn sorpc_does_not_let_a_connection_overtake_itself() {
     let waiting = |packet, in_host| ClassifyPacket { in_host, ..packet };
@@ -60,7 +60,7 @@ fn sorpc_can_count_what_is_unsent_and_has_a_threshold() {
     assert_eq!(bands(&late, &[data(89_000), data(91_000)]), [0, 1]);
 }
 
-/// Only what goes last and has a socket here.
+/// Only packets that go last and have a socket here are dropped.
 #[test]
 fn sorpc_fair_drops_what_an_upload_has_too_much_of_in_the_host() {
     let fair = builtin("sorpc_fair", &[("max_waiting", ParamValue::Text("10kb".into()))]);

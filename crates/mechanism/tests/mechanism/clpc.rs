@@ -13,7 +13,7 @@ const EXPORTS: &str = "#include \"clpc.bpf.c\"\n\
     __u32 average(__u32 before, __u32 queueing) { return clpc_average(before, queueing); }\n\
     __u32 next_n(__u32 n, __u32 alpha) { return clpc_next_n(n, alpha); }\n";
 
-/// In congestion avoidance, after a delay that is the least.
+/// A connection in congestion avoidance, after a delay that is the least.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = socket_with_timestamps(cwnd, 2);
     sk.srtt_us = 8 * 100_000;
@@ -23,7 +23,7 @@ fn connection(control: &Control, cwnd: u32) -> TcpSock {
     sk
 }
 
-/// A delay, of an ACK of one segment that changes no window.
+/// Plays a delay, with an ACK of one segment that changes no window.
 fn sample(control: &Control, sk: &mut TcpSock, ms: u32) {
     delay_ms(sk, ms);
     control.pkts_acked(sk, &AckSample { pkts_acked: 1, rtt_us: 100_000, in_flight: 0 });
@@ -110,7 +110,7 @@ fn the_window_keeps_two_segments() {
     assert_eq!(sk.snd_cwnd, 2);
 }
 
-/// Below the threshold that a loss has left, an ACK would grow it by a segment.
+/// Below the threshold that a loss has left, an ACK would grow the window by a segment.
 #[test]
 fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
     let control = builtin("clpc");
@@ -149,7 +149,7 @@ fn n_may_count_with_a_queue() {
     }
 }
 
-/// A route that became 50 ms longer has no queue for those who forget.
+/// A route that became 50 ms longer has no queue for a congestion control that forgets.
 #[test]
 fn the_least_delay_may_be_forgotten() {
     for (history, known) in [("0s", [true; 4]), ("60s", [true, true, false, false])] {
@@ -163,7 +163,7 @@ fn the_least_delay_may_be_forgotten() {
     }
 }
 
-/// A queue of 5 ms makes alpha 1/5, and N comes to 5, whether it is looked at every period or seldom.
+/// A queue of 5 ms makes alpha 1/5, and N approaches 5, whether it is updated every period or seldom.
 #[test]
 fn n_changes_once_in_a_period() {
     for step_ms in [1, 5, 35] {
@@ -255,7 +255,7 @@ fn a_pause_resets_n_and_keeps_the_least_delay() {
     assert_eq!(acks_for_a_segment(&control, &mut sk), (50, -1), "50 ms above the least");
 }
 
-/// What the receiver holds back says nothing of the queue, unless it always acknowledges one segment.
+/// An ACK that the receiver held back says nothing about the queue, unless it always acknowledges one segment.
 #[test]
 fn a_held_back_ack_does_not_count() {
     let control = builtin("clpc");

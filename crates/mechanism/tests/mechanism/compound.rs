@@ -8,7 +8,7 @@ use unbloat_mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 const BASE_US: i32 = 100_000;
 const EIGHTHS: u32 = 8;
 
-/// In congestion avoidance, at the start of a round, with a least RTT of 100 ms.
+/// A connection in congestion avoidance, at the start of a round, with a least RTT of 100 ms.
 fn connection(control: &Control, win: u32) -> TcpSock {
     let mut sk = socket(win, 2);
     at(control, &mut sk, 1_000_000);
@@ -18,12 +18,12 @@ fn connection(control: &Control, win: u32) -> TcpSock {
     sk
 }
 
-/// A sample counts one microsecond more than it is.
+/// Plays an RTT sample, which counts one microsecond more than it is.
 fn sample(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
     control.pkts_acked(sk, &AckSample { pkts_acked: 1, rtt_us: rtt_us - 1, in_flight: 0 });
 }
 
-/// An ACK beyond the round's end that covers nothing, so that Reno's part does not grow.
+/// Plays an ACK beyond the round's end that covers nothing, so that Reno's part does not grow.
 fn end_round(control: &Control, sk: &mut TcpSock) {
     sk.snd_una = sk.snd_nxt.wrapping_add(1);
     sk.snd_nxt = sk.snd_una.wrapping_add(1000);
@@ -134,7 +134,7 @@ fn a_round_with_few_samples_says_nothing_and_the_clamp_holds() {
     assert_eq!((sk.snd_cwnd, dwnd(&sk)), (1010, 10 * EIGHTHS));
 }
 
-/// gamma goes halfway to three quarters of what Reno's part had queued: 20 packets of it give 22.5, then 18.75.
+/// gamma goes halfway to three quarters of the packets that Reno's part had queued: 20 packets give 22.5, then 18.75.
 #[test]
 fn gamma_follows_what_reno_had_queued() {
     for (tune, shrinks) in [(true, true), (false, false)] {

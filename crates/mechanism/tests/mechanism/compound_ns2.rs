@@ -19,12 +19,12 @@ fn connection(control: &Control, win: u32, ssthresh: u32) -> TcpSock {
     sk
 }
 
-/// A sample counts one microsecond more than it is.
+/// Plays an RTT sample, which counts one microsecond more than it is.
 fn sample(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
     control.pkts_acked(sk, &AckSample { pkts_acked: 1, rtt_us: rtt_us - 1, in_flight: 0 });
 }
 
-/// The ACK of the last segment of a round trip in which `segments` were sent after it.
+/// Plays the ACK of the last segment of a round trip in which `segments` were sent after it.
 fn end_round(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
     for _ in 0..3 {
         sample(control, sk, rtt_us);
@@ -64,7 +64,7 @@ fn a_queue_takes_what_it_holds() {
     assert_eq!(parts(&sk).1, before - 100 + 124);
 }
 
-/// It has no slow start of its own: it lies on top of Reno's, which ends by Reno's part.
+/// The delay window has no slow start of its own: it is on top of Reno's, which ends by Reno's part.
 #[test]
 fn slow_start_is_renos_part_s() {
     let control = builtin("compound_ns2");
@@ -99,7 +99,7 @@ fn a_loss_leaves_a_quarter_from_which_slow_start_returns_to_half() {
     assert_eq!(sk.snd_cwnd, 501);
 }
 
-/// A stack with rate halving knows what is in flight.
+/// A stack with rate halving knows the data in flight.
 #[test]
 fn a_stack_that_goes_down_to_the_quarter_itself_decides_where_it_ends() {
     let control = builtin("compound_ns2");

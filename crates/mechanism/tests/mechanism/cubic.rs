@@ -67,7 +67,8 @@ fn between_losses_the_window_follows_the_curve() {
     }
 }
 
-/// What the window grows by in 20 round trips of 100 ms that end beyond the curve's origin, ten bursts of ACKs in each.
+/// Growth of the window in 20 round trips of 100 ms that end beyond the curve's origin, with ten bursts of ACKs in
+/// each.
 fn growth_beyond_the_origin(params: &[(&str, ParamValue)]) -> u32 {
     let control = with_params("cubic", params);
     let mut sk = after_loss(&control, 1000);
@@ -159,7 +160,8 @@ fn idle_time_does_not_count() {
     assert_eq!(state(&sk, EPOCH_START) - epoch, 3 * HZ as u32);
 }
 
-/// Slow start at a least RTT of 20 ms, then one round of ACKs `spacing_us` apart with the RTT given.
+/// A connection in slow start at a least RTT of 20 ms, after one round of ACKs `spacing_us` apart with an RTT of
+/// `rtt_us`.
 fn slow_start(control: &Control, cwnd: u32, rtt_us: i32, spacing_us: u64) -> TcpSock {
     let mut sk = socket(cwnd, INFINITE_SSTHRESH);
     at(control, &mut sk, 1_000_000);

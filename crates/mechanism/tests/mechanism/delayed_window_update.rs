@@ -6,12 +6,13 @@ use model::ParamValue;
 use unbloat_mechanism::Control;
 use unbloat_mechanism::sock::{HZ, INFINITE_SSTHRESH, TcpSock, ca_event, ca_state};
 
-/// One period of 100 ms with an ACK every 10 ms, all with the RTT given; its verdict falls with the last ACK.
+/// Plays one period of 100 ms with an ACK every 10 ms, all with an RTT of `rtt_us`. Its verdict falls with the last
+/// ACK.
 fn period(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
     period_of(control, sk, &[rtt_us; 10]);
 }
 
-/// One period with these RTTs.
+/// Plays one period with these RTTs.
 fn period_of(control: &Control, sk: &mut TcpSock, rtts_us: &[i32; 10]) {
     for rtt_us in *rtts_us {
         let later = sk.tcp_mstamp + 10_000;
@@ -36,7 +37,7 @@ fn flag(name: &str, value: bool) -> (&str, ParamValue) {
     (name, ParamValue::Bool(value))
 }
 
-/// The built-in controls that are a base behind the gate.
+/// The built-in congestion controls that are a base behind the gate.
 fn gated() -> Vec<String> {
     let names: Vec<_> = library().names().into_iter().filter(|name| name.ends_with("_plus")).collect();
     assert!(names.iter().any(|name| name == "cubic_plus"), "{names:?}");
@@ -221,7 +222,8 @@ fn a_pause_restarts_the_period() {
     assert!(sk.snd_cwnd >= 100, "the mean before the pause is not compared with");
 }
 
-/// A window of two segments, both covered by one ACK, leaves nothing in flight in every round trip: that is no pause.
+/// A window of two segments, both covered by one ACK, leaves nothing in flight in every round trip. The gate does not
+/// take that for a pause.
 #[test]
 fn an_empty_flight_is_no_pause() {
     let control = builtin("reno_plus");

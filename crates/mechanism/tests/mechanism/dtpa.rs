@@ -69,7 +69,7 @@ fn the_equation_holds_for_all_counts() {
     }
 }
 
-/// Four segments, an RTT of half a second: one a second leaves 3.5 s, eight a second nothing.
+/// With four segments and an RTT of half a second, a c of one a second leaves 3.5 s, and of eight a second nothing.
 #[test]
 fn a_window_in_its_turn() {
     for (cwnd, rtt_us, c, period_us) in [
@@ -100,7 +100,7 @@ fn control(c: i64, memory: i64) -> Control {
     with_params("dtpa", &[("c", ParamValue::Integer(c)), ("memory", ParamValue::Integer(memory))])
 }
 
-/// A connection in congestion avoidance with an RTT of half a second, that sends 64 bytes a segment.
+/// A connection in congestion avoidance with an RTT of half a second and 64 bytes a segment.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = socket(cwnd, 2);
     sk.mss_cache = 64;
@@ -175,7 +175,7 @@ fn with_a_memory_both_counts_are_halved() {
     assert_eq!(period_of(&sk), period(600, 2, 500_000, 2000));
 }
 
-/// A window that waits is in use though little of it is in flight; one of an application that pauses is not.
+/// A window that waits is in use though little of it is in flight; the window of an application that pauses is not.
 #[test]
 fn the_window_grows_as_renos() {
     let control = control(2000, 0);
@@ -198,7 +198,7 @@ fn the_window_grows_as_renos() {
     assert_eq!(acked(&mut sk, &sample), before + 1);
 }
 
-/// Duplicates leave half, of which the first repair may be more; a timeout leaves the window to the stack.
+/// Duplicates leave half the window, which the first repair may exceed; a timeout leaves the window to the stack.
 #[test]
 fn a_loss_leaves_half() {
     let control = control(2000, 0);
@@ -216,8 +216,8 @@ fn a_loss_leaves_half() {
     assert_eq!(sk.snd_cwnd, 4);
 }
 
-/// Without SACK the state stays for an acknowledgement more when a reduction is undone, with the endless threshold of a
-/// flow that had no loss before: `tools/invariants 1 877744` had a window of as many segments.
+/// Without SACK the state stays for one more acknowledgement after a reduction is undone. A flow that had no loss
+/// before then has an endless threshold: `tools/invariants 1 877744` had a window of as many segments.
 #[test]
 fn a_reduction_that_was_undone_leaves_the_window_that_was() {
     let control = control(2000, 0);

@@ -1,4 +1,4 @@
-//! DTPA that is told the mean rate of all flows: the compiled mechanism driven by hand.
+//! DTPA that learns the mean rate of all flows: the compiled mechanism driven by hand.
 
 use crate::dtpa::period_of_window;
 use crate::harness::{ack, at, change_state, lose, socket, with_params};
@@ -13,7 +13,7 @@ fn control(headroom: &str) -> Control {
     with_params("dtpa_auto", &[("headroom", ParamValue::Text(headroom.into()))])
 }
 
-/// A connection in congestion avoidance with an RTT of half a second, that sends 64 bytes a segment.
+/// A connection in congestion avoidance with an RTT of half a second and 64 bytes a segment.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = socket(cwnd, 2);
     sk.mss_cache = 64;
@@ -24,7 +24,7 @@ fn connection(control: &Control, cwnd: u32) -> TcpSock {
     sk
 }
 
-/// The wait after an acknowledgement that brings this rate, and the segments a second that pacing allows, if it limits.
+/// The wait after an acknowledgement with this rate, and the segments a second that pacing allows, if it limits.
 fn told(control: &Control, sk: &mut TcpSock, rate: u32) -> (u32, Option<f64>) {
     sk.sim.mean_flow_rate = rate;
     ack(control, sk, 1, RTT_US as i32);
@@ -43,7 +43,7 @@ fn it_waits_while_it_knows_how_long() {
     assert_eq!(told(&control, &mut sk, 0), (0, None), "nobody tells it any more");
 }
 
-/// Slower than c anyway: a window of a round trip is less.
+/// A node whose window of a round trip is less than c does not wait.
 #[test]
 fn who_sends_less_does_not_wait() {
     let control = control("0%");
@@ -51,7 +51,7 @@ fn who_sends_less_does_not_wait() {
     assert_eq!(told(&control, &mut sk, 12_000), (0, None));
 }
 
-/// A mean that an outage has left.
+/// After an outage the mean is very small, but c has a least value.
 #[test]
 fn a_segment_in_ten_seconds_may_always_go() {
     let control = control("0%");
@@ -69,7 +69,7 @@ fn the_window_is_what_the_receiver_takes_of_it() {
     assert_eq!(told(&control, &mut sk, 1000).0, period_of_window(1, RTT_US, 1000));
 }
 
-/// It would be larger than the network ever asked for, once nobody announces c any more.
+/// A window that grew while it waits would be larger than the network ever asked for, once c is no longer announced.
 #[test]
 fn a_window_that_waits_does_not_grow() {
     let control = control("0%");
@@ -99,7 +99,7 @@ fn a_loss_leaves_half_and_does_not_change_c() {
     assert_eq!(told(&control, &mut sk, 1000).0, period_of_window(sk.snd_cwnd, RTT_US, 1000));
 }
 
-/// Whatever window and RTT: no more than c, but for a byte a second in pacing's rate.
+/// No window and RTT exceed c, except for a byte a second in pacing's rate.
 #[test]
 fn nobody_sends_more_than_c() {
     let control = control("50%");

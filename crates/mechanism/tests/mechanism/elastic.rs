@@ -8,8 +8,8 @@ use unbloat_mechanism::sock::{AckSample, TcpSock, ca_state};
 const EXPORTS: &str = "#define ELASTIC_AS_BASE\n#include \"elastic.bpf.c\"\n\
     __u32 wwf(__u32 cwnd, __u32 rtt_max, __u32 rtt_cur) { return elastic_wwf(cwnd, rtt_max, rtt_cur); }\n";
 
-/// In congestion avoidance, after a sample of `rtt_max` and one of `rtt_cur`. A sample counts one microsecond more than
-/// it is.
+/// A connection in congestion avoidance, after a sample of `rtt_max` and one of `rtt_cur`. A sample counts one
+/// microsecond more than it is.
 fn connection(control: &Control, cwnd: u32, rtt_max: i32, rtt_cur: i32) -> TcpSock {
     let mut sk = socket(cwnd, 2);
     at(control, &mut sk, 1_000_000);
@@ -20,7 +20,7 @@ fn connection(control: &Control, cwnd: u32, rtt_max: i32, rtt_cur: i32) -> TcpSo
     sk
 }
 
-/// ACKs of one segment until the window grows.
+/// The number of ACKs of one segment until the window grows.
 fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> u32 {
     let before = sk.snd_cwnd;
     for acks in 1..=2 * before {
@@ -33,7 +33,7 @@ fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> u32 {
     panic!("no growth within two windows");
 }
 
-/// Section 8: the weighted window, and what an ACK adds.
+/// Section 8 has the weighted window, and the growth of an ACK.
 #[test]
 fn the_cards_table() {
     let library = compile_text("elastic", EXPORTS);
@@ -58,7 +58,7 @@ fn the_cards_table() {
     }
 }
 
-/// Section 5: windows and RTTs at which the product needs more than 32 bits.
+/// With the windows and RTTs of section 5 the product needs more than 32 bits.
 #[test]
 fn large_windows_and_rtts_do_not_overflow() {
     let control = builtin("elastic");
@@ -71,7 +71,7 @@ fn large_windows_and_rtts_do_not_overflow() {
     assert_eq!(sk.snd_cwnd - (1 << 29), (f64::from(1 << 16) * wwf / f64::from(1 << 29)) as u32);
 }
 
-/// Section 8: round trips from what a loss left to the window before, at D = 1.
+/// Section 8 has the round trips from the window after a loss to the window before it, at D = 1.
 #[test]
 fn the_climb_after_a_loss() {
     let control = builtin("elastic");
@@ -116,8 +116,8 @@ fn a_loss_leaves_beta_and_no_fraction() {
     assert_eq!(gentle.ssthresh(&mut socket(24_900, 2)), 21_787);
 }
 
-/// Which reductions forget the largest RTT, by `horizon`; 400 us were the largest, 100 us are now: half the ACKs while
-/// it is known.
+/// `horizon` decides which reductions forget the largest RTT. The largest was 400 us and the RTT is 100 us now, which
+/// takes half the ACKs while the largest is known.
 #[test]
 fn the_horizon_of_the_largest_rtt() {
     for (horizon, after_loss, after_timeout) in [(0, true, true), (1, true, false), (2, false, false)] {

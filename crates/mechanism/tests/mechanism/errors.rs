@@ -1,4 +1,4 @@
-//! Files that cannot be used: each gets a sentence that says why.
+//! Files that cannot be used, each of which gets a sentence with the reason.
 
 use crate::harness::{UserFiles, builtin, library, live, load, socket};
 use model::{MechanismRef, MechanismSource};
@@ -14,7 +14,7 @@ SEC("struct_ops") __u32 BPF_PROG(keep, struct sock *sk) { return 2; }
 "#;
 const LICENCE: &str = "char _license[] SEC(\"license\") = \"GPL\";\n";
 
-/// What loading such a file says, with `FILE` for its path.
+/// The error for a file with this text, with `FILE` for its path.
 fn refusal(name: &str, text: &str) -> String {
     let files = UserFiles::new(name);
     let path = files.write("mine.bpf.c", text);
@@ -150,7 +150,7 @@ fn what_is_not_there() {
     assert_eq!(error, format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display()));
 }
 
-/// What calling `grow` of such a file ends with, `FILE` for its path. The body stands in line 5.
+/// The fault of calling `grow` with this body, with `FILE` for the path. The body is in line 5.
 fn fault(name: &str, body: &str) -> String {
     let files = UserFiles::new(name);
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", body, 1);
@@ -167,7 +167,7 @@ fn fault(name: &str, body: &str) -> String {
     fault.to_string().replace(&path.display().to_string(), "FILE")
 }
 
-/// The process lives on, and so do other controls in it.
+/// After a fault the process lives on, and so do other congestion controls in it.
 #[test]
 fn a_division_by_zero_names_its_line() {
     for _ in 0..3 {
@@ -217,7 +217,7 @@ fn writing_beyond_the_private_state_ends_the_run() {
     }
 }
 
-/// What the kernel refuses of a program, with `FILE` for the path. The body of `grow` stands in line 5.
+/// The error for a program that the kernel refuses, with `FILE` for the path. The body of `grow` is in line 5.
 fn refused_body(name: &str, body: &str) -> String {
     refusal(name, &with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", body, 1))
 }
@@ -294,7 +294,7 @@ fn floats_and_deep_stacks_are_refused() {
     load(MechanismSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control with 500 bytes of stack");
 }
 
-/// A file that a compiler warns of, from the compiler and from the cache.
+/// Warnings of a compiler about a file come from the compiler and from the cache.
 #[test]
 fn warnings_are_kept() {
     let files = UserFiles::new("warns");
@@ -341,7 +341,7 @@ fn an_odd_name_is_no_option() {
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// A header by a macro's name, or of a letter that is not UTF-8, is part of the file.
+/// A header that a macro names, or with a letter that is not UTF-8, is part of the file.
 #[test]
 fn whatever_the_compiler_reads_counts() {
     let files = UserFiles::new("headers");

@@ -1,5 +1,5 @@
-//! A user's own file, in every style of headers that the kernel's examples have had. The kernel's own files:
-//! `kernel_examples.rs`.
+//! A user's own file, in every style of headers that the kernel's examples have had. `kernel_examples.rs` has the
+//! kernel's own files.
 
 use crate::harness::{UserFiles, at, builtin, library, live, load, socket, source};
 use model::{MechanismSource, ParamValue};

@@ -5,7 +5,7 @@ use model::ParamValue;
 use unbloat_mechanism::Control;
 use unbloat_mechanism::sock::{AckSample, TcpSock, ca_state};
 
-/// A thousand ticks a second, so that milliseconds are ticks.
+/// Source with a thousand ticks a second, so that milliseconds are ticks.
 const EXPORTS: &str = "#undef UNBLOAT_HZ\n#define UNBLOAT_HZ 1000UL\n#include \"htcp.bpf.c\"\n\
     __u32 growth(__u32 ms) { return htcp_growth(ms); }\n\
     __u32 scaled(__u32 growth, __u32 ms) { return htcp_scaled(growth, ms); }\n";
@@ -27,7 +27,7 @@ fn the_cards_growth() {
     }
 }
 
-/// With a window of `cwnd`, a second after its start.
+/// A connection with a window of `cwnd`, a second after its start.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = socket(cwnd, 2);
     at(control, &mut sk, 1_000_000);
@@ -39,14 +39,14 @@ fn rtt(control: &Control, sk: &mut TcpSock, ms: i32) {
     control.pkts_acked(sk, &AckSample { pkts_acked: 1, rtt_us: 1000 * ms, in_flight: 0 });
 }
 
-/// The RTTs as Linux counts them, by ticks of 4 ms, 20 ms more at a time.
+/// Plays RTTs as Linux counts them, in ticks of 4 ms, 20 ms more at a time.
 fn rtts_from_100_to(control: &Control, sk: &mut TcpSock, most_ms: i32) {
     for ms in (100..=most_ms).step_by(20) {
         rtt(control, sk, ms);
     }
 }
 
-/// What losses leave of a window of 1280: a half at the first, then RTT_min / RTT_max, in 128ths.
+/// The first loss leaves a half of a window of 1280, and later ones leave RTT_min / RTT_max, in 128ths.
 #[test]
 fn a_loss_leaves_what_empties_the_queue() {
     let control = builtin("htcp");
@@ -68,7 +68,7 @@ fn a_short_path_halves() {
     assert_eq!([(); 3].map(|()| control.ssthresh(&mut sk)), [640; 3]);
 }
 
-/// A delay of a moment is none, and while losses are repaired no RTT is the largest.
+/// A short delay does not raise the largest RTT at once, and RTTs during repairs do not count.
 #[test]
 fn the_largest_rtt_grows_in_steps() {
     let control = builtin("htcp");
@@ -86,7 +86,7 @@ fn the_largest_rtt_grows_in_steps() {
     assert_eq!(second_loss(&mut sk), 640, "none is known");
 }
 
-/// A twentieth of what lies above the least RTT with each loss: of 100 ms in ticks of 4 ms.
+/// Each loss takes away a twentieth of the excess over the least RTT: of 100 ms in ticks of 4 ms.
 #[test]
 fn the_largest_rtt_fades() {
     let control = builtin("htcp");
@@ -98,7 +98,8 @@ fn the_largest_rtt_fades() {
     assert_eq!(left[1..], expected[1..], "the first halves");
 }
 
-/// Segments acknowledged for one more: the window over alpha. Half a window is left, so alpha is the growth itself.
+/// The window over alpha is the number of acknowledged segments for one more. A loss leaves half a window, so alpha is
+/// the growth itself.
 #[test]
 fn growth_quickens_with_the_time_since_the_loss() {
     let control = builtin("htcp");
@@ -128,7 +129,7 @@ fn growth_is_that_of_100_ms_or_not() {
     }
 }
 
-/// What a loss left in slow start and what changed with it comes back when it was none.
+/// After a spurious loss in slow start the window comes back, and so does the state that changed with it.
 #[test]
 fn a_loss_that_was_none_is_undone() {
     let control = builtin("htcp");
@@ -144,7 +145,7 @@ fn a_loss_that_was_none_is_undone() {
     assert_eq!(acks, 1001_u32.div_ceil(111) + 1, "ten seconds after the start");
 }
 
-/// A window a round trip, twice as many segments a round in the second half: somebody has gone.
+/// A round trip has a window, and twice as many segments in the second half, because another flow has gone.
 #[test]
 fn another_throughput_halves() {
     for (switch, expected) in [(true, 640), (false, 1020)] {

@@ -25,12 +25,11 @@ fn the_kernels_examples_compile_and_live() {
     }
 }
 
-/// By how much at most the cube root of the kernel's example, a table and one step, differs from the root, for windows
-/// up to 5000.
+/// The largest error of the cube root in the kernel's example, a table and one step, for windows up to 5000.
 const ROOT_ERROR: f64 = 0.0015;
 
-/// The kernel's example CUBIC differs in its cube root alone: K is off by as much, and with it the curve, for C K^3 =
-/// W_max - cwnd, by three times as much of the distance to W_max. Its DCTCP is the same to the last bit.
+/// The kernel's example CUBIC differs in its cube root alone. K is off by as much. The curve, for C K^3 = W_max - cwnd,
+/// is off by three times as much of the distance to W_max. The kernel's DCTCP is the same to the last bit.
 #[test]
 fn the_built_ins_do_as_the_kernels_examples() {
     for tree in trees() {

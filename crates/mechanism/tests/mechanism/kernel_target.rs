@@ -1,5 +1,6 @@
-//! The built-in files compile for the kernel too, without a warning: `clang -target bpf`, with BTF and the operations'
-//! section. What the library makes of them for the kernel's loader; crates/kernel tests that a kernel takes it.
+//! Tests that the built-in files compile for the kernel without a warning: `clang -target bpf`, with BTF and the
+//! operations' section. They also test the library's objects for the kernel's loader; crates/kernel tests that a kernel
+//! takes them.
 
 use crate::harness::{UserFiles, library};
 use model::{MechanismRef, MechanismSource, ParamValue};
@@ -55,7 +56,7 @@ fn builtin(name: &str) -> KernelObject {
     kernel_object(MechanismSource::Builtin(name.into()), &[], None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What Linux's own congestion controls are called.
+/// Names of Linux's own congestion controls.
 const OF_LINUX: [&str; 18] = [
     "bbr",
     "bic",
@@ -96,7 +97,7 @@ fn what_no_kernel_can_tell_is_not_loaded() {
     assert_eq!((error.message.as_str(), error.is_input), (why, true));
 }
 
-/// Whoever compiles for another machine hears it here, not there.
+/// The error comes on the machine that compiles for another one, not on that one.
 #[test]
 fn an_object_file_is_not_given_for_parameters_that_it_does_not_have() {
     let reno = |params| MechanismRef::new(MechanismSource::Builtin("reno".into()), params);
@@ -122,7 +123,7 @@ fn a_control_for_everybody_differs_from_its_file_in_one_flag() {
     assert_eq!(differing, [(&2, &3)]);
 }
 
-/// Names that Linux's own have are taken; the others are called as everywhere.
+/// Built-ins with the name of one of Linux's get another name; the others have the same name everywhere.
 #[test]
 fn names_in_the_kernel() {
     for name in loadable() {
@@ -175,7 +176,7 @@ fn one_byte_says_what_cong_control_gets() {
     assert_eq!(without.bytes, builtin("reno").bytes);
 }
 
-/// The search path belongs to the process, so this runs again in one that has none.
+/// The search path belongs to the process, so the test runs again in a process that has none.
 #[test]
 fn built_ins_need_no_compiler_and_users_files_do() {
     const IN_CHILD: &str = "UNBLOAT_TEST_NO_CLANG";

@@ -1,4 +1,4 @@
-//! The socket has one layout on both sides: every member of the Rust mirror stands where the C header puts it.
+//! Tests of the socket's layout: every member of the Rust mirror is at the offset of the C header.
 
 use crate::harness::compile_text;
 use std::mem::offset_of;
@@ -7,7 +7,7 @@ use unbloat_mechanism::sock::{
     TcpRack, TcpSock,
 };
 
-/// One member: its path in C, its offset and its size in Rust.
+/// A member: its path in C, its offset and its size in Rust.
 struct Member {
     structure: &'static str,
     path: &'static str,
@@ -87,7 +87,7 @@ fn tcp_sock() -> (&'static str, usize, Vec<Member>) {
         rate_app_limited, frto, is_sack_reneg, nonagle, repair, tlp_retrans, tcp_usec_ts, rtt_min, rack, rx_opt, room = "unbloat_room", sim)
 }
 
-/// A C file with a table of what the compiler says of each member and each structure.
+/// A C file with a table of the compiler's offsets and sizes of each member and each structure.
 fn table(structures: &[(&str, usize, Vec<Member>)]) -> String {
     let mut code = String::from("#include \"vmlinux.h\"\n#include \"bpf_tracing_net.h\"\n__u64 table[] = {\n");
     for (structure, _, members) in structures {
@@ -119,7 +119,7 @@ fn every_member_stands_where_the_c_header_puts_it() {
     }
 }
 
-/// The members stand end to end, each at the first place that suits it: none is missing above.
+/// Each member follows the one before at the first suitable offset, so the list above is complete.
 #[test]
 fn the_members_above_are_all_there_are() {
     for (structure, size, mut members) in structures() {

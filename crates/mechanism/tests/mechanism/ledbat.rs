@@ -6,10 +6,10 @@ use unbloat_mechanism::Control;
 use unbloat_mechanism::sock::{AckSample, INFINITE_SSTHRESH, TcpSock, ca_event};
 
 const MINUTE_US: u64 = 60_000_000;
-/// What the filter of the latest delays takes in.
+/// Number of delays in the filter of the latest.
 const FILTER: usize = 4;
 
-/// With a window of 20, after a delay that is the least.
+/// A connection with a window of 20, after a delay that is the least.
 fn connection(control: &Control) -> TcpSock {
     let mut sk = socket_with_timestamps(20, INFINITE_SSTHRESH);
     at(control, &mut sk, MINUTE_US);
@@ -26,7 +26,7 @@ fn samples(control: &Control, sk: &mut TcpSock, count: usize, ms: u32) {
     }
 }
 
-/// Section "test vectors": +.05, +.0375, +.025, 0, -.025, -.05 an ACK.
+/// An ACK changes the window by the values of section "test vectors": +.05, +.0375, +.025, 0, -.025, -.05.
 #[test]
 fn what_an_ack_changes() {
     let control = builtin("ledbat");
@@ -57,7 +57,7 @@ fn a_window_that_a_queue_has_shrunk_does_not_slow_start() {
     assert_eq!(acks_for_a_segment(&control, &mut sk), (19, -1), "still above the target");
 }
 
-/// The least of the latest four counts: one delay by itself, as of an ACK that was held back, does not.
+/// The least of the latest four delays counts. A single long one does not, as of an ACK that was held back.
 #[test]
 fn three_long_delays_are_none() {
     let control = builtin("ledbat");
@@ -83,7 +83,7 @@ fn the_base_expires_after_ten_minutes() {
     }
 }
 
-/// Within a minute only its least delay counts, wherever it was.
+/// Within a minute only the least delay counts, at any place.
 #[test]
 fn a_minute_keeps_its_least_delay() {
     let control = builtin("ledbat");

@@ -1,4 +1,4 @@
-//! The built mechanisms one by one, driven by hand, and what it takes to build, bind and replay any.
+//! Tests of the compiled mechanisms one by one, driven by hand, and of building, binding and replaying any.
 
 mod agile_sd;
 mod bbr;

@@ -44,7 +44,7 @@ struct DelayedWindow {
     last_mean: u32,
     held_until: u32,
     closed_at: u32,
-    /// The part of a packet, then a byte of flags, of which the first is suspend_flag.
+    /// The part of a packet, then a byte of flags, the first of which is suspend_flag.
     flags: [u8; 4],
 }
 

@@ -88,7 +88,7 @@ fn a_value_reaches_the_mechanism() {
     assert_eq!(ssthresh(number(600)), 600);
 }
 
-/// What loading says of a value that does not fit.
+/// The error of loading a mechanism with a value that does not fit.
 fn complaint(name: &str, value: ParamValue) -> String {
     let error = load(MechanismSource::Builtin("cubic_plus".into()), &[(name, value)]).err().expect("an error");
     assert_eq!(error.about, Some(About::Parameter(name.to_string())));

@@ -28,8 +28,8 @@ fn a_window_that_is_not_used_does_not_grow() {
     }
 }
 
-/// `tcp_is_cwnd_limited` of Linux since 6.1: a window that held the sender back grows in slow start too, however few
-/// packets were out.
+/// A window that limited the sender grows in slow start too, however few packets were out (`tcp_is_cwnd_limited` of
+/// Linux since 6.1).
 #[test]
 fn a_window_that_held_the_sender_back_grows() {
     let (control, mut sk) = (builtin("reno"), socket(10, 12));

@@ -1,5 +1,5 @@
-//! Files as others publish them, handed over as they are: each compiles for the simulator and lives there, and compiles
-//! for kernels. `crates/kernel/tests/strangers.rs` loads them.
+//! Files that others publish, unchanged: each compiles for the simulator and runs there, and compiles for kernels.
+//! `crates/kernel/tests/strangers.rs` loads them.
 
 use crate::harness::{UserFiles, library, live, source};
 use model::{Compile, MechanismRef, MechanismSource};
@@ -14,7 +14,7 @@ fn control(path: PathBuf) -> MechanismRef {
     MechanismRef::new(MechanismSource::File(path), Default::default())
 }
 
-/// Opens it in the simulator, and compiles it for kernels.
+/// Opens a file in the simulator, and compiles it for kernels.
 fn both(library: &Library, path: PathBuf) -> Result<Control, Error> {
     let control = control(path);
     let opened = library.load(&control, 1)?;
@@ -61,7 +61,7 @@ fn every_documented_helper_is_among_them() {
     assert_eq!(missing, [""; 0]);
 }
 
-/// A helper that nobody declares is none; one that no control may call has no meaning in the simulator.
+/// An undeclared helper does not exist. A helper that no congestion control may call has no meaning in the simulator.
 #[test]
 fn helpers_that_nobody_has_are_refused_with_their_line() {
     let files = UserFiles::new("helpers");

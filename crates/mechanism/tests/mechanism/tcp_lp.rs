@@ -13,7 +13,7 @@ const EXPORTS: &str = "#include \"tcp_lp.bpf.c\"\n\
     bool congested(__u32 tick) { return tcp_lp_is_congested(&state, tick); }\n";
 const RTT_US: i32 = 80_000;
 
-/// After its first loss, in congestion avoidance.
+/// A connection after its first loss, in congestion avoidance.
 fn connection(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = socket_with_timestamps(cwnd, 2);
     at(control, &mut sk, 1_000_000);
@@ -32,7 +32,7 @@ fn later(control: &Control, sk: &mut TcpSock, us: u64) {
     at(control, sk, now);
 }
 
-/// Delays of 50 to 150 ms are known, and the average is below the threshold, 65 ms; the window is as it was.
+/// A connection that knows delays of 50 to 150 ms, with an average below the threshold, 65 ms, and an unchanged window.
 fn with_range(control: &Control, cwnd: u32) -> TcpSock {
     let mut sk = connection(control, cwnd);
     for ms in [50, 150, 150] {
@@ -47,7 +47,7 @@ fn with_range(control: &Control, cwnd: u32) -> TcpSock {
     sk
 }
 
-/// Least 50, largest 150: the threshold is 65 ms, and a tick of 1 ms more.
+/// With a least delay of 50 and a largest of 150 the threshold is 65 ms, and a tick of 1 ms more.
 #[test]
 fn the_cards_threshold_and_average() {
     let library = compile_text("tcp_lp", EXPORTS);
@@ -78,7 +78,8 @@ fn the_cards_threshold_and_average() {
     }
 }
 
-/// cwnd 40 and RTT 80 ms: 20 when it shows, 1 when it still does a round trip later; the inference lasts 240 ms.
+/// With a cwnd of 40 and an RTT of 80 ms, congestion leaves 20, and 1 if it still shows a round trip later. The
+/// inference lasts 240 ms.
 #[test]
 fn congestion_halves_then_leaves_one_segment() {
     let control = builtin("tcp_lp");
@@ -95,7 +96,7 @@ fn congestion_halves_then_leaves_one_segment() {
     assert_eq!((sk.snd_cwnd, sk.snd_ssthresh), (1, 20), "slow start leads back to the half");
 }
 
-/// While it infers the window does not grow; after that it does, and congestion halves again.
+/// During the inference the window does not grow; after that it does, and congestion halves it again.
 #[test]
 fn the_inference_lasts_three_round_trips() {
     for (round_trips, inferring_us) in [(3, 240_000), (1, 80_000)] {
@@ -122,7 +123,7 @@ fn the_inference_lasts_three_round_trips() {
     }
 }
 
-/// A path without a queue, seen through a clock that ticks every millisecond.
+/// On a path without a queue a clock that ticks every millisecond shows no congestion.
 #[test]
 fn one_tick_is_no_congestion() {
     let control = builtin("tcp_lp");
@@ -152,7 +153,7 @@ fn a_held_back_ack_is_no_congestion() {
     assert_eq!(sk.snd_cwnd, 20);
 }
 
-/// The path cannot be slower than a late ACK says.
+/// The path cannot be slower than a late ACK shows.
 #[test]
 fn a_held_back_ack_lowers_the_average() {
     let control = builtin("tcp_lp");

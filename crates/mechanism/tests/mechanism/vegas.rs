@@ -5,7 +5,7 @@ use model::ParamValue;
 use unbloat_mechanism::Control;
 use unbloat_mechanism::sock::{TcpSock, ca_event, ca_state};
 
-/// One round with three samples, then the ACK that ends it. Samples count one microsecond more than they are.
+/// Plays one round with three samples, then the ACK that ends it. Samples count one microsecond more than they are.
 fn round(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
     sk.snd_nxt = sk.snd_una.wrapping_add(1000 * sk.mss_cache);
     control.set_state(sk, ca_state::OPEN);

@@ -5,7 +5,7 @@ use model::ParamValue;
 use unbloat_mechanism::Control;
 use unbloat_mechanism::sock::{AckSample, TcpSock, ca_event, ca_state};
 
-/// With three samples behind it, of which one is the least RTT. A sample counts one microsecond more than it is.
+/// A connection after three samples, one of which is the least RTT. A sample counts one microsecond more than it is.
 fn connection(control: &Control, cwnd: u32, base_us: i32) -> TcpSock {
     let mut sk = socket(cwnd, 2);
     at(control, &mut sk, 1_000_000);
@@ -22,7 +22,7 @@ fn ack(control: &Control, sk: &mut TcpSock, rtt_us: i32, acked: u32) {
     control.cong_avoid(sk, 0, acked);
 }
 
-/// cwnd, base and RTT make the backlog; fewer than three segments queued are none.
+/// The backlog follows from cwnd, base and RTT. Fewer than three queued segments do not count as congestion.
 #[test]
 fn the_cards_table() {
     let control = builtin("veno");
@@ -43,7 +43,7 @@ fn large_windows_do_not_overflow() {
     assert_eq!(control.ssthresh(&mut sk), 1 << 19, "more than four are");
 }
 
-/// ACKs of one segment until the window grows.
+/// The number of ACKs of one segment until the window grows.
 fn acks_for_a_segment(control: &Control, sk: &mut TcpSock, rtt_us: i32) -> u32 {
     let before = sk.snd_cwnd;
     for acks in 1..=10 * before {

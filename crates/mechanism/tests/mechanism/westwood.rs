@@ -16,7 +16,7 @@ fn connection(control: &Control) -> TcpSock {
     sk
 }
 
-/// An ACK so much later, with so many segments.
+/// Plays an ACK `later_us` later, for `segments` segments.
 fn ack(control: &Control, sk: &mut TcpSock, later_us: u64, segments: u32, rtt_us: i32) {
     let now = sk.tcp_mstamp + later_us;
     at(control, sk, now);
@@ -32,7 +32,7 @@ fn repaired(control: &Control, sk: &TcpSock) -> u32 {
     sk.snd_cwnd
 }
 
-/// 1000 bytes a millisecond three times, from none.
+/// The filters take 1000 bytes a millisecond three times, from zero.
 #[test]
 fn the_cards_filters() {
     let library = compile_text("westwood", EXPORTS);
@@ -48,7 +48,7 @@ fn the_cards_filters() {
     }
 }
 
-/// 1250 bytes a millisecond for 100 ms are 86 segments.
+/// A bandwidth of 1250 bytes a millisecond needs 86 segments for 100 ms.
 #[test]
 fn the_window_that_the_bandwidth_needs() {
     let control = builtin("westwood");
@@ -82,7 +82,7 @@ fn the_first_measurement_counts_in_full_and_the_others_an_eighth_of_an_eighth() 
     assert_eq!(repaired(&control, &connection(&control)), 2, "nothing measured");
 }
 
-/// Over less than 50 ms an ACK or two would be a bandwidth.
+/// Over less than 50 ms an ACK or two would count as a bandwidth.
 #[test]
 fn bandwidth_is_measured_over_the_interval_at_least() {
     for (interval, segments) in [("50ms", 2), ("10ms", 4)] {
@@ -99,8 +99,8 @@ fn bandwidth_is_measured_over_the_interval_at_least() {
     }
 }
 
-/// Segments that fill a path without a queue come back one RTT later, and the host takes microseconds to answer: the
-/// window after a repair is the number of those segments, and not one less.
+/// The segments that fill a path without a queue come back one RTT later, and the host takes microseconds to answer.
+/// The window after a repair is the number of those segments, and not one less.
 #[test]
 fn a_round_trip_that_takes_microseconds_longer_keeps_its_segments() {
     for late_us in [0, 1, 6, 40] {

@@ -1,4 +1,4 @@
-//! Window controllers of receivers: the cards' formulae by number, and the compiled ones driven by hand.
+//! Window controllers: their papers' formulae by number, and the compiled controllers driven by hand.
 
 use crate::harness::{UserFiles, compile_text, library};
 use model::{MechanismRef, MechanismSource, ParamValue};
@@ -13,7 +13,7 @@ const RTAC: &str = "#include \"rtac.bpf.c\"\n\
 const DRWA: &str = "#include \"drwa.bpf.c\"\n\
     __u64 target(__u32 rtt, __u32 base, __u32 w) { return drwa_target(rtt, base, w); }\n";
 
-/// 1/256ths.
+/// Converts 1/256ths to packets.
 fn packets(q8: u64) -> f64 {
     q8 as f64 / 256.0
 }
@@ -22,7 +22,7 @@ fn near(measured: f64, card: f64) -> bool {
     (measured - card).abs() <= 0.005 * card.max(1.0)
 }
 
-/// The card's rows: RTT and w with a least RTT of 50 ms and K = 3e-7.
+/// RTAC's windows for rows of RTT and w, with a least RTT of 50 ms and K = 3e-7.
 #[test]
 fn the_cards_windows_of_rtac() {
     let library = compile_text("rtac", RTAC);
@@ -46,7 +46,7 @@ fn the_cards_windows_of_rtac() {
     }
 }
 
-/// K by equation 2.11, theta 1.38.
+/// K follows from equation 2.11 with theta 1.38.
 #[test]
 fn the_cards_k() {
     let library = compile_text("rtac_k", RTAC);
@@ -76,7 +76,7 @@ fn load(source: MechanismSource, params: &[(&str, ParamValue)]) -> Result<Window
     library().load_window(&MechanismRef::new(source, params), 1)
 }
 
-/// RTAC must be given a path, which `params` may set otherwise.
+/// A built-in window controller. RTAC needs a path, which `params` may override.
 fn builtin(name: &str, params: &[(&str, ParamValue)]) -> WindowController {
     let of_the_path = (name == "rtac").then_some(("bdp", ParamValue::Integer(236)));
     let params: Vec<_> = of_the_path.iter().chain(params).cloned().collect();
@@ -93,14 +93,14 @@ struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    /// Its first RTT begins the first round trip.
+    /// A new connection, whose first RTT begins the first round trip.
     fn new(controller: &'a WindowController, rtt_ms: u32) -> Connection<'a> {
         let (mut flow, now_us) = (WindowFlow::new(MSS), 1_000_000);
         controller.window(&mut flow, &WindowAck { now_us, rtt_us: 1000 * rtt_ms, ..WindowAck::default() });
         Connection { controller, flow, now_us, on_the_way: [10; 2] }
     }
 
-    /// A round trip of so many milliseconds in which so many bytes come; the window after it.
+    /// Plays a round trip of `rtt_ms` in which `bytes` come, and returns the window after it.
     fn round(&mut self, rtt_ms: u32, bytes: u32, has_hole: bool) -> u32 {
         let mut window = 0;
         for ms in 0..rtt_ms {
@@ -114,7 +114,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Per round trip 50, 80 and 60 kB: twice the most so far.
+/// After round trips with 50, 80 and 60 kB the window is twice the most up to then.
 #[test]
 fn the_cards_auto_tuning() {
     let controller = builtin("autotuning", &[]);
@@ -122,7 +122,7 @@ fn the_cards_auto_tuning() {
     assert_eq!([50_000, 80_000, 60_000].map(|bytes| connection.round(100, bytes, false)), [100_000, 160_000, 160_000]);
 }
 
-/// An old value of 200 packets, 280 more: 7/8 of the old one and an eighth of the new one.
+/// After 200 packets and then 280, the average is 7/8 of the old value and an eighth of the new one.
 #[test]
 fn the_cards_average() {
     let controller = builtin("drwa", &[("lambda", ParamValue::Integer(1)), ("rtt_weight", ParamValue::Integer(1024))]);
@@ -137,8 +137,8 @@ fn a_static_window_is_what_was_set() {
     assert_eq!(Connection::new(&controller, 10).round(10, 0, false), 100 * MSS);
 }
 
-/// Before the first round trip has ended what Linux offers then is shown (half of `tcp_rmem[1]`); later two segments at
-/// least.
+/// Before the end of the first round trip the window is the one that Linux offers then (half of `tcp_rmem[1]`). Later
+/// it has at least two segments.
 #[test]
 fn what_is_shown_is_a_window() {
     for name in library().names_of(unbloat_mechanism::MechanismKind::WindowController) {
@@ -151,8 +151,8 @@ fn what_is_shown_is_a_window() {
     }
 }
 
-/// 65 590 segments of the loopback device are more than 32 bits hold. What comes here in ten round trips makes the
-/// others show all that they may, too, as far as they measure it.
+/// 65 590 segments of the loopback device need more than 32 bits. The bytes of ten round trips make the other
+/// controllers show their largest window, too, if they measure that.
 #[test]
 fn a_window_ends_where_windows_end() {
     let most = [("most", ParamValue::Integer(65_590))];
@@ -168,8 +168,8 @@ fn a_window_ends_where_windows_end() {
     }
 }
 
-/// Without timestamps whatever the stack offers is shown, but by the one that measures nothing (`MEASURES_NOTHING` of a
-/// scenario's checks).
+/// Without timestamps controllers leave the stack's window alone, except the one that measures nothing
+/// (`MEASURES_NOTHING` of a scenario's checks).
 #[test]
 fn what_cannot_measure_leaves_the_window_alone() {
     for name in library().names_of(unbloat_mechanism::MechanismKind::WindowController) {
@@ -191,8 +191,8 @@ fn a_round_trip_with_a_hole_says_nothing() {
     }
 }
 
-/// Five round trips without data, and two packets behind them: that says nothing of the sender's window, and neither
-/// does a hole that there was. The round trip after it counts again.
+/// Five round trips without data, and two packets behind them, say nothing about the sender's window. A hole among them
+/// does not either. The round trip after them counts again.
 #[test]
 fn a_pause_says_nothing() {
     for name in ["rtac", "drwa"] {
@@ -207,10 +207,10 @@ fn a_pause_says_nothing() {
     }
 }
 
-/// A path on which so many packets a second come, however many more are on the way, and 50 ms without a queue.
+/// A path that delivers `packets_per_s`, however many more are on the way, and has 50 ms without a queue.
 struct Path {
     packets_per_s: u32,
-    /// Others fill the queue: the RTT is this, and what comes is in proportion to the window.
+    /// The RTT if others fill the queue, ms; deliveries are then in proportion to the window.
     full_rtt_ms: Option<u32>,
 }
 
@@ -222,8 +222,8 @@ impl Path {
     }
 }
 
-/// A sender that follows its window, but no faster than doubling, for so many round trips; what a window lets come
-/// comes a round trip after the one at whose end it was shown. Windows shown, packets.
+/// Plays a sender that follows its window for `rounds` round trips, but at most doubles. Packets that a window allows
+/// come a round trip after the one at whose end it was shown. Returns the windows shown, packets.
 fn follow(connection: &mut Connection, path: &Path, rounds: usize) -> Vec<u32> {
     let round = |_| {
         let [comes, next] = connection.on_the_way;
@@ -240,8 +240,8 @@ fn median(windows: &[u32]) -> f64 {
     sorted[sorted.len() / 2].into()
 }
 
-/// 2000 packets a second and 50 ms hold 100 packets: it rests at about 1.38 times that, without being told, and after
-/// the rate has become a tenth or ten times as much.
+/// At 2000 packets a second and 50 ms the path holds 100 packets. The window of `rtac_auto` rests at about 1.38 times
+/// that without configuration. It does so, too, after the rate has become a tenth or ten times as much.
 #[test]
 fn rtac_auto_finds_its_path() {
     let controller = builtin("rtac_auto", &[]);
@@ -254,7 +254,7 @@ fn rtac_auto_finds_its_path() {
     }
 }
 
-/// Once in so many round trips it shows half for three of them, and needs two to come back.
+/// Once in `probe_rounds` round trips rtac_auto shows half for three of them, and needs two to come back.
 #[test]
 fn rtac_auto_tries_now_and_then() {
     let controller = builtin("rtac_auto", &[("probe_rounds", ParamValue::Integer(32))]);
@@ -265,8 +265,9 @@ fn rtac_auto_tries_now_and_then() {
     assert!((9 * 3..=11 * 3).contains(&halves), "{halves} of ten times three");
 }
 
-/// Whoever keeps the RTT at ten times the base takes 90 % of a path that it knows, 50 packets: what comes is less, but
-/// it is not what the path carries. It comes to show more, as beside such a queue it has to.
+/// Others keep the RTT at ten times the base, and take 90 % of a path that rtac_auto knows, 50 packets. It gets less
+/// than the path carries, and does not take that for the path's rate. It then shows more, as it has to beside such a
+/// queue.
 #[test]
 fn rtac_auto_does_not_take_a_share_for_the_path() {
     let controller = builtin("rtac_auto", &[]);
@@ -313,7 +314,7 @@ fn what_is_none_is_a_sentence() {
     assert!(unknown.contains("lamda") && unknown.contains("lambda"), "{unknown}");
 }
 
-/// A default would do nothing on most paths, and nobody would notice.
+/// A default would have no effect on most paths, which nobody would notice.
 #[test]
 fn rtac_asks_for_the_path() {
     let refused = |params: &[(&str, ParamValue)]| {

@@ -28,7 +28,7 @@ pub fn with_params(name: &str, params: &[(&str, ParamValue)]) -> Control {
     load(MechanismSource::Builtin(name.into()), params).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Any mechanism.
+/// Loads a congestion control with parameters.
 pub fn load(source: MechanismSource, params: &[(&str, ParamValue)]) -> Result<Control, Error> {
     let params = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     library().load(&MechanismRef::new(source, params), 1)
@@ -47,22 +47,22 @@ pub fn socket(cwnd: u32, ssthresh: u32) -> TcpSock {
     }
 }
 
-/// The same, of a connection with timestamps.
+/// A socket whose window is in use, of a connection with timestamps.
 pub fn socket_with_timestamps(cwnd: u32, ssthresh: u32) -> TcpSock {
     let mut sk = socket(cwnd, ssthresh);
     sk.rx_opt.tstamp_ok = 1;
     sk
 }
 
-/// The next ACK tells this one-way delay, by clocks that show the same.
+/// Makes the next ACK show this one-way delay, by clocks that agree.
 pub fn delay_ms(sk: &mut TcpSock, ms: u32) {
     sk.rx_opt.saw_tstamp = 1;
     sk.rx_opt.rcv_tsecr = 1000;
     sk.rx_opt.rcv_tsval = 1000 + ms;
 }
 
-/// Plays a short life to a control, as the engine would: slow start, growth, a loss with recovery, a timeout, a pause,
-/// marks. Returns the window after each step.
+/// Plays a short life to a congestion control, as the engine would: slow start, growth, a loss with recovery, a
+/// timeout, a pause, marks. Returns the window after each step.
 pub fn live(control: &Control) -> Vec<u32> {
     let mut sk = socket(10, unbloat_mechanism::sock::INFINITE_SSTHRESH);
     let mut windows = Vec::new();
@@ -94,13 +94,13 @@ pub fn live(control: &Control) -> Vec<u32> {
     windows
 }
 
-/// Sets the clock of the control and of the socket.
+/// Sets the clock of the congestion control and of the socket.
 pub fn at(control: &Control, sk: &mut TcpSock, us: u64) {
     control.set_now(Nanos::from_micros(us));
     sk.tcp_mstamp = us;
 }
 
-/// Acknowledges one window, two segments at a time, each ACK with the RTT given.
+/// Acknowledges one window, two segments at a time, with an RTT of `rtt_us` in each ACK.
 pub fn acknowledge(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
     sk.snd_cwnd = sk.snd_cwnd.min(sk.snd_cwnd_clamp);
     sk.packets_out = sk.snd_cwnd;
@@ -112,7 +112,7 @@ pub fn acknowledge(control: &Control, sk: &mut TcpSock, rtt_us: i32) {
     }
 }
 
-/// One ACK for `segments` segments.
+/// Plays one ACK for `segments` segments.
 pub fn ack(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
     sk.snd_una = sk.snd_una.wrapping_add(segments * sk.mss_cache);
     sk.delivered += segments;
@@ -134,7 +134,7 @@ pub fn ack(control: &Control, sk: &mut TcpSock, segments: u32, rtt_us: i32) {
     }
 }
 
-/// ACKs of one segment until the window changes, and by how much; after a thousand it stands still.
+/// The number of ACKs of one segment until the window changes, and the change; at most a thousand ACKs.
 pub fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> (u32, i64) {
     let before = sk.snd_cwnd;
     for acks in 1..=1000 {
@@ -146,13 +146,13 @@ pub fn acks_for_a_segment(control: &Control, sk: &mut TcpSock) -> (u32, i64) {
     (1000, 0)
 }
 
-/// Tells the control, then enters the state.
+/// Reports the state to the congestion control, then enters it.
 pub fn change_state(control: &Control, sk: &mut TcpSock, state: u8) {
     control.set_state(sk, state);
     sk.inet_conn.icsk_ca_state = state;
 }
 
-/// A loss as the kernel reports it: the threshold, the event, the state; then the window.
+/// Plays a loss as the kernel reports it: the threshold, the event, the state; then the window.
 pub fn lose(control: &Control, sk: &mut TcpSock, state: u8) {
     sk.prior_cwnd = sk.snd_cwnd;
     sk.prior_ssthresh = sk.snd_ssthresh;
@@ -166,18 +166,19 @@ pub fn lose(control: &Control, sk: &mut TcpSock, state: u8) {
     sk.snd_cwnd_cnt = 0;
 }
 
-/// Compiles a C text against the contract and opens it: for functions that no congestion control exports.
+/// Compiles a C text against the contract and opens it, for functions that no congestion control exports.
 pub fn compile_text(name: &str, text: &str) -> libloading::os::unix::Library {
     let files = UserFiles::new(name);
     compile(&files.write("text.c", text), files.0.path())
 }
 
-/// Compiles a C file of `tests/sources` likewise.
+/// Compiles a C file of `tests/sources` against the contract and opens it.
 pub fn compile_source(name: &str) -> libloading::os::unix::Library {
     compile(&source(name), UserFiles::new(name).0.path())
 }
 
-/// With its own symbols before those of the process: a parameter of CLPC's has the name of a function of libm.
+/// Compiles and opens a C file. Its own symbols come before those of the process, because a parameter of CLPC has the
+/// name of a function of libm.
 fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
     let algorithms = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms");
     let include = algorithms.join("include");
@@ -200,11 +201,11 @@ fn compile(path: &Path, folder: &Path) -> libloading::os::unix::Library {
     unsafe { libloading::os::unix::Library::new(&object) }.expect("a shared object")
 }
 
-/// A folder with files of a user, which goes when it is dropped.
+/// A folder with files of a user, removed when it is dropped.
 pub struct UserFiles(tempfile::TempDir);
 
 impl UserFiles {
-    /// An empty folder, another each time: tests that run side by side may use the same name.
+    /// Makes a new empty folder each time, because tests that run at the same time may use the same name.
     pub fn new(name: &str) -> UserFiles {
         UserFiles(tempfile::Builder::new().prefix(&format!("unbloat-user-{name}-")).tempdir().expect("a folder"))
     }

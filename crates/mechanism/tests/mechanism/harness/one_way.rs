@@ -1,10 +1,10 @@
-//! What must hold of any control that looks at one-way delays.
+//! Properties of any congestion control that measures one-way delays.
 
 use super::{ack, at, lose, socket_with_timestamps};
 use unbloat_mechanism::Control;
 use unbloat_mechanism::sock::{INFINITE_SSTHRESH, TcpSock, ca_state};
 
-/// What the two clocks show: ours at the start, by how much the receiver's is ahead, and how long a tick of both is.
+/// The two clocks: the sender's at the start, the receiver's lead, and the length of a tick of both.
 #[derive(Clone, Copy, Debug)]
 struct Clocks {
     ours: u32,
@@ -12,10 +12,10 @@ struct Clocks {
     tick_us: u32,
 }
 
-/// Delays in ms: a path without a queue, one that fills, empties and fills.
+/// Delays of a path without a queue, with one that fills, empties and fills again, ms.
 const DELAYS: [u32; 12] = [20, 20, 24, 31, 52, 70, 150, 90, 45, 20, 20, 130];
 
-/// One connection's windows, with a loss, a timeout and an hour's silence in it.
+/// The windows of a connection with a loss, a timeout and an hour's silence.
 fn windows(control: &Control, clocks: Clocks) -> Vec<(u32, u32)> {
     let mut sk = socket_with_timestamps(20, INFINITE_SSTHRESH);
     sk.tcp_usec_ts = (clocks.tick_us == 1) as u8;
@@ -48,13 +48,13 @@ fn stamp(sk: &mut TcpSock, clocks: Clocks, delay_ms: u32) {
     sk.rx_opt.rcv_tsval = arrival.wrapping_add(clocks.ahead);
 }
 
-/// Delays are in microseconds, by a clock of either kind.
+/// Checks that clocks of either kind give the same windows, because delays are in microseconds.
 pub fn same_by_clocks_of_either_kind(control: &Control) {
     let of = |tick_us| windows(control, Clocks { ours: 0, ahead: 0, tick_us });
     assert_eq!(of(1), of(1000));
 }
 
-/// An offset between the clocks changes nothing, nor does the wrap of either.
+/// Checks that an offset between the clocks and the wrap of either change nothing.
 pub fn same_whatever_the_clocks_show(control: &Control) {
     for tick_us in [1, 1000] {
         let expected = windows(control, Clocks { ours: 0, ahead: 0, tick_us });
