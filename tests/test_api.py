@@ -93,13 +93,13 @@ def test_arguments_are_called_like_the_options(
     assert arguments - in_python == options_of(command) - on_screen
 
 
-def test_backends_and_receivers_are_named_as_on_the_command_line(small: Path) -> None:
-    named = ub.scenario(small).run(on="sim", receiver="static", cc="reno")
+def test_backends_and_window_controllers_are_named_as_on_the_command_line(small: Path) -> None:
+    named = ub.scenario(small).run(on="sim", window_controller="static", cc="reno")
     assert named.runs["on"].tolist() == ["simulator"]
-    set_by_key = ub.scenario(small, {"flows.*.receiver": "static", "flows.*.cc": "reno"}).run()
+    set_by_key = ub.scenario(small, {"flows.*.window_controller": "static", "flows.*.cc": "reno"}).run()
     assert named.as_dict() == set_by_key.as_dict()
-    swept = ub.scenario(small).run(on="sim", receiver=["static", "drwa"], repeat=2)
-    assert swept.axes == ["flows.*.receiver"] and len(swept) == 4
+    swept = ub.scenario(small).run(on="sim", window_controller=["static", "drwa"], repeat=2)
+    assert swept.axes == ["flows.*.window_controller"] and len(swept) == 4
     with refused(
         ub.InputError, snapshot("on: unknown value simulater (did you mean simulator?); valid: simulator, kernel, vm")
     ):
@@ -339,12 +339,12 @@ def test_repeats_have_series(small: Path) -> None:
 def test_what_there_is_is_a_frame() -> None:
     found = ub.catalogue()
     assert found["kind"].iloc[0] == "scenarios" and set(found["kind"]) == {
-        *("scenarios", "controls", "receivers", "classifiers", "queues", "links", "papers")
+        *("scenarios", "controls", "window_controllers", "classifiers", "queues", "links", "papers")
     }
     with refused(
         ub.InputError,
         snapshot(
-            "kind: unknown value control (did you mean controls?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
+            "kind: unknown value control (did you mean controls?); valid: scenarios, controls, window_controllers, classifiers, queues, links, papers"
         ),
     ):
         ub.catalogue("control")

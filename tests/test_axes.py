@@ -95,7 +95,7 @@ def test_an_axis_may_be_named_by_its_last_part() -> None:
 def test_files_are_called_by_their_names() -> None:
     """A path tells nobody anything, unless two files have one name, or a control that comes along has it."""
     assert short_labels("flows.0.cc", ["cubic", "./sonar.bpf.c"]) == {"cubic": "cubic", "./sonar.bpf.c": "sonar"}
-    assert short_labels("flows.*.receiver", ["a/b/slow.bpf.c#fast"]) == {"a/b/slow.bpf.c#fast": "slow#fast"}
+    assert short_labels("flows.*.window_controller", ["a/b/slow.bpf.c#fast"]) == {"a/b/slow.bpf.c#fast": "slow#fast"}
     assert short_labels("link.line.trace", ["traces/lte.down"]) == {"traces/lte.down": "lte.down"}
     for twins in (["new/sonar.bpf.c", "old/sonar.bpf.c"], ["reno", "./reno.bpf.c"]):
         assert short_labels("flows.0.cc", twins) == {label: label for label in twins}

@@ -225,19 +225,19 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["list", "cubicplus"],
             snapshot(
-                "unbloat: list: unknown kind cubicplus (did you mean cubic_plus?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind cubicplus (did you mean cubic_plus?); valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
             ),
         ),
         (
             ["list", "fq_codl"],
             snapshot(
-                "unbloat: list: unknown kind fq_codl (did you mean fq_codel?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind fq_codl (did you mean fq_codel?); valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
             ),
         ),
         (
             ["list", "scenaros"],
             snapshot(
-                "unbloat: list: unknown kind scenaros (did you mean scenarios?); valid: scenarios, controls, receivers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind scenaros (did you mean scenarios?); valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
             ),
         ),
         (
@@ -285,7 +285,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["load", "nonesuch"],
             snapshot(
-                "unbloat: unknown name nonesuch; congestion controls: agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood; receivers: autotuning, drwa, rtac, rtac_auto, static; classifiers: pfifo_fast, single, sorpc, sorpc_fair; or the path of a .bpf.c file"
+                "unbloat: unknown name nonesuch; congestion controls: agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood; window controllers: autotuning, drwa, rtac, rtac_auto, static; classifiers: pfifo_fast, single, sorpc, sorpc_fair; or the path of a .bpf.c file"
             ),
         ),
         (
@@ -448,7 +448,7 @@ def completions(*words: str) -> list[str]:
         (["run", "home-d"], ["home-dsl", "home-dsl-both-ways"]),
         (["run", "home-dsl", "--cc", "cubic_"], ["cubic_plus"]),
         (["run", "home-dsl", "--cc", "vegas,cubic_"], ["vegas,cubic_plus"]),
-        (["run", "home-dsl", "--receiver", "drwa,rtac_"], ["drwa,rtac_auto"]),
+        (["run", "home-dsl", "--window-controller", "drwa,rtac_"], ["drwa,rtac_auto"]),
         (["run", "home-dsl", "--set", "link.bottleneck.ra"], ["link.bottleneck.rate=", "link.bottleneck.rates="]),
         (["run", "home-dsl", "--fig"], ["--figure"]),
         (["reproduce", "clp"], ["clpc"]),
@@ -507,21 +507,21 @@ def test_controls_take_the_place_of_the_file_s_own(cli: Cli, sweep: Path) -> Non
         ub.scenario(sweep).run(cc=["vegas", "bbr"])
 
 
-def test_receivers_are_chosen_as_controls_are(cli: Cli, small: Path, tmp_path: Path) -> None:
+def test_window_controllers_are_chosen_as_congestion_controls_are(cli: Cli, small: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.bpf.c").write_text((ALGORITHMS / "window" / "static.bpf.c").read_text())
-    found = runs(cli, small, "--receiver", "static", "--receiver", "./mine.bpf.c,rtac_auto")
+    found = runs(cli, small, "--window-controller", "static", "--window-controller", "./mine.bpf.c,rtac_auto")
     assert [run["axes"] for run in found] == [
-        {"flows.*.receiver": receiver} for receiver in ("static", "mine", "rtac_auto")
+        {"flows.*.window_controller": name} for name in ("static", "mine", "rtac_auto")
     ]
     static, mine, _ = (run["flows"][0] for run in found)  # type: ignore[index]
     assert static["goodput_mbps"] == mine["goodput_mbps"] and static["receiver_rtt_ms_mean"] >= static["rtt_ms_min"]
-    (one,) = runs(cli, small, "--receiver", "static")
+    (one,) = runs(cli, small, "--window-controller", "static")
     assert one["axes"] == {} and one["flows"][0]["goodput_mbps"] == static["goodput_mbps"]  # type: ignore[index]
-    done = cli("run", small, "--receiver", "statik")
+    done = cli("run", small, "--window-controller", "statik")
     assert (done.returncode, stderr_of(done)) == (
         2,
         snapshot(
-            'unbloat: flows.0.receiver: there is no window controller "statik" (did you mean static?); there are autotuning, drwa, rtac, rtac_auto, static, or the path of a .bpf.c file'
+            'unbloat: flows.0.window_controller: there is no window controller "statik" (did you mean static?); there are autotuning, drwa, rtac, rtac_auto, static, or the path of a .bpf.c file'
         ),
     )
 

@@ -40,7 +40,7 @@ def checked(stub: ModuleType, name: str, value: object) -> None:
     assert msgspec.convert(value, declared, strict=True) == value
 
 
-@pytest.mark.parametrize("name", ["mechanisms", "receivers", "classifiers"])
+@pytest.mark.parametrize("name", ["mechanisms", "window_controllers", "classifiers"])
 def test_mechanisms(stub: ModuleType, name: str) -> None:
     found = getattr(_core, name)(ALGORITHMS)
     assert found

@@ -83,7 +83,7 @@ def test_auto_tuned_receivers_agree(tmp_path: Path, kernel: str) -> None:
     verdicts = json.loads(output.read_text())
     assert sum("read_rate" in verdict["scenario"] for verdict in verdicts) >= TUNED // 5
     assert all("tcp_rmem" in verdict["scenario"] for verdict in verdicts)
-    for what in ('receiver = "static"', "timestamps = false"):
+    for what in ('window_controller = "static"', "timestamps = false"):
         assert sum(what in verdict["scenario"] for verdict in verdicts) >= TUNED // 6, what
 
 

@@ -52,7 +52,11 @@ def test_every_metric_has_a_row() -> None:
 
 @pytest.mark.parametrize(
     ("page_of", "described"),
-    [("controls", _core.mechanisms), ("receivers", _core.receivers), ("classifiers", _core.classifiers)],
+    [
+        ("controls", _core.mechanisms),
+        ("window_controllers", _core.window_controllers),
+        ("classifiers", _core.classifiers),
+    ],
 )
 def test_every_mechanism_has_its_text_and_every_parameter_a_row(page_of, described) -> None:
     import site_reference

@@ -133,7 +133,7 @@ FORMS = [
     f"show {NAME}", f"show --path {NAME}", f"list {NAME}", f"check {NAME}", f"cache {NAME}",
     f"cache prune --unused {NAME}", f"clean {NAME}", f"run {NAME}", f"run small.toml --cc {NAME}",
     f"run small.toml --cc {NAME} --on kernel", f"run small.toml --cc kernel:{NAME} --on kernel",
-    f"run small.toml --receiver {NAME}", f"run small.toml --cc mine.bpf.c#{NAME}", f"sweep small.toml --cc {NAME},reno",
+    f"run small.toml --window-controller {NAME}", f"run small.toml --cc mine.bpf.c#{NAME}", f"sweep small.toml --cc {NAME},reno",
     f"shell small.toml --cc {NAME} -- true", f"shell {NAME} -- true", f"reproduce {NAME}", f"report {NAME}",
     f"compare {NAME} {NAME}", f"plot {NAME} -o picture.svg", f"export {NAME} --csv", f"new {NAME} x",
 ]  # fmt: skip

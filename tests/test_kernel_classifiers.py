@@ -205,7 +205,7 @@ def test_a_file_of_one_s_own(sandbox: Sandbox, unbloat: Sandbox, device: str, tm
 
 
 def test_at_boot(sandbox: Sandbox, installed: Sandbox, tmp_path: Path) -> None:
-    """A unit beside that of a receiver at the same device, and unlike it."""
+    """A unit beside that of a window controller at the same device, and unlike it."""
     assert sandbox("ip", "link", "add", "eth7", "type", "veth", "peer", "name", "other").returncode == 0
     words = ["--param", "no_overtake=false", "--rate", "19mbit"]
     assert installed("load", "static", "--dev", "eth7", "--persist").returncode == 0
@@ -369,7 +369,7 @@ def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox
         assert unbloat("load", mechanism, "--dev", device).returncode == 0
     run(sandbox, MESSAGES)
     assert sum(packets(unbloat)) > 40
-    assert json.loads(unbloat("status", "--json").stdout)["receivers"][0]["flows"]
+    assert json.loads(unbloat("status", "--json").stdout)["window_controllers"][0]["flows"]
     for mechanism in ("static", "sorpc"):
         assert unbloat("unload", mechanism).returncode == 0
     assert qdiscs(sandbox) == before
@@ -384,7 +384,7 @@ def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox
         ),
         (
             ["load", "sorpc", "--dev", "lo", "--port", "80"],
-            snapshot("unbloat: --port is for receivers; sorpc sorts all packets that leave lo"),
+            snapshot("unbloat: --port is for window controllers; sorpc sorts all packets that leave lo"),
         ),
         (
             ["load", "rtac", "--dev", "lo", "--rate", "1mbit"],

@@ -161,6 +161,6 @@ def test_packets_of_many_segments_pass_with_lowered_windows(
     segment = 1500 - headers
     # In the steps of its scale the window is rounded up; of what was joined each segment counts, not the whole.
     assert SEGMENTS * segment <= int(window) < SEGMENTS * segment + (1 << 14)
-    (flow,) = json.loads(unbloat("status", "--json").stdout)["receivers"][0]["flows"]
+    (flow,) = json.loads(unbloat("status", "--json").stdout)["window_controllers"][0]["flows"]
     assert flow["window_bytes"] < flow["offered_bytes"]
     assert sent_through(sandbox, "lan") < BYTES / segment

@@ -24,9 +24,9 @@ def block(name: str) -> list[list[str]]:
 
 def test_the_scenario_has_every_mechanism_or_the_page_says_that_it_is_left_out() -> None:
     cases = tomllib.loads(SCENARIO.read_text())["sweep"]["control"]
-    taken = {case.get("flows.0.receiver") or case.get("flows.0.cc", "cubic") for case in cases}
+    taken = {case.get("flows.0.window_controller") or case.get("flows.0.cc", "cubic") for case in cases}
     left_out = re.search(r"mechanisms are left out\.(.*?)(\n\*|$)", PAGE.read_text(), re.DOTALL)[1]
-    there = {each["name"] for each in [*_core.mechanisms(ALGORITHMS), *_core.receivers(ALGORITHMS)]}
+    there = {each["name"] for each in [*_core.mechanisms(ALGORITHMS), *_core.window_controllers(ALGORITHMS)]}
     assert there - taken == set(re.findall(r"`(\w+)`", left_out)) and taken <= there
 
 

@@ -26,12 +26,12 @@ from traitlets.config import Config
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from site_reference import classifiers, command_line, controls, metrics, receivers, scenario_keys  # noqa: E402
+from site_reference import classifiers, command_line, controls, metrics, scenario_keys, window_controllers  # noqa: E402
 
 GENERATED = {
     "reference/command-line.md": command_line,
     "reference/controls.md": controls,
-    "reference/receivers.md": receivers,
+    "reference/window-controllers.md": window_controllers,
     "reference/classifiers.md": classifiers,
     "reference/metrics.md": metrics,
     "reference/scenario-keys.md": scenario_keys,

@@ -121,13 +121,14 @@ def controls() -> str:
     return mechanisms("Congestion controls", about, _core.mechanisms(ALGORITHMS))
 
 
-def receivers() -> str:
-    """Describe the window controllers of receivers likewise."""
+def window_controllers() -> str:
+    """Describe the window controllers, with their parameters."""
     about = (
-        "What lowers the window that a receiver shows: `receiver` in a flow group names one, `receiver_params` sets "
-        "its parameters. Made from the files in `algorithms/window/`, each of which opens with the text below."
+        "A window controller lowers the windows that a receiver announces. `window_controller` in a flow group names "
+        "one, and `window_controller_params` sets its parameters. Made from the files in `algorithms/window/`, each of "
+        "which opens with the text below."
     )
-    return mechanisms("Receivers", about, _core.receivers(ALGORITHMS))
+    return mechanisms("Window controllers", about, _core.window_controllers(ALGORITHMS))
 
 
 def classifiers() -> str:

@@ -121,7 +121,8 @@ def tables() -> dict[str, list[Row]]:
 def mechanisms() -> list[Row]:
     """List the rows of congestion controls, window controllers and classifiers."""
     controls, windows, classifiers = (
-        [each["name"] for each in kind(ALGORITHMS)] for kind in (_core.mechanisms, _core.receivers, _core.classifiers)
+        [each["name"] for each in kind(ALGORITHMS)]
+        for kind in (_core.mechanisms, _core.window_controllers, _core.classifiers)
     )
     full = {**PRIO, "host.pc.small_queues": False}
     uncounted = "such a queue takes packets off the accounts of their sockets, so the kernel counts none in the host"
@@ -129,7 +130,7 @@ def mechanisms() -> list[Row]:
         Row("congestion control", named(controls, "flows.0.cc"), "no kernel knows what the other nodes send"),
         Row('your own, `cc = "./mine.bpf.c"`', one("flows.0.cc", str(OWN))),
         Row('a kernel\'s own, `cc = "kernel:cubic"`', one("flows.0.cc", "kernel:cubic"), "it is code of a kernel"),
-        Row("window controller", named(windows, "flows.0.receiver", BDP)),
+        Row("window controller", named(windows, "flows.0.window_controller", BDP)),
         Row("classifier of a host, with small queues", named(classifiers, "host.pc.classifier", PRIO)),
         Row("classifier, `small_queues = false`", named(classifiers, "host.pc.classifier", full), uncounted),
         Row(
@@ -237,11 +238,16 @@ def profiles() -> list[Row]:
     ]
 
 
-BDP: Settings = {"flows.0.receiver_params": {"rtac": {"bdp": 68}}}
+BDP: Settings = {"flows.0.window_controller_params": {"rtac": {"bdp": 68}}}
 IMPAIRMENTS: Settings = {"jitter": "5ms", "reorder": "1%", "duplicate": "1%"}
 ACCESS = {"rate": "20mbit", "delay": "1ms", "queue": {"kind": "fq_codel"}}
 WMEM = {"max": "1mib", "notsent_lowat": "16kb"}
-DIFFERENT: Settings = {"cc": "reno", "profile": {"tlp": False}, "tcp_rmem": {"max": "1mib"}, "receiver": "drwa"}
+DIFFERENT: Settings = {
+    "cc": "reno",
+    "profile": {"tlp": False},
+    "tcp_rmem": {"max": "1mib"},
+    "window_controller": "drwa",
+}
 MESSENGER: Settings = {"flows.0.app": {"kind": "messenger"}}
 ARRIVALS: Settings = {"flows.0.arrivals": {"rate": "1/s"}, "flows.0.size": {"kind": "pareto", "mean": "50kb"}}
 SMALL: Settings = {"flows.0.packet": "500b"}

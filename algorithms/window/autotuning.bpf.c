@@ -9,7 +9,7 @@
  *
  * The window never becomes smaller, so a sender may fill whatever buffer is on the path.
  *
- * Departures: tcp_rmem_max is a number of segments. A flow without `receiver` has Linux's own
+ * Departures: tcp_rmem_max is a number of segments. A flow without `window_controller` has Linux's own
  * auto-tuning.
  */
 #include "vmlinux.h"

@@ -26,6 +26,7 @@ __all__ = [
     "BASE_UNITS",
     "LEAST_STEP_NS",
     "LINUX",
+    "RENAMED_KEYS",
     "Cell",
     "Error",
     "InputError",
@@ -54,7 +55,6 @@ __all__ = [
     "mechanisms",
     "parse",
     "quantity",
-    "receivers",
     "record_columns",
     "resolved",
     "scenario_keys",
@@ -63,6 +63,7 @@ __all__ = [
     "sweep_compilations",
     "take_warnings",
     "watch_controls",
+    "window_controllers",
 ]
 
 __version__: str
@@ -72,6 +73,8 @@ LEAST_STEP_NS: int
 """The finest step of a series with the kernel's TCP, in nanoseconds."""
 LINUX: str
 """The version of Linux whose TCP the simulator's is, such as 6.12."""
+RENAMED_KEYS: dict[str, str]
+"""Keys of scenarios by the names that they had in earlier releases."""
 
 class Error(Exception):
     """Whatever kept a run from giving records, in one sentence."""
@@ -196,11 +199,18 @@ class Cell:
         not the scenario's, or None if it was.
         """
 
-def load(path: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
-    """Read a scenario file; each override sets a key as if it stood in the file."""
+def load(
+    path: str | Path, overrides: Sequence[tuple[str, str]], warn: Callable[[str], object] | None = None
+) -> list[Cell]:
+    """Read a scenario file; each override sets a key as if it stood in the file.
 
-def parse(text: str, folder: str | Path, overrides: Sequence[tuple[str, str]]) -> list[Cell]:
-    """Read a scenario's text; its paths are relative to `folder`."""
+    The function `warn` gets the sentence of each warning.
+    """
+
+def parse(
+    text: str, folder: str | Path, overrides: Sequence[tuple[str, str]], warn: Callable[[str], object] | None = None
+) -> list[Cell]:
+    """Read a scenario's text; its paths are relative to `folder`. The function `warn` gets each warning's sentence."""
 
 def resolved(json: str) -> Cell:
     """Read what `Cell.portable` gave in another process.
@@ -247,7 +257,7 @@ def scenario_keys() -> list[ScenarioKey]:
 def mechanisms(algorithms: str | Path) -> list[Mechanism]:
     """Describe every congestion control of a library."""
 
-def receivers(algorithms: str | Path) -> list[Mechanism]:
+def window_controllers(algorithms: str | Path) -> list[Mechanism]:
     """Describe every window controller of a library."""
 
 def classifiers(algorithms: str | Path) -> list[Mechanism]:
@@ -271,7 +281,7 @@ def kernel_load(
 
 def kernel_load_window(
     algorithms: Path,
-    receiver: str,
+    controller: str,
     parameters: list[tuple[str, str]],
     device: str,
     target: WindowTarget,

@@ -11,7 +11,7 @@ mod segments;
 use kernel::WindowPrograms;
 use libbpf_rs::MapCore;
 use mechanism::{Library, MechanismKind};
-use segments::{ACK, ALGORITHMS, Programs, RST, Segment, ends, on_a_router, read, receiver, run, timestamps};
+use segments::{ACK, ALGORITHMS, Programs, RST, Segment, ends, on_a_router, read, run, timestamps, window_controller};
 use std::time::Duration;
 
 const STEPS: u32 = 100_000;
@@ -35,7 +35,7 @@ struct Cost {
 fn main() {
     let (near, far) = ends(1);
     for name in Library::open(ALGORITHMS).names_of(MechanismKind::WindowController) {
-        let loaded = on_a_router(&receiver(&name, &[("most", 20)]));
+        let loaded = on_a_router(&window_controller(&name, &[("most", 20)]));
         let programs = Programs::of(&loaded);
         programs.connect(1);
         let left_alone = Segment::new(near, far, RST).frame();

@@ -62,8 +62,8 @@ impl WindowReplay {
     ///
     /// # Errors
     /// The errors of [`Library::load_window`].
-    pub fn open(folder: &Path, receiver: &MechanismRef) -> Result<WindowReplay, Error> {
-        Ok(WindowReplay { controller: Library::open(folder).load_window(receiver, 0)?, flows: HashMap::new() })
+    pub fn open(folder: &Path, controller: &MechanismRef) -> Result<WindowReplay, Error> {
+        Ok(WindowReplay { controller: Library::open(folder).load_window(controller, 0)?, flows: HashMap::new() })
     }
 
     /// Replays every call and compares the answer and the state after each one. The controller's private state stays

@@ -240,8 +240,8 @@ impl Library {
     /// # Errors
     /// The mechanism does not exist, its file does not compile, or it does not take the parameters. The file has no
     /// mechanism of this kind.
-    pub fn load_window(&self, receiver: &MechanismRef, seed: u64) -> Result<WindowController, Error> {
-        self.open_in(MechanismKind::WindowController, receiver, seed).map(WindowController::new)
+    pub fn load_window(&self, controller: &MechanismRef, seed: u64) -> Result<WindowController, Error> {
+        self.open_in(MechanismKind::WindowController, controller, seed).map(WindowController::new)
     }
 
     /// Builds (or takes from the cache) and opens one instance of a classifier; `seed` feeds its `bpf_get_prandom_u32`.

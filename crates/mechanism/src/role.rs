@@ -20,8 +20,9 @@ impl Role {
     /// Yields the mechanisms of a scenario with their roles: group by group, then host by host.
     pub fn all(scenario: &Scenario) -> impl Iterator<Item = (Role, &MechanismRef)> {
         let groups = scenario.flows.iter().enumerate().flat_map(|(group, flows)| {
-            let receiver = flows.receiver.as_ref().map(|receiver| (Role::WindowController(group), receiver));
-            [Some((Role::CongestionControl(group), &flows.cc)), receiver].into_iter().flatten()
+            let controller = flows.window_controller.as_ref();
+            let controller = controller.map(|controller| (Role::WindowController(group), controller));
+            [Some((Role::CongestionControl(group), &flows.cc)), controller].into_iter().flatten()
         });
         let hosts = scenario.hosts.iter();
         groups.chain(hosts.filter_map(|host| Some((Role::Classifier(host.name.clone()), host.classifier.as_ref()?))))
@@ -46,7 +47,9 @@ impl Role {
     fn keys(&self) -> (String, &'static str, &'static str) {
         match self {
             Role::CongestionControl(group) => (format!("flows.{group}"), "cc", "params"),
-            Role::WindowController(group) => (format!("flows.{group}"), "receiver", "receiver_params"),
+            Role::WindowController(group) => {
+                (format!("flows.{group}"), "window_controller", "window_controller_params")
+            }
             Role::Classifier(host) => (format!("host.{host}"), "classifier", "classifier_params"),
         }
     }

@@ -45,8 +45,14 @@ pub enum Location {
 impl Error {
     /// An error of one problem.
     pub fn one(place: Location, key: impl Into<String>, message: impl Into<String>) -> Error {
-        let problem = Problem { place, key: key.into(), message: message.into() };
-        Error { problems: vec![problem] }
+        Error { problems: vec![Problem::new(place, key, message)] }
+    }
+}
+
+impl Problem {
+    /// Says `message` of the key at `place`.
+    pub fn new(place: Location, key: impl Into<String>, message: impl Into<String>) -> Problem {
+        Problem { place, key: key.into(), message: message.into() }
     }
 }
 
@@ -104,8 +110,7 @@ pub struct Problems(RefCell<Vec<Problem>>);
 impl Problems {
     /// Notes a problem.
     pub fn add(&self, place: &Location, key: impl Into<String>, message: impl Into<String>) {
-        let problem = Problem { place: place.clone(), key: key.into(), message: message.into() };
-        self.0.borrow_mut().push(problem);
+        self.0.borrow_mut().push(Problem::new(place.clone(), key, message));
     }
 
     /// The number of problems so far.

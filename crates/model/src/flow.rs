@@ -109,12 +109,13 @@ section! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub write_rate: Option<Rate> = Means("as much as TCP takes"), RATES;
         /// What lowers the window that the receiver shows; `None` = nothing does.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub receiver: Option<MechanismRef>;
-        key receiver: Option<String> = Means("the stack alone decides") =>
+        // The seeds of sweeps are a hash of the JSON, so the field keeps its first name there.
+        #[serde(default, rename = "receiver", skip_serializing_if = "Option::is_none")]
+        pub window_controller: Option<MechanismRef>;
+        key window_controller: Option<String> = Means("the stack alone decides") =>
             "what lowers the window that the receiver shows, a built-in name or the path of a .bpf.c file";
-        key receiver_params: Option<Params> = Means("the receiver's own defaults") =>
-            "parameters of the receiver; a table receiver_params.NAME holds for the receiver NAME only";
+        key window_controller_params: Option<Params> = Means("the window controller's own defaults") =>
+            "parameters of the window controller; a table window_controller_params.NAME holds for NAME only";
         /// How the two TCP ends behave.
         pub stack: TcpProfile;
         "profile" = KeyType::Profile, Means("the experiment's") => "how this group's TCP ends behave";
@@ -155,12 +156,12 @@ impl FlowGroup {
 
     /// Yields the congestion control, and the receiver's window controller if the group has one.
     pub fn mechanisms(&self) -> impl Iterator<Item = &MechanismRef> {
-        std::iter::once(&self.cc).chain(&self.receiver)
+        std::iter::once(&self.cc).chain(&self.window_controller)
     }
 
     /// Yields mutable access to the group's mechanisms.
     pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut MechanismRef> {
-        std::iter::once(&mut self.cc).chain(&mut self.receiver)
+        std::iter::once(&mut self.cc).chain(&mut self.window_controller)
     }
 
     /// The datagrams that its application sends, if it sends any.
@@ -218,7 +219,7 @@ impl FlowGroup {
     /// Does the file say how large the receiver's buffer is, how fast it is read, or what lowers its window?
     pub fn receiver_may_limit(&self) -> bool {
         let has_buffer = self.receive_window.is_some() || self.tcp_rmem.is_some();
-        has_buffer || self.read_rate.is_some() || self.receiver.is_some()
+        has_buffer || self.read_rate.is_some() || self.window_controller.is_some()
     }
 
     /// Do its packets take that direction of link `number`, data or acknowledgements?

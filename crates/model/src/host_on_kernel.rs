@@ -22,8 +22,10 @@ impl Scenario {
         let differs = |group: &FlowGroup| match () {
             () if group.stack != first.stack => Some("profile"),
             () if group.tcp_rmem != first.tcp_rmem => Some("tcp_rmem"),
-            () if group.receiver != first.receiver || (group.receiver.is_some() && group.reverse != first.reverse) => {
-                Some("receiver")
+            () if group.window_controller != first.window_controller
+                || (group.window_controller.is_some() && group.reverse != first.reverse) =>
+            {
+                Some("window_controller")
             }
             () => None,
         };

@@ -63,7 +63,7 @@ pub enum ParamValue {
 
 /// What a group or a host names a mechanism in, and the key of its parameters.
 pub const MECHANISMS: [(&str, &str); 3] =
-    [("cc", "params"), ("receiver", "receiver_params"), ("classifier", "classifier_params")];
+    [("cc", "params"), ("window_controller", "window_controller_params"), ("classifier", "classifier_params")];
 
 /// The key of what the maps of a congestion control hold.
 pub const MAPS: &str = "maps";

@@ -33,7 +33,7 @@ pub fn mechanisms(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
 
 /// Lists every window controller, with its parameters.
 #[pyfunction]
-pub fn receivers(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
+pub fn window_controllers(py: Python<'_>, algorithms: PathBuf) -> PyResult<Py<PyAny>> {
     described(py, || Library::open(algorithms).list_of(MechanismKind::WindowController))
 }
 

@@ -54,12 +54,12 @@ pub fn kernel_unload(py: Python<'_>, name: &str, drain: bool) -> PyResult<Py<PyA
 /// Gives a device a window controller to stay, and returns a description of it. `target` selects
 /// the acknowledgements.
 #[pyfunction]
-#[pyo3(signature = (algorithms, receiver, parameters, device, target, *, include=vec![], define=vec![]))]
+#[pyo3(signature = (algorithms, controller, parameters, device, target, *, include=vec![], define=vec![]))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn kernel_load_window(
     py: Python<'_>,
     algorithms: PathBuf,
-    receiver: &str,
+    controller: &str,
     parameters: Vec<(String, String)>,
     device: &str,
     target: &Bound<'_, PyAny>,
@@ -67,10 +67,10 @@ pub fn kernel_load_window(
     define: Vec<String>,
 ) -> PyResult<Py<PyAny>> {
     let params = parameters.into_iter().map(|(key, value)| (key, parameter_value(value))).collect();
-    let receiver = MechanismRef::new(source(receiver), params);
+    let controller = MechanismRef::new(source(controller), params);
     let target: Target = depythonize(target)?;
     let library = Library::open(algorithms).with_options(&Compile { include, define });
-    answer(py, || kernel::load_window(&library, &receiver, device, &target))
+    answer(py, || kernel::load_window(&library, &controller, device, &target))
 }
 
 /// Takes a window controller from a device, or from all that have it, and lists those devices.

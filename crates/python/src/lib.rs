@@ -15,6 +15,7 @@ use model::units::Nanos;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The compiled core: reads scenarios, knows the mechanisms, simulates.
@@ -32,7 +33,7 @@ mod _core {
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]
     use super::{
-        catalogue::classifiers, catalogue::mechanisms, catalogue::receivers, cell::Cell, cell::folds,
+        catalogue::classifiers, catalogue::mechanisms, catalogue::window_controllers, cell::Cell, cell::folds,
         cell::record_columns, cell::simulate_all, columns::series_columns, duration_ns, line_of, load, parse, quantity,
         resolved, scenario_keys,
     };
@@ -43,20 +44,29 @@ mod _core {
         module.add("LEAST_STEP_NS", testbed::LEAST_STEP.0)?;
         module.add("BASE_UNITS", model::quantity::base_units().collect::<Vec<_>>())?;
         module.add("LINUX", engine::LINUX)?;
+        module.add("RENAMED_KEYS", scenario::renamed_keys().collect::<BTreeMap<_, _>>())?;
         errors::add_to(module)
     }
 }
 
-/// Reads a scenario file; each override sets a key as if it were in the file.
+/// Reads a scenario file; each override sets a key as if it were in the file. `warn` gets each
+/// warning's sentence.
 #[pyfunction]
-fn load(path: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Vec<cell::Cell>> {
-    cells(scenario::load(&path, &overrides))
+#[pyo3(signature = (path, overrides, warn=None))]
+fn load(path: PathBuf, overrides: Vec<(String, String)>, warn: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<cell::Cell>> {
+    cells(scenario::load(&path, &overrides), warn)
 }
 
-/// Reads a scenario's text; its paths are relative to `folder`.
+/// Reads a scenario's text; its paths are relative to `folder`. `warn` gets each warning's sentence.
 #[pyfunction]
-fn parse(text: &str, folder: PathBuf, overrides: Vec<(String, String)>) -> PyResult<Vec<cell::Cell>> {
-    cells(scenario::load_text(text, "<text>", &folder, &overrides))
+#[pyo3(signature = (text, folder, overrides, warn=None))]
+fn parse(
+    text: &str,
+    folder: PathBuf,
+    overrides: Vec<(String, String)>,
+    warn: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<cell::Cell>> {
+    cells(scenario::load_text(text, "<text>", &folder, &overrides), warn)
 }
 
 /// Reads the output of `Cell.portable` in another process. The place of every error is `?: KEY`,
@@ -67,8 +77,14 @@ fn resolved(json: &str) -> PyResult<cell::Cell> {
     Ok(cell::Cell(scenario::Cell::resolved(scenario)))
 }
 
-fn cells(experiment: Result<scenario::Experiment, model::Error>) -> PyResult<Vec<cell::Cell>> {
+fn cells(
+    experiment: Result<scenario::Experiment, model::Error>,
+    warn: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<cell::Cell>> {
     let experiment = experiment.map_err(errors::scenario_error)?;
+    if let Some(warn) = warn {
+        experiment.warnings.iter().try_for_each(|warning| warn.call1((warning.to_string(),)).map(drop))?;
+    }
     Ok(experiment.cells.into_iter().map(cell::Cell).collect())
 }
 

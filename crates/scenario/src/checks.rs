@@ -283,13 +283,16 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
 
 /// Can a window controller measure what it goes by? A user's own file is told that it cannot.
 fn window_controller(section: &Section, group: &FlowGroup) {
-    let Some(MechanismSource::Builtin(name)) = group.receiver.as_ref().map(|receiver| &receiver.source) else { return };
+    let Some(MechanismSource::Builtin(name)) = group.window_controller.as_ref().map(|controller| &controller.source)
+    else {
+        return;
+    };
     if !group.stack.timestamps && name != MEASURES_NOTHING {
         let message = format!(
             "{name} measures round-trip times by timestamps, which this profile does not have; set timestamps = true, \
              or take {MEASURES_NOTHING}"
         );
-        section.complain("receiver", message);
+        section.complain("window_controller", message);
     }
 }
 
@@ -356,7 +359,7 @@ fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
 
 /// What an application says itself nothing else says; the values of its own keys fit each other.
 fn app(section: &Section, app: &App) {
-    for key in ["size", "arrivals", "receiver", "tcp_rmem", "read_rate", "write_rate", "access"] {
+    for key in ["size", "arrivals", "window_controller", "tcp_rmem", "read_rate", "write_rate", "access"] {
         if section.get(key).is_some() {
             section
                 .complain(key, "cannot be set together with app, which decides what is sent; leave one of the two out");

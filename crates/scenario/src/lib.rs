@@ -32,11 +32,13 @@ mod read_lte;
 mod read_mechanism;
 mod read_mesh;
 mod read_wifi;
+mod renamed;
 mod sweep;
 mod tree;
 mod write;
 
 pub use load::{Cell, Experiment, load, load_text};
 pub use model::Error;
+pub use renamed::renamed_keys;
 pub use tree::line_of;
 pub use write::to_toml;

@@ -2,11 +2,12 @@
 
 use crate::misspelled;
 use crate::read::Reader;
+use crate::renamed::Renaming;
 use crate::sweep;
 use crate::tree;
 use model::mechanism_ref::{MAPS, MECHANISMS, is_for_one_control, mechanism_name};
 use model::value::{Node, Table, Value};
-use model::{Error, Location, Problems, did_you_mean};
+use model::{Error, Location, Problem, Problems, did_you_mean};
 use model::{Scenario, Service};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -23,6 +24,8 @@ pub struct Experiment {
     pub name: String,
     /// One run each, in the file's order, the last axis of the sweep fastest; never empty.
     pub cells: Vec<Cell>,
+    /// Accepted keys that the next release refuses, each with its place.
+    pub warnings: Vec<Problem>,
 }
 
 /// One cell of the sweep's grid, or the only run of a file without a sweep.
@@ -108,7 +111,14 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, E
 pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
     let file: Arc<str> = file.into();
     let mut tree = tree::parse(text, &file)?;
-    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.as_str(), tree::parse_override(value))).collect();
+    let mut renaming = Renaming::default();
+    renaming.file(&mut tree)?;
+    let rename = |(key, value): &(String, String)| {
+        let mut node = tree::parse_override(value);
+        Ok((renaming.set(key, &mut node)?, node))
+    };
+    let overrides = overrides.iter().map(rename).collect::<Result<Vec<_>, Error>>()?;
+    let overrides: Vec<_> = overrides.iter().map(|(key, node)| (key.as_str(), node.clone())).collect();
     misspelled::refuse(&tree, &overrides)?;
     for (key, node) in &overrides {
         sweep::make_room(&mut tree, key);
@@ -136,7 +146,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     if problems.count() == 0 {
         refuse_air_for_nobody(&cells, &problems);
     }
-    problems.unless_any(Experiment { name: experiment_name(&cells), cells })
+    problems.unless_any(Experiment { name: experiment_name(&cells), cells, warnings: renaming.warnings })
 }
 
 fn experiment_name(cells: &[Cell]) -> String {

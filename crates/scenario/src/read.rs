@@ -215,10 +215,10 @@ impl Reader {
         };
         let mut group = FlowGroup {
             cc: self.folder.congestion_control(group, keys.cc, keys.params, keys.maps),
-            receiver: self.folder.mechanism(
+            window_controller: self.folder.mechanism(
                 group,
-                ("receiver", keys.receiver),
-                ("receiver_params", keys.receiver_params),
+                ("window_controller", keys.window_controller),
+                ("window_controller_params", keys.window_controller_params),
             ),
             app: keys.app,
             count: origin.as_ref().map_or(own.count, |from| from.nodes.len() as u32),

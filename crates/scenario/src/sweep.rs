@@ -88,7 +88,7 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
 }
 
 /// Does the first part of a dotted key stand at the top of a file?
-fn is_scenario_key(name: &str) -> bool {
+pub(crate) fn is_scenario_key(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
     first != "sweep" && schema::keys_of("").any(|key| key.name == first)
 }

@@ -226,8 +226,8 @@ fn keys_of_group(scenario: &Scenario, group: &FlowGroup) -> FlowGroupKeys {
         host: group.host.map(|host| scenario.hosts[host].name.clone()),
         start: Start { from: group.start, until: group.start + group.start_spread },
         size: group.size.map(Size::Equal).or(group.sizes.map(Size::Drawn)),
-        receiver: group.receiver.as_ref().and_then(name_of),
-        receiver_params: group.receiver.as_ref().map(params_of),
+        window_controller: group.window_controller.as_ref().and_then(name_of),
+        window_controller_params: group.window_controller.as_ref().map(params_of),
         // The profile has them.
         delayed_ack: None,
         ecn: None,

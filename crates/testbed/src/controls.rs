@@ -26,7 +26,7 @@ pub struct GroupControl {
     /// Keeps our own congestion control registered until it is dropped.
     loaded: Option<Loaded>,
     /// The window controller of the group's receivers, if it has one.
-    receiver: Option<WindowPrograms>,
+    window_controller: Option<WindowPrograms>,
 }
 
 impl GroupControl {
@@ -41,13 +41,13 @@ impl GroupControl {
     }
 
     /// Returns the programs of the group's window controller, if it has one.
-    pub fn receiver(&self) -> Option<&WindowPrograms> {
-        self.receiver.as_ref()
+    pub fn window_controller(&self) -> Option<&WindowPrograms> {
+        self.window_controller.as_ref()
     }
 
     /// Attaches the group's window controller to a receiving host.
     pub(crate) fn attach_to(&self, host: &Host) -> io::Result<()> {
-        let Some(programs) = &self.receiver else { return Ok(()) };
+        let Some(programs) = &self.window_controller else { return Ok(()) };
         host.namespace.within(|| programs.attach(if_nametoindex(tun::NAME)?).map_err(io::Error::other))
     }
 }
@@ -61,9 +61,9 @@ pub fn load(scenario: &Scenario, library: &Library) -> Result<Vec<GroupControl>,
         let control = one(&flows.cc, library, scenario.control_seed(group));
         let mut control = control.map_err(|error| error.of(Role::CongestionControl(group)))?;
         // The host's device has frames without a link header, and no other connections.
-        let load = |receiver| WindowPrograms::load(library, receiver, &WindowScope::default(), None);
-        let receiver = flows.receiver.as_ref().map(load).transpose();
-        control.receiver = receiver.map_err(|error| error.of(Role::WindowController(group)))?;
+        let load = |controller| WindowPrograms::load(library, controller, &WindowScope::default(), None);
+        let controller = flows.window_controller.as_ref().map(load).transpose();
+        control.window_controller = controller.map_err(|error| error.of(Role::WindowController(group)))?;
         Ok(control)
     };
     scenario.flows.iter().enumerate().map(control).collect()
@@ -75,16 +75,16 @@ fn one(cc: &MechanismRef, library: &Library, seed: u64) -> Result<GroupControl, 
             kernel::require_own(name)?;
             let needs_ecn = name == DCTCP;
             let listed = format!("kernel:{name}");
-            return Ok(GroupControl { name: name.clone(), listed, needs_ecn, loaded: None, receiver: None });
+            return Ok(GroupControl { name: name.clone(), listed, needs_ecn, loaded: None, window_controller: None });
         }
         MechanismSource::Builtin(name) => name.clone(),
         MechanismSource::File(path) => path.display().to_string(),
         MechanismSource::None => {
             let (name, listed) = (String::new(), NONE.into());
-            return Ok(GroupControl { name, listed, needs_ecn: false, loaded: None, receiver: None });
+            return Ok(GroupControl { name, listed, needs_ecn: false, loaded: None, window_controller: None });
         }
     };
     let loaded = kernel::load_for_run(library, cc, seed)?;
     let (name, needs_ecn) = (loaded.kernel_name.to_string(), loaded.needs_ecn);
-    Ok(GroupControl { name, listed, needs_ecn, loaded: Some(loaded), receiver: None })
+    Ok(GroupControl { name, listed, needs_ecn, loaded: Some(loaded), window_controller: None })
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from unbloat.scenarios import catalogue as entries
 from unbloat.scenarios.checks import one_of
+from unbloat.system.renamed import kind_of_today
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,7 @@ def catalogue(kind: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     kind : str, optional
-        Only scenarios, papers, controls, receivers, classifiers, queues or links.
+        Only scenarios, papers, controls, window_controllers, classifiers, queues or links.
 
     Returns
     -------
@@ -38,10 +39,10 @@ def catalogue(kind: str | None = None) -> pd.DataFrame:
     import pandas as pd
 
     found = entries.catalogue()
-    wanted = found if kind is None else {kind: found[one_of("kind", kind, list(found))]}
+    kinds = list(found) if kind is None else [one_of("kind", kind_of_today(kind), list(found))]
     rows = [
         (each_kind, entry["name"], entry["about"], " ".join(each["name"] for each in entry.get("parameters", [])))
-        for each_kind, listed in wanted.items()
-        for entry in listed
+        for each_kind in kinds
+        for entry in found[each_kind]
     ]
     return pd.DataFrame(rows, columns=["kind", "name", "about", "parameters"], dtype="str")

@@ -18,6 +18,7 @@ from unbloat.scenarios.controls import axes_of, refuse_the_kernels_own
 from unbloat.scenarios.source import Source
 from unbloat.system.legible import count_of
 from unbloat.system.paths import ALGORITHMS
+from unbloat.system.renamed import accepting_old_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,12 +148,13 @@ class Scenario:
                     cell.objects(ALGORITHMS)
         return list(dict.fromkeys(doubt for cell in self._cells for doubt in cell.doubts))
 
+    @accepting_old_names
     def run(
         self,
         set: Mapping[str, object] | None = None,
         *,
         cc: Control | Sequence[Control] | None = None,
-        receiver: Control | Sequence[Control] | None = None,
+        window_controller: Control | Sequence[Control] | None = None,
         rtt: Time | Sequence[Time] | None = None,
         duration: Time | None = None,
         include: str | Path | Sequence[str | Path] | None = None,
@@ -184,8 +186,8 @@ class Scenario:
         cc : str or path or sequence of these, optional
             Congestion control of every flow: a name from `unbloat list`, or a `.bpf.c` file. Several, in a list or
             separated by commas, make an axis.
-        receiver : str or path or sequence of these, optional
-            Receive-window controller of every flow, named like `cc`.
+        window_controller : str or path or sequence of these, optional
+            Window controller of every flow, named like `cc`.
         rtt : str or float or sequence of these, optional
             Round-trip time of the empty path, such as "40ms" or 0.04; several make an axis.
         duration : str or float, optional
@@ -256,7 +258,7 @@ class Scenario:
         refuse_contradictions(manner, repeats, dask, pcap, series)
         compiled = {"compile.include": include, "compile.define": define}
         keys = {key: list(map(str, several(values))) for key, values in compiled.items() if values is not None}
-        chosen = chosen_source(self._source, {**(set or {}), **keys}, cc, seed, rtt, duration, receiver)
+        chosen = chosen_source(self._source, {**(set or {}), **keys}, cc, seed, rtt, duration, window_controller)
         if repeats is None:
             return Results.of(execute(chosen, manner, only, series, pcap, pcap_links))
         from unbloat.runs.sweep import run_through
@@ -299,6 +301,7 @@ def refuse_contradictions(manner: Manner, repeats: int | None, dask: str | None,
         raise InputError("pcap: holds the packets of each cell's one run; leave repeat out")
 
 
+@accepting_old_names
 def scenario(
     source: str | Path | Mapping[str, Any] | None = None,
     set: Mapping[str, object] | None = None,
@@ -308,7 +311,7 @@ def scenario(
     buffer: str | float | Sequence[str | float] | None = None,
     queue: str | Sequence[str] | None = None,
     cc: Control | Sequence[Control] | None = None,
-    receiver: Control | Sequence[Control] | None = None,
+    window_controller: Control | Sequence[Control] | None = None,
     duration: Time | None = None,
     seed: int | None = None,
 ) -> Scenario:
@@ -329,7 +332,7 @@ def scenario(
         The limit of the queue, such as "2bdp", "100p" or "64kb"; by default "1bdp".
     queue : str or sequence of str
         The queue discipline, such as "fq_codel"; by default "droptail".
-    cc, receiver, duration, seed
+    cc, window_controller, duration, seed
         As in `Scenario.run`. Where `rate` and `rtt` make the scenario, the defaults are "cubic" and "30s".
 
     Returns
@@ -355,14 +358,14 @@ def scenario(
     if source is None:
         made, axes = smallest(own, rtt)
         keys = {**axes, **(set or {})}
-        chosen = chosen_source(made, keys, cc, seed, rtt, duration, receiver)
+        chosen = chosen_source(made, keys, cc, seed, rtt, duration, window_controller)
     else:
         if given := [name for name, value in own.items() if value is not None]:
             key = {"rate": "rate", "buffer": "queue.limit", "queue": "queue.kind"}[given[0]]
             raise InputError(
                 f"{given[0]}: makes a scenario of its own; of a scenario that there is, set link.NAME.{key}"
             )
-        chosen = chosen_source(source, set, cc, seed, rtt, duration, receiver)
+        chosen = chosen_source(source, set, cc, seed, rtt, duration, window_controller)
     found = Scenario(chosen)
     _ = found._cells  # Mistakes are told now, not when it is used.
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated
@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from unbloat._core import Error, InputError, __version__
 from unbloat.cli import DONE, FAILED, INTERRUPTED, WRONG_INPUT, terminal
 from unbloat.scenarios.checks import did_you_mean
-from unbloat.system import machine
+from unbloat.system import machine, renamed
 
 COMPLETING = "_UNBLOAT_COMPLETE"
 """Set by a shell that asks for completions."""
@@ -44,6 +44,11 @@ class WithExamples(click.Command):
 
 class Command(WithExamples, TyperCommand):
     """A command with its options under their headings."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of the command line, among them options under old names."""
+        known = {option for parameter in self.get_params(ctx) for option in parameter.opts}
+        return super().parse_args(ctx, [of_today(word, known) for word in args])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List arguments and options."""
@@ -100,7 +105,7 @@ COMMANDS = [
         "list",
         LOOKING,
         "listing",
-        "List scenarios, congestion controls, receivers, classifiers, queues, links, papers.",
+        "List scenarios, congestion controls, window controllers, classifiers, queues, links, papers.",
     ),
     Entry("show", LOOKING, "listing", "Show one of them: its file, its parameters, its flows."),
     Entry("keys", LOOKING, "listing", "List the keys of a scenario file: values, defaults, meanings."),
@@ -110,9 +115,17 @@ COMMANDS = [
     Entry("report", FILES, "saved", "Write results or a paper's reproduction as one HTML page."),
     Entry("export", FILES, "saved", "Write results as CSV or LaTeX."),
     Entry("cache", FILES, "upkeep", "Show or remove the stored runs, kernels and guests."),
-    Entry("load", KERNEL, "kernel", "Load a congestion control, a receiver or a classifier into the running kernel."),
     Entry(
-        "unload", KERNEL, "kernel", "Unload a congestion control, a receiver or a classifier from the running kernel."
+        "load",
+        KERNEL,
+        "kernel",
+        "Load a congestion control, a window controller or a classifier into the running kernel.",
+    ),
+    Entry(
+        "unload",
+        KERNEL,
+        "kernel",
+        "Unload a congestion control, a window controller or a classifier from the running kernel.",
     ),
     Entry("attach", KERNEL, "kernel", "Set the congestion control for new connections of a control group."),
     Entry("detach", KERNEL, "kernel", "Remove the congestion control of a control group."),
@@ -228,6 +241,16 @@ def meant(words: list[str]) -> list[str]:
     if words[:1] == ["help"]:
         return [*words[1:], "--help"]
     return ["--version"] if words == ["version"] else words
+
+
+def of_today(word: str, known: Collection[str]) -> str:
+    """Return a word of a command line, or the option of `known` that has it as its old name."""
+    option, equals, value = word.partition("=")
+    new = renamed.option_of_today(option)
+    if not option.startswith("--") or option in known or new not in known:
+        return word
+    renamed.warn(renamed.say(option, new))
+    return f"{new}{equals}{value}"
 
 
 def invoke(words: list[str]) -> int | None:

@@ -75,13 +75,13 @@ def load(
     """Load a mechanism onto a device; `given` is the compiler's. Return what the device then has."""
     if kind == "window":
         if device is None:
-            raise InputError(f"{source} lowers the windows of a receiver: say at which device, such as --dev wlan0")
+            raise InputError(f"{source} is a window controller: say at which device, such as --dev wlan0")
         lowers = _core.kernel_load_window(ALGORITHMS, source, parameters, device, target, **given)
         return by_name(lowers, "device", "source", "target")
     if device is None:
         raise InputError(f"{source} sorts the packets that leave a device: say which, such as --dev eth0")
     if wrong := next((name for name, value in target.items() if value), None):
-        raise InputError(f"--{wrong} is for receivers; {source} sorts all packets that leave {device}")
+        raise InputError(f"--{wrong} is for window controllers; {source} sorts all packets that leave {device}")
     sorts = _core.kernel_load_classifier(ALGORITHMS, source, parameters, device, rate=rate, **given)
     shown = by_name(sorts, "device", "source", "rate_bps", "sorts_nothing")
     return {**shown, "before": sorts["before"] and sorts["before"]["kind"]}

@@ -60,7 +60,7 @@ ControlArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME|FILE",
-        help="A congestion control, a receiver or a classifier from `unbloat list`, or your own .bpf.c file.",
+        help="A congestion control, a window controller or a classifier from `unbloat list`, or your own .bpf.c file.",
         autocompletion=control_names,
         show_default=False,
     ),
@@ -84,7 +84,9 @@ LogOption = Annotated[
 DeviceOption = Annotated[
     str | None,
     typer.Option(
-        "--dev", metavar="DEVICE", help="For a receiver or a classifier: the network device that sends the packets."
+        "--dev",
+        metavar="DEVICE",
+        help="For a window controller or a classifier: the network device that sends the packets.",
     ),
 ]
 RateOption = Annotated[
@@ -94,19 +96,27 @@ RateOption = Annotated[
 PortOption = Annotated[
     int | None,
     typer.Option(
-        "--port", metavar="PORT", min=1, max=65535, help="For a receiver: control only connections to this port."
+        "--port",
+        metavar="PORT",
+        min=1,
+        max=65535,
+        help="For a window controller: control only connections to this port.",
     ),
 ]
 DestOption = Annotated[
     str | None,
-    typer.Option("--dest", metavar="NET", help="For a receiver: control only connections to this address or network."),
+    typer.Option(
+        "--dest", metavar="NET", help="For a window controller: control only connections to this address or network."
+    ),
 ]
 GroupOption = Annotated[
     str | None,
-    typer.Option("--cgroup", metavar="CGROUP", help="For a receiver: control only sockets of this control group."),
+    typer.Option(
+        "--cgroup", metavar="CGROUP", help="For a window controller: control only sockets of this control group."
+    ),
 ]
 RouterOption = Annotated[
-    bool, typer.Option("--router", help="For a receiver: also control connections that this machine forwards.")
+    bool, typer.Option("--router", help="For a window controller: also control connections that this machine forwards.")
 ]
 MapOption = Annotated[
     list[str] | None,
@@ -140,7 +150,7 @@ def load_command(
     define: DefineOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Load a congestion control, a receiver or a classifier into the running kernel."""
+    """Load a congestion control, a window controller or a classifier into the running kernel."""
     from unbloat.system import systemd
 
     parameters = [split_pair(text, "--param", "NAME=VALUE", "threshold=90%") for text in param or []]
@@ -185,7 +195,7 @@ def load_command(
     say_loaded(shown, unit, "\n".join(load_sentences(control, shown)), as_json)
 
 
-FOLDERS = {"congestion": "congestion controls", "window": "receivers", "classify": "classifiers"}
+FOLDERS = {"congestion": "congestion controls", "window": "window controllers", "classify": "classifiers"}
 """The folders of what can be loaded, with what it is called."""
 
 
@@ -308,11 +318,13 @@ def unload_command(
     ] = False,
     dev: Annotated[
         str | None,
-        typer.Option("--dev", metavar="DEVICE", help="Unload a receiver or a classifier from this device only."),
+        typer.Option(
+            "--dev", metavar="DEVICE", help="Unload a window controller or a classifier from this device only."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Unload a congestion control, a receiver or a classifier from the running kernel."""
+    """Unload a congestion control, a window controller or a classifier from the running kernel."""
     from unbloat.system import systemd
 
     from_devices = unloaded_at_device("classifier", name, dev, keep_unit)
@@ -420,13 +432,13 @@ def status_command(
     """Show loaded mechanisms, their users and their cost."""
     found = _core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None)
     controls = [devices.by_name(control) for control in found]
-    receivers, sorts = devices.statuses("window"), devices.statuses("classifier")
+    windows, sorts = devices.statuses("window"), devices.statuses("classifier")
     if as_json:
-        say_json({"controls": controls, "receivers": receivers, "classifiers": sorts})
+        say_json({"controls": controls, "window_controllers": windows, "classifiers": sorts})
         return
     nothing = "no BPF congestion control is loaded; `unbloat load NAME` loads one"
     first = status_screen(controls) if controls else nothing
-    say("\n\n".join([first, *devices.screen("window", receivers), *devices.screen("classifier", sorts)]))
+    say("\n\n".join([first, *devices.screen("window", windows), *devices.screen("classifier", sorts)]))
 
 
 def status_screen(controls: list[dict[str, Any]]) -> str:

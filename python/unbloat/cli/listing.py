@@ -18,6 +18,7 @@ from unbloat.cli.terminal import say, say_json, tell, wrapped
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.keys import absence_of, keys_of, kind_of
 from unbloat.system.core_types import Mechanism, Parameter, ScenarioKey
+from unbloat.system.renamed import kind_of_today
 
 if TYPE_CHECKING:
     from unbloat.scenarios.catalogue import BesideTable, Entry, OfTable
@@ -28,13 +29,22 @@ Thing = dict[str, Any]
 TITLES = {
     "scenarios": "scenarios",
     "controls": "congestion controls",
-    "receivers": "receivers",
+    "window_controllers": "window controllers",
     "classifiers": "classifiers",
     "queues": "queue disciplines",
     "links": "link models",
     "papers": "papers",
 }
 """The kinds of the catalogue, with what their sections are called."""
+
+
+def word_of(kind: str) -> str:
+    """Return the word of a command line for a kind of the catalogue."""
+    return kind.replace("_", "-")
+
+
+KINDS = {word_of(kind): kind for kind in TITLES}
+"""The kinds of the catalogue by their words on the command line."""
 
 LIST_EXAMPLES = """\
 unbloat list
@@ -67,24 +77,25 @@ def list_command(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help=f"List only one kind: {', '.join(TITLES)}.",
-            autocompletion=lambda incomplete: [kind for kind in TITLES if kind.startswith(incomplete)],
+            help=f"List only one kind: {', '.join(KINDS)}.",
+            autocompletion=lambda incomplete: [kind for kind in KINDS if kind.startswith(incomplete)],
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List scenarios, congestion controls, receivers, classifiers, queues, links, papers.
+    """List scenarios, congestion controls, window controllers, classifiers, queues, links, papers.
 
     `unbloat show NAME` describes one of them, with its parameters.
     """
     from unbloat.scenarios.catalogue import catalogue
 
-    if kind is not None and kind not in TITLES:
+    chosen = None if kind is None else KINDS.get(word_of(kind_of_today(kind)))
+    if kind is not None and chosen is None:
         names = [entry["name"] for entries in catalogue().values() for entry in entries]
-        more = f"; `unbloat show {kind}` shows it" if kind in names else did_you_mean(kind, [*TITLES, *names])
-        raise InputError(f"list: unknown kind {kind}{more}; valid: {', '.join(TITLES)}")
+        more = f"; `unbloat show {kind}` shows it" if kind in names else did_you_mean(kind, [*KINDS, *names])
+        raise InputError(f"list: unknown kind {kind}{more}; valid: {', '.join(KINDS)}")
     say_what_compiles()
-    found = catalogue() if kind is None else {kind: catalogue()[kind]}
+    found = catalogue() if chosen is None else {chosen: catalogue()[chosen]}
     say_json(found) if as_json else say(screen(found))
 
 
@@ -169,7 +180,7 @@ def described(kind: str, entry: Entry | Mechanism) -> Thing:
 
     paths = {
         "controls": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
-        "receivers": ALGORITHMS / "window" / f"{entry['name']}.bpf.c",
+        "window_controllers": ALGORITHMS / "window" / f"{entry['name']}.bpf.c",
         "classifiers": ALGORITHMS / "classify" / f"{entry['name']}.bpf.c",
         "scenarios": SCENARIOS / f"{entry['name']}.toml",
         "papers": PAPERS / entry["name"],

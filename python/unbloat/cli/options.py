@@ -40,7 +40,7 @@ def control_names(incomplete: str) -> list[str]:
     return _behind_commas(paths.mechanism_names("congestion"), incomplete)
 
 
-def receiver_names(incomplete: str) -> list[str]:
+def window_controller_names(incomplete: str) -> list[str]:
     """List the shipped window controllers, after those that were typed already."""
     return _behind_commas(paths.mechanism_names("window"), incomplete)
 
@@ -129,13 +129,13 @@ ControlOption = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
-ReceiverOption = Annotated[
+WindowControllerOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--receiver",
+        "--window-controller",
         metavar="NAME|FILE,...",
-        help="Receive-window controller of every flow: a name or a file. Several give one run each.",
-        autocompletion=receiver_names,
+        help="Window controller of every receiver: a name or a file. Several give one run each.",
+        autocompletion=window_controller_names,
         rich_help_panel=WHAT,
     ),
 ]

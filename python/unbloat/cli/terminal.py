@@ -12,10 +12,11 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from unbloat.results.record import IdenticalRepeats, UnsoundRun
 from unbloat.system.legible import plain, screen_width
+from unbloat.system.renamed import OldNameWarning
 
 PROGRAM = "unbloat"
 WIPE = "\r\033[K"
@@ -138,10 +139,29 @@ class Messages(logging.Handler):
         print(f"{wipe}{PROGRAM}: {plain(self.format(record))}", file=sys.stderr, flush=True)
 
 
+SHOW_WARNING = warnings.showwarning
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Write a warning about a name of the user's as a sentence; others are about the code, whose line they show."""
+    if issubclass(category, OldNameWarning):
+        tell(f"warning: {message}")
+    else:
+        SHOW_WARNING(message, category, filename, lineno, file, line)
+
+
 def show_messages() -> None:
     """Show the library's messages from now on."""
     for warning in (UnsoundRun, IdenticalRepeats):
         warnings.simplefilter("ignore", warning)  # Tables say it too.
+    warnings.showwarning = show_warning
     log = logging.getLogger("unbloat")
     log.setLevel(logging.INFO)
     if not any(isinstance(handler, Messages) for handler in log.handlers):

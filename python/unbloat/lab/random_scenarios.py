@@ -151,7 +151,7 @@ def held(draw: random.Random, bdp_packets: float) -> tuple[str, ...]:
     Others follow RTTs, which are of another clock in a kernel (docs/agreement/departures.md).
     """
     most = max(2, round(bdp_packets * between(draw, 0.3, 3)))
-    lines = ('receiver = "static"', f"receiver_params = {{ most = {most} }}")
+    lines = ('window_controller = "static"', f"window_controller_params = {{ most = {most} }}")
     return lines if draw.random() < SHARE_HELD else ()
 
 

@@ -11,6 +11,7 @@ from unbloat._core import BASE_UNITS, InputError, quantity
 from unbloat.results.record import SEED
 from unbloat.scenarios.checks import did_you_mean
 from unbloat.scenarios.controls import short_labels
+from unbloat.system import renamed
 from unbloat.system.legible import count_of
 
 if TYPE_CHECKING:
@@ -84,13 +85,19 @@ def columns_of(
 def axis_named(name: str, axes: Iterable[str]) -> str:
     """Find an axis by its name or the last parts of it; raises `InputError` if there are none or several such axes."""
     names = list(axes)
-    found = [axis for axis in names if axis == name] or [axis for axis in names if axis.endswith(f".{name}")]
+    found = _ending_in(name, names)
+    if not found and (found := _ending_in(new := renamed.of_today(name), names)):
+        renamed.warn(renamed.say(name, new))
     if not found:
         there = f"valid: {', '.join(names)}" if names else "the results have no sweep"
         raise InputError(f"unknown axis {name}; {there}")
     if len(found) > 1:
         raise InputError(f"{name} means several axes of the sweep: {', '.join(found)}")
     return found[0]
+
+
+def _ending_in(name: str, axes: Sequence[str]) -> list[str]:
+    return [axis for axis in axes if axis == name] or [axis for axis in axes if axis.endswith(f".{name}")]
 
 
 # ---------------------------------------------------------------- Choosing cells

@@ -20,6 +20,7 @@ from unbloat.results.metrics import COLUMNS, KINDS, NAMES, meaning
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.rows import Run
 from unbloat.system.files import open_regular
+from unbloat.system.renamed import of_today
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,6 +180,14 @@ def _holds_runs(file: Path) -> bool:
 
 
 def _read_file(file: Path) -> Saved:
+    saved = _read_as_written(file)
+    outcomes = [
+        replace(each, axes={of_today(axis): label for axis, label in each.axes.items()}) for each in saved.outcomes
+    ]
+    return replace(saved, outcomes=outcomes, about=replace(saved.about, axes=list(map(of_today, saved.about.axes))))
+
+
+def _read_as_written(file: Path) -> Saved:
     with _sentence(file):
         if file.suffix == ".parquet":
             return _read_tables(file.parent)

@@ -1,4 +1,4 @@
-"""The catalogue: controls, receivers, classifiers, queue disciplines, link models, scenarios, papers."""
+"""The catalogue of mechanisms, queue disciplines, link models, scenarios and papers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def catalogue() -> dict[str, Sequence[Entry | Mechanism]]:
     return {
         "scenarios": scenarios(),
         "controls": _core.mechanisms(ALGORITHMS),
-        "receivers": _core.receivers(ALGORITHMS),
+        "window_controllers": _core.window_controllers(ALGORITHMS),
         "classifiers": _core.classifiers(ALGORITHMS),
         "queues": queues(keys),
         "links": links(keys),

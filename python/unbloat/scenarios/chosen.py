@@ -11,6 +11,7 @@ from unbloat._core import InputError
 from unbloat.scenarios.checks import names_in, time_ns, whole
 from unbloat.scenarios.controls import axis_over, known_control
 from unbloat.scenarios.source import Source, What, as_toml, refuse_forgotten_unit, source_of
+from unbloat.system.renamed import of_today
 
 Control = str | Path
 """A congestion control: its name, or its file."""
@@ -25,7 +26,7 @@ def chosen_source(
     seed: int | None = None,
     rtt: Time | Sequence[Time] | None = None,
     duration: Time | None = None,
-    receiver: Control | Sequence[Control] | None = None,
+    window_controller: Control | Sequence[Control] | None = None,
 ) -> Source:
     """Join the arguments of `run` that say what to run."""
     refuse_lists(overrides or {})
@@ -34,7 +35,7 @@ def chosen_source(
         added["seed"] = whole("seed", seed)
     if duration is not None:
         added["duration"] = as_toml(duration, "duration")
-    for key, given in (("cc", cc), ("receiver", receiver)):
+    for key, given in (("cc", cc), ("window_controller", window_controller)):
         names = [] if given is None else [_written(key, each) for each in several(given)]
         if len(names) == 1:
             added[f"flows.*.{key}"] = names[0]
@@ -68,9 +69,9 @@ def _written(key: str, name: Control) -> str:
 def refuse_lists(overrides: Mapping[str, object]) -> None:
     """Raise `InputError` for a key of flows that gets a list in place of an axis."""
     for key, value in overrides.items():
-        last = key.rpartition(".")[2]
+        last = of_today(key.rpartition(".")[2])
         is_several = isinstance(value, Iterable) and not isinstance(value, str | Path | Mapping)
-        if key.startswith("flows.") and last in ("cc", "receiver") and is_several:
+        if key.startswith("flows.") and last in ("cc", "window_controller") and is_several:
             raise InputError(
                 f"{key}: must be one name; to compare several, pass {last}=[...], or set sweep.{key} to the list"
             )

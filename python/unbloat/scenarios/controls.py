@@ -39,7 +39,7 @@ def named(written: str) -> str:
     return f"{PurePath(path).name.removesuffix(SUFFIX)}{mark}{chosen}"
 
 
-FILES = ("cc", "receiver", "classifier", "trace")
+FILES = ("cc", "window_controller", "classifier", "trace")
 """Keys whose values may be files, by the last words of their names."""
 
 
@@ -76,7 +76,7 @@ def refuse_discipline(name: str, device: str | None) -> None:
         rate = "; set bandwidth to 95 % of the line's rate, so that the queue is here" if shaped else ""
         raise InputError(
             f"{name} is a queue discipline, which Linux has itself and tc sets: sudo {command}{rate}. "
-            "unbloat load takes congestion controls, receivers and classifiers"
+            "unbloat load takes congestion controls, window controllers and classifiers"
         )
 
 
@@ -98,7 +98,7 @@ def refuse_the_kernels_own(cell: _core.Cell) -> None:
 
 
 def axis_over(key: str, cell: _core.Cell) -> str:
-    """Name the axis that runs several `cc` or `receiver` side by side: the scenario's own, if it has one for all flows.
+    """Name the axis that runs several mechanisms of `key` side by side: the scenario's own, if it is for all flows.
 
     Raises `InputError` if its axis is about some flows only: whose should be which then?
     """

@@ -14,6 +14,7 @@ from typing import Any
 
 from unbloat import _core
 from unbloat._core import InputError
+from unbloat.system import renamed
 from unbloat.system.paths import find_scenario
 
 NAME = "scenario"
@@ -34,9 +35,12 @@ class Source:
     def cells(self) -> list[_core.Cell]:
         """Read it; every mistake in it is in the `InputError`."""
         if self.text is None:
-            return _core.load(self.path or "", self.overrides)
+            return _core.load(self.path or "", self.overrides, self._warn)
         with self.placing_errors():
-            return _core.parse(self.text, Path.cwd(), self.overrides)
+            return _core.parse(self.text, Path.cwd(), self.overrides, self._warn)
+
+    def _warn(self, sentence: str) -> None:
+        renamed.warn(PLACE.sub("", sentence) if self.is_written else sentence)
 
     @contextmanager
     def placing_errors(self) -> Iterator[None]:
@@ -208,8 +212,8 @@ def _digits(number: Decimal) -> str:
 def kind_of(key: str) -> str:
     """Return the type of value that a dotted key takes, from the schema; empty for an unknown key."""
     *parents, name = key.split(".")
-    if "params" in parents or "maps" in parents:
-        return ""  # A congestion control's own.
+    if any(part == "maps" or part.endswith("params") for part in parents):
+        return ""  # A mechanism's own.
     kinds = {section.rpartition(".")[2]: kind for section, kind in _kinds().get(name, {}).items()}
     return kinds.get(parents[-1] if parents else "", next(iter(kinds.values()), ""))
 

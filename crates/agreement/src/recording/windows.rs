@@ -23,7 +23,7 @@ pub fn run_windows(
     let library = Library::recording(algorithms);
     let controls = load_controls(scenario, &library)?;
     let outcome = run_with(scenario, &library, &controls, Time::Real, &Options::default(), progress)?;
-    let events = |control: &GroupControl| match control.receiver() {
+    let events = |control: &GroupControl| match control.window_controller() {
         Some(programs) => window_events(programs.object()),
         None => Err("the group has no window controller".to_string()),
     };

@@ -1,6 +1,6 @@
 //! Thousands of connections in a map of fixed size.
 
-use super::segments::{ACK, Programs, Segment, ends, on_a_router, read, receiver, timestamps};
+use super::segments::{ACK, Programs, Segment, ends, on_a_router, read, timestamps, window_controller};
 use kernel::WindowPrograms;
 use libbpf_rs::MapCore;
 
@@ -31,7 +31,7 @@ fn entries(programs: &WindowPrograms) -> usize {
 
 #[test]
 fn ten_thousand_connections_are_remembered_and_forty_thousand_take_no_more_room() {
-    let loaded = on_a_router(&receiver("static", &[("most", 10)]));
+    let loaded = on_a_router(&window_controller("static", &[("most", 10)]));
     let programs = Programs::of(&loaded);
     // 10 segments of 1448 bytes, in steps of 128.
     let lowered = (10_u16 * 1448).div_ceil(128);

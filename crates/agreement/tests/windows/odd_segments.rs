@@ -1,7 +1,9 @@
 //! Sends segments of every kind, whole, odd and malformed, in a seeded random order. A right checksum must stay right,
 //! only windows may become smaller, and no right edge may move back.
 
-use super::segments::{ACK, ETHERNET, Programs, RST, Read, SYN, Segment, on_a_router, read, receiver, timestamps};
+use super::segments::{
+    ACK, ETHERNET, Programs, RST, Read, SYN, Segment, on_a_router, read, timestamps, window_controller,
+};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::HashMap;
@@ -188,7 +190,7 @@ fn least_ip(frame: &[u8]) -> usize {
 #[test]
 fn odd_segments_keep_their_checksums_and_right_edges() {
     for (controller, params) in [("static", &[("most", 4)][..]), ("rtac", &[("bdp", 2)])] {
-        let programs = on_a_router(&receiver(controller, params));
+        let programs = on_a_router(&window_controller(controller, params));
         let programs = Programs::of(&programs);
         let random = SmallRng::seed_from_u64(SEEDED);
         let mut maker = Maker { random, acks: HashMap::new(), clocks: HashMap::new() };

@@ -167,7 +167,7 @@ fn scale(mut options: &[u8]) -> Option<u8> {
 pub const ALGORITHMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms");
 
 /// Returns a built-in window controller with these parameters.
-pub fn receiver(name: &str, params: &[(&str, i64)]) -> MechanismRef {
+pub fn window_controller(name: &str, params: &[(&str, i64)]) -> MechanismRef {
     let of_the_path = (name == "rtac").then_some(("bdp", 68));
     let params = of_the_path.iter().chain(params);
     let params = params.map(|(name, value)| (name.to_string(), ParamValue::Integer(*value))).collect();
@@ -176,18 +176,18 @@ pub fn receiver(name: &str, params: &[(&str, i64)]) -> MechanismRef {
 
 /// Loads a window controller's programs as for a router's Ethernet device, because the segments of a test have no
 /// socket.
-pub fn on_a_router(receiver: &MechanismRef) -> WindowPrograms {
-    on_a_router_of(&Library::open(ALGORITHMS), receiver)
+pub fn on_a_router(controller: &MechanismRef) -> WindowPrograms {
+    on_a_router_of(&Library::open(ALGORITHMS), controller)
 }
 
 /// Loads a window controller's programs as [`on_a_router`] does, with recording of every call.
-pub fn recording_on_a_router(receiver: &MechanismRef) -> WindowPrograms {
-    on_a_router_of(&Library::recording(Path::new(ALGORITHMS)), receiver)
+pub fn recording_on_a_router(controller: &MechanismRef) -> WindowPrograms {
+    on_a_router_of(&Library::recording(Path::new(ALGORITHMS)), controller)
 }
 
-fn on_a_router_of(library: &Library, receiver: &MechanismRef) -> WindowPrograms {
+fn on_a_router_of(library: &Library, controller: &MechanismRef) -> WindowPrograms {
     let scope = WindowScope { link_header: 14, forwards: true, ..WindowScope::default() };
-    WindowPrograms::load(library, receiver, &scope, None).unwrap_or_else(|error| panic!("{error}"))
+    WindowPrograms::load(library, controller, &scope, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Returns host number and port of the client's end of a connection, and of the server's.

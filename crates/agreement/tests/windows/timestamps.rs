@@ -1,7 +1,7 @@
 //! What window controllers learn from timestamps, and how they behave without them.
 
 use super::segments::{
-    ACK, ALGORITHMS, Programs, Segment, ends, on_a_router, read, receiver, recording_on_a_router, timestamps,
+    ACK, ALGORITHMS, Programs, Segment, ends, on_a_router, read, recording_on_a_router, timestamps, window_controller,
 };
 use mechanism::{Library, MechanismKind};
 use std::time::Duration;
@@ -18,7 +18,7 @@ const WAIT: Duration = Duration::from_millis(20);
 fn a_connection_without_timestamps_keeps_its_window() {
     let (near, far) = ends(1);
     for name in Library::open(ALGORITHMS).names_of(MechanismKind::WindowController) {
-        let loaded = on_a_router(&receiver(&name, &[]));
+        let loaded = on_a_router(&window_controller(&name, &[]));
         let programs = Programs::of(&loaded);
         programs.connect(1);
         let mut lowered = 0;
@@ -37,7 +37,7 @@ fn a_connection_without_timestamps_keeps_its_window() {
 #[test]
 fn an_rtt_counts_from_the_first_packet_of_a_tick() {
     for clock in [5, 0xf000_0000_u32] {
-        let loaded = recording_on_a_router(&receiver("rtac", &[]));
+        let loaded = recording_on_a_router(&window_controller("rtac", &[]));
         let programs = Programs::of(&loaded);
         programs.connect(1);
         let (near, far) = ends(1);

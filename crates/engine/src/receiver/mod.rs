@@ -133,7 +133,7 @@ impl Receiver {
         let offered = moving.as_ref().map_or(constant, ReceiveWindow::offered);
         let scale = if stack.window_scaling { window_scale(constant as u64) } else { 0 };
         let scale = moving.as_ref().map_or(scale, ReceiveWindow::scale);
-        let shown = group.receiver.as_ref().map(|_| Box::new(ShownWindow::new(mss, scale, stack.timestamps)));
+        let shown = group.window_controller.as_ref().map(|_| Box::new(ShownWindow::new(mss, scale, stack.timestamps)));
         let sizing = buffer.tcp_rmem_max.map(|max| RightSizing::new(mss, max));
         let reads_at_once = sizing.is_none() && group.read_rate.is_none() && group.app.is_none();
         let application = (!reads_at_once).then(|| Box::new(Application::new(group.read_rate, mss, sizing)));

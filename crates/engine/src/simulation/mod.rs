@@ -197,8 +197,8 @@ impl<'a, T: Tap> Simulation<'a, T> {
             let control = library.load(cc, scenario.control_seed(number));
             let mut control = control.map_err(|error| error.of(Role::CongestionControl(number)))?;
             control.set_group(number);
-            let load = |receiver| library.load_window(receiver, scenario.control_seed(number));
-            let window = group.receiver.as_ref().map(load).transpose();
+            let load = |controller| library.load_window(controller, scenario.control_seed(number));
+            let window = group.window_controller.as_ref().map(load).transpose();
             let mut window = window.map_err(|error| error.of(Role::WindowController(number)))?;
             if let Some(window) = &mut window {
                 window.set_group(number);

@@ -203,7 +203,7 @@ impl Source {
                     group.cc.source = MechanismSource::None;
                 }
                 (group.app, group.size, group.access) = (Some(app), None, Access::default());
-                (group.receiver, group.tcp_rmem, group.read_rate) = (None, None, None);
+                (group.window_controller, group.tcp_rmem, group.read_rate) = (None, None, None);
             }
         }
     }

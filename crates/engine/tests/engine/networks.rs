@@ -213,18 +213,18 @@ fn clock() -> impl Strategy<Value = Clock> {
 /// on Wi-Fi or in LTE cells. It has any routes, data in either direction, access links, and receivers of any kind.
 pub fn network(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let with_receivers = on_any_links(controls).prop_flat_map(|scenario| {
-        let receivers = prop::option::weighted(0.3, window_controller().boxed());
+        let controllers = prop::option::weighted(0.3, window_controller().boxed());
         let buffers = (prop::option::weighted(0.3, tcp_rmem()), prop::option::weighted(0.2, read_rate()));
         let clocks = prop::option::weighted(0.3, clock());
-        let receivers = prop::collection::vec((receivers, buffers, clocks), scenario.flows.len());
+        let receivers = prop::collection::vec((controllers, buffers, clocks), scenario.flows.len());
         (Just(scenario), receivers)
     });
     with_receivers.prop_map(|(mut scenario, receivers)| {
-        for (group, (receiver, (tcp_rmem, read_rate), clock)) in scenario.flows.iter_mut().zip(receivers) {
+        for (group, (controller, (tcp_rmem, read_rate), clock)) in scenario.flows.iter_mut().zip(receivers) {
             group.clock = clock.unwrap_or_default();
             // Others than this one measure RTTs by timestamps.
-            let is_static = |receiver: &MechanismRef| receiver.source == MechanismSource::Builtin("static".into());
-            group.receiver = receiver.filter(|receiver| group.stack.timestamps || is_static(receiver));
+            let is_static = |controller: &MechanismRef| controller.source == MechanismSource::Builtin("static".into());
+            group.window_controller = controller.filter(|controller| group.stack.timestamps || is_static(controller));
             // A textbook's receiver has no buffer.
             if group.stack.quick_ack {
                 let least = Bytes(2 * truesize(group.packet.0));

@@ -65,7 +65,10 @@ fn random_networks_have_every_part() {
     let is_cake = |queue: &Queue| matches!(queue.simulated(), Some(Discipline::Cake(_)));
     let queues = |scenario: &Scenario| scenario.directions().any(|link| is_cake(&link.queue));
     let receives = |group: &FlowGroup, name: &str| {
-        group.receiver.as_ref().is_some_and(|receiver| receiver.source == MechanismSource::Builtin(name.into()))
+        group
+            .window_controller
+            .as_ref()
+            .is_some_and(|controller| controller.source == MechanismSource::Builtin(name.into()))
     };
     let profile = |of: TcpProfile| {
         let switches = move |stack: TcpProfile| TcpProfile { delayed_ack: false, ecn: false, pacing: false, ..stack };

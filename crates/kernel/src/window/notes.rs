@@ -64,7 +64,7 @@ impl DeviceNote for WindowNote {
 /// controller already or no room for one, or the target does not exist. Nothing has changed then.
 pub fn load_window(
     library: &Library,
-    receiver: &MechanismRef,
+    controller: &MechanismRef,
     device: &str,
     target: &Target,
 ) -> Result<WindowNote, Error> {
@@ -75,7 +75,7 @@ pub fn load_window(
     let _lock = device_notes::lock()?;
     device_notes::sweep_locked::<WindowNote>()?;
     device_notes::require_none::<WindowNote>(&device)?;
-    let programs = WindowPrograms::load(library, receiver, &scope, group.as_ref())?;
+    let programs = WindowPrograms::load(library, controller, &scope, group.as_ref())?;
     let at = AtDevice::new(&device, &programs.source, &programs.parameters)?;
     device_notes::keep(WindowNote { at, target }, || {
         let attached = programs.attach(device.index);

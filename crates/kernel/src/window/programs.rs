@@ -41,12 +41,12 @@ impl WindowPrograms {
     /// refuses a program.
     pub fn load(
         library: &Library,
-        receiver: &MechanismRef,
+        controller: &MechanismRef,
         scope: &WindowScope,
         group: Option<&File>,
     ) -> Result<WindowPrograms, Error> {
         rights::require("loading a window controller")?;
-        let mut object = library.device_object(MechanismKind::WindowController, receiver)?;
+        let mut object = library.device_object(MechanismKind::WindowController, controller)?;
         object.set_scope(scope);
         let DeviceObject { bytes, source, parameters, .. } = object;
         let (loaded, said) = listening(|| opened("unbloat_window", &bytes)?.load());

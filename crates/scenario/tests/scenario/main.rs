@@ -7,6 +7,7 @@ mod impairments;
 mod lte;
 mod mesh;
 mod properties;
+mod renamed;
 mod resolved;
 mod shipped;
 mod wifi;

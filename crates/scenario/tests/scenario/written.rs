@@ -60,8 +60,8 @@ fn what_no_shipped_file_has_reads_as_itself() {
         maps = { rates = { 0 = 1250000, "1,2" = [1, -2] }, empty = {} }
         start = "1ms..2s"
         size = { kind = "pareto", mean = "1mb" }
-        receiver = "rtac"
-        receiver_params = { bdp = "20kb" }
+        window_controller = "rtac"
+        window_controller_params = { bdp = "20kb" }
         profile = { base = "ns2-linux", ecn = true }
         [[flows]]
         path = ["bottleneck"]

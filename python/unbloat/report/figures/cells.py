@@ -185,7 +185,7 @@ def repeated(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
 # ---------------------------------------------------------------- Looks
 
 
-COMPARED = ("cc", "receiver", "classifier")
+COMPARED = ("cc", "window_controller", "classifier")
 """Axes that sweeps are made for, by the last words of their names, wherever they stand among the others."""
 MOST_PANELS = 12
 """More panels than this for one quantity are too many for a picture."""

@@ -38,8 +38,8 @@ const CONTRADICTIONS: &[Case] = &[
     ("count = 2", "read_rate = \"1mbit\"\nprofile = \"newreno\"",
      "base.toml:15: flows.0.read_rate: needs quick_ack = true: without it a textbook's receiver offers one window for \
          good"),
-    ("count = 2", "receiver = \"rtac\"\nprofile = { timestamps = false }",
-     "base.toml:15: flows.0.receiver: rtac measures round-trip times by timestamps, which this profile does not have; \
+    ("count = 2", "window_controller = \"rtac\"\nprofile = { timestamps = false }",
+     "base.toml:15: flows.0.window_controller: rtac measures round-trip times by timestamps, which this profile does not have; \
          set timestamps = true, or take static"),
     ("count = 2", "size = \"207gb\"\npacket = \"100b\"",
      "base.toml:15: flows.0.size: 207gb is too much for one flow; with packets of 100b it may be 206158430112b"),

@@ -40,15 +40,15 @@ def download(sandbox: Sandbox, address: str = "127.0.0.1", port: int = 4321, *pr
     assert done.returncode == 0, done.stderr
 
 
-def receivers(unbloat: Sandbox) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(unbloat("status", "--json").stdout)["receivers"]
+def controllers(unbloat: Sandbox) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(unbloat("status", "--json").stdout)["window_controllers"]
     return found
 
 
 def windows(unbloat: Sandbox, port: int = 4321) -> list[tuple[int, int]]:
     """Give what the receiving ends of downloads show and what their stacks offer."""
-    (receiver,) = receivers(unbloat)
-    flows = [flow for flow in receiver["flows"] if flow["to"].endswith(f":{port}")]
+    (controller,) = controllers(unbloat)
+    flows = [flow for flow in controller["flows"] if flow["to"].endswith(f":{port}")]
     return [(flow["window_bytes"], flow["offered_bytes"]) for flow in flows]
 
 
@@ -66,8 +66,8 @@ def test_a_window_is_lowered_until_it_is_unloaded(
     download(sandbox, address)
     ((window, offered),) = windows(unbloat)
     assert 0 < window < offered
-    (receiver,) = receivers(unbloat)
-    assert receiver["parameters"] == {"most": "2"}
+    (controller,) = controllers(unbloat)
+    assert controller["parameters"] == {"most": "2"}
     assert "base RTT" in unbloat("status").stdout
     again = unbloat("load", "drwa", "--dev", device)
     assert (again.returncode, again.stderr) == (
@@ -75,7 +75,7 @@ def test_a_window_is_lowered_until_it_is_unloaded(
         snapshot("unbloat: lo has static already: unbloat unload static --dev lo\n"),
     )
     assert unbloat("unload", "static").stdout == snapshot("lo no longer has static\n")
-    assert left(sandbox) == "" and receivers(unbloat) == []
+    assert left(sandbox) == "" and controllers(unbloat) == []
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_only_those_that_are_meant(sandbox: Sandbox, unbloat: Sandbox, device: s
         assert unbloat("load", "static", "--dev", device, "--param", "most=2", *options).returncode == 0
         for port in (4321, 4322):
             download(sandbox, "127.0.0.1", port)
-        (receiver,) = receivers(unbloat)
-        assert [port for port in (4321, 4322) if windows(unbloat, port)] == ports, receiver
+        (controller,) = controllers(unbloat)
+        assert [port for port in (4321, 4322) if windows(unbloat, port)] == ports, controller
         assert unbloat("unload", "static").returncode == 0
 
 
@@ -179,8 +179,8 @@ def test_a_load_that_is_killed_leaves_nothing_behind(sandbox: Sandbox, unbloat: 
     killed = sandbox("sh", "-c", script, "sh", *UNBLOAT, "load", "static", "--dev", device)
     assert killed.returncode in (0, 2, 137), killed
     unbloat("clean")
-    for receiver in receivers(unbloat):
-        assert unbloat("unload", receiver["source"]).returncode == 0
+    for controller in controllers(unbloat):
+        assert unbloat("unload", controller["source"]).returncode == 0
     assert left(sandbox) == ""
 
 
@@ -194,7 +194,7 @@ def odd_device(sandbox: Sandbox) -> str:
 def test_a_device_that_has_another_name_by_now(sandbox: Sandbox, unbloat: Sandbox, odd_device: str) -> None:
     assert unbloat("load", "static", "--dev", odd_device).returncode == 0
     assert sandbox("ip", "link", "set", odd_device, "name", "renamed").returncode == 0
-    assert [receiver["device"] for receiver in receivers(unbloat)] == ["renamed"]
+    assert [controller["device"] for controller in controllers(unbloat)] == ["renamed"]
     assert sandbox("ip", "link", "add", odd_device, "type", "veth", "peer", "name", "another").returncode == 0
     refused = unbloat("unload", "static", "--dev", odd_device)
     assert (refused.returncode, stderr_of(refused)) == (
@@ -204,7 +204,7 @@ def test_a_device_that_has_another_name_by_now(sandbox: Sandbox, unbloat: Sandbo
         ),
     )
     assert unbloat("unload", "static", "--dev", "renamed").stdout == snapshot("renamed no longer has static\n")
-    assert receivers(unbloat) == []
+    assert controllers(unbloat) == []
 
 
 def test_at_boot(sandbox: Sandbox, installed: Sandbox, odd_device: str, tmp_path: Path) -> None:
@@ -221,11 +221,11 @@ def test_at_boot(sandbox: Sandbox, installed: Sandbox, odd_device: str, tmp_path
     assert f"ExecStart={program} load static --dev br-lan {' '.join(options)}\n" in unit
     assert f"ExecStop=-{program} unload static --dev br-lan --keep-unit\n" in unit
 
-    (before,) = receivers(installed)
+    (before,) = controllers(installed)
     for what, at_devices in [("ExecStop=-", []), ("ExecStart=", [before])]:
         (command,) = [line.removeprefix(what) for line in unit.splitlines() if line.startswith(what)]
         assert sandbox(*command.split(), PYTHONPATH=str(tmp_path / "lib")).returncode == 0
-        assert receivers(installed) == at_devices
+        assert controllers(installed) == at_devices
     assert sandbox("cat", path).stdout == unit
 
     other = installed("unload", "rtac", "--dev", odd_device)
@@ -262,9 +262,7 @@ def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
         assert done.returncode == 2 and done.stdout == "", done
         return done.stderr.removeprefix("unbloat: ").strip()
 
-    assert refused("rtac") == snapshot(
-        "rtac lowers the windows of a receiver: say at which device, such as --dev wlan0"
-    )
+    assert refused("rtac") == snapshot("rtac is a window controller: say at which device, such as --dev wlan0")
     assert re.sub("; there are .*", "", refused("rtac", "--dev", "nowhere")) == snapshot(
         "there is no network device nowhere"
     )

@@ -24,9 +24,9 @@ fn path(mbit_of_data: f64, rtt_us: u64, groups: Vec<FlowGroup>) -> Scenario {
 }
 
 /// A download whose receiver has this window controller.
-fn with(receiver: &str, params: &[(&str, i64)]) -> FlowGroup {
+fn with(controller: &str, params: &[(&str, i64)]) -> FlowGroup {
     let params: Vec<_> = params.iter().map(|(name, value)| (*name, ParamValue::Integer(*value))).collect();
-    FlowGroup { receiver: Some(control_with(receiver, &params)), ..flow("cubic") }
+    FlowGroup { window_controller: Some(control_with(controller, &params)), ..flow("cubic") }
 }
 
 fn flows(s: &Scenario) -> Vec<Flow> {
@@ -135,7 +135,7 @@ fn rtac_auto_keeps_a_share_and_shares() {
     let beside = |group| shared(vec![group, with("autotuning", &[])])[0].goodput_mbps;
     let (rtac, own) = (beside(with("rtac", &[("bdp", 30)])), beside(with("rtac_auto", &[])));
     assert!(own > 0.5 * rtac, "{own} beside auto-tuning, RTAC {rtac} Mbit/s");
-    let three = |receiver, params: &[_]| shared((0..3).map(|_| with(receiver, params)).collect());
+    let three = |controller, params: &[_]| shared((0..3).map(|_| with(controller, params)).collect());
     let rtt = |flows: &[Flow]| flows.iter().map(|flow| flow.rtt.rtt_ms_mean.expect("samples")).sum::<f64>() / 3.0;
     let (rtacs, owns) = (three("rtac", &[("bdp", 30)]), three("rtac_auto", &[]));
     assert!(rtt(&owns) < rtt(&rtacs), "{} for {} ms", rtt(&owns), rtt(&rtacs));
@@ -148,18 +148,18 @@ fn rtac_auto_keeps_a_share_and_shares() {
 #[test]
 fn the_right_edge_never_moves_back() {
     let loses = |_, data: &Data| data.segment % 997 == 500 && data.flags & flag::RETRANSMISSION == 0;
-    for receiver in library().names_of(mechanism::MechanismKind::WindowController) {
-        let bdp: &[(&str, i64)] = if receiver == "rtac" { &[("bdp", 68)] } else { &[] };
-        let mut s = path(20.0, 40_000, vec![with(&receiver, bdp)]);
+    for controller in library().names_of(mechanism::MechanismKind::WindowController) {
+        let bdp: &[(&str, i64)] = if controller == "rtac" { &[("bdp", 68)] } else { &[] };
+        let mut s = path(20.0, 40_000, vec![with(&controller, bdp)]);
         s.duration = Nanos::from_secs(20);
         s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(60_000)));
         let (_, script) = watch(&s, &Options::default(), Script::new(loses));
         let edge = |ack: &Ack| ack.next as u64 * 1448 + ack.window as u64;
         let acks: Vec<_> = script.acks.iter().map(|(_, ack)| ack).skip(1).collect();
-        assert!(acks.len() > 1000, "{receiver}: {} acknowledgements", acks.len());
+        assert!(acks.len() > 1000, "{controller}: {} acknowledgements", acks.len());
         let back = acks.windows(2).find(|pair| edge(pair[1]) < edge(pair[0]));
-        assert!(back.is_none(), "{receiver}: {back:?}");
+        assert!(back.is_none(), "{controller}: {back:?}");
         let least = acks.iter().map(|ack| ack.window).min();
-        assert!(least >= Some(2 * 1448) || receiver == "autotuning", "{receiver}: {least:?}");
+        assert!(least >= Some(2 * 1448) || controller == "autotuning", "{controller}: {least:?}");
     }
 }

@@ -24,7 +24,7 @@ class Way(NamedTuple):
     link: str
     top: str
     duration_s: int
-    receivers: dict[str, dict[str, int]]
+    controllers: dict[str, dict[str, int]]
     """With their parameters."""
     factor: float
     """By which the queueing delay falls, at least."""
@@ -77,25 +77,28 @@ def measured(record: dict[str, Any]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_receivers_keep_the_throughput_and_cut_the_queue_as_the_simulator_predicts(
+def test_window_controllers_keep_the_throughput_and_cut_the_queue_as_the_simulator_predicts(
     scenario: Write, cache: Path, way: Way
 ) -> None:
     file = scenario(way.link, DOWNLOAD, top=f'warmup = "{WARMUP_S}s"\n{way.top}', duration=f"{way.duration_s}s")
-    held = [{"flows.0.receiver": name, "flows.0.receiver_params": own} for name, own in way.receivers.items()]
+    held = [
+        {"flows.0.window_controller": name, "flows.0.window_controller_params": own}
+        for name, own in way.controllers.items()
+    ]
     simulated, *simulated_held = [measured(ub.scenario(file, each).run().as_dict()["runs"][0]) for each in ({}, *held)]
     real, *real_held = map(measured, guests.run_all(guests.booted(cache), file, [{}, *held]))
     factors = []
-    for receiver, ours, theirs in zip(way.receivers, simulated_held, real_held, strict=True):
+    for controller, ours, theirs in zip(way.controllers, simulated_held, real_held, strict=True):
         for (throughput, delay), (held_throughput, held_delay) in ((simulated, ours), (real, theirs)):
-            assert held_throughput >= 0.97 * throughput, receiver
+            assert held_throughput >= 0.97 * throughput, controller
             factors.append(delay / held_delay)
         predicted, factor = factors[-2:]
-        assert predicted > way.factor, receiver
-        assert factor == pytest.approx(predicted, rel=0.2), receiver
+        assert predicted > way.factor, controller
+        assert factor == pytest.approx(predicted, rel=0.2), controller
 
 
 def test_a_parameter_that_does_not_exist_is_found_before_the_guest(scenario: Write, cache: Path) -> None:
-    file = scenario(LINK, 'cc = "cubic"\nreceiver = "rtac"\nreceiver_params = { bpd = 34 }')
+    file = scenario(LINK, 'cc = "cubic"\nwindow_controller = "rtac"\nwindow_controller_params = { bpd = 34 }')
     with pytest.raises(ub.InputError) as refusal:
         ub.scenario(file).run(on="vm", kernel=guests.booted(cache))
-    assert str(refusal.value).startswith(f"{file}:") and "flows.0.receiver_params.bpd: " in str(refusal.value)
+    assert str(refusal.value).startswith(f"{file}:") and "flows.0.window_controller_params.bpd: " in str(refusal.value)
