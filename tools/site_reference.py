@@ -78,6 +78,27 @@ SECTIONS = {
 }
 
 
+RULES = {
+    "": "quantities",
+    "compile": "congestion-control",
+    "wifi.NAME": "wi-fi",
+    "link.NAME": "links-and-paths",
+    "rates": "jitter-reordering-duplicates-outages-changes-of-the-rate",
+    "outages": "jitter-reordering-duplicates-outages-changes-of-the-rate",
+    "loss": "losses",
+    "lte.NAME": "lte",
+    "mesh.NAME": "mesh-of-sensors",
+    "queue": "queue-disciplines",
+    "host.NAME": "hosts",
+    "flows": "starts-short-flows-and-sizes",
+    "access": "access-links",
+    "tcp_rmem": "receivers-and-window-controllers",
+    "clock": "clocks",
+    "profile": "profile",
+    "messenger": "applications",
+}
+"""The part of the page of rules about the keys of a section."""
+
 APPS = ("messenger", "game", "upload", "web", "video", "voice", "ping", "udp")
 
 
@@ -97,6 +118,7 @@ def scenario_keys() -> str:
         parts += [
             f"## {title}",
             *([about] if about else []),
+            *([f"[The rules](scenario-semantics.md#{RULES[section]}) behind these keys."] if section in RULES else []),
             markdown_table(("key", "value", "default", "meaning"), map(row, own)),
         ]
     return "\n\n".join(parts) + "\n"
