@@ -137,7 +137,7 @@ mod tests {
                 assert_eq!(shows(offset, 0, true, now).wrapping_sub(micros(now) as u32), (ms as i64 * 1000) as u32);
             }
         }
-        // It goes on without a jump where it passes zero.
+        // The clock runs on without a jump where it passes zero.
         let second_before_boot = -(BOOT.0 as i64) - 1_000_000_000;
         let around = [999, 1000, 1001].map(|ms| shows(second_before_boot, 0, false, Nanos::from_millis(ms)));
         assert_eq!(around, [u32::MAX, 0, 1]);

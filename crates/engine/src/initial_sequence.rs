@@ -70,7 +70,7 @@ mod tests {
 
     /// Two flows with losses, marks if the congestion control wants them, a timeout, a short last segment and a stop.
     fn scenario(control: &str) -> model::Scenario {
-        // It sends two segments a second if it is not told otherwise.
+        // By default dtpa sends two segments a second.
         let params = if control == "dtpa" { "params = { c = 1000000 }" } else { "" };
         let text = format!(
             r#"

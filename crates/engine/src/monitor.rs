@@ -64,7 +64,7 @@ impl<T: Tap> Observer<Packet> for Monitor<T> {
         let mut copy = *packet;
         match &mut copy {
             Packet::Data(data) => {
-                // The packet itself is the one that counts if it is lost.
+                // Only the loss of the original counts.
                 data.counts = false;
                 self.tap.data(now, PacketEvent::Duplicated, data);
             }

@@ -224,7 +224,7 @@ impl Tap for Pcap {
         } else if event != PacketEvent::Sent {
             let sent = self.ends(ack.flow, Packet::Ack(*ack));
             if event == PacketEvent::Arrived {
-                // Where links are not watched, only what comes back to the sender is counted.
+                // Without watched links, only packets that come back to the sender count.
                 let identification =
                     sent.map_or_else(|| self.identification(ack.flow, Host::Receiver), |sent| sent.identification);
                 self.write_ack(now, SENDERS, ack, identification);

@@ -81,7 +81,7 @@ impl<A: Tap, B: Tap> Tap for (A, B) {
     }
     #[inline]
     fn loses(&mut self, now: Nanos, data: &Data) -> bool {
-        // Both are asked, whatever the first answers.
+        // Both taps see the packet, whatever the first answers.
         self.0.loses(now, data) | self.1.loses(now, data)
     }
 }

@@ -304,7 +304,7 @@ impl Library {
         }
         let (path, _) = self.find_in(kind, &mechanism.source)?;
         let built = self.built(&mechanism.source, &path, Target::Kernel)?;
-        // They are set where it is loaded; what is wrong with them can be said here already.
+        // The settings apply where the object is loaded, but this machine can already report mistakes in them.
         settings(&built, mechanism)?;
         map_entries(&built, mechanism)?;
         Ok(Some((object_name(&mechanism.source, &path), built.image.clone())))
@@ -413,8 +413,7 @@ impl Library {
         if let Some(known) = known.filter(|known| known.options == self.options && known.is_current()) {
             return Ok(known);
         }
-        // Without a compiler nobody will compile it either, unless for the kernel, where headers are found beside the
-        // file.
+        // Without a C compiler the file is compiled only for the kernel, with the headers beside it.
         let includes =
             |source: &TranslationUnit| self.compiler().map(|compiler| compiler.includes(source)).unwrap_or_default();
         let source = Arc::new(TranslationUnit::read(path, &self.options, includes)?);
@@ -438,7 +437,7 @@ impl Library {
                 Target::Kernel => self.image_for_the_kernel(wanted, &source),
             };
             match compiled {
-                // Somebody wrote to it while the compiler read.
+                // The file changed while the compiler read it.
                 Err(_) if !source.is_current() => source = self.read(wanted, path)?,
                 compiled => break compiled?,
             }

@@ -378,7 +378,7 @@ impl Default for TcpSock {
         let mut sk: TcpSock = unsafe { core::mem::zeroed() };
         sk.snd_cwnd_clamp = u32::MAX;
         sk.snd_ssthresh = INFINITE_SSTHRESH;
-        // `tcp_init_sock`: no sample yet is more than any.
+        // `tcp_init_sock`: without a sample the minimum exceeds any.
         sk.rtt_min.s = [MinmaxSample { t: 0, v: u32::MAX }; 3];
         sk.inet_conn.sk.sk_max_pacing_rate = u64::MAX;
         sk.inet_conn.sk.sk_pacing_rate = u64::MAX;

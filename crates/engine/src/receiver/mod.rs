@@ -128,7 +128,7 @@ impl Receiver {
         let stack = TcpProfile { ecn: group.stack.ecn || control.is_some(), ..group.stack };
         let largest = if stack.window_scaling { SCALED_WINDOW } else { UNSCALED_WINDOW };
         let moving = stack.quick_ack.then(|| ReceiveWindow::new(buffer, group.into(), mss, stack.window_scaling));
-        // A textbook receiver offers all from the start, and without a window of its own the largest that there is.
+        // A textbook receiver offers its whole window from the start; without a window of its own that is the largest.
         let constant = group.receive_window.map_or(largest, |window| window.0.min(largest as u64) as u32);
         let offered = moving.as_ref().map_or(constant, ReceiveWindow::offered);
         let scale = if stack.window_scaling { window_scale(constant as u64) } else { 0 };
@@ -301,8 +301,7 @@ impl Receiver {
         } else {
             let flushed = self.out_of_order(now, data);
             if flushed.is_some() {
-                // The kernel then thinks that this segment is acknowledged too: `tcp_send_ack` has cleared what was
-                // scheduled.
+                // The kernel then takes this segment for acknowledged too: `tcp_send_ack` has cleared the schedule.
                 return AckDecision { early: early.or(flushed), is_due: false };
             }
             false
@@ -383,9 +382,9 @@ impl Receiver {
             return;
         }
         self.delayed_ack.heard(now);
-        // The first segment shows this, before anything is made of it.
+        // The first segment shows the overhead, before the receiver handles it.
         self.window.iter_mut().for_each(ReceiveWindow::measure_overhead);
-        // Those of the request are not those of the connection (`tcp_request_sock.last_oow_ack_time`).
+        // Answers during the handshake do not count for the connection (`tcp_request_sock.last_oow_ack_time`).
         self.invalid_rate = InvalidRate::default();
         self.begin_sizing(now);
     }
@@ -414,11 +413,10 @@ impl Receiver {
     }
 
     fn syn_ack(&mut self, now: Nanos) -> Ack {
-        // What is offered first is neither selected anew nor rounded to what the scale can express
-        // (`tcp_select_initial_window`).
+        // The first window is neither selected anew nor rounded to the scale (`tcp_select_initial_window`).
         let mut ack = self.packet(self.next, [Block::default(); MAX_SACK_BLOCKS], 0, now);
         if self.stack.quick_ack {
-            // It is not scaled (RFC 7323, section 2.2).
+            // The window of a SYN-ACK is not scaled (RFC 7323, section 2.2).
             ack.window = ack.window.min(UNSCALED_WINDOW);
         }
         ack.bytes = syn_bytes(&self.stack) as u16;
@@ -507,7 +505,8 @@ impl Receiver {
     #[inline(always)]
     fn acknowledges_now(&mut self, now: Nanos, unread: u32, held: u32) -> bool {
         let waiting = self.next - self.acked;
-        // What waits to be read takes of the window: if it shrinks, the application acknowledges when it reads.
+        // Unread segments take a part of the window. If it shrinks, the acknowledgement leaves when the application
+        // reads.
         let is_due = waiting >= 2 && self.offers_no_less(held + unread);
         let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, is_due, held);
         if !at_once {

@@ -35,7 +35,7 @@ impl Receiver {
         let bytes = application.read(now);
         let left = application.unread();
         self.reads_at = application.reads_at(now);
-        // None but the last segment is short.
+        // Only the last segment is short.
         self.queued = self.queued.saturating_sub(bytes.div_ceil(self.mss as u64) as u32);
         if let Some((sizing, window)) = self.sizing() {
             sizing.read(now, bytes, left, window);

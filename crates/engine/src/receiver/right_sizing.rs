@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn a_window_for_twice_as_much_as_before_is_six_times_what_came() {
         assert_eq!(needed_window(100_000, 50_000, MSS), 669_504);
-        // Of as much as before, what is needed is 223 168.
+        // With as much as before, the needed window is 223 168.
         assert_eq!(needed_window(100_000, 100_000, MSS), 223_168);
     }
 

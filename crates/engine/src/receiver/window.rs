@@ -174,8 +174,8 @@ impl ReceiveWindow {
     pub fn select(&mut self, next: u32, held: u32, unread: u32) -> Room {
         let Room { window: mut left, is_little } = self.room_beside(held + unread);
         if left < self.rcv_mss && unread == 1 {
-            // In a buffer of less than three segments. That is of no use to a sender that sends whole ones: the
-            // application reads before the window is offered.
+            // The buffer has less than three segments. A window below a segment has no use for a sender of whole ones,
+            // so the application reads before the window is offered.
             left = left.max(self.room_beside(held).window);
         }
         Room { window: self.offer(next, left), is_little }
@@ -188,7 +188,7 @@ impl ReceiveWindow {
         let current = self.right_edge.saturating_sub(start) as u32;
         self.offered = left.max(self.aligned(current));
         self.right_edge = start + self.offered as u64;
-        // More than a packet shows is offered all the same, as what comes after it sees.
+        // The offer may exceed the window that a packet can express; later segments are checked against the offer.
         self.offered.min(largest(self.scale))
     }
 

@@ -141,7 +141,7 @@ impl Sender {
         }
         // `tcp_try_undo_spurious_syn`: the first SYN was answered after all.
         let first_answered = self.stack.timestamps && ack.tsecr == self.ticks(self.sk.first_tx_mstamp);
-        // `tcp_init_transfer`: two SYNs lost, not one, say that the path is congested.
+        // `tcp_init_transfer`: two lost SYNs show that the path is congested, one does not.
         let congested = self.sk.total_retrans > 1 && !first_answered;
         if self.sk.ecn_flags & ecn::OK != 0 && ack.flags & packet_flag::ECE == 0 {
             self.sk.ecn_flags &= !ecn::OK;
@@ -289,8 +289,8 @@ impl Sender {
             self.on_dsack(first.start, first.end, g);
         }
         let ece = g.flags & flag::ECE != 0;
-        // In the order of the segments, not of the blocks' age: else one acknowledgement that reports several blocks
-        // would look like reordering.
+        // The order is that of the segments, not of the blocks' age. Otherwise one acknowledgement that reports several
+        // blocks would look like reordering.
         let mut ascending = ack.blocks;
         let ascending = &mut ascending[duplicate as usize..blocks.len()];
         ascending.sort_unstable_by_key(|block| block.start);
@@ -320,7 +320,7 @@ impl Sender {
         if self.sk.dsack_dups > self.sk.total_retrans {
             return;
         }
-        // RACK widens its window for reordering only: a probe is sent by a timer, not by RACK.
+        // RACK widens its window for reordering only: a timer sends probes, not RACK.
         if self.sk.reord_seen != 0 && g.flags & flag::DSACK_TLP == 0 {
             self.sk.rack.dsack_seen = 1;
         }
@@ -342,7 +342,7 @@ impl Sender {
             if bits & state::SACKED != 0 {
                 g.reordered = Some(g.reordered.map_or(segment, |low| low.min(segment)));
             }
-            // The second transmission is what arrived last, so it is no longer in flight (`tcp_sacktag_one`).
+            // The second transmission arrived last, so it is no longer in flight (`tcp_sacktag_one`).
             if bits & (state::SACKED | state::RETRANS) == state::SACKED | state::RETRANS {
                 self.board.get_mut(segment).state &= !state::RETRANS;
                 self.sk.retrans_out -= 1;
@@ -376,7 +376,7 @@ impl Sender {
             self.sk.lost_out -= 1;
             self.sk.retrans_out -= (bits & state::RETRANS != 0) as u32;
         }
-        // The loss may have been taken back: then both transmissions are on their way, and one has arrived.
+        // If the loss was taken back, both transmissions were on their way, and one has arrived.
         self.board.mark_sacked(segment);
         self.board.get_mut(segment).state = (bits & !cleared) | state::SACKED | state::RATE_TAKEN;
         self.sacked_above += (segment >= self.lost_below) as u32;
@@ -512,7 +512,8 @@ impl Sender {
             }
         } else if updated && !self.board.is_empty() {
             let head_us = now_us - self.board.get(self.board.una).sent_us;
-            // Only if the SACKed segment was sent before the head: else SACKs alone would put off the timeout for ever.
+            // This needs a SACKed segment that was sent before the head. Otherwise SACKs alone would defer the timeout
+            // for ever.
             if sacked_us.is_some_and(|us| us as u64 > head_us) {
                 g.flags |= flag::SET_XMIT_TIMER;
             }
@@ -546,8 +547,7 @@ impl Sender {
         latest_us: Option<u32>,
         g: &mut AckContext,
     ) -> bool {
-        // Only retransmitted data was acknowledged: the timestamp tells which transmission it was (RFC 7323, section
-        // 4).
+        // Only retransmitted data was acknowledged: the timestamp identifies the transmission (RFC 7323, section 4).
         let by_timestamp = || {
             let echoed = self.stack.timestamps && self.sk.rx_opt.rcv_tsecr != 0 && g.flags & flag::DATA_ACKED != 0;
             echoed.then(|| self.rtt_by_timestamp(self.sk.rx_opt.rcv_tsecr)).flatten()
@@ -557,7 +557,7 @@ impl Sender {
         };
         let latest = latest_us.unwrap_or(sample);
         g.rate.rtt_us = latest as i64;
-        // `tcp_update_rtt_min`: of suspected delayed acknowledgements the filter would learn their delay when it
+        // `tcp_update_rtt_min`: from suspected delayed acknowledgements the filter would learn their delay when it
         // expires.
         if g.flags & flag::ACK_MAYBE_DELAYED == 0 || latest <= self.sk.min_rtt_us() {
             rtt::update_minimum(&mut self.sk.rtt_min, env.jiffies, latest);
@@ -585,8 +585,8 @@ impl Sender {
                 self.sk.sim.mean_flow_rate = env.network.mean_flow_rate(env.now, route(self.flow));
             }
             env.control.cong_control(&mut self.sk, ack, g.flags as i32, &g.rate);
-            // The kernel calls a window of zero a fault of the control (`tcp_snd_cwnd_set`); here it would silence
-            // the flow for good.
+            // The kernel takes a window of zero for a fault of the congestion control (`tcp_snd_cwnd_set`); here it
+            // would silence the flow for good.
             self.sk.snd_cwnd = self.sk.snd_cwnd.max(1);
             self.meter.waits(env.now, Nanos::from_micros(self.sk.sim.period_us.into()));
             self.close_gate(env.now);

@@ -128,7 +128,7 @@ impl Sender {
         if written > first {
             self.note_application_limit(held.unsent - (written - first));
             (self.segments, self.last_payload) = (written, last_payload);
-            // The last of what is written at a time is pushed.
+            // The last segment of each write is pushed.
             self.pushes.forget_below(self.board.una);
             self.pushes.push_last(written);
             self.pushes.find_next(self.board.nxt);

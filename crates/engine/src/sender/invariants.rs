@@ -90,7 +90,7 @@ impl Sender {
                 bits & state::SACKED == 0 || bits & state::LOST == 0,
                 "flow {flow}: segment {n} is SACKed and given up"
             );
-            // RACK looks at what is in flight: not delivered, and not lost unless sent again.
+            // RACK's list has the segments in flight: not delivered, and not lost unless sent again.
             let in_flight = bits & state::SACKED == 0 && (bits & state::LOST == 0 || bits & state::RETRANS != 0);
             let looked_at = in_flight && bits & state::GIVEN_UP_BY_RACK == 0;
             assert_eq!(segment.listed, looked_at, "flow {flow}: segment {n} ({bits:#x}) in RACK's list");

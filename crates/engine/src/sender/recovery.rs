@@ -310,7 +310,7 @@ impl Sender {
         self.sk.undo_marker = self.sk.snd_una;
         let probes_out = (self.sk.tlp_high_seq != 0 && self.sk.tlp_retrans != 0) as u32;
         let retransmissions_out = (self.sk.retrans_out + probes_out) as i32;
-        // Zero would say that each of them has proved spurious.
+        // Zero would mean that each of them has proved spurious.
         self.sk.undo_retrans = if retransmissions_out > 0 { retransmissions_out } else { -1 };
     }
 

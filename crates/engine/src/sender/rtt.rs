@@ -38,7 +38,8 @@ pub fn estimate(sk: &mut TcpSock, rtt_us: u32) {
         srtt += m;
         if m < 0 {
             m = -m - (sk.mdev_us >> 2) as i64;
-            // A falling RTT widens the deviation at 1/32 only: else the timeout would grow when the path gets faster.
+            // A falling RTT widens the deviation at 1/32 only. Otherwise the timeout would grow when the path gets
+            // faster.
             if m > 0 {
                 m >>= 3;
             }

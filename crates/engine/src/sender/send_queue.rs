@@ -95,7 +95,7 @@ impl Ahead {
     /// `leaving` leave meanwhile.
     #[cold]
     pub fn write(&mut self, pushes: &mut Pushes, sent: u32, leaving: u32, end: u32, max_window: u32) {
-        // TCP may have sent more at once than was thought to be written.
+        // TCP may have sent more at once than `written` counts.
         let first = self.written.max(sent);
         self.written = first;
         let fills = leaving.saturating_add(self.most.div_ceil(self.mss as u64) as u32).min(end);
@@ -112,7 +112,7 @@ impl Ahead {
             pushes.push_last(self.written);
         }
         pushes.find_next(sent);
-        // Half of `most` is left when less than these are unsent.
+        // Half of `most` is left when fewer than this many segments are unsent.
         let half = self.most.div_ceil(2 * self.mss as u64) as u32;
         self.resumes_at = if self.written == end { u32::MAX } else { self.written - half + 1 };
     }

@@ -113,7 +113,7 @@ impl Sender {
         }
         self.enter_cwr(env.control);
         if self.sk.packets_out == 0 {
-            // Nothing will come back that makes it try again (`tcp_check_probe_timer`).
+            // No acknowledgement will come that makes the sender try again (`tcp_check_probe_timer`).
             self.pace_at = clock::timer(env.now, self.sk.inet_conn.icsk_rto);
         }
         false
@@ -224,7 +224,7 @@ impl Sender {
             queue.wmem_alloc -= truesize;
             return;
         }
-        // The first, but for what a queue discipline drops.
+        // This is the first segment, unless a queue discipline drops packets.
         let place = queue.segments.iter().position(|there| there.segment == data.segment).expect("it has come");
         let left = queue.segments.remove(place).expect("it is there");
         queue.wmem_alloc -= left.truesize;
@@ -251,7 +251,7 @@ impl Sender {
     pub fn on_departure<T: Tap>(&mut self, env: &mut Env<T>, data: &Data) {
         self.leaves_host(data);
         let Some(queue) = &mut self.small_queue else { return };
-        // Acknowledgements without data wake nobody (`__sock_wfree`).
+        // Acknowledgements without data do not wake the sender (`__sock_wfree`).
         let waited = !data.is_handshake() && std::mem::take(&mut queue.throttled);
         if waited && self.phase == Phase::Established {
             self.set_clock(env.now);

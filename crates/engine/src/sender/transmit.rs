@@ -31,7 +31,7 @@ impl Sender {
     fn quota(&self) -> u32 {
         let mut in_flight = self.sk.packets_in_flight();
         if !self.stack.limited_transmit && self.ca_state() <= ca_state::DISORDER {
-            // Segments that left the network let no new ones in before recovery starts.
+            // SACKed segments do not make room for new ones before recovery starts.
             in_flight += self.sk.sacked_out;
         }
         self.sk.snd_cwnd.saturating_sub(in_flight)
@@ -162,7 +162,8 @@ impl Sender {
             if !room && !self.free_retransmission {
                 break;
             }
-            // Not so where rules (3) and (4) of NextSeg have sent again what is not known to be lost.
+            // This does not hold if rules (3) and (4) of NextSeg have sent segments again that are not known to be
+            // lost.
             let all_sent = self.sk.retrans_out >= self.sk.lost_out && !self.follows_rfc_6675();
             if all_sent || self.pacer_holds(env) {
                 break;
@@ -264,7 +265,7 @@ impl Sender {
     /// Hands a segment to the network and updates its counters.
     #[inline(always)]
     fn emit<T: Tap>(&mut self, env: &mut Env<T>, segment: u32, mut flags: u8) {
-        // The compiler knows, here and no more below, whether it is one.
+        // The compiler knows here whether this is a retransmission, and not below.
         let again = flags & flag::RETRANSMISSION != 0;
         if if again { self.pushes.sends_again(segment) } else { self.pushes.sends(segment) } {
             flags |= flag::PSH;
@@ -335,7 +336,7 @@ impl Sender {
     fn charge_pacer(&mut self, now: Nanos, payload: u32) {
         let due = self.sk.tcp_wstamp_ns;
         let rate = self.sk.inet_conn.sk.sk_pacing_rate;
-        // A retransmission that did not ask the pacer puts the next segment off nevertheless.
+        // A retransmission that did not ask the pacer still defers the next segment.
         let departure = due.max(clock::ktime(now).0);
         self.sk.tcp_wstamp_ns = departure;
         let unpaced = self.gate.is_some() || self.sk.data_segs_out < UNPACED_SEGMENTS;

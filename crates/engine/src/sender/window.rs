@@ -172,7 +172,7 @@ mod tests {
                 sent_at.push((acknowledgement, room));
             }
         }
-        // At first what is lost alone goes out.
+        // At first only lost segments leave.
         assert_eq!(sent_at[..4], [(0, 1), (2, 1), (4, 1), (6, 1)]);
         let alternate = sent_at[1..].iter().take_while(|(at, _)| at % 2 == 0).count();
         assert_eq!(alternate, 49, "from 98 in flight to 50");

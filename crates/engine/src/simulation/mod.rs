@@ -191,7 +191,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
         };
         simulation.load_classifiers(library)?;
         for (number, group) in scenario.flows.iter().enumerate() {
-            // The senders of datagrams never open, and so call nothing.
+            // Senders of datagrams never open, so they call no congestion control.
             let inert = MechanismRef { source: MechanismSource::Builtin("reno".into()), ..group.cc.clone() };
             let cc = if group.cc.source == MechanismSource::None { &inert } else { &group.cc };
             let control = library.load(cc, scenario.control_seed(number));
@@ -219,7 +219,7 @@ impl<'a, T: Tap> Simulation<'a, T> {
 
     fn load_classifiers(&mut self, library: &Library) -> Result<(), Error> {
         for (number, host) in self.scenario.hosts.iter().enumerate() {
-            // In faults the hosts are numbered behind the groups.
+            // Faults number the hosts after the groups.
             let place = self.scenario.flows.len() + number;
             let load = |classifier| library.load_classifier(classifier, self.scenario.control_seed(place));
             let loaded = host.classifier.as_ref().map(load).transpose();

@@ -87,7 +87,7 @@ pub(super) fn flow_sample(sender: &Sender, receiver: &Receiver) -> FlowSample {
         ssthresh_packets: (sk.snd_ssthresh < mechanism::sock::INFINITE_SSTHRESH).then_some(sk.snd_ssthresh),
         in_flight_packets: sk.packets_in_flight(),
         rtt_ms: sender.meter.latest_rtt_us.map(|us| us as f64 / 1000.0),
-        // The largest number stands for all that are larger.
+        // The largest number stands for all larger ones.
         srtt_ms: (sk.srtt_us > 0 && sk.srtt_us < u32::MAX).then_some(sk.srtt_us as f64 / 8000.0),
         retransmitted_packets: sender.meter.total_retransmitted,
         wmem_queued_bytes: send_buffer.map(|(queued, _)| queued),

@@ -87,8 +87,8 @@ pub(crate) struct Opened {
     pub(crate) storage_free: unsafe extern "C" fn(*mut TcpSock),
     map_fill: unsafe extern "C" fn(*const Map, *const u8, *const u8) -> c_long,
     identity: Box<Identity>,
-    // Below what points into them: dropped last. The descriptor stays open because the loader tells libraries apart by
-    // path.
+    // These members are below those that point into them, so they are dropped last. The descriptor stays open because
+    // the loader distinguishes libraries by path.
     watched: Option<watchdog::Watched>,
     _library: libloading::os::unix::Library,
     _image: File,

@@ -178,8 +178,7 @@ extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::
         report(entry, did);
     }
     report_loading(b" crashes while it is loaded: its constructor");
-    // Somebody else's fault: the signal comes again, and is not answered.
-    // SAFETY: as any process may.
+    // The fault is not a mechanism's: the signal comes again, and has its default effect. SAFETY: as any process may.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn cached(
     let Ok(work) = Workplace::below(cache) else { return compile(Workplace::temporary()?.path()) };
     match compile(work.path()) {
         Ok(compiled) => {
-            // What cannot be kept is made again.
+            // An object that cannot be stored is made again next time.
             let _ = keep(&work.path().join("whole"), &target, &compiled.to_bytes());
             Ok(compiled)
         }
@@ -104,8 +104,8 @@ impl Workplace {
         folders.map_err(|error| unwritable(cache, &error))?;
         let made = || {
             let _all = locked(&cache.join(LOCK), true)?;
-            // What cannot be removed hinders nobody: a guest shares this machine's files, but not its locks, and finds
-            // folders changing that nobody seems to work in.
+            // A folder that cannot be removed does no harm. A guest shares this machine's files, but not its locks, and
+            // sees folders change without a lock.
             let _ = remove_abandoned(cache);
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(cache)?;
             let lock = locked(&folder.path().join(LOCK), true)?;

@@ -231,7 +231,7 @@ fn with_replaced(text: &str, replaced: &mut [(Range<usize>, String)]) -> String 
     replaced.sort_by_key(|(range, _)| range.start);
     let (mut left, mut at) = (String::with_capacity(text.len()), 0);
     for (range, new) in replaced.iter() {
-        // A type within one that is gone is gone too.
+        // A type within a removed one is removed, too.
         if range.start >= at {
             left += &text[at..range.start];
             left += new;

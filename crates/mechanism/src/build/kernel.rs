@@ -130,7 +130,7 @@ fn compile(
     let mut file = toolchain::as_argument(&source.path);
     let companions = foreign::companions(&source.text());
     if !companions.is_empty() {
-        // Nobody attaches them, and they may need types that the contract lacks.
+        // No loader attaches these programs, and they may need types that the contract lacks.
         let bare = work.join("bare.c");
         std::fs::write(&bare, foreign::without_bodies(&source.path, &source.text(), &companions))
             .map_err(|e| unwritable(&bare, &e))?;

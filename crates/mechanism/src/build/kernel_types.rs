@@ -74,7 +74,7 @@ fn dumped(types: &[u8]) -> Option<Vec<u8>> {
         }
     }
     text.extend(END.as_bytes());
-    // The contract has its own order of these.
+    // The contract has its own `struct tcp_congestion_ops`, with its own order of members.
     let mut text = String::from_utf8_lossy(&text).into_owned();
     for kept in ["struct tcp_congestion_ops {", "struct tcp_congestion_ops data;"] {
         text = text.replace(kept, &kept.replace("tcp_congestion_ops", "unbloat_operations_of_the_kernel"));

@@ -35,10 +35,10 @@ const FLAGS: &[&str] = &[
 /// Flags of the user's file: no floating-point numbers, as in the kernel, and a count of the whole stack frame.
 const PROGRAM_FLAGS: &[&str] = &[
     "-fstack-usage",
-    // What its parameters, its private state and its maps are.
+    // Debugging information describes the parameters, the private state and the maps.
     "-g",
     "-gz=none",
-    // What is for a loader or for another compiler.
+    // Pragmas and sections may be for a loader or for another compiler.
     "-Wno-unknown-pragmas",
     "-Wno-attributes",
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -106,7 +106,7 @@ impl Compiler {
         let mut command = self.translation(&toolchain::program_arguments(&self.folder, source));
         let rule = toolchain::printed(command.arg("-M").arg(toolchain::as_argument(&source.path)));
         let mut files = prerequisites(&rule);
-        // What is no file, such as a device, cannot be read to its end.
+        // Only regular files count: a device, for example, cannot be read to its end.
         let ours = toolchain::spellings(&self.folder);
         let is_ours = |file: &Path| ours.iter().any(|ours| file.starts_with(ours));
         files.retain(|file| !is_ours(file) && !is_of_compiler(file) && file.is_file());

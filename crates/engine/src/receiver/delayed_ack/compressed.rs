@@ -53,7 +53,8 @@ impl CompressedAcks {
             let share = Nanos(round_trip.0 / COMPRESSION_SHARE);
             self.until = now + COMPRESSION_DELAY.min(share) + COMPRESSION_SLACK;
             if timer_rings > now {
-                // What rings in vain for a second segment sends what is compressed (`tcp_delack_timer_handler`).
+                // A timer that rings for a second segment, after its acknowledgement has left, sends the compressed one
+                // (`tcp_delack_timer_handler`).
                 self.until = self.until.min(timer_rings);
             }
         }

@@ -235,7 +235,8 @@ impl DelayedAck {
     /// (`tcp_send_delayed_ack`). Otherwise the timer rings sooner if the delay has become shorter.
     #[inline]
     fn is_about_to_ring(&mut self, now: Nanos, ato: u32) -> bool {
-        // Timers ring with a tick, at most one jiffy late: most are further off, which is seen without its time.
+        // Timers ring with a tick, at most one jiffy late. Most are further away, which this bound shows without the
+        // tick's time.
         let latest = now + Nanos((ato + 4) as u64 * (clock::JIFFY / 4));
         if self.delayed_until <= latest && self.delayed_until <= clock::timer(now, ato / 4) {
             return true;
