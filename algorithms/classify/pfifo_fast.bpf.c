@@ -11,7 +11,7 @@
 #include <bpf/bpf_helpers.h>
 #include "classify.h"
 
-/* The bands of the eight types of service of RFC 1349, two bits each, the first in the lowest: 1 1 2 2 0 0 1 1. */
+/* Bands of the eight types of service of RFC 1349, two bits each, the first in the lowest: 1 1 2 2 0 0 1 1. */
 #define BANDS 0x50a5
 
 static __always_inline __u32 pfifo_fast_band(struct classify_flow *flow, const struct classify_packet *packet)

@@ -83,7 +83,7 @@ static __always_inline void bbr_save_window(const struct sock *sk, struct bbr *b
 		bbr->prior_cwnd = max(bbr->prior_cwnd, cwnd);
 }
 
-/* The window without what was lost; at the start and the end of a recovery another. */
+/* The window less the losses; the start and the end of a recovery set another one. */
 static __always_inline __u32 bbr_window_after_losses(struct sock *sk, struct bbr *bbr, const struct rate_sample *rs)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -104,7 +104,7 @@ static __always_inline __u32 bbr_window_after_losses(struct sock *sk, struct bbr
 	return cwnd;
 }
 
-/* ACKs that come in clumps leave the link idle unless so many packets more are in flight. */
+/* The additional packets in flight that keep the link busy while ACKs come in clumps. */
 static __always_inline __u32 bbr_ack_aggregation_cwnd(const struct bbr *bbr)
 {
 	if (!bbr->full)
@@ -142,7 +142,7 @@ static __always_inline void bbr_set_window(struct sock *sk, struct bbr *bbr, con
 
 /* Modes. */
 
-/* At random, but not in the phase that drains: there is nothing to drain. */
+/* Begins at a random phase, but not the one that drains, because there is nothing to drain. */
 static __always_inline void bbr_enter_probe_bw(const struct sock *sk, struct bbr *bbr)
 {
 	bbr->mode = PROBE_BW;
@@ -175,7 +175,9 @@ static __always_inline void bbr_update_cycle_phase(const struct sock *sk, struct
 	bbr->cycle_mstamp = tcp_sk(sk)->delivered_mstamp;
 }
 
-/* Was the rate that of the path? Older kernels leave the samples of PROBE_RTT unmarked. */
+/*
+ * Reports whether the application, not the path, limited the rate. Older kernels do not mark the samples of PROBE_RTT.
+ */
 static __always_inline bool bbr_is_app_limited(const struct bbr *bbr, const struct rate_sample *rs)
 {
 	if (rs->is_app_limited || unbloat_cong_control_has_ack)
@@ -207,7 +209,7 @@ static __always_inline void bbr_check_drain(struct sock *sk, struct bbr *bbr)
 		bbr_enter_probe_bw(sk, bbr);
 }
 
-/* What was sent up to now, with so few packets in flight, says nothing about the rate. */
+/* The end of the packets sent up to now: with so few in flight they say nothing about the rate. */
 static __always_inline __u32 bbr_limited_until(const struct tcp_sock *tp)
 {
 	return (tp->delivered + tcp_packets_in_flight(tp)) ?: 1;
@@ -268,7 +270,7 @@ static __always_inline void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr,
 
 /* Measurements. */
 
-/* A verdict on a policer holds for so many rounds, then the path is tried anew. */
+/* A verdict on a policer holds for a number of rounds; then BBR tries the path anew. */
 static __always_inline void bbr_sample_lt_bw(const struct sock *sk, struct bbr *bbr, bool lost, bool app_limited)
 {
 	struct lt_bw *lt = &bbr->lt;
@@ -350,7 +352,7 @@ static __always_inline void bbr_control(struct sock *sk, const struct rate_sampl
 	bbr_set_window(sk, bbr, rs);
 }
 
-/* After a pause the queue is empty: as fast as the path, no faster. */
+/* After a pause the queue is empty, so BBR paces as fast as the path, and no faster. */
 static __always_inline void bbr_event(struct sock *sk, enum tcp_ca_event event)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -365,7 +367,7 @@ static __always_inline void bbr_event(struct sock *sk, enum tcp_ca_event event)
 		bbr_leave_probe_rtt(sk, bbr);
 }
 
-/* After a timeout the pipe is measured anew, and a round starts. */
+/* After a timeout BBR measures the pipe anew, and a round starts. */
 static __always_inline void bbr_enter(struct sock *sk, __u8 new_state)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -385,7 +387,7 @@ static __always_inline __u32 bbr_threshold(struct sock *sk)
 }
 
 /*
- * No loss after all: what it did to the search for the full pipe and the policer is undone, the window was never cut.
+ * Undoes the effects of a spurious loss on the search for the full pipe and the policer. The window was never cut.
  */
 static __always_inline __u32 bbr_undo(struct sock *sk)
 {

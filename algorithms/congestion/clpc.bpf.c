@@ -96,13 +96,13 @@ static __always_inline __u32 clpc_next_n(__u32 n, __u32 alpha)
 	return n + ONE - (__u32)((__u64)alpha * n >> ONE_BITS);
 }
 
-/* Equations 4, 6 and 7, the smoothed RTT in 1/8 us: does a loss find no more than beta segments queued? */
+/* Equations 4, 6 and 7, with the smoothed RTT in 1/8 us: reports whether a loss finds at most beta segments queued. */
 static __always_inline bool clpc_is_random(__u32 cwnd, __u32 queueing, __u32 srtt)
 {
 	return (__u64)cwnd * queueing * 8 <= (__u64)beta * srtt;
 }
 
-/* What the paper's clock would have done since the last ACK. */
+/* Makes the changes of N that the paper's clock would have made since the last ACK. */
 static __always_inline void clpc_change_n(struct clpc *ca, __u32 cwnd, __u32 now)
 {
 	__u32 alpha = clpc_alpha(ca->average);

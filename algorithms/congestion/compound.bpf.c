@@ -40,7 +40,7 @@ struct compound {
 	__u32 dwnd;	   /* 1/8 segment */
 	__u32 dwnd_before; /* the last loss, 1/8 segment */
 	__u32 gamma;	   /* as tuned, 1/8 segment */
-	__u32 reno_queued; /* what Reno's window had queued in the last round, 1/8 segment */
+	__u32 reno_queued; /* segments that Reno's window had queued in the last round, 1/8 segment */
 };
 
 static __always_inline void compound_new_round(struct sock *sk)
@@ -68,7 +68,7 @@ static __always_inline __u32 compound_growth(__u32 win)
 	return power > EIGHTHS ? power - EIGHTHS : 0;
 }
 
-/* Of `window` segments, how much is queued at this RTT, 1/8 segment. */
+/* The part of `window` segments that is queued at this RTT, 1/8 segment. */
 static __always_inline __u32 compound_queued(__u32 window, __u32 rtt_us, __u32 base_us)
 {
 	return (__u64)window * EIGHTHS * (rtt_us - base_us) / rtt_us;
@@ -97,7 +97,7 @@ static __always_inline void compound_adjust(struct tcp_sock *tp, struct compound
 			ca->dwnd + min((__u64)compound_growth(win), (__u64)(tp->snd_cwnd_clamp - win) * EIGHTHS));
 }
 
-/* The draft's tuning at a loss: a moving average, within gamma_min and gamma. */
+/* Tunes gamma at a loss as in the draft: a moving average, within gamma_min and gamma. */
 static __always_inline void compound_tune(struct compound *ca)
 {
 	__u64 heard = (__u64)ca->reno_queued * 3 / 4 * gamma_gain;

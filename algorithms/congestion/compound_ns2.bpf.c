@@ -29,13 +29,13 @@ PARAM(u32, gamma, 30, 1, 10000, "packets", "more queued: the delay window shrink
 
 struct compound_ns2 {
 	struct round_rtt rtt;
-	__u32 round_begin; /* sequence numbers: what the last round trip sent lies between them */
+	__u32 round_begin; /* sequence numbers around the data sent in the last round trip */
 	__u32 round_end;
 	__u32 reno; /* Reno's part of the window, segments */
 	__u32 dwnd; /* the rest */
 };
 
-/* Whatever else has lowered the window took it from Reno's part, or from both. */
+/* Adapts both parts to a window that something else has lowered: it took from Reno's part, or from both. */
 static __always_inline void compound_ns2_take_window(struct compound_ns2 *ca, __u32 win)
 {
 	if (ca->reno + ca->dwnd <= win)
@@ -58,7 +58,7 @@ static __always_inline void compound_ns2_grow_reno(struct tcp_sock *tp, struct c
 	}
 }
 
-/* A round trip's growth of dwnd after so many segments. */
+/* A round trip's growth of dwnd after `win` segments. */
 static __always_inline __u32 compound_ns2_growth(__u32 win)
 {
 	__u64 w = min(max(win, 1U), LARGEST_ROOTED);
@@ -116,7 +116,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 }
 
 /*
- * A stack that halves its rate as ns-2's does goes down to the quarter by itself. Elsewhere no more than that is in
+ * A stack that halves its rate as ns-2's does goes down to the quarter by itself. In others at most a quarter is in
  * flight when a loss is repaired.
  */
 SEC("struct_ops")

@@ -120,7 +120,7 @@ static __always_inline void cubic_start_epoch(struct cubic *ca, __u32 cwnd, __u3
 	ca->bic_origin_point = max(ca->w_max, cwnd);
 }
 
-/* Time on the curve that the next round trip ends at. */
+/* The time on the curve at which the next round trip ends. */
 static __always_inline __u64 cubic_time(const struct cubic *ca)
 {
 	__u64 jiffies = tcp_jiffies32 - ca->epoch_start;
@@ -143,7 +143,7 @@ static __always_inline void cubic_read_curve(struct cubic *ca, __u32 cwnd)
 	ca->cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * cwnd;
 	if (s_max && ca->min_rtt_us && t >= ca->k)
 		ca->cnt = max(ca->cnt, cubic_slowest(ca, cwnd));
-	/* Without a loss so far the curve says little about the path: at least 5 % a round trip. */
+	/* Before the first loss the curve says little about the path: at least 5 % a round trip. */
 	if (!ca->w_max)
 		ca->cnt = min(ca->cnt, 20U);
 }
@@ -221,7 +221,7 @@ static __always_inline void cubic_set_state(struct sock *sk, __u8 new_state)
 		cubic_init(sk);
 }
 
-/* Time in which the window could not move does not count: the epoch starts so much later, but not in the future. */
+/* Shifts the epoch by the time in which the window could not move, but not into the future. */
 static __always_inline void cubic_shift_epoch(struct sock *sk, __u32 jiffies)
 {
 	struct cubic *ca = inet_csk_ca(sk);
@@ -242,7 +242,7 @@ static __always_inline void cubic_cwnd_event(struct sock *sk, enum tcp_ca_event 
 		cubic_shift_epoch(sk, idle);
 }
 
-/* How long one burst of the sender keeps ACKs together: four of the largest at the pacing rate, at most 1 ms. */
+/* Time for which one burst of the sender keeps ACKs together: four of the largest at the pacing rate, at most 1 ms. */
 static __always_inline __u32 hystart_burst_us(const struct sock *sk)
 {
 	if (!sk->sk_pacing_rate)
@@ -250,7 +250,9 @@ static __always_inline __u32 hystart_burst_us(const struct sock *sk)
 	return min(USEC_PER_MSEC, (__u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / sk->sk_pacing_rate);
 }
 
-/* A train of ACKs as long as half the round trip, or the whole one where packets are paced, has filled the path. */
+/*
+ * Reports whether a train of ACKs has filled the path: it is as long as half the round trip, or all of it with pacing.
+ */
 static __always_inline bool hystart_train_is_long(struct sock *sk, struct cubic *ca)
 {
 	__u32 now = clock_us(sk);
@@ -264,13 +266,13 @@ static __always_inline bool hystart_train_is_long(struct sock *sk, struct cubic 
 	return (__s32)(now - ca->round_start_us) > (__s32)limit;
 }
 
-/* How much the delay may rise in slow start: an eighth, within 4 and 16 ms. */
+/* The rise of the delay that slow start tolerates: an eighth, within 4 and 16 ms. */
 static __always_inline __u32 hystart_tolerance_us(__u32 min_rtt_us)
 {
 	return min(max(min_rtt_us >> 3, HYSTART_DELAY_MIN), HYSTART_DELAY_MAX);
 }
 
-/* Even the least delay of the round has risen. */
+/* Reports whether even the least delay of the round has risen. */
 static __always_inline bool hystart_delay_rose(struct cubic *ca, __u32 rtt_us)
 {
 	ca->round_min_rtt_us = min(ca->round_min_rtt_us, rtt_us);
@@ -303,7 +305,7 @@ static __always_inline void cubic_pkts_acked(struct sock *sk, const struct ack_s
 
 	if (sample->rtt_us < 0)
 		return;
-	/* In the first second after a loss the queue of before still drains. */
+	/* In the first second after a loss the earlier queue still drains. */
 	if (ca->epoch_start && (__s32)(tcp_jiffies32 - ca->epoch_start) < (__s32)HZ)
 		return;
 	__u32 rtt_us = max(sample->rtt_us, 1);

@@ -99,7 +99,10 @@ static __always_inline void dctcp_echo(struct tcp_sock *tp, bool ce)
 		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
 }
 
-/* Each change of the mark is acknowledged at once; what a delayed ACK still covers, with the mark of before. */
+/*
+ * Acknowledges each change of the mark at once. Segments that a delayed ACK still covers are acknowledged first, with
+ * the earlier mark.
+ */
 static __always_inline void dctcp_receive(struct sock *sk, bool ce)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -62,7 +62,7 @@ static __always_inline void dtpa_count_sent(const struct tcp_sock *tp, struct dt
 	}
 }
 
-/* Each time that segments are found lost, not each of them, counts: RTOcounter and FRcounter of the paper. */
+/* Counts each time that segments are found lost, not each segment: RTOcounter and FRcounter of the paper. */
 static __always_inline void dtpa_set_state(struct sock *sk, __u8 new_state)
 {
 	struct dtpa *ca = inet_csk_ca(sk);

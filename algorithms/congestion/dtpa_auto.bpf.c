@@ -68,7 +68,7 @@ struct dtpa_auto {
 	__u32 acked_to; /* sequence number */
 };
 
-/* What is sent in a turn, segments: the receiver's window may be less than cwnd. */
+/* Segments sent in a turn; the receiver's window may be less than cwnd. */
 static __always_inline __u32 dtpa_auto_window(const struct tcp_sock *tp)
 {
 	return max(min(tp->snd_cwnd, tp->snd_wnd / tp->mss_cache), 1U);

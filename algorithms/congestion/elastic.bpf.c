@@ -71,7 +71,7 @@ static __always_inline void elastic_pkts_acked(struct sock *sk, const struct ack
 	ca->rtt_max = max(ca->rtt_max, ca->rtt_cur);
 }
 
-/* Equation 6. The remainder stays, so that no growth is lost however small its share in a segment. */
+/* Equation 6. The remainder stays, so that no growth is lost, however small. */
 static __always_inline void elastic_grow(struct tcp_sock *tp, struct elastic *ca, __u32 acked)
 {
 	__u32 rtt_cur = max(ca->rtt_cur, 1U);

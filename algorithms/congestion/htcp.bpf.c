@@ -46,7 +46,7 @@ struct htcp {
 	__u32 bandwidth_max;
 	__u32 bandwidth_max_before;
 	__u32 measured_at; /* throughput is measured from then on ... */
-	__u32 measured;	   /* ... so many segments so far */
+	__u32 measured;	   /* ... with this many segments up to now */
 	__u32 acked;	   /* segments, with the last ACK in Open */
 	struct {
 		__u32 congested_at; /* 0: there is nothing to undo */
@@ -129,7 +129,7 @@ static __always_inline void htcp_new_bandwidth(struct htcp *ca, __u32 bandwidth,
 	ca->bandwidth_max = max(ca->bandwidth_max, ca->bandwidth);
 }
 
-/* Once a window, and at least once an RTT: how many segments came in a second. */
+/* Measures the segments of a second, once a window and at least once an RTT. */
 static __always_inline void htcp_measure(struct htcp *ca, __u32 cwnd, __u32 acked, __u32 now)
 {
 	__u32 elapsed = now - ca->measured_at;
@@ -206,7 +206,7 @@ __u32 BPF_PROG(ssthresh, struct sock *sk)
 	return max((__u32)((__u64)tcp_sk(sk)->snd_cwnd * ca->beta / ONE), 2U);
 }
 
-/* Time runs from a loss, and once it is repaired from then; until then it can be undone. */
+/* Delta counts from a loss, and after its repair from the end of that. Until then the loss can be undone. */
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, __u8 new_state)
 {

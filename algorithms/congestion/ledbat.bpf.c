@@ -48,7 +48,9 @@ struct ledbat {
 	__u8 has_current;
 };
 
-/* The oldest leaves and the others move, for the verifier allows no computed place in a list of the socket. */
+/*
+ * Drops the oldest delay and moves the others, because the verifier allows no computed index into a list of the socket.
+ */
 static __always_inline void ledbat_append(__u32 *delays, int count, __u32 delay)
 {
 	for (int i = 1; i < count; i++)
@@ -78,7 +80,7 @@ static __always_inline __u32 ledbat_queueing(const struct ledbat *ca)
 }
 
 /*
- * An empty list is filled with its first delay: that changes no minimum as long as this delay is in it, and it leaves
+ * Fills an empty list with its first delay. That changes no minimum while this delay is in the list, and it leaves
  * last.
  */
 static __always_inline void ledbat_sample(struct ledbat *ca, __u32 delay, __u32 minute)

@@ -12,7 +12,7 @@
 #define RENO_AS_BASE
 #include "reno.bpf.c"
 
-/* It keeps nothing and looks at nothing but ACKs and losses. */
+/* Reno has no state, and reacts only to ACKs and losses. */
 struct reno {};
 #define reno_init(sk)
 #define reno_pkts_acked(sk, sample)

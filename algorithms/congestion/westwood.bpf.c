@@ -51,7 +51,7 @@ static __always_inline void westwood_measure(struct westwood *ca, __u64 bytes, _
 	ca->bandwidth = ca->bandwidth ? westwood_filter(ca->bandwidth, ca->smoothed) : sample;
 }
 
-/* What the path holds without a queue, segments. */
+/* The segments that the path holds without a queue. */
 static __always_inline __u32 westwood_window(struct sock *sk)
 {
 	const struct westwood *ca = inet_csk_ca(sk);

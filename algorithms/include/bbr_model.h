@@ -37,9 +37,9 @@ struct bbr {
 	struct lt_bw lt;
 	struct ack_aggregation aggregation;
 	__u32 rtt_cnt;
-	__u32 next_rtt_delivered; /* what is sent once so much was delivered belongs to the next round */
+	__u32 next_rtt_delivered; /* packets sent after this many were delivered belong to the next round */
 	__u32 cycle_mstamp;	  /* us */
-	__u32 full_bw;		  /* the rate that the next has to exceed by full_growth */
+	__u32 full_bw;		  /* the next rate has to exceed this one by full_growth */
 	__u32 prior_cwnd;	  /* before a recovery or PROBE_RTT */
 	__u8 mode;
 	__u8 cycle_idx;
@@ -49,7 +49,7 @@ struct bbr {
 	__u8 full;	 /* the pipe has been full */
 	__u8 has_rtt;
 	__u8 prior_state;	  /* enum tcp_ca_state, at the last ACK */
-	__u8 packet_conservation; /* send only what was delivered */
+	__u8 packet_conservation; /* send only as many as were delivered */
 	__u8 probe_rtt_round_done;
 };
 
@@ -131,7 +131,7 @@ static __always_inline __u32 bbr_inflight_target(const struct sock *sk, const st
 	return bbr_with_bursts(sk, bbr, bbr_bdp(bbr, bbr_max_bw(bbr), gain));
 }
 
-/* Of what is in flight now, what will be left in the network when the pacer lets the next packet go. */
+/* The packets now in flight that will still be in the network when the pacer releases the next one. */
 static __always_inline __u32 bbr_in_network(const struct sock *sk, const struct bbr *bbr, __u32 in_flight)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

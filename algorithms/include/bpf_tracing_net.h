@@ -45,7 +45,7 @@
 #define ICSK_TIME_LOSS_PROBE 5
 #define ICSK_TIME_REO_TIMEOUT 6
 
-/* `flag` of cong_control(): what the ACK did. */
+/* `flag` of cong_control(): effects of the ACK. */
 #define FLAG_DATA_ACKED 0x04
 #define FLAG_SYN_ACKED 0x10
 #define FLAG_DATA_SACKED 0x20
@@ -129,8 +129,8 @@ static __always_inline bool tcp_in_slow_start(const struct tcp_sock *tp)
 #endif
 
 /*
- * Only a window that is in use may grow: one that the last round found too small, and in slow start up to twice the
- * flight.
+ * Reports whether the window is in use, so that it may grow: the last round found it too small, or slow start has not
+ * reached twice the flight.
  */
 #ifndef UNBLOAT_OWN_tcp_is_cwnd_limited
 static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)

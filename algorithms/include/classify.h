@@ -14,43 +14,43 @@
 
 #define CLASSIFY_STATE_WORDS 4
 
-/* What a packet is. */
+/* The kind of a packet. */
 enum {
 	PACKET_TCP_DATA,
-	PACKET_TCP_CONTROL, /* without payload: acknowledgements of what is downloaded, SYN, FIN, RST */
+	PACKET_TCP_CONTROL, /* without payload: acknowledgements of a download, SYN, FIN, RST */
 	PACKET_UDP,
 	PACKET_OTHER,
 };
 
 /* A connection. */
 struct classify_flow {
-	__u64 own[CLASSIFY_STATE_WORDS]; /* the classifier's, all zero at first */
+	__u64 own[CLASSIFY_STATE_WORDS]; /* the classifier's own state, all zero at first */
 };
 
-/* A packet that comes to the transmit queue, and the socket that it comes from. */
+/* A packet that comes to the transmit queue, and its socket. */
 struct classify_packet {
 	__u32 kind;
 	__u32 tos;	   /* type of service, the ECN bits excluded */
-	__u32 wmem_queued; /* memory of all that the send buffer holds, unsent or unacknowledged, bytes (sk_wmem_queued) */
-	__u32 sndbuf;	   /* memory that it may take, bytes (sk_sndbuf); 0 = the packet has no socket here */
-	__u32 held;	   /* payload that the send buffer holds, bytes (write_seq - snd_una) */
-	__u32 unsent;	   /* the part of it that was not sent before this packet, bytes (write_seq - snd_nxt) */
-	__u32 in_host;	   /* memory of the connection's earlier packets that have not left the host, bytes */
+	__u32 wmem_queued; /* memory of all data in the send buffer, unsent or unacknowledged, bytes (sk_wmem_queued) */
+	__u32 sndbuf;  /* memory that the send buffer may take, bytes (sk_sndbuf); 0 = the packet has no socket here */
+	__u32 held;    /* payload in the send buffer, bytes (write_seq - snd_una) */
+	__u32 unsent;  /* the part of that payload not sent before this packet, bytes (write_seq - snd_nxt) */
+	__u32 in_host; /* memory of the connection's earlier packets that have not left the host, bytes */
 };
 
 /*
- * With a band: these data, which would wait there, are dropped before the queue. TCP hears of it at once
- * (NET_XMIT_DROP): it keeps the segment, which was not sent, and enters CWR. For packets that are not TCP data of a
- * socket here it means nothing.
+ * Flag beside a band: drops the data, which would wait there, before the queue. TCP learns of it at once
+ * (NET_XMIT_DROP): it keeps the segment, which was not sent, and enters CWR. The flag has no effect on packets that are
+ * not TCP data of a socket here.
  */
 #define CLASSIFY_DROP (1U << 31)
 
-/* A file has one function that answers. A band that the queue does not have stands for its last. */
+/* Names the one function of a file that answers. A band beyond the queue's last counts as its last. */
 #define CLASSIFIER(function)                                                                                           \
 	__attribute__((visibility("default"))) __noinline __u32 unbloat_classify(struct classify_flow *flow,           \
 										 const struct classify_packet *packet) \
 	{                                                                                                              \
-		/* The kernel's verifier looks at this function by itself, and knows nothing of its callers. */        \
+		/* The kernel's verifier checks this function by itself, without its callers. */                       \
 		return flow && packet ? function(flow, packet) : 0;                                                    \
 	}
 

@@ -17,7 +17,7 @@
 
 #define IPPROTO_UDP 17
 #define MOST_BANDS 16
-/* Packets that a driver is handed at once (TCQ_F_ONETXQUEUE, `dev_tx_weight`); what is beyond is not timed. */
+/* Packets that a driver gets at once (TCQ_F_ONETXQUEUE, `dev_tx_weight`); further ones are not timed. */
 #define MOST_AT_ONCE 64
 #define SKB_TSTAMP_MONOTONIC 1
 
@@ -26,14 +26,14 @@
 /* Where packets go; the loader sets it. */
 struct unbloat_scope {
 	__u32 link_header; /* bytes of a frame before IP */
-	__u32 handle;	   /* of the queue discipline; its classes are handle:1 and so on */
+	__u32 handle;	   /* handle of the queue discipline, whose classes are handle:1 and so on */
 	__u32 bands;
-	__u32 device;	    /* whose packets are timed, by its number; 0 = nobody's */
-	__u32 of_namespace; /* the number of its network namespace */
+	__u32 device;	    /* number of the device whose packets are timed; 0 = none */
+	__u32 of_namespace; /* number of the device's network namespace */
 };
 static const volatile struct unbloat_scope unbloat_scope = {.bands = 2};
 
-/* What no program here needs of these structures is not in vmlinux.h. */
+/* Members that vmlinux.h does not have, because no other program here needs them. */
 struct sock___host {
 	struct {
 		struct {
@@ -77,7 +77,7 @@ struct classified_flow {
 	__u32 unused;
 };
 
-/* What a band has had. */
+/* Counts of a band. */
 struct classified_band {
 	__u64 packets;
 	__u64 bytes;
@@ -87,7 +87,7 @@ struct classified_band {
 	__u64 longest_ns;
 };
 
-/* By both ends as a segment has them. */
+/* Connections by both ends, in the order of a segment. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, UNBLOAT_FLOWS);
@@ -104,7 +104,7 @@ struct {
 
 static const struct classified_flow unbloat_new_flow = {};
 
-/* What a packet's IP header says of it. */
+/* The protocol in a packet's IP header. */
 static __always_inline __u32 unbloat_protocol(struct __sk_buff *skb, __u32 *tos)
 {
 	__u32 at = unbloat_scope.link_header;
@@ -122,7 +122,10 @@ static __always_inline __u32 unbloat_protocol(struct __sk_buff *skb, __u32 *tos)
 	return 0;
 }
 
-/* Memory of the connection's earlier packets in the host: sk_wmem_alloc is one more than that of all, this included. */
+/*
+ * Memory of the connection's earlier packets in the host. sk_wmem_alloc is one more than that of all packets, this one
+ * included.
+ */
 static __always_inline __u32 unbloat_in_host(struct __sk_buff *skb, const struct tcp_sock *tp)
 {
 	const struct sock___host *sk = (const void *)tp;
@@ -136,7 +139,7 @@ static __always_inline __u32 unbloat_in_host(struct __sk_buff *skb, const struct
 	return others > 0 ? others : 0;
 }
 
-/* The connection of a segment with data, which is remembered from its first on; NULL if there is no room. */
+/* The connection of a segment with data, which is stored from its first segment on; NULL if there is no room. */
 static __always_inline struct classified_flow *unbloat_flow(const struct tcp_packet *tcp)
 {
 	struct classified_flow *known = bpf_map_lookup_elem(&unbloat_flows, &tcp->ends);
@@ -147,7 +150,7 @@ static __always_inline struct classified_flow *unbloat_flow(const struct tcp_pac
 	return bpf_map_lookup_elem(&unbloat_flows, &tcp->ends);
 }
 
-/* What the packet's own socket says of its send buffer; nothing of what is forwarded. */
+/* Reads the send buffer of the packet's own socket; a forwarded packet has none. */
 static __always_inline void unbloat_socket_read(struct __sk_buff *skb, struct classify_packet *packet)
 {
 	const struct tcp_sock *tp = skb->sk ? bpf_skc_to_tcp_sock(skb->sk) : NULL;
@@ -217,7 +220,7 @@ SEC("tc") int unbloat_egress(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-/* A packet has left the discipline. One without a time is no IP packet. */
+/* Counts a packet that has left the discipline. A packet without a time is not an IP packet. */
 static __always_inline void unbloat_left(const struct sk_buff___host *skb, __u64 now)
 {
 	__u32 band = skb->priority - unbloat_scope.handle - 1;
@@ -232,7 +235,7 @@ static __always_inline void unbloat_left(const struct sk_buff___host *skb, __u64
 		counted->longest_ns = now - came;
 }
 
-/* The arguments are the discipline, the transmit queue, how many packets have left, and the first of them. */
+/* The arguments are the discipline, the transmit queue, the number of packets that have left, and the first of them. */
 SEC("tp_btf/qdisc_dequeue") int unbloat_dequeue(__u64 *arguments)
 {
 	const struct sk_buff___host *skb = (void *)arguments[3];

@@ -32,8 +32,8 @@ static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 }
 
 /*
- * What a stack of the simulator tells a control (SIM) or takes from it (SET_SIM), by the member's name in struct
- * tcp_sock's `sim`. A kernel's stack has no such member: it tells 0 and takes nothing.
+ * Values that a stack of the simulator passes to a congestion control (SIM) or takes from it (SET_SIM), by the member's
+ * name in struct tcp_sock's `sim`. A kernel's stack has no such member: SIM is 0 and SET_SIM has no effect.
  */
 #ifdef __bpf__
 #define SIM(tp, member) ((void)(tp), 0U)
@@ -44,8 +44,8 @@ static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 #endif
 
 /*
- * The name to register under, at most 15 characters. This one is for mechanisms that Linux has a module of its own for:
- * there ours must be called otherwise.
+ * The name to register under, at most 15 characters. This macro is for congestion controls for which Linux has a module
+ * of its own: in a kernel they need another name.
  */
 #ifdef __bpf__
 #define CONTROL_NAME(name) "ub_" name
@@ -72,8 +72,8 @@ static __always_inline __u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 #endif
 
 /*
- * SIMULATED_ONLY(why): for a control that asks the socket for what no kernel has. It is not loaded into one, and who
- * tries is told why.
+ * SIMULATED_ONLY(why): for a congestion control that needs members of the socket that no kernel has. unbloat does not
+ * load it into a kernel, and reports `why`.
  */
 #define SIMULATED_ONLY(why) \
 	static const char unbloat_simulated_only[] __attribute__((section(".unbloat.simulated"), used)) = why

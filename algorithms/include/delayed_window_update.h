@@ -61,12 +61,12 @@ struct delayed_window {
 	__u32 max_rtt; /* largest ever, or since the last recovery */
 	__u32 period_start;
 	__u32 total;	    /* segments with an RTT sample in this period ... */
-	__u32 clear;	    /* ... of which so many saw no queue */
+	__u32 clear;	    /* ... and those of them that saw no queue */
 	dwu_u64 rtt_sum;    /* over those segments */
 	__u32 last_mean;    /* of the period before; 0 = unknown */
 	__u32 held_until;   /* end of the suspension */
 	__u32 closed_at;    /* when the gate was first found closed, jiffies */
-	__u8 part;	    /* of a packet, that the last cut left, in 1/256; with CUT_KEEPS */
+	__u8 part;	    /* part of a packet that the last cut left, in 1/256; with CUT_KEEPS */
 	__u8 suspended : 1; /* suspend_flag of the paper */
 	__u8 high : 1;	    /* flag of the paper: the mean RTT is in the upper half */
 	__u8 closed : 1;    /* closed_at is set */
@@ -134,7 +134,7 @@ static __always_inline void dwu_clear_period(struct delayed_window *dw)
 	dw->rtt_sum = 0;
 }
 
-/* Detection starts afresh; what is known of the path's RTT stays. */
+/* Restarts detection; the known RTTs of the path stay. */
 static __always_inline void dwu_restart(struct delayed_window *dw)
 {
 	dwu_clear_period(dw);
@@ -233,7 +233,7 @@ static __always_inline bool delayed_window_pkts_acked(struct sock *sk, struct de
 	return true;
 }
 
-/* May the base raise the window now? */
+/* Reports whether the base may raise the window now. */
 static __always_inline bool delayed_window_is_open(struct sock *sk, struct delayed_window *dw)
 {
 	bool held = dw->suspended || dw->high;
@@ -247,7 +247,7 @@ static __always_inline bool delayed_window_is_open(struct sock *sk, struct delay
 	return false;
 }
 
-/* Jiffies that the window was held and the base has not been told of: it shifts its clock by them. */
+/* Jiffies of holds that were not reported to the base yet, which shifts its clock by them. */
 static __always_inline __u32 delayed_window_held_time(struct delayed_window *dw)
 {
 	if (!dw->closed)
@@ -256,7 +256,7 @@ static __always_inline __u32 delayed_window_held_time(struct delayed_window *dw)
 	return shift_epoch_on_hold ? tcp_jiffies32 - dw->closed_at : 0;
 }
 
-/* A loss, a timeout or an ECN mark opens the gate; detection starts afresh, and once more when the repair is over. */
+/* A loss, a timeout or an ECN mark opens the gate. Detection restarts, and once more when the repair is over. */
 static __always_inline void delayed_window_set_state(struct sock *sk, struct delayed_window *dw, __u8 new_state)
 {
 	__u8 old_state = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
@@ -272,9 +272,9 @@ static __always_inline void delayed_window_set_state(struct sock *sk, struct del
 }
 
 /*
- * After a pause the counters would mix two times. The kernel's event comes whenever nothing is in flight, with a window
- * of two segments that one ACK covers in every round trip: a pause is what the kernel takes for one elsewhere, a
- * silence longer than the retransmission timeout.
+ * Restarts the counters after a pause, which would mix two times. The kernel's event comes whenever nothing is in
+ * flight, and with a window of two segments that one ACK covers this is every round trip. So a pause is a silence
+ * longer than the retransmission timeout, as elsewhere in the kernel.
  */
 static __always_inline void delayed_window_cwnd_event(struct sock *sk, struct delayed_window *dw,
 						      enum tcp_ca_event event)

@@ -23,9 +23,9 @@ static __always_inline __u32 rate_times(__u32 rate, __u32 us)
 }
 
 /*
- * Kathleen Nichols' filter, as Linux's lib/minmax.c has it: the largest of a window in three samples, whatever the
- * window. best[0] is the answer; best[1] and best[2] are the largest after it, and after those, and stand ready for
- * when it grows too old.
+ * Kathleen Nichols' filter, as in Linux's lib/minmax.c: the largest of a window of any length, in three samples.
+ * best[0] is the answer; best[1] is the largest after it, and best[2] the largest after that. They replace it when it
+ * grows too old.
  */
 struct windowed_sample {
 	__u32 at;
@@ -36,7 +36,7 @@ struct windowed_max {
 	struct windowed_sample best[3];
 };
 
-/* A quarter of the window without a second sample, or half of it without a third, makes the newest one stand in. */
+/* The newest sample becomes the second after a quarter of the window without one, or the third after half of it. */
 static __always_inline void windowed_max_age(struct windowed_max *filter, struct windowed_sample new, __u32 window)
 {
 	struct windowed_sample *best = filter->best;
@@ -75,8 +75,7 @@ static __always_inline void windowed_max_update(struct windowed_max *filter, __u
 }
 
 /*
- * Since an epoch began, packets were acknowledged; those beyond what the rate explains were aggregated. Counts in
- * packets.
+ * Packets acknowledged since an epoch began. Those beyond the rate were aggregated. Counts are in packets.
  */
 struct ack_aggregation {
 	__u32 epoch_start; /* us */

@@ -19,7 +19,7 @@
 #define DTPA_LONGEST_US 30000000    /* ... and the period is 30 s at most */
 #define DTPA_RATIO_BITS 16	    /* 1/p is in 1/65536, so its root is in 1/256 */
 
-/* What a turn, TXP + RTT, leaves for the wait. */
+/* The part of a turn, TXP + RTT, that is left for the wait. */
 static __always_inline __u32 dtpa_rest_us(__u64 turn_us, __u32 rtt_us, __u32 longest_us)
 {
 	if (turn_us <= rtt_us)
@@ -27,15 +27,15 @@ static __always_inline __u32 dtpa_rest_us(__u64 turn_us, __u32 rtt_us, __u32 lon
 	return turn_us - rtt_us < longest_us ? turn_us - rtt_us : longest_us;
 }
 
-/* The period in us with a window of so many segments. */
+/* The period with a window of `segments`, us. */
 static __always_inline __u32 dtpa_window_period_us(__u32 segments, __u32 rtt_us, __u32 c)
 {
 	return dtpa_rest_us((__u64)segments * 1000000000 / c, rtt_us, ~0U);
 }
 
 /*
- * The period in us of a node that has sent so many segments, retransmissions included, and found so many losses by
- * timeouts and by duplicates. Before the first loss p is not known, and the period is 0.
+ * The period of a node, us, by its numbers of sent segments, retransmissions included, and of losses found by timeouts
+ * and by duplicates. Before the first loss p is not known, and the period is 0.
  */
 static __always_inline __u32 dtpa_period_us(__u32 sent, __u32 losses, __u32 rtt_us, __u32 c)
 {
@@ -46,7 +46,7 @@ static __always_inline __u32 dtpa_period_us(__u32 sent, __u32 losses, __u32 rtt_
 	ratio = ((__u64)sent << DTPA_RATIO_BITS) / losses;
 	if (ratio > (__u64)DTPA_MOST_SENT_A_LOSS << DTPA_RATIO_BITS)
 		ratio = (__u64)DTPA_MOST_SENT_A_LOSS << DTPA_RATIO_BITS;
-	/* There were no more losses than segments, but a counter that has wrapped may say so. */
+	/* There are never more losses than segments, but a counter that has wrapped may show more. */
 	return dtpa_rest_us((DTPA_A * 1000 * square_root(ratio | 1) / c) >> (DTPA_RATIO_BITS / 2), rtt_us,
 			    DTPA_LONGEST_US);
 }

@@ -21,8 +21,8 @@ static __always_inline void change_window(struct tcp_sock *tp, __s64 *sum, __u64
 		*sum += steps * a_segment;
 		cwnd = max(cwnd - min(cwnd, steps), (__u64)LEAST_WINDOW);
 		/*
-		 * Below its threshold a window grows by slow start, whatever the delay: who yields must not come back
-		 * so.
+		 * Below its threshold a window grows by slow start, whatever the delay, so a window that yields takes the threshold
+		 * down.
 		 */
 		tp->snd_ssthresh = min(tp->snd_ssthresh, (__u32)cwnd);
 	} else {

@@ -12,11 +12,11 @@
 
 #define LT_BW_MIN_ROUNDS 4U  /* of the shortest interval; the longest has four times as many */
 #define LT_BW_LOSS 50U	     /* of 256 delivered: much */
-#define LT_BW_SAME 500U	     /* bytes a second: rates so close are one, as are those an eighth apart */
-#define LT_BW_MAX_ROUNDS 48U /* rounds that a verdict holds */
+#define LT_BW_SAME 500U	     /* bytes a second: rates this close count as one, as do those an eighth apart */
+#define LT_BW_MAX_ROUNDS 48U /* rounds for which a verdict holds */
 
 struct lt_bw {
-	__u32 bw;	 /* of the last interval with much loss, or what the policer passes */
+	__u32 bw;	 /* rate of the last interval with much loss, or of the policer */
 	__u32 start;	 /* us, of this interval ... */
 	__u32 delivered; /* ... and the socket's counts then */
 	__u32 lost;
@@ -72,8 +72,8 @@ static __always_inline void lt_bw_end_interval(const struct tcp_sock *tp, struct
 }
 
 /*
- * While there is no verdict. An interval begins and ends with a loss, so that the policer's bucket is empty at both
- * ends.
+ * Takes a sample while there is no verdict. An interval begins and ends with a loss, so that the policer's bucket is
+ * empty at both ends.
  */
 static __always_inline void lt_bw_sample(const struct tcp_sock *tp, struct lt_bw *lt, bool round_start, bool lost,
 					 bool app_limited)

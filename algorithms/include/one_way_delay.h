@@ -13,7 +13,7 @@
 
 #include "control.h"
 
-#define LONGEST_QUEUEING ((1U << 24) - 1) /* us: what is above 16 s counts as that, so that sums and products fit */
+#define LONGEST_QUEUEING ((1U << 24) - 1) /* us: longer times count as 16 s, so that sums and products fit */
 
 static __always_inline __u32 timestamp_tick_us(const struct sock *sk)
 {
@@ -24,15 +24,15 @@ static __always_inline __u32 timestamp_tick_us(const struct sock *sk)
 	return USEC_PER_MSEC;
 }
 
-/* Did both ends agree on timestamps? */
+/* Reports whether both ends agreed on timestamps. */
 static __always_inline bool has_timestamps(const struct sock *sk)
 {
 	return BPF_CORE_READ_BITFIELD(tcp_sk(sk), rx_opt.tstamp_ok);
 }
 
 /*
- * Does this ACK tell a delay? One that covers nothing new echoes the segment that was echoed before, however long ago
- * that was.
+ * Reports whether this ACK shows a delay. An ACK that covers nothing new echoes the segment that was echoed before,
+ * however long ago.
  */
 static __always_inline bool has_one_way_delay(const struct sock *sk, const struct ack_sample *sample)
 {
@@ -44,9 +44,9 @@ static __always_inline bool has_one_way_delay(const struct sock *sk, const struc
 #define SINGLES_TO_DOUBT 8
 
 /*
- * Did the receiver hold this ACK back, so that its delay is not the path's? One that delays ACKs shows it by covering
- * several segments with one. After that an ACK of a single segment is taken for late, until so many came in a row that
- * this receiver answers every segment. `singles` is the caller's.
+ * Reports whether the receiver held this ACK back, so that its delay is not the path's. A receiver that delays ACKs
+ * covers several segments with one. After that an ACK of a single segment counts as late, until a run of them shows
+ * that this receiver answers every segment. `singles` is the caller's.
  */
 static __always_inline bool was_held_back(__u8 *singles, __u32 segments)
 {
@@ -68,7 +68,7 @@ static __always_inline __u32 one_way_delay_us(const struct sock *sk)
 	return (tp->rx_opt.rcv_tsval - tp->rx_opt.rcv_tsecr) * timestamp_tick_us(sk);
 }
 
-/* How much longer a delay is than the least one, us. */
+/* The excess of a delay over the least one, us. */
 static __always_inline __u32 queueing_us(__u32 delay_us, __u32 least_us)
 {
 	return min(delay_us - least_us, LONGEST_QUEUEING);

@@ -6,8 +6,8 @@
 #include "window_flow.h"
 
 /*
- * What is shown before the first round trip has ended, bytes: half of tcp_rmem[1], as Linux offers it then. More could
- * not be taken back.
+ * The window before the end of the first round trip, bytes: half of tcp_rmem[1], as Linux offers it then. A larger one
+ * could not be taken back.
  */
 #define FIRST_WINDOW 65535
 
@@ -16,18 +16,18 @@ struct receiver_round {
 	__u64 began_us;
 	__u32 rtt_us; /* smoothed */
 	__u32 rtt_min_us;
-	__u32 copied;	     /* bytes in this round so far ... */
+	__u32 copied;	     /* bytes in this round up to now ... */
 	__u32 copied_before; /* ... and in the one that ended last */
 	__u32 had_hole;	     /* since somebody looked */
 };
 
-/* What to show before the first round trip has ended; whatever the stack offers where none can be measured. */
+/* The window before the end of the first round trip; the stack's own if the receiver cannot measure round trips. */
 static __always_inline __u32 receiver_first_window(const struct window_ack *ack)
 {
 	return ack->no_rtts ? 0 : FIRST_WINDOW;
 }
 
-/* An RTT, of which `weight` / 1024 go into the smoothed one. */
+/* Takes an RTT, which has the weight `weight` / 1024 in the smoothed one. */
 static __always_inline void receiver_round_rtt(struct receiver_round *round, __u32 rtt_us, __u32 weight)
 {
 	__u64 old = round->rtt_us ?: rtt_us;
@@ -43,9 +43,9 @@ static __always_inline void receiver_round_begin(struct receiver_round *round, c
 }
 
 /*
- * Counts what was read, from the first RTT on. True when a round trip has ended, in which so much came as
- * `copied_before` tells. One that took two RTTs had a pause in it, as nothing came in one of them: it tells what the
- * sender's application had, not the window, and is left out with its holes.
+ * Counts the bytes read from the first RTT on. Returns true when a round trip has ended, whose bytes are in
+ * `copied_before`. A round trip that took two RTTs had a pause in it. It shows the rate of the sender's application,
+ * not the window, so it is left out with its holes.
  */
 static __always_inline bool receiver_round_ends(struct receiver_round *round, const struct window_ack *ack)
 {

@@ -14,8 +14,8 @@ struct receiver_window {
 };
 
 /*
- * A round trip has ended, of whose new value `1024 - alpha` / 1024 go into the estimate. False if it says nothing:
- * nothing came, or with `skip_holes` a loss was being repaired.
+ * Takes a round trip, whose value has the weight `1024 - alpha` / 1024 in the estimate. Returns false if it says
+ * nothing: no data came, or with `skip_holes` a loss was being repaired.
  */
 static __always_inline bool receiver_window_counts(struct receiver_window *window, __u32 mss, __u32 alpha,
 						   bool skip_holes)
@@ -32,7 +32,7 @@ static __always_inline bool receiver_window_counts(struct receiver_window *windo
 	return true;
 }
 
-/* Shows so many 1/256 packets, but two at least and `most` at most. */
+/* Sets the window shown, from 1/256 packets, to at least two packets and at most `most`. */
 static __always_inline void receiver_window_show(struct receiver_window *window, __u64 packets, __u32 mss, __u32 most)
 {
 	__u64 within = min(max(packets, (__u64)2 * Q8), (__u64)most * Q8);

@@ -12,7 +12,7 @@
 #define SQUARE_ROOT_STEPS 6 /* from twice the root down to it, for any 64-bit number */
 #define CUBE_ROOT_STEPS 7   /* likewise */
 
-/* All ones if x is negative, else none: a choice that is no branch. */
+/* All ones if x is negative, else zero: a choice without a branch. */
 static __always_inline __u64 if_negative(__s64 x)
 {
 	return x >> 63;

@@ -6,13 +6,13 @@
 #include "receiver_window.h"
 #include "roots.h"
 
-/* 1/K by equation 2.11 for a path that holds so many eighths of a packet, with a = 3/2; theta in percent. */
+/* 1/K by equation 2.11 for a bandwidth-delay product in eighths of a packet, with a = 3/2; theta is in percent. */
 static __always_inline __u64 rtac_inverse_k_of_eighths(__u64 bdp, __u32 theta_percent)
 {
 	return (theta_percent - 100) * bdp * bdp * bdp * 2 / (300 * 8 * 8 * 8);
 }
 
-/* The same of packets. */
+/* 1/K by equation 2.11 for a bandwidth-delay product in packets. */
 static __always_inline __u64 rtac_inverse_k(__u64 bdp, __u32 theta_percent)
 {
 	return rtac_inverse_k_of_eighths(8 * bdp, theta_percent);

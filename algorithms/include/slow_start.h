@@ -5,8 +5,8 @@
 #include "bpf_tracing_net.h"
 
 /*
- * Reno's first half of an ACK: a window that is not in use does not grow, and slow start takes what it needs of the
- * segments acknowledged. False if none are left for congestion avoidance.
+ * Reno's first half of an ACK: a window that is not in use does not grow, and slow start takes the acknowledged
+ * segments that it needs. Returns false if none are left for congestion avoidance.
  */
 static __always_inline bool reaches_congestion_avoidance(struct sock *sk, __u32 *acked)
 {

@@ -178,7 +178,7 @@ struct inet_connection_sock {
 		const __u16 rcv_mss;
 	} icsk_ack;
 	__u64 icsk_ca_priv[13];
-	const __u64 unbloat_guard[16]; /* zero unless somebody wrote behind the private state; no kernel has it */
+	const __u64 unbloat_guard[16]; /* zero unless a program wrote behind the private state; no kernel has it */
 	UNBLOAT_ICSK_ROOM
 };
 
@@ -306,15 +306,15 @@ struct tcp_sock {
 	const struct tcp_options_received rx_opt;
 	UNBLOAT_TCP_ROOM
 #ifndef __bpf__
-	/* What the native runtime keeps beside the kernel's members. */
+	/* State of the native runtime beside the kernel's members. */
 	struct {
 		void *storage;		/* head of the socket's local storage */
 		__u32 send_ack_pending; /* bpf_tcp_send_ack() was called ... */
 		__u32 send_ack_rcv_nxt; /* ... with this */
-		__u32 period_us;	/* wait so long before each window */
-		__u32 mean_flow_rate;	/* in a mesh: of those known, packets in 1000 s; 0 = none is */
-		__u32 min_cwnd;		/* rate halving may go down to this, packets; 0 = to ssthresh */
-		__u32 rate_halving;	/* the stack does so */
+		__u32 period_us;	/* wait this long before each window */
+		__u32 mean_flow_rate; /* in a mesh: mean rate of the known flows, packets in 1000 s; 0 = none is known */
+		__u32 min_cwnd;	      /* rate halving may go down to this, packets; 0 = to ssthresh */
+		__u32 rate_halving;   /* the stack halves its rate */
 	} sim;
 #endif
 };

@@ -17,7 +17,7 @@ static __always_inline void waiting_reno_init(struct sock *sk)
 	sk->sk_pacing_rate = NO_PACING;
 }
 
-/* At the end of a repair the window is what the loss has left of it, whatever the repair needed. */
+/* At the end of a repair the window is the one that the loss has left, whatever the repair needed. */
 static __always_inline void waiting_reno_set_state(struct sock *sk, __u8 new_state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -28,9 +28,9 @@ static __always_inline void waiting_reno_set_state(struct sock *sk, __u8 new_sta
 }
 
 /*
- * A kernel leaves the window in a repair to whoever paces. The first segment to be repaired always goes. Without SACK
- * the state outlasts a reduction that was undone (tcp_try_undo_recovery); ssthresh is then what it was before it, which
- * may be endless.
+ * A kernel leaves the window in a repair to a congestion control that paces. The first segment to be repaired always
+ * leaves. Without SACK the state outlasts a reduction that was undone (tcp_try_undo_recovery). ssthresh then has its
+ * earlier value, which may be endless.
  */
 static __always_inline void waiting_reno_repair(struct tcp_sock *tp)
 {
@@ -52,8 +52,8 @@ static __always_inline void waiting_reno_grow(struct sock *sk, __u32 acked)
 }
 
 /*
- * What an ACK does to the window, which grows only if it is in use, as in Linux; `acked_to` is up to where there were
- * ACKs before it.
+ * Changes the window after an ACK. It grows only if it is in use, as in Linux; `acked_to` is the end of the segments
+ * acknowledged before.
  */
 static __always_inline void waiting_reno_acked(struct sock *sk, const struct rate_sample *rs, __u32 *acked_to,
 					       bool in_use)
@@ -68,7 +68,7 @@ static __always_inline void waiting_reno_acked(struct sock *sk, const struct rat
 	*acked_to = tp->snd_una;
 }
 
-/* So many segments in the period and an RTT. */
+/* Paces `segments` segments in the period and an RTT. */
 static __always_inline void waiting_reno_pace(struct sock *sk, __u32 segments, __u32 period_us)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -12,13 +12,13 @@
 
 #include "window_flow.h"
 
-/* A file has one function that answers, with the largest window to show in bytes, or 0 for what the stack offers. */
-#define WINDOW_CONTROL(function)                                                                                \
-	__attribute__((visibility("default"))) __noinline __u32 unbloat_window(struct window_flow *flow,        \
-									       const struct window_ack *ack)    \
-	{                                                                                                       \
-		/* The kernel's verifier looks at this function by itself, and knows nothing of its callers. */ \
-		return flow && ack ? function(flow, ack) : 0;                                                   \
+/* Names the one function of a file that answers, with the largest window to show in bytes, or 0 for the stack's own. */
+#define WINDOW_CONTROL(function)                                                                             \
+	__attribute__((visibility("default"))) __noinline __u32 unbloat_window(struct window_flow *flow,     \
+									       const struct window_ack *ack) \
+	{                                                                                                    \
+		/* The kernel's verifier checks this function by itself, without its callers. */             \
+		return flow && ack ? function(flow, ack) : 0;                                                \
 	}
 
 __u32 unbloat_window(struct window_flow *flow, const struct window_ack *ack);

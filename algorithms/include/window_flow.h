@@ -11,19 +11,19 @@
 /* A connection. */
 struct window_flow {
 	__u32 mss;		       /* payload of a full segment, bytes */
-	__u64 own[WINDOW_STATE_WORDS]; /* the controller's, all zero at first */
+	__u64 own[WINDOW_STATE_WORDS]; /* the controller's own state, all zero at first */
 };
 
 /* An acknowledgement that is about to leave. */
 struct window_ack {
 	__u64 now_us;
-	__u32 copied;	/* bytes that the application has read since the one before */
-	__u32 rtt_us;	/* the latest RTT that was measured since then; 0 without one */
+	__u32 copied;	/* bytes that the application has read since the acknowledgement before */
+	__u32 rtt_us;	/* the latest RTT measured since then; 0 without one */
 	__u32 has_hole; /* a segment is missing */
-	__u32 no_rtts;	/* none can be measured: the connection has no timestamps */
+	__u32 no_rtts;	/* no RTTs, because the connection has no timestamps */
 };
 
-/* So many bytes, as far as a window goes. */
+/* A window of `bytes`, at most the largest window. */
 static __always_inline __u32 window_of(__u64 bytes)
 {
 	return min(bytes, (__u64)MOST_WINDOW);

@@ -28,20 +28,20 @@
 #define UNBLOAT_FLOWS 16384
 #define SENT_TIMESTAMPS 32
 #define SHOWN_RTT_WEIGHT 128 /* /1024, as TCP's own smoothed RTT */
-#define LEAST_MSS 536	     /* RFC 9293, section 3.7.1: small segments say nothing of full ones */
+#define LEAST_MSS 536	     /* RFC 9293, section 3.7.1: small segments say nothing about full ones */
 
-/* Whose acknowledgements these are; the loader sets it. */
+/* The connections whose windows the programs lower; the loader sets it. */
 struct unbloat_scope {
-	__u32 net[4]; /* of the other end's address; all zero with the mask = any */
+	__u32 net[4]; /* the network of the other end's address; any if the mask is zero */
 	__u32 mask[4];
 	__u32 link_header; /* bytes of a frame before IP */
-	__u16 port;	   /* the other end's, in network order; 0 = any */
+	__u16 port;	   /* the other end's port, in network order; 0 = any */
 	__u8 forwards;	   /* also of connections without a socket here */
 	__u8 in_group;	   /* only of sockets of the group in unbloat_group */
 };
 static const volatile struct unbloat_scope unbloat_scope = {};
 
-/* A timestamp of ours and when it first left, us. */
+/* A timestamp of ours, and the time when it first left, us. */
 struct sent_timestamp {
 	__u32 tsval;
 	__u32 at_us;
@@ -54,8 +54,8 @@ struct shown_flow {
 	__u64 seen_us;
 	__u32 offered;	  /* by the stack, bytes */
 	__u32 shown;	  /* instead, bytes */
-	__u32 right_edge; /* of what was shown so far */
-	__u32 read_to;	  /* where in the stream the reading was at the latest acknowledgement */
+	__u32 right_edge; /* end of the windows shown up to now */
+	__u32 read_to;	  /* position of the reading in the stream at the latest acknowledgement */
 	__u32 rtt_us;	  /* the latest, since then */
 	__u32 last_tsecr;
 	__u8 scale;
@@ -65,7 +65,7 @@ struct shown_flow {
 	struct sent_timestamp sent[SENT_TIMESTAMPS];
 };
 
-/* By both ends as an acknowledgement has them. */
+/* Connections by both ends, in the order of an acknowledgement. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, UNBLOAT_FLOWS);
@@ -82,13 +82,13 @@ struct {
 
 static const struct shown_flow unbloat_new_flow = {};
 
-/* In parentheses, for a recording has a macro of this name. */
+/* The name is in parentheses because a recording has a macro of this name. */
 static __always_inline __u64 unbloat_now_us(void)
 {
 	return (bpf_ktime_get_ns)() / 1000;
 }
 
-/* What a socket of this host knows; nothing of a connection that is forwarded. */
+/* Values of a socket of this host; a forwarded connection has none. */
 struct unbloat_socket {
 	__u32 copied_seq;
 	__u8 scale;
@@ -165,7 +165,7 @@ static __always_inline void unbloat_timestamp_leaves(struct shown_flow *flow, __
 	}
 }
 
-/* What has come since the acknowledgement before. */
+/* Bytes that have come since the acknowledgement before. */
 static __always_inline __u32 unbloat_read(struct shown_flow *flow, __u32 read_to)
 {
 	__s32 read = flow->has_read_to ? read_to - flow->read_to : 0;
@@ -192,7 +192,7 @@ static __always_inline __u16 unbloat_lowered(struct shown_flow *flow, const stru
 	__s32 left = flow->right_edge - packet->ack;
 	__u32 shown = most ? min(most, offered) : offered;
 
-	/* What was shown before is not known, or no window reaches so far. */
+	/* The window shown before is not known, or no window reaches that far. */
 	if (!flow->has_edge || left > MOST_WINDOW || left < -MOST_WINDOW) {
 		flow->has_edge = 1;
 		flow->right_edge = packet->ack + offered;
@@ -233,7 +233,7 @@ static __always_inline void unbloat_ack_leaves(struct __sk_buff *skb, const stru
 	receiver_round_ends(&flow->round, &ack);
 	flow->seen_us = ack.now_us;
 
-	/* Without a segment that came there is nothing to hold back. */
+	/* Without a segment that came there is no data to limit. */
 	__u32 most = flow->flow.mss ? unbloat_window_recorded(&packet->ends, &flow->flow, &ack) : 0;
 	__u16 window = unbloat_lowered(flow, packet, min(scale, MOST_SCALE), most);
 
@@ -255,7 +255,7 @@ static __always_inline void unbloat_data_comes(struct shown_flow *flow, const st
 	if (!options->has_timestamps || options->tsecr == flow->last_tsecr)
 		return;
 	flow->last_tsecr = options->tsecr;
-	/* What is not full may have waited at its sender. */
+	/* A segment that is not full may have waited at its sender. */
 	if (packet->segment >= flow->flow.mss && sent->tsval == options->tsecr)
 		flow->rtt_us = max((__u32)unbloat_now_us() - sent->at_us, 1);
 }

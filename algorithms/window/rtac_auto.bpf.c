@@ -56,10 +56,10 @@ PARAM(u32, alpha, 128, 0, 1023, "/1024", "weight of the old value in what comes 
 PARAM(u32, rtt_weight, 128, 1, 1024, "/1024", "weight of a new RTT in the smoothed one");
 PARAM(u32, most, 1810, 2, 100000, "packets", "largest window");
 
-#define SOON_ROUNDS 8	 /* from a try to one because the RTT has grown; twice as many after each that was in vain, */
-#define LATE_ROUNDS 32	 /* but at most so many, */
-#define AGAIN_ROUNDS 2	 /* and few after one that said nothing */
-#define TRY_ROUNDS 3	 /* the first is as before, the second passes, the third shows what the smaller window does */
+#define SOON_ROUNDS 8  /* from a probe to the next after the RTT has grown; twice as many after each without success, */
+#define LATE_ROUNDS 32 /* but at most this many, */
+#define AGAIN_ROUNDS 2 /* and few after one without a result */
+#define TRY_ROUNDS 3   /* the first is as before, the second passes, the third shows the effect of the smaller window */
 #define RECOVER_ROUNDS 2 /* likewise, back */
 #define LEAST_BDP 4	 /* packets; below, an acknowledgement for every second packet leaves the path idle */
 #define LARGEST_BDP 20000
@@ -85,7 +85,7 @@ struct rtac_auto {
 	__u8 soon; /* round trips to the next try, if the RTT has grown; 0 at first */
 };
 
-/* What a round trip was. */
+/* The measurements of a round trip. */
 struct rtac_auto_round {
 	__u64 rate;
 	__u32 rtt_us; /* mean */
@@ -104,7 +104,7 @@ static __always_inline struct rtac_auto_round rtac_auto_round(struct rtac_auto *
 	return round;
 }
 
-/* Whether an RTT is above the base by so many percent of what theta is. */
+/* Reports whether an RTT exceeds the base by this percentage of theta's excess. */
 static __always_inline bool rtac_auto_waits(const struct rtac_auto *ca, __u32 rtt_us, __u32 percent)
 {
 	return rtt_us > ca->base_us + (__u64)ca->base_us * (theta - 100) * percent / 10000;
@@ -124,7 +124,7 @@ static __always_inline void rtac_auto_enter(struct rtac_auto *ca, enum phase pha
 	ca->rounds = 0;
 }
 
-/* Equation 2.8 for the path as it is known. */
+/* Sets the window by equation 2.8 for the path as estimated. */
 static __always_inline void rtac_auto_show(struct rtac_auto *ca, bool grows, __u32 mss)
 {
 	struct receiver_window *window = &ca->window;
@@ -181,13 +181,13 @@ static __always_inline void rtac_auto_follow(struct rtac_auto *ca, const struct 
 	}
 }
 
-/* Half the window has made the RTT shorter by an eighth. */
+/* Reports whether half the window has shortened the RTT by an eighth. */
 static __always_inline bool rtac_auto_moved(const struct rtac_auto *ca, const struct rtac_auto_round *round)
 {
 	return round->rtt_us < ca->rtt_try_us - ca->rtt_try_us / 8;
 }
 
-/* The queue was its own: what comes is the path's rate, and with that the window to rest at is known. */
+/* The queue was the flow's own: the arriving rate is the path's, which gives the window to rest at. */
 static __always_inline void rtac_auto_own(struct rtac_auto *ca, const struct rtac_auto_round *round, __u32 mss)
 {
 	ca->path_rate = round->rate;
@@ -197,7 +197,7 @@ static __always_inline void rtac_auto_own(struct rtac_auto *ca, const struct rta
 	receiver_window_show(&ca->window, ca->window.estimate, mss, most);
 }
 
-/* It was not: the RTT is one without a queue of its own. */
+/* The queue was not the flow's own: the RTT is one without such a queue. */
 static __always_inline void rtac_auto_not_own(struct rtac_auto *ca, const struct rtac_auto_round *round)
 {
 	bool unmoved = round->rtt_us >= ca->rtt_try_us - ca->rtt_try_us / 16;
@@ -214,7 +214,7 @@ static __always_inline void rtac_auto_not_own(struct rtac_auto *ca, const struct
 	ca->window.shown = ca->shown_usual;
 }
 
-/* It cannot be told: the path has changed meanwhile. */
+/* The probe has no result, because the path has changed meanwhile. */
 static __always_inline void rtac_auto_void(struct rtac_auto *ca)
 {
 	ca->soon = AGAIN_ROUNDS;

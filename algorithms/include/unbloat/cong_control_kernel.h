@@ -12,7 +12,7 @@
 
 static const volatile bool unbloat_cong_control_has_ack = true;
 
-/* The ACK's number; where it is not passed, it is what the socket has just taken in. */
+/* The ACK's number; a kernel that does not pass it has just taken it into the socket. */
 static __always_inline __u64 unbloat_ack(const unsigned long long *ctx)
 {
 	return unbloat_cong_control_has_ack ? ctx[1] : ((const struct tcp_sock *)ctx[0])->snd_una;

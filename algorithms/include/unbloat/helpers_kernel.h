@@ -7,8 +7,8 @@
 #include "unbloat/splitmix64.h"
 
 /*
- * A run over emulated links draws what the simulator draws with the same seed (splitmix64, as in runtime.c); whoever
- * loads a program to stay has the kernel's own generator. The loader sets both constants, and the verifier drops the
+ * A run over emulated links draws the simulator's numbers for the same seed (splitmix64, as in runtime.c). A program
+ * that `unbloat load` loads has the kernel's own generator. The loader sets both constants, and the verifier drops the
  * branch that is not taken.
  */
 static const volatile bool unbloat_is_seeded = false;

@@ -7,7 +7,7 @@
 
 #include "errno.h"
 
-/* libbpf's macros, without those that only mean something to a loader or a verifier. */
+/* libbpf's macros, without those that only matter to a loader or a verifier. */
 #include "libbpf/bpf_helpers.h"
 #undef SEC
 #define SEC(name) __attribute__((section(name), used))
@@ -159,7 +159,10 @@ long bpf_snprintf(char *to, __u32 size, const char *fmt, __u64 *data, __u32 byte
 #define can_loop 1
 #define cond_break ((void)0)
 
-/* Helpers that no control may call, or that the simulator does not have: refused with the line of the call. */
+/*
+ * Helpers that no congestion control may call, or that the simulator does not have. The compiler refuses them with the
+ * line of the call.
+ */
 #include "unbloat/helpers_elsewhere.h"
 
 #define bpf_trace_printk(fmt, size, args...)           \

@@ -15,7 +15,7 @@ struct entry {
 	_Alignas(16) unsigned char bytes[]; /* the key, then the value at value_at() */
 };
 
-/* What a map holds, made when it is first used. */
+/* The contents of a map, made when it is first used. */
 struct contents {
 	struct contents *next;
 	const void *map;
@@ -119,7 +119,7 @@ long unbloat_map_update(struct unbloat_map map, const void *key, const void *val
 	return 0;
 }
 
-/* What user space does before a program runs. */
+/* Fills a map, as user space does before a program runs. */
 long unbloat_map_fill(const struct unbloat_map *map, const void *key, const void *value)
 {
 	return unbloat_map_update(*map, key, value, BPF_ANY);

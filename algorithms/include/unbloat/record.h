@@ -20,7 +20,7 @@ extern unsigned long CONFIG_HZ __kconfig;
 #define UNBLOAT_SLOTS 64
 #define UNBLOAT_NO_WAKEUP 1 /* BPF_RB_NO_WAKEUP: the reader looks by itself */
 
-/* What the helpers answer during one call. */
+/* The helpers' answers during one call. */
 struct unbloat_helper_results {
 	__u64 ns;
 	__u64 jiffies;
@@ -33,8 +33,8 @@ enum unbloat_phase {
 };
 
 /*
- * One call leaves two. The reader is crates/agreement/src/recording; sample and socket are the kernel's bytes, laid out
- * as its BTF says.
+ * A snapshot; one call writes two. The reader is crates/agreement/src/recording; sample and socket are the kernel's
+ * bytes, laid out as in its BTF.
  */
 struct unbloat_snapshot {
 	__u64 socket; /* its address */
@@ -55,8 +55,8 @@ struct {
 } unbloat_recording SEC(".maps");
 
 /*
- * Snapshots that found no room: the ring buffer was full, or its lock could not be had in time (since Linux 6.15 a lock
- * of BPF's gives up when a processor that holds it stands still).
+ * Number of snapshots that found no room: the ring buffer was full, or the program did not get its lock in time (since
+ * Linux 6.15 a lock of BPF's gives up if the processor that holds it is stuck).
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -162,7 +162,7 @@ static __always_inline void unbloat_after(__u64 sk, __u64 result, const struct u
 	helper_results->random = displaced->random;
 }
 
-/* From here on the helpers answer what is written down. */
+/* From here on the helpers return the recorded values. */
 #define bpf_ktime_get_ns() (unbloat_helper_results()->ns)
 #define bpf_ktime_get_boot_ns() (unbloat_helper_results()->ns)
 #define bpf_jiffies64() (unbloat_helper_results()->jiffies)

@@ -9,7 +9,7 @@
 
 #include "unbloat/record.h"
 
-/* One call leaves one. The reader is crates/agreement/src/recording/windows.rs. */
+/* A snapshot; one call writes one. The reader is crates/agreement/src/recording/windows.rs. */
 struct unbloat_window_snapshot {
 	struct tcp_ends ends;
 	__u32 answer;

@@ -15,7 +15,7 @@
 struct unbloat_instance unbloat_instance;
 
 unsigned long CONFIG_HZ __weak = UNBLOAT_HZ;
-/* That of the TCP which is simulated. */
+/* The version of the simulated TCP. */
 int LINUX_KERNEL_VERSION __weak = KERNEL_VERSION(6, 12, 0);
 
 #ifndef UNBLOAT_REPLAY
@@ -36,8 +36,8 @@ long bpf_tcp_send_ack(void *tp, __u32 rcv_nxt)
 }
 
 /*
- * Another congestion control cannot be switched to: as a kernel that does not have it answers. No other option is
- * offered.
+ * A program cannot switch to another congestion control: it gets the answer of a kernel that does not have it. There is
+ * no other option.
  */
 long bpf_setsockopt(void *sk, int level, int optname, void *optval, int optlen)
 {
@@ -112,8 +112,8 @@ __u64 unbloat_ringbuf_query(__u64 bytes, __u64 flags)
 }
 
 /*
- * What a compiler's check of divisions calls (-fsanitize=integer-divide-by-zero); `where` begins with the place in the
- * source. eBPF defines x / 0 as 0 and x % 0 as x; the simulator stops, since no author means either.
+ * The handler of a compiler's check of divisions (-fsanitize=integer-divide-by-zero); `where` begins with the place in
+ * the source. eBPF defines x / 0 as 0 and x % 0 as x; the simulator stops, because no author means either.
  */
 struct unbloat_place {
 	const char *file;
@@ -205,7 +205,7 @@ long unbloat_storage_delete(const void *map, void *sk)
 	return -ENOENT;
 }
 
-/* The socket goes: called after the congestion control's own release(). */
+/* Frees a socket's storage, after the congestion control's own release(). */
 static void unbloat_storage_free(struct tcp_sock *tp)
 {
 	struct stored *entry = tp->sim.storage;
@@ -220,7 +220,7 @@ static void unbloat_storage_free(struct tcp_sock *tp)
 }
 
 /*
- * The instance goes: sockets that were not released leave theirs behind when a run is interrupted or ends by a fault.
+ * Frees the instance's storage. Sockets are not released when a run is interrupted or ends with a fault.
  */
 __attribute__((destructor)) static void free_all_stored(void)
 {

@@ -5,7 +5,7 @@
 
 #define UNBLOAT_SPLITMIX64_STEP 0x9e3779b97f4a7c15ull
 
-/* The number drawn at a state: the upper half of what the finalizer makes of it. */
+/* The number drawn at a state: the upper half of the finalizer's result. */
 static __always_inline __u32 unbloat_splitmix64(__u64 state)
 {
 	__u64 x = state;

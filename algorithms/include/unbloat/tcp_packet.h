@@ -86,7 +86,7 @@ struct tcp_header {
 	__u16 window, checksum, urgent;
 };
 
-/* Where a packet ends that IP says has so many bytes from `at` on. */
+/* The end of a packet that has this many bytes from `at` on, according to IP. */
 static __always_inline __u32 tcp_packet_end(const struct __sk_buff *skb, __u32 at, __u32 bytes)
 {
 	return skb->gso_size && skb->len > at + MOST_LENGTH ? skb->len : at + bytes;
@@ -133,7 +133,7 @@ static __always_inline __u32 tcp_behind_ipv6(const struct __sk_buff *skb, __u32 
 	return at;
 }
 
-/* Takes a frame apart, whose IP header begins at `ip`. False if it is left alone. */
+/* Reads a frame whose IP header begins at `ip`. Returns false if the caller has to leave it alone. */
 static __always_inline bool tcp_packet_read(const struct __sk_buff *skb, __u32 ip, struct tcp_packet *packet)
 {
 	struct tcp_header tcp;
@@ -213,7 +213,7 @@ static long tcp_option_read(__u32 round, struct tcp_options_reader *reader)
 	return 0;
 }
 
-/* The options that matter here; those behind a faulty one are not looked at. */
+/* Reads the options that matter here, up to a faulty one. */
 static __always_inline void tcp_options_read(const struct __sk_buff *skb, const struct tcp_packet *packet,
 					     struct tcp_options *options)
 {
