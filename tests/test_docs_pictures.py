@@ -115,6 +115,13 @@ def test_words_on_words_and_words_cut_off_are_found(tab: Browser, tmp_path: File
     assert faults(tab, picture, tmp_path) == ["'aside' is cut off", "'one' lies on 'two'"]
 
 
+DRAWN = """new Promise(resolve => {
+  const look = () => document.querySelector('pre.mermaid') ? setTimeout(look, 50) : resolve(
+    [...document.querySelectorAll('.mermaid')].map(each => each.offsetHeight));
+  look();
+})"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> File:
     folder = tmp_path_factory.mktemp("site")
@@ -130,3 +137,16 @@ def test_every_picture_of_the_site_loads(tab: Browser, site: File) -> None:
         tab.open(page, width=1280)
         shown |= {f"{page.relative_to(site)}: {source}": width for source, width in tab.evaluate(LOADED)}
     assert len(shown) > len(PICTURES) and [source for source, width in shown.items() if not width] == []
+
+
+def test_every_diagram_of_the_site_is_drawn_without_the_network(tab: Browser, site: File) -> None:
+    pages = [file for file in site.rglob("*.html") if 'class="mermaid"' in file.read_text()]
+    heights = {}
+    for page in pages:
+        tab.open(page, width=1280)
+        heights[page.stem] = tab.evaluate(DRAWN)
+        asked = [
+            event["params"]["request"]["url"] for event in tab.events if event["method"] == "Network.requestWillBeSent"
+        ]
+        assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+    assert "architecture" in heights and all(height > 50 for each in heights.values() for height in each), heights

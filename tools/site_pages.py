@@ -11,6 +11,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,6 +39,8 @@ GENERATED = {
 }
 BESIDE = ["CHANGELOG.md", "CONTRIBUTING.md", "*/README.md", "papers/*/*.md", "papers/*/figures/*.svg"]
 """Files outside of docs/ that belong to the site."""
+MERMAID = "assets/mermaid.js"
+"""Where the site has the library that draws diagrams."""
 NOTEBOOKS = sorted(file.relative_to(ROOT / "docs") for file in (ROOT / "docs").glob("*/*.ipynb"))
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 CODE = re.compile(r"^(```.*?^```|~~~.*?^~~~)$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -72,6 +75,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         for place, content in executed(notebook):
             files.append(File.generated(config, place, content=content))
     files.append(File.generated(config, "index.md", abs_src_path=str(ROOT / "README.md")))
+    drawing = resources.files("mermaidx") / "assets/mermaid.js"
+    files.append(File.generated(config, MERMAID, abs_src_path=str(drawing)))
     for name in beside():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
     for file in files:
@@ -100,6 +105,14 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return "".join(
         text if is_code else LINK.sub(lambda link: turned(link, here, known), text) for is_code, text in split(markdown)
     )
+
+
+def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+    """Take along what draws diagrams, on pages that have one; the theme would fetch it from elsewhere."""
+    if 'class="mermaid"' not in output:
+        return output
+    script = posixpath.relpath(MERMAID, posixpath.dirname(page.url) or ".")
+    return output.replace("</head>", f'<script src="{script}"></script></head>', 1)
 
 
 def split(markdown: str) -> Iterator[tuple[bool, str]]:
