@@ -15,7 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
+from unbloat.papers.figures import hues_of
 from unbloat.report.figures.kinds import OF_SOCKETS, OVER_A_SWEEP, OVER_RUNS, WITHIN_RUNS, Width
+from unbloat.report.figures.style import COLOURS
 from unbloat.report.names import cell_label, path_of
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
@@ -271,3 +273,8 @@ def test_goodputs_that_hardly_differ_look_alike(four_paths: ub.Results) -> None:
     figure = four_paths.only(path="Wi-Fi").plot("delay_throughput")
     low, high = figure.axes[0].get_ylim()
     assert high - low >= 0.099 * high and low < 86 < high
+
+
+def test_what_a_paper_prints_is_not_hidden_by_black_bars() -> None:
+    hues = hues_of([[str(number) for number in range(len(COLOURS) - 1)]])
+    assert "#000000" not in hues[0].values()

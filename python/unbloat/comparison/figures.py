@@ -31,6 +31,8 @@ NAMED = 6
 """Cells outside the tolerance that are named, at most."""
 WIDE_NUMBERS, HIGH_NUMBERS = 0.25, 0.1
 """The shares of a panel's width and height that some numbers beside a point take."""
+PLACES = {"vm": "guest"}
+"""Backends that have other names in words than as options."""
 POINTS = 200
 """Points of the edge of a tolerance."""
 MOST_CELLS = 40
@@ -93,14 +95,14 @@ def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Ch
         values = [{each.seed: value_of(each.run, metric, bottlenecks) for each in side[place]} for side in sides]
         first, second = (estimate(side.values()) for side in values)
         each = MetricDifference(ALL, metric.name, first, second, difference(*values))
-        found.append((" ".join(place.axes.values()), each))
+        found.append((names.cell_label(place.axes), each))
     return [(cell, each) for cell, each in found if each.change_percent is not None]
 
 
 def _changes_of(compared: SweepComparison, metric: Metric) -> list[Change]:
     """List the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
     return [
-        (" ".join(cell.place.axes.values()), each)
+        (names.cell_label(cell.place.axes), each)
         for cell in compared.cells
         for each in cell.metrics
         if each.name == metric.name and each.of in (ALL, cell.link) and each.change_percent is not None
@@ -190,7 +192,7 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
 def _place(compared: Comparison, side: int) -> str:
     a, b = compared.sides
     mine = compared.sides[side]
-    return mine.on if mine.on and a.on != b.on else mine.name
+    return PLACES.get(mine.on, mine.on) if mine.on and a.on != b.on else mine.name
 
 
 def _pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
@@ -202,7 +204,7 @@ def _pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
             if each.criterion == criterion and not cell.unsound and None not in values:
                 a, b = (float(value or 0.0) for value in values)
                 if math.isfinite(a) and math.isfinite(b):
-                    name = " ".join(cell.place.axes.values()) or cell.place.scenario
+                    name = names.cell_label(cell.place.axes) or cell.place.scenario
                     found.append(Pair(name, a, b, each.is_near, each.is_explained))
     return found
 

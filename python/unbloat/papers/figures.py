@@ -22,11 +22,13 @@ from unbloat.papers import claims_figure
 from unbloat.papers import ratios as ratios_of
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.paper import Bar, Figure, Panel, in_brackets
-from unbloat.report.figures.style import COLOURS, DASHES, legible, look, suit, suit_together
+from unbloat.report.figures.style import BLACK, COLOURS, DASHES, legible, look, suit, suit_together
 from unbloat.results.record import Record
 from unbloat.results.statistics import Estimate, estimate
 from unbloat.system.files import room_within, whole
 
+HUES = [*(colour for colour in COLOURS if colour != BLACK), BLACK]
+"""Intervals and what a paper prints are black, so black bars would hide them: black comes last."""
 Hues = Mapping[str, str]
 """The colours of a figure by what they stand for."""
 
@@ -83,10 +85,10 @@ def hues_of(figures: Sequence[Sequence[str]]) -> list[Hues]:
     for names in figures:
         taken: dict[str, int] = {}
         for name in names:
-            wanted = first.setdefault(name, len(first)) % len(COLOURS)
-            free = [hue for hue in range(len(COLOURS)) if hue not in taken.values()]
+            wanted = first.setdefault(name, len(first)) % len(HUES)
+            free = [hue for hue in range(len(HUES)) if hue not in taken.values()]
             taken[name] = wanted if wanted in free or not free else free[0]
-        found.append({name: COLOURS[hue] for name, hue in taken.items()})
+        found.append({name: HUES[hue] for name, hue in taken.items()})
     return found
 
 

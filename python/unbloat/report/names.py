@@ -12,7 +12,7 @@ from unbloat.results.record import Record, where_ran
 from unbloat.results.rows import Run
 from unbloat.system.legible import DIGITS, measured
 
-BARE = re.compile(r"on|off|yes|no|true|false|none|[-+.\d]+")
+BARE = re.compile(r"on|off|yes|no|true|false|none|[-+.\d]+( ?%)?")
 """Labels that say nothing without their axis: switches, and numbers without a unit."""
 
 

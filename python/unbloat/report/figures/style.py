@@ -25,7 +25,8 @@ from unbloat.scenarios.checks import one_of
 from unbloat.system.files import whole
 from unbloat.system.legible import plain
 
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F"]
+BLACK = "#000000"
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", BLACK, "#8C6D1F"]
 """Distinct for colour-blind eyes (after Okabe and Ito)."""
 DASHES = ["-", "--", ":", "-."]
 """Dashes tell the flows of one run apart, where colours tell runs apart."""
