@@ -132,7 +132,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> File:
 
 def test_every_picture_of_the_site_loads(tab: Browser, site: File) -> None:
     pages = [file for file in site.rglob("*.html") if "<img" in file.read_text()]
-    shown = {}
+    shown: dict[str, int] = {}
     for page in pages:
         tab.open(page, width=1280)
         shown |= {f"{page.relative_to(site)}: {source}": width for source, width in tab.evaluate(LOADED)}
