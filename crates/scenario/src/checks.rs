@@ -1,4 +1,4 @@
-//! What no single key can tell: values that contradict each other.
+//! Checks values against each other, for contradictions that no single key shows.
 
 use model::app::{App, Video};
 use model::declare::Declared;
@@ -14,18 +14,18 @@ use model::{
 };
 use std::collections::BTreeMap;
 
-/// The bits of a byte.
+/// Bits of a byte.
 const BITS: f64 = 8.0;
-/// Flows of all groups together.
+/// The largest number of flows of all groups together.
 const MOST_FLOWS: u64 = 1_000_000;
-/// Without window scaling the header has 16 bits for the window (RFC 9293).
+/// The largest window without window scaling: the header has 16 bits for it (RFC 9293).
 const UNSCALED_WINDOW: Bytes = Bytes(65_535);
 /// The window controller that needs no round-trip time.
 const MEASURES_NOTHING: &str = "static";
 /// The longest name of a congestion control that the kernel takes (`TCP_CA_NAME_MAX` without the closing zero).
 const LONGEST_KERNEL_NAME: usize = 15;
 
-/// Does everything begin before it ends, and before the run ends?
+/// Checks that everything begins before it ends, and before the run ends.
 pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
     let duration = scenario.duration;
     if scenario.warmup >= duration {
@@ -50,7 +50,7 @@ pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
     }
 }
 
-/// Is there time for flows to arrive, and nothing else that says when?
+/// Checks that flows of an arrival process have time to arrive, and that no other key sets their times.
 fn arrivals(section: &Section, group: &FlowGroup, scenario: &Scenario) {
     for other in ["count", "stagger"].into_iter().filter(|key| section.get(key).is_some()) {
         section.complain(other, "cannot be set together with arrivals; leave one of the two out");
@@ -70,7 +70,7 @@ fn last_start(group: &FlowGroup) -> u128 {
         + u128::from(group.stagger.0) * u128::from(group.count - 1)
 }
 
-/// Is each direction of link `number` one that its packets fit, and that whoever runs it can have?
+/// Checks that each direction of link `number` fits its packets, and that the kernel can have it if it must.
 pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: &[Section], scenario: &Scenario) {
     for (section, is_reverse) in [(forward, false), (reverse, true)] {
         let link = scenario.links[number].direction(is_reverse);
@@ -94,7 +94,7 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
     }
 }
 
-/// Do the packets of a group fit what takes no larger ones?
+/// Checks that the packets of a group fit `what`, which takes at most `largest` bytes.
 pub(crate) fn packet(section: &Section, group: &FlowGroup, largest: Bytes, what: &str) {
     let packet = group.largest_packet();
     if packet > largest {
@@ -104,7 +104,8 @@ pub(crate) fn packet(section: &Section, group: &FlowGroup, largest: Bytes, what:
     }
 }
 
-/// Does a packet of this size fit the queue of a link, or a cell, and can its threshold be reached?
+/// Checks that a packet of `largest` bytes fits the queue of a link or radio cell, and that its marking threshold can
+/// be reached.
 pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     let section = link.queue();
     if let Some(Limit::Bytes(limit)) = queue.limit()
@@ -118,7 +119,7 @@ pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     {
         section.complain("ecn_threshold", format!("{threshold} is never reached, because the limit is {limit}"));
     }
-    // Whatever the rate is: it has no part in what may be wrong.
+    // Any rate will do: the errors do not depend on it.
     if let Some(Discipline::Red(red)) = queue.simulated()
         && let Err(why) = red.arithmetic(Rate(1_000_000))
     {
@@ -126,8 +127,8 @@ pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     }
 }
 
-/// Are the changes of a link's rate and its outages in order, and is there a delay that jitter and reordering can
-/// change?
+/// Checks that a link's rate changes and outages are in order, and that it has a delay for jitter and reordering to
+/// change.
 fn impairments(section: &Section, link: &Link) {
     let Impairments { jitter, reorder, outages, .. } = &link.impairments;
     if let Some(jitter) = jitter.filter(|jitter| jitter.spread > link.delay) {
@@ -173,7 +174,7 @@ fn impairments(section: &Section, link: &Link) {
     }
 }
 
-/// Is a link of the kernel's one that its shaper and its queues can be?
+/// Checks that the kernel's shaper and queues can be a link.
 fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     if let (Some(discipline), Emulator::Netem) = (link.queue.simulated(), emulator) {
         let name = discipline.name();
@@ -214,7 +215,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     }
 }
 
-/// What the kernel's shaper and queues cannot be part of, said once for a link if it is about both directions.
+/// Rejects the kernel's shaper and queues on links of LTE cells. A mistake in both directions is reported once.
 fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
     if section.get("lte").is_some() {
         section.complain("lte", format!("cannot be followed by the kernel's shaper; {whose} needs a rate"));
@@ -224,14 +225,15 @@ fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
     }
 }
 
-/// A netem is given delay and losses only: what it lets overtake or doubles could not be told from what it loses.
+/// Rejects impairments other than delay and losses for `netem`: reordered or duplicated packets would look like lost
+/// ones.
 fn netem(section: &Section, impairments: &Impairments) {
     for key in impairments.in_the_channel() {
         section.complain(key, "is this program's own here; leave it out, or take emulator = \"unbloat\"");
     }
 }
 
-/// Is `name` one that a kernel could list, and are there no parameters and maps, which nobody could set in it?
+/// Checks that `name` can be the name of a kernel's congestion control, which has no parameters and maps to set.
 pub(crate) fn kernel_control(
     group: &Section,
     name: &str,
@@ -252,7 +254,7 @@ pub(crate) fn kernel_control(
     }
 }
 
-/// Are the groups consistent in themselves, and few enough together?
+/// Checks that each flow group is consistent, and that all groups together have few enough flows.
 pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     for (section, group) in groups.iter().zip(&scenario.flows) {
         if let Some(app) = &group.app {
@@ -281,7 +283,8 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     }
 }
 
-/// Can a window controller measure what it goes by? A user's own file is told that it cannot.
+/// Checks that a built-in window controller can measure round-trip times if it needs them. A user's own file learns at
+/// run time that it cannot.
 fn window_controller(section: &Section, group: &FlowGroup) {
     let Some(MechanismSource::Builtin(name)) = group.window_controller.as_ref().map(|controller| &controller.source)
     else {
@@ -296,7 +299,7 @@ fn window_controller(section: &Section, group: &FlowGroup) {
     }
 }
 
-/// Has the receiver room for packets, and one kind of buffer?
+/// Checks that the receive buffer has room for packets, and that only one kind of buffer is set.
 fn receive_buffer(section: &Section, group: &FlowGroup) {
     if let Some(window) = group.receive_window {
         if window < group.packet {
@@ -330,7 +333,7 @@ fn receive_buffer(section: &Section, group: &FlowGroup) {
     }
 }
 
-/// Is the queue of an access link one that its packets fit, and that the link can have?
+/// Checks that the queue of an access link fits its packets and its link.
 fn access(section: &Section, group: &FlowGroup) {
     if group.access.small_queues && group.access.rate.is_none() {
         section.complain("small_queues", "needs a link on which packets wait; write rate beside it");
@@ -348,7 +351,7 @@ fn access(section: &Section, group: &FlowGroup) {
     queue(section, written, group.packet.max(LARGEST_ACK));
 }
 
-/// How many flows a group has, in the mean.
+/// Returns the mean number of a group's flows.
 fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
     let Some(Arrivals::Poisson(Poisson { rate })) = group.arrivals else {
         return u64::from(group.count) * u64::from(group.flows_of_one());
@@ -357,7 +360,7 @@ fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
     (rate.per_second() * end.since(group.start).as_secs_f64()) as u64
 }
 
-/// What an application says itself nothing else says; the values of its own keys fit each other.
+/// Checks that no other key sets what an application decides itself, and that its own keys fit each other.
 fn app(section: &Section, app: &App) {
     for key in ["size", "arrivals", "window_controller", "tcp_rmem", "read_rate", "write_rate", "access"] {
         if section.get(key).is_some() {

@@ -1,14 +1,14 @@
-//! A scenario that is half read: queues, the uplinks of hosts and the links of meshes need the rest of it.
+//! A scenario under construction: queues, the uplinks of hosts and the links of meshes depend on the rest of it.
 
 use crate::{checks, read_host, read_mesh, read_wifi};
 use model::bdp::Product;
 use model::section::Section;
 use model::{Queue, Scenario};
 
-/// The sections of a cell of the grid, in the order of its scenario.
+/// The sections of a grid point, in the order of its scenario.
 pub(crate) struct Sections<'a> {
     pub top: Section<'a>,
-    /// The reverse direction of each link, and the forward one.
+    /// The sections of each link: its reverse direction, and its forward direction.
     pub links: Vec<(Section<'a>, Section<'a>)>,
     pub groups: Vec<Section<'a>>,
     pub hosts: Vec<Section<'a>>,
@@ -16,14 +16,15 @@ pub(crate) struct Sections<'a> {
     pub mesh: Vec<Section<'a>>,
 }
 
-/// What each section says by itself. Queues never drop, hosts have no uplink, and meshes have no links yet.
+/// A scenario whose sections have been read one by one. Queues are unlimited, hosts have no uplink, and meshes have no
+/// links yet.
 pub(crate) struct Draft<'a> {
     pub scenario: Scenario,
     pub sections: Sections<'a>,
 }
 
 impl Draft<'_> {
-    /// Reads the rest, and checks what no single key can tell; none if something is wrong.
+    /// Reads the rest, and checks values against each other; none if something is wrong.
     pub fn finish(mut self, is_right: impl Fn() -> bool) -> Option<Scenario> {
         read_host::find_uplinks(&mut self.scenario, &self.sections.groups);
         read_mesh::add_links(&mut self.scenario, &self.sections.mesh);
@@ -35,7 +36,7 @@ impl Draft<'_> {
         is_right().then_some(self.scenario)
     }
 
-    /// A limit may be a multiple of what the path holds.
+    /// Reads the queues, whose limits may be multiples of the bandwidth-delay product.
     fn read_queues(&mut self) {
         let Draft { scenario, sections } = self;
         for (number, (reverse, forward)) in sections.links.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Reads experiment files: TOML, overrides, sweeps and the checks between keys, to the scenarios of `model`.
+//! Reads scenario files into the scenarios of `model`: TOML, overrides, sweeps, and checks between keys.
 //!
 //! ```
 //! let text = r#"

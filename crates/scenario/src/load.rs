@@ -1,4 +1,4 @@
-//! Loading an experiment: file or text, overrides, sweep, cells.
+//! Loads a scenario file or text: overrides, sweep, grid points.
 
 use crate::misspelled;
 use crate::read::Reader;
@@ -14,48 +14,49 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes that are read of a scenario's file.
+/// The largest part of a scenario file that is read, bytes.
 const MOST_BYTES: u64 = 1 << 26;
 
-/// What an experiment file comes to.
+/// The scenarios of a file, one for each point of its sweep's grid.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// What the file calls itself.
+    /// The file's name for itself (the key `name`), or the name of the file.
     pub name: String,
-    /// One run each, in the file's order, the last axis of the sweep fastest; never empty.
+    /// The grid points, in the file's order with the last axis of the sweep fastest; never empty.
     pub cells: Vec<Cell>,
     /// Accepted keys that the next release refuses, each with its place.
     pub warnings: Vec<Problem>,
 }
 
-/// One cell of the sweep's grid, or the only run of a file without a sweep.
+/// One point of a sweep's grid, or the only scenario of a file without a sweep.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// The axes and where on them the cell lies, as text; empty without a sweep.
+    /// The axes of the sweep, each with the label of this grid point; empty without a sweep.
     pub axes: Vec<(String, String)>,
-    /// What to run.
+    /// The scenario to run.
     pub scenario: Scenario,
-    /// What the file says for this cell, with places.
+    /// The keys and values of this grid point, with their places in the file.
     tree: Table,
     place: Location,
 }
 
 impl Cell {
-    /// What another process has read: `locate` gives the key alone, behind the mark `?`, for there is no file here.
+    /// Wraps a scenario that another process has read. Without a file, [`locate`](Cell::locate) returns the key alone,
+    /// after the mark `?`.
     pub fn resolved(scenario: Scenario) -> Cell {
         Cell { axes: vec![], scenario, tree: Table::default(), place: Location::File("?".into()) }
     }
 
-    /// `FILE:LINE: KEY` of a dotted key such as `flows.0.cc`, for errors that only a later stage can find; the key
-    /// alone if it was set anew. The line of what surrounds the key if it is not written. A parameter
-    /// `flows.0.params.NAME` may stand in the table of the group's control, and is found there, as is a map.
+    /// Returns `FILE:LINE: KEY` for a dotted key such as `flows.0.cc`, for errors that only a later stage can find. A
+    /// missing key has the line of the table around it, and an override has the key alone. Parameters and maps, such as
+    /// `flows.0.params.NAME`, are also found in the table of the group's mechanism.
     pub fn locate(&self, key: &str) -> String {
         let of_this_control = self.param_of_this_control(key).or_else(|| self.map_of_this_control(key));
         let key = of_this_control.unwrap_or_else(|| key.to_string());
         tree::locate(&self.tree, &key).unwrap_or_else(|| self.place.clone()).of(&key)
     }
 
-    /// `flows.0.params.NAME` as it is written if that is in `flows.0.params.CONTROL`.
+    /// Returns the written key of `flows.0.params.NAME` if it is in a table `flows.0.params.CONTROL`.
     fn param_of_this_control(&self, key: &str) -> Option<String> {
         let (rest, param) = key.rsplit_once('.')?;
         let (path, table) = rest.rsplit_once('.')?;
@@ -67,7 +68,7 @@ impl Cell {
         Some(format!("{path}.{table}.{name}.{param}"))
     }
 
-    /// `flows.0.maps.NAME.KEY` as it is written if that is in `flows.0.maps.CONTROL`.
+    /// Returns the written key of `flows.0.maps.NAME.KEY` if it is in a table `flows.0.maps.CONTROL`.
     fn map_of_this_control(&self, key: &str) -> Option<String> {
         let (path, map) = key.split_once(&format!(".{}.", MAPS))?;
         let (_, section) = users(&self.tree).into_iter().find(|(user, _)| user == path)?;
@@ -81,7 +82,7 @@ impl Cell {
     }
 }
 
-/// The sections that may name mechanisms, by their paths: the groups, then the hosts.
+/// Returns the sections that may name mechanisms, with their keys: the flow groups, then the hosts.
 fn users(tree: &Table) -> Vec<(String, &Node)> {
     let groups = match tree.get("flows").map(|node| &node.value) {
         Some(Value::Array(items)) => items.as_slice(),
@@ -96,18 +97,18 @@ fn written_name<'a>(section: &'a Node, chooser: &str) -> Option<&'a str> {
     section.value.as_table()?.get(chooser)?.value.as_text().map(mechanism_name)
 }
 
-/// Reads an experiment file. `overrides` are dotted keys and their values (TOML, or a bare string), as `--set` has
-/// them; they win over the file and over its sweep: an axis over nothing but overridden keys disappears.
+/// Reads a scenario file. `overrides` are dotted keys with values (TOML, or a bare string), as in `--set`. They win
+/// over the file and its sweep: an axis over overridden keys only disappears.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
     let name = path.display().to_string();
     let mut text = String::new();
-    // A pipe is one that the user names.
+    // A user may name a pipe too.
     let read = std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
     read.map_err(|why| Error::one(Location::File(name.as_str().into()), "", format!("cannot be read: {why}")))?;
     load_text(&text, &name, path.parent().unwrap_or(Path::new("")), overrides)
 }
 
-/// Reads an experiment from a text that errors call `file`; paths in it start at `folder`.
+/// Reads a scenario from a text that errors call `file`; relative paths in it start at `folder`.
 pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, String)]) -> Result<Experiment, Error> {
     let file: Arc<str> = file.into();
     let mut tree = tree::parse(text, &file)?;
@@ -153,7 +154,7 @@ fn experiment_name(cells: &[Cell]) -> String {
     cells.first().map_or_else(String::new, |cell| cell.scenario.name.clone())
 }
 
-/// The tree of every cell, with its labels.
+/// Returns the labels and the tree of every grid point.
 fn cell_trees(
     base: &Table,
     axes: &[sweep::Axis],
@@ -171,7 +172,7 @@ fn cell_trees(
     Ok(trees)
 }
 
-/// A cell of Wi-Fi or LTE that no link names in any case is a misspelling.
+/// Rejects a Wi-Fi or LTE cell that no link names at any grid point, because it must be misspelled.
 fn refuse_air_for_nobody<'a>(cells: &'a [Cell], problems: &Problems) {
     let links =
         || cells.iter().flat_map(|cell| cell.scenario.links.iter().map(move |link| (cell, &link.forward.service)));
@@ -192,7 +193,8 @@ fn refuse_air_for_nobody<'a>(cells: &'a [Cell], problems: &Problems) {
     }
 }
 
-/// A table `params.NAME` or `maps.NAME` whose NAME no cell runs in that group, or on that host, is a misspelling.
+/// Rejects a table `params.NAME` or `maps.NAME` whose mechanism its group or host runs at no grid point, because it
+/// must be misspelled.
 fn refuse_params_for_nobody<'a>(
     trees: impl Iterator<Item = &'a Table>,
     chooser: &str,

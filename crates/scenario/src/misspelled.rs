@@ -1,11 +1,11 @@
-//! Names of the user's own, such as those of links, that an override spells slightly otherwise than the file.
+//! Detects misspelled names in overrides, such as names of links.
 
 use model::schema::{self, Absence};
 use model::value::{Node, Table, Value};
 use model::{Error, Location, did_you_mean};
 
-/// Refuses an override below a name that the file lacks and that is spelled nearly like one that it has, such as
-/// `link.botleneck.rate`. A new name is welcome if the overrides set all that it needs.
+/// Rejects an override of an unknown name that is spelled nearly like one of the file, such as `link.botleneck.rate`. A
+/// new name is accepted if the overrides set all its required keys.
 pub(crate) fn refuse(file: &Table, overrides: &[(&str, Node)]) -> Result<(), Error> {
     for (key, _) in overrides {
         let mut parts = key.split('.');

@@ -1,5 +1,5 @@
-//! The TCP stack of a flow group: a profile, single switches over it, and which of them somebody asked for in so many
-//! words.
+//! Reads the TCP stack of a flow group: a profile, single switches over it, and which of those are explicit in the
+//! file.
 
 use model::declare::{Declared, Field};
 use model::section::Section;
@@ -7,38 +7,39 @@ use model::units::Bytes;
 use model::value::Value;
 use model::{FlowGroupKeys, Location, NamedProfile, RepairSwitches, TcpProfile, TcpProfileKeys};
 
-/// Line and dotted key of a switch.
+/// The line and dotted key of a switch.
 type Written = (Location, String);
 
-/// IP length of a full data packet where nothing is said.
+/// The default IP length of a full data packet.
 const PACKET: Bytes = Bytes(1500);
-/// The same of a sensor: 64 bytes of payload, which fit a frame of IEEE 802.15.4 with all headers.
+/// The default IP length of a sensor's full data packet: 64 bytes of payload, which fit a frame of IEEE 802.15.4 with
+/// all headers.
 const SENSOR_PACKET: Bytes = Bytes(104);
-/// Segments that a sensor's peer takes at a time (RFC 9006 advises a few).
+/// The receive window of a sensor's peer, segments (RFC 9006 advises a few).
 const SENSOR_WINDOW: u64 = 4;
 
-/// A group's stack, and what its profile says of packets and windows.
+/// A group's TCP stack, and its profile's defaults for packets and windows.
 pub(crate) struct GroupProfile {
     pub stack: TcpProfile,
-    /// IP length of a full data packet if the group does not say it.
+    /// The default IP length of a full data packet.
     pub packet: Bytes,
-    /// Segments that fit the receiver's window if the group does not say it; none: as many as can be advertised.
+    /// The default receive window, segments; none for the largest that TCP can advertise.
     pub window: Option<u64>,
 }
 
-/// A stack under construction.
+/// A TCP stack under construction.
 #[derive(Clone)]
 pub(crate) struct Profile {
     stack: TcpProfile,
-    /// How it finds and repairs losses, as far as that is said.
+    /// The switches for loss detection and repair that are set.
     repair: RepairSwitches,
-    /// It is a sensor's.
+    /// Whether it is the stack of a sensor.
     is_small: bool,
-    /// Where `rack = true` is written; none if a base says it.
+    /// The place of an explicit `rack = true`; none if it comes from a base profile.
     asked_for_rack: Option<Written>,
-    /// Likewise `tlp = true`.
+    /// The place of an explicit `tlp = true`; none if it comes from a base profile.
     asked_for_tlp: Option<Written>,
-    /// Likewise `tcp_usec_ts = true`.
+    /// The place of an explicit `tcp_usec_ts = true`; none if it comes from a base profile.
     asked_for_usec: Option<Written>,
 }
 
@@ -55,12 +56,12 @@ impl Profile {
         }
     }
 
-    /// The experiment's profile.
+    /// Reads the profile of the whole scenario.
     pub fn of_experiment(top: &Section) -> Profile {
         Profile::named(NamedProfile::Linux).changed_by(top)
     }
 
-    /// A group's stack: the experiment's, changed by its `profile` and by the switches that stand in the group itself.
+    /// Reads a group's stack: the scenario's, changed by the group's `profile` and by the switches in the group itself.
     pub fn of_group(&self, group: &Section, keys: &FlowGroupKeys) -> GroupProfile {
         let mut profile = self.changed_by(group);
         profile.change_common(keys);
@@ -71,7 +72,7 @@ impl Profile {
         }
     }
 
-    /// `self`, replaced or changed by the key `profile` of `section`.
+    /// Returns the stack that results when the key `profile` of `section` replaces or changes this one.
     fn changed_by(&self, section: &Section) -> Profile {
         match section.get("profile").map(|node| &node.value) {
             None => self.clone(),
@@ -100,7 +101,7 @@ impl Profile {
         profile
     }
 
-    /// The switches that may stand in the group itself.
+    /// Applies the switches that a group may have without `profile`.
     fn change_common(&mut self, group: &FlowGroupKeys) {
         let stack = &mut self.stack;
         replace(&mut stack.delayed_ack, group.delayed_ack);
@@ -110,7 +111,8 @@ impl Profile {
         replace(&mut stack.rto_min, group.rto_min);
     }
 
-    /// RACK and TLP read the SACK scoreboard: without it they are off, as in Linux, unless somebody insists.
+    /// Completes the stack. RACK and TLP use the SACK scoreboard: without SACK they are off, as in Linux, and turning
+    /// them on explicitly is an error.
     fn finish(self, group: &Section) -> TcpProfile {
         let mut stack = TcpProfile { repair: self.repair.resolve(self.stack.sack), ..self.stack };
         if !stack.sack {

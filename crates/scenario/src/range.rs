@@ -1,7 +1,7 @@
-//! A range on an axis of a sweep: `{ from = "1mbit", to = "10mbit", step = "1mbit" }`, spelt out into values.
+//! Expands a range on an axis of a sweep, such as `{ from = "1mbit", to = "10mbit", step = "1mbit" }`, into values.
 //!
-//! Values are counted in the smallest step of their kind, in whole numbers. The unit says what kind they are, so that
-//! this need not know the key: what the key takes is checked cell by cell, as for values that are written out.
+//! Values are whole numbers of the smallest step of their kind. Their unit tells the kind, so this module does not need
+//! the key. Each grid point checks whether the key accepts its value.
 
 use model::Limit;
 use model::quantity::{Bdp, FinePercentage};
@@ -9,19 +9,19 @@ use model::units::{Bytes, Dbm, Decibels, Drift, Frequency, Offset, Rate};
 use model::value::{Node, Table, Value, quoted};
 use model::{Error, Location};
 
-/// More values than this are a slip of the pen.
+/// The largest number of values; more must be a mistake.
 const MOST_VALUES: usize = 100_000;
-/// Digits that mean something in a value that `count` makes.
+/// The significant digits of a value that `count` makes.
 const DIGITS: i32 = 3;
 const FORM: &str = "a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced \
                     evenly, or by a constant factor with scale = \"log\")";
 
-/// Is this table a range? No key of an experiment has one of these names.
+/// Whether a table is a range. No key of a scenario is named `from` or `to`.
 pub(crate) fn is_range(table: &Table) -> bool {
     table.get("from").is_some() || table.get("to").is_some()
 }
 
-/// The values of the range that stands at `place` for the axis `name`, ascending.
+/// Returns the values of the range at `place` for the axis `name`, in ascending order.
 pub(crate) fn values(name: &str, table: &Table, place: &Location) -> Result<Vec<Value>, Error> {
     let range = Range { name, table, place };
     range.refuse_unknown_keys()?;
@@ -42,7 +42,7 @@ pub(crate) fn values(name: &str, table: &Table, place: &Location) -> Result<Vec<
     Ok(steps.into_iter().map(value).collect())
 }
 
-/// What a range runs over.
+/// The kind of values in a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Dimension {
     Number,
@@ -59,7 +59,7 @@ enum Dimension {
 }
 
 impl Dimension {
-    /// What a value is, and how many of its smallest step.
+    /// Returns the kind of a value, and the number of its smallest steps.
     fn of(value: &Value) -> Option<(Dimension, i128)> {
         let text = match value {
             Value::Integer(number) => return Some((Dimension::Number, *number)),
@@ -83,7 +83,7 @@ impl Dimension {
         first.or_else(share).or_else(packets).or_else(bdp).or_else(frequency)
     }
 
-    /// So many steps as a file has them.
+    /// Returns the value of a number of steps, as a file would have it.
     fn value(self, steps: i128) -> Value {
         let count = u64::try_from(steps).unwrap_or_default();
         let signed = i64::try_from(steps).unwrap_or_default();
@@ -119,7 +119,7 @@ impl Dimension {
     }
 }
 
-/// A range as it is written.
+/// A range with its place in a file.
 struct Range<'a> {
     name: &'a str,
     table: &'a Table,
@@ -127,7 +127,7 @@ struct Range<'a> {
 }
 
 impl<'a> Range<'a> {
-    /// A mistake at a key of the range, or where the range begins if it is not there.
+    /// Makes an error at a key of the range, or at the range if the key is missing.
     fn wrong(&self, key: &str, message: impl Into<String>) -> Error {
         let place = self.table.get(key).map_or(self.place, |node| &node.place);
         Error::one(place.clone(), format!("sweep.{}.{key}", self.name), message)
@@ -159,7 +159,7 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// The one key that says how values follow each other.
+    /// Finds the only key of the range that gives the distance of its values.
     fn spacing(&self) -> Result<(&'static str, &'a Node), Error> {
         let given = ["step", "factor", "count"].map(|key| self.table.get(key).map(|node| (key, node)));
         let mut given = given.into_iter().flatten();
@@ -240,7 +240,8 @@ impl<'a> Range<'a> {
     }
 }
 
-/// So many values with equal distances: exact where the distance is whole, otherwise rounded to three of its digits.
+/// Returns `count` values with equal distances. They are exact if the distance is whole, otherwise rounded to three
+/// digits of the distance.
 fn evenly(from: i128, to: i128, count: i128) -> Vec<i128> {
     let (span, gaps) = (to - from, count - 1);
     let grain = match span % gaps {
@@ -251,7 +252,7 @@ fn evenly(from: i128, to: i128, count: i128) -> Vec<i128> {
     [from].into_iter().chain(between).chain([to]).collect()
 }
 
-/// So many values with equal ratios, rounded to three digits between the ends.
+/// Returns `count` values with equal ratios; those between the ends are rounded to three digits.
 fn by_factor(from: i128, to: i128, count: i128) -> Vec<i128> {
     let gaps = count - 1;
     let between = (1..gaps).map(|n| {
@@ -262,7 +263,7 @@ fn by_factor(from: i128, to: i128, count: i128) -> Vec<i128> {
     [from].into_iter().chain(between).chain([to]).collect()
 }
 
-/// The power of ten that the last of the value's digits stands for.
+/// Returns the power of ten of a value's last significant digit.
 fn grain(value: f64) -> i128 {
     10i128.pow((value.log10().floor() as i32 - DIGITS + 1).max(0) as u32)
 }

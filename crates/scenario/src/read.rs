@@ -1,4 +1,4 @@
-//! From the tree of one cell to its `Scenario`: sections, defaults, then the checks that need more than one key.
+//! Reads the scenario of one grid point from its tree: sections, defaults, then the checks that need more than one key.
 
 use crate::draft::{Draft, Sections};
 use crate::profile::{GroupProfile, Profile};
@@ -23,18 +23,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What an experiment's cells have in common.
+/// Reads the grid points of a file, and has what they share.
 pub(crate) struct Reader {
     folder: Folder,
-    /// Its name if it has no `name`.
+    /// The scenario's name if the file has no key `name`.
     default_name: String,
-    /// Where the file as a whole stands.
+    /// The place of the file as a whole, for errors.
     place: Location,
-    /// Traces that were read, or why they could not be.
+    /// The traces by path, each with its error if it could not be read.
     traces: RefCell<HashMap<PathBuf, Result<Arc<Trace>, String>>>,
 }
 
-/// The rate of the reverse direction of a trace: enough for acknowledgements.
+/// The default rate of the reverse direction of a link with a trace: enough for acknowledgements.
 const REVERSE_OF_TRACE: Rate = Rate(1_000_000_000);
 
 impl Reader {
@@ -43,7 +43,7 @@ impl Reader {
         Reader { folder, default_name: default_name.into(), place, traces: RefCell::default() }
     }
 
-    /// Reads one cell, without `[sweep]`; what is wrong with it goes to `problems`.
+    /// Reads one grid point, whose tree has no `[sweep]`, and adds mistakes to `problems`.
     pub fn scenario(&self, tree: &Table, problems: &Problems) -> Option<Scenario> {
         let found_before = problems.count();
         self.draft(Section::top(tree, self.place.clone(), problems)).finish(|| problems.count() == found_before)
@@ -85,7 +85,7 @@ impl Reader {
         Draft { scenario, sections: Sections { top, links, groups, hosts, wifi, mesh } }
     }
 
-    /// A link, whose queues are not read yet: their limits may depend on what passes them.
+    /// Reads a link except for its queues, whose limits may depend on the flows through them.
     fn duplex_link(
         &self,
         forward: &Section,
@@ -148,8 +148,8 @@ impl Reader {
         }
     }
 
-    /// What a `rate`, with its changes, or a `trace` says; nothing without either, and without the rate that holds
-    /// `otherwise`.
+    /// Returns the transmitter of a direction: a rate with its changes, or a trace. Without `rate` and `trace`, changes
+    /// of the rate start from `otherwise`; none if nothing is set.
     fn service(
         &self,
         section: &Section,
@@ -204,7 +204,7 @@ impl Reader {
         let keys = FlowGroupKeys::read(group);
         let GroupProfile { stack, packet, window } = profile.of_group(group, &keys);
         let path = path(group, "path", keys.path, links).unwrap_or_else(|| (0..links.len()).collect());
-        // By default the forward path, the other way round.
+        // By default the reverse path is the forward path in the opposite order.
         let reverse_path = self::path(group, "reverse_path", keys.reverse_path, links);
         let own = FlowGroup::read(group);
         let origin = read_mesh::origin(group, keys.mesh, keys.nodes, meshes);
@@ -241,7 +241,7 @@ impl Reader {
     }
 }
 
-/// The links that a list of names under `key` says.
+/// Returns the numbers of the links that `key` lists by name.
 fn path(group: &Section, key: &str, names: Option<Names>, links: &[DuplexLink]) -> Option<Vec<usize>> {
     let mut path = vec![];
     for name in names?.0 {

@@ -1,4 +1,4 @@
-//! Hosts, and the flow groups on them.
+//! Reads hosts and checks them, with the flow groups on them.
 
 use crate::read_mechanism::Folder;
 use model::declare::Declared;
@@ -9,10 +9,10 @@ use model::skb::truesize;
 use model::units::{Bytes, Nanos};
 use model::{Host, HostKeys, LARGEST_ACK, Member, Scenario, SendBuffer, Service};
 
-/// Where a host's flows have not said yet which link it leaves by.
+/// The uplink of a host before the paths of its flow groups have been read.
 const NO_LINK: usize = usize::MAX;
 
-/// The hosts of a file, which flow groups name.
+/// Reads the hosts of a file.
 pub(crate) fn hosts(sections: &[Section], folder: &Folder) -> Vec<Host> {
     let host = |section: &Section| {
         let HostKeys { classifier, classifier_params } = HostKeys::read(section);
@@ -23,7 +23,7 @@ pub(crate) fn hosts(sections: &[Section], folder: &Folder) -> Vec<Host> {
     sections.iter().map(host).collect()
 }
 
-/// The host that a group names.
+/// Returns the number of the host that a group names, if it names one.
 pub(crate) fn of_group(group: &Section, name: Option<String>, hosts: &[Host]) -> Option<usize> {
     let name = name?;
     let found = hosts.iter().position(|host| host.name == name);
@@ -41,7 +41,7 @@ pub(crate) fn of_group(group: &Section, name: Option<String>, hosts: &[Host]) ->
     found
 }
 
-/// Gives each host the link that the paths of its groups begin with.
+/// Sets each host's uplink: the link with which the paths of its groups begin.
 pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
     let name = |links: &[model::DuplexLink], link: usize| links[link].forward.name.clone();
     for (section, group) in groups.iter().zip(&scenario.flows) {
@@ -61,13 +61,13 @@ pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
         if let (Service::Shared(Member::Lte(_)), Service::Shared(Member::Lte(_))) =
             (&link.forward.service, &link.reverse.service)
         {
-            // It leads from the user.
+            // The uplink of an LTE user leads from the user, so the directions are swapped.
             std::mem::swap(&mut link.forward.service, &mut link.reverse.service);
         }
     }
 }
 
-/// Has each host flows, a queue of its own that its classifier can sort, and a link that can be a host's?
+/// Checks that each host has flows, a queue of its own that its classifier can sort, and a possible uplink.
 pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[Section], scenario: &Scenario) {
     for (number, (section, host)) in hosts.iter().zip(&scenario.hosts).enumerate() {
         if host.uplink == NO_LINK {

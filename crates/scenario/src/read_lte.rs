@@ -1,4 +1,4 @@
-//! LTE cells, and the links to their users.
+//! Reads LTE cells, and the links to their users.
 
 use model::declare::Declared;
 use model::did_you_mean;
@@ -7,13 +7,13 @@ use model::radio::lte::{Cqi, Direction};
 use model::section::Section;
 use model::units::Decibels;
 
-/// The cells of a file, which links name.
+/// Reads the LTE cells of a file.
 pub(crate) fn cells(top: &Section) -> Vec<Cell> {
     let cell = |cell: Section| Cell { name: cell.name().into(), ..Cell::read(&cell) };
     top.child("lte", "lte").named_children("lte.NAME").into_iter().map(cell).collect()
 }
 
-/// Both directions of a link to a user, the forward one first, if it is one.
+/// Reads the directions of a link to an LTE user, the forward one first; none for other links.
 pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
     if link.get("lte").is_none() {
         for key in ["snr", "cqi"].into_iter().filter(|key| link.get(key).is_some()) {
@@ -30,7 +30,7 @@ pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
     Some((user(Direction::Down), user(Direction::Up)))
 }
 
-/// A handset sends what the cell grants it.
+/// Rejects the keys of a transmitter: an LTE user sends what the cell grants it.
 pub(crate) fn refuse_transmitter(reverse: &Section) {
     for key in ["rate", "rates", "trace"].into_iter().filter(|key| reverse.get(key).is_some()) {
         reverse.complain(key, "cannot be set on an LTE uplink, which the cell grants; leave it out");
@@ -63,6 +63,6 @@ fn quality(link: &Section, snr: Option<Decibels>, cqi: Option<u8>) -> Option<Cqi
         }
         _ => {}
     }
-    // The schema's range of ratios ends where the table does.
+    // The schema's range of ratios ends where the table ends.
     snr.map(Decibels::as_f64).and_then(Cqi::at_snr).or(cqi.map(Cqi))
 }

@@ -1,4 +1,4 @@
-//! Mechanisms, with their parameters: congestion controls, and what kernels do not have.
+//! Reads mechanisms with their parameters: congestion controls, window controllers and classifiers.
 
 use crate::checks;
 use model::Location;
@@ -9,11 +9,11 @@ use model::section::Section;
 use model::{Compile, CompileKeys, MechanismRef, MechanismSource, NamedControl};
 use std::path::PathBuf;
 
-/// The experiment file's folder: where its own paths start.
+/// The folder of the scenario file, at which its relative paths start.
 pub(crate) struct Folder(pub PathBuf);
 
 impl Folder {
-    /// A path in the file starts at the file's folder; one on the command line at the current folder.
+    /// Resolves a path: one in the file starts at the file's folder, one of an override at the current folder.
     pub(crate) fn resolve(&self, path: &str, place: &Location) -> PathBuf {
         match place {
             Location::Override => PathBuf::from(path),
@@ -21,7 +21,7 @@ impl Folder {
         }
     }
 
-    /// The congestion control of a group, or none, with what else the group says of it.
+    /// Reads the congestion control of a group, with its parameters and maps.
     pub(crate) fn congestion_control(
         &self,
         group: &Section,
@@ -29,7 +29,7 @@ impl Folder {
         Params(params): Params,
         Maps(maps): Maps,
     ) -> MechanismRef {
-        // A control that is missing is refused.
+        // The key is required, so a missing one is already reported.
         let Some(name) = name else { return MechanismRef::default() };
         let source = match name.strip_prefix(OF_THE_KERNEL) {
             Some(name) => {
@@ -41,8 +41,8 @@ impl Folder {
         MechanismRef { maps, ..MechanismRef::new(source, params) }
     }
 
-    /// A mechanism that kernels do not have, such as the receiver's, which may be absent; its parameters stand under
-    /// another key.
+    /// Reads an optional mechanism that kernels do not have, a window controller or classifier, with its parameters
+    /// from `params_key`.
     pub(crate) fn mechanism(
         &self,
         section: &Section,
@@ -62,7 +62,7 @@ impl Folder {
         Some(MechanismRef::new(self.source(section, key, name), params))
     }
 
-    /// What the compiler of users' own mechanisms is given.
+    /// Reads the folders and macros for the compiler of users' own mechanisms.
     pub(crate) fn compile(&self, section: &Section) -> Compile {
         let CompileKeys { include, define } = CompileKeys::read(section);
         let (include, define) = (include.unwrap_or_default().0, define.unwrap_or_default().0);
@@ -77,7 +77,7 @@ impl Folder {
         Compile { include: folders, define }
     }
 
-    /// Our own, or a user's file.
+    /// Returns the source of a mechanism: a user's file if `text` is a path, otherwise a built-in.
     fn source(&self, group: &Section, key: &str, text: String) -> MechanismSource {
         if is_path(&text) {
             MechanismSource::File(self.resolve(&text, &group.place_of(key)))
@@ -87,7 +87,7 @@ impl Folder {
     }
 }
 
-/// A name as C has them, and maybe what it stands for.
+/// Whether a text defines a macro of C: `NAME` or `NAME=VALUE`.
 fn is_macro(text: &str) -> bool {
     let name = text.split_once('=').map_or(text, |(name, _)| name);
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

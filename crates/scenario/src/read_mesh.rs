@@ -1,4 +1,4 @@
-//! Meshes, their nodes, and the flow groups that come from them, with the checks of all three.
+//! Reads meshes, their nodes, and the flow groups that come from them, and checks all three.
 
 use crate::checks;
 use model::bdp::Product;
@@ -12,13 +12,13 @@ use model::section::{Names, Section};
 use model::units::{Bytes, Nanos};
 use model::{Limit, Queue, Scenario};
 
-/// A node's queue unless the file says otherwise: that of TinyOS's BLIP on a TelosB.
+/// The default queue of a node, as in TinyOS's BLIP on a TelosB.
 const FIFO: Queue = Queue::Droptail { limit: Some(Limit::Packets(15)), ecn_threshold: None };
-/// The largest packet: an IPv6 datagram of 1280 bytes (RFC 4944, section 4), less the 20 bytes by which its header is
-/// longer than this program's.
+/// The largest packet of a mesh, counted with an IPv4 header. It is an IPv6 datagram of 1280 bytes (RFC 4944, section
+/// 4), whose header is 20 bytes longer.
 const LARGEST_PACKET: Bytes = Bytes(1260);
 
-/// A mesh, whose queue is not read yet.
+/// Reads a mesh except for its queue and links.
 pub(crate) fn mesh(section: &Section) -> Mesh {
     let nodes = section.child("nodes", "mesh.NAME.nodes");
     let sections = nodes.named_children("mesh.NAME.nodes.NAME");
@@ -54,7 +54,7 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
     }
 }
 
-/// When a node is down.
+/// Reads the times at which a node is down.
 fn down(node: &Section) -> Vec<Outage> {
     let mut end = Nanos::ZERO;
     let mut outages = vec![];
@@ -69,7 +69,7 @@ fn down(node: &Section) -> Vec<Outage> {
     outages
 }
 
-/// The place of a node, whose name stands under `key`.
+/// Returns the number of the node that `key` names.
 fn node_named(section: &Section, key: &str, name: &str, names: &[String]) -> Option<usize> {
     let place = names.iter().position(|known| known == name);
     if place.is_none() && !names.is_empty() {
@@ -79,7 +79,7 @@ fn node_named(section: &Section, key: &str, name: &str, names: &[String]) -> Opt
     place
 }
 
-/// How strongly each node is heard by each other: as all say what they hear, or as their places say.
+/// Returns how strongly each node hears each other one, in dBm: from `hears` of all nodes, or from their places.
 fn signals(mesh: &Section, nodes: &[Section], names: &[String]) -> Vec<Vec<Option<f64>>> {
     let have_places = nodes.iter().any(|node| node.get("x").is_some() || node.get("y").is_some());
     for node in nodes {
@@ -123,7 +123,7 @@ fn by_hearing(nodes: &[Section], names: &[String]) -> Vec<Vec<Option<f64>>> {
     signals
 }
 
-/// The parents as the nodes say them; nothing if none says any.
+/// Returns each node's parent, as the file sets them; none if it sets no parent.
 fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<Vec<Option<usize>>> {
     let say = |node: &Section| node.get("parent").is_some();
     if !nodes.iter().any(say) {
@@ -142,7 +142,7 @@ fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<V
     Some(parents)
 }
 
-/// The nodes that a group's flows come from, if it says any.
+/// Reads the nodes of a mesh that a group's flows come from; none for other groups.
 pub(crate) fn origin(group: &Section, mesh: Option<String>, nodes: Option<Names>, meshes: &[Mesh]) -> Option<Origin> {
     let Some(name) = mesh else {
         if nodes.is_some() {
@@ -184,7 +184,7 @@ pub(crate) fn origin(group: &Section, mesh: Option<String>, nodes: Option<Names>
     Some(Origin { mesh: number, nodes })
 }
 
-/// Adds the links of meshes, each between a node and its parent, behind those of the file.
+/// Adds the links of meshes, each between a node and its parent, after the links of the file.
 pub(crate) fn add_links(scenario: &mut Scenario, sections: &[Section]) {
     for (number, section) in sections.iter().enumerate() {
         let first = scenario.links.len();
@@ -199,7 +199,7 @@ pub(crate) fn add_links(scenario: &mut Scenario, sections: &[Section]) {
     }
 }
 
-/// Has each node a way to the border router, each mesh a flow, and each flow packets that a mesh can carry?
+/// Checks that each node has a way to the border router, each mesh a flow, and each flow packets that a mesh can carry.
 pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenario) {
     for (number, (section, mesh)) in sections.iter().zip(&scenario.meshes).enumerate() {
         ways(section, mesh);
@@ -233,7 +233,7 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
     }
 }
 
-/// Does each node's way end at the border router, over hops that are heard both ways?
+/// Checks that each node's way ends at the border router, over hops that are heard both ways.
 fn ways(section: &Section, mesh: &Mesh) {
     let nodes = section.child("nodes", "mesh.NAME.nodes");
     for node in mesh.children() {

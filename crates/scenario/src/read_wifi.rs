@@ -1,4 +1,4 @@
-//! Wi-Fi cells, and links that share the air of one, with the checks of both.
+//! Reads Wi-Fi cells, and links that share the air of a cell, and checks both.
 
 use crate::checks;
 use model::bdp::Product;
@@ -9,17 +9,17 @@ use model::section::Section;
 use model::units::{Dbm, Rate};
 use model::{Link, Member, Queue, Scenario, Service, StationKeys, WifiCell, WifiStation};
 
-/// The keys of a link that say how its transmitter works, of which `wifi` takes the place.
+/// The keys of a link's own transmitter, which `wifi` replaces.
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "trace", "rates"];
-/// The keys of a link that say how its station transmits.
+/// The keys of a link's Wi-Fi station.
 const OF_A_STATION: [&str; 3] = ["signal", "phy_rate", "frame_errors"];
 
-/// A cell, whose queue is not read yet: its limit may depend on what passes it.
+/// Reads a cell except for its queue, whose limit may depend on the flows through it.
 pub(crate) fn cell(section: &Section) -> WifiCell {
     WifiCell { name: section.name().into(), ..WifiCell::read(section) }
 }
 
-/// The station of a link, if it is on Wi-Fi; what is wrong with its keys is put down.
+/// Reads the station of a link on Wi-Fi, and reports mistakes in its keys; none for other links.
 pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStation> {
     let StationKeys { wifi, signal, phy_rate, frame_errors } = StationKeys::read(section);
     let Some(name) = wifi else {
@@ -43,7 +43,7 @@ pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStati
     Some(WifiStation { cell, standard, slot, phy_rate, frame_errors })
 }
 
-/// A direction of a link on Wi-Fi has no transmitter of its own.
+/// Rejects the keys of a transmitter in a direction of a link on Wi-Fi.
 pub(crate) fn refuse_transmitter(section: &Section) {
     for key in OF_A_TRANSMITTER.into_iter().filter(|key| section.get(key).is_some()) {
         section
@@ -51,7 +51,7 @@ pub(crate) fn refuse_transmitter(section: &Section) {
     }
 }
 
-/// The rate of the physical layer, as it is written, or as the signal gives it.
+/// Returns the rate of the physical layer, from `phy_rate` or from the signal strength.
 fn rate_of(section: &Section, standard: Standard, signal: Option<Dbm>, phy_rate: Option<Rate>) -> Option<Rate> {
     let name = standard.name();
     match (signal, phy_rate) {
@@ -87,7 +87,7 @@ fn rate_of(section: &Section, standard: Standard, signal: Option<Dbm>, phy_rate:
     }
 }
 
-/// Reads the queues of cells, which are those of their links' directions to the stations.
+/// Reads the queues of cells, which the links to their stations share.
 pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Section, Section)]) {
     for (number, cell) in cells.iter().enumerate() {
         if cell.get("queue").is_none() {
@@ -109,7 +109,7 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
     }
 }
 
-/// Has each cell a station, and each link on Wi-Fi only what its air can be?
+/// Checks that each cell has a station, and that each link on Wi-Fi has only keys that fit its cell.
 pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[Section], scenario: &Scenario) {
     for (number, cell) in cells.iter().enumerate() {
         let stations: Vec<_> = scenario.links_of_cell(number).collect();
@@ -136,7 +136,7 @@ pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[S
     }
 }
 
-/// Are queue and outages of a direction such as the air can have?
+/// Checks that a Wi-Fi cell can have the queue and the outages of a direction.
 fn direction(section: &Section, link: &Link, cell: &Section) {
     if link.queue.is_of_kernel() {
         let name = link.queue.name();

@@ -1,4 +1,4 @@
-//! `[sweep]`: a grid over other keys, expanded into cells.
+//! Expands `[sweep]`, a grid over other keys, into grid points.
 
 use crate::range;
 use crate::tree;
@@ -7,10 +7,10 @@ use model::value::{Node, Table, Value};
 use model::{Error, Location, did_you_mean};
 use std::collections::HashSet;
 
-/// One axis of the grid.
+/// One axis of a sweep.
 #[derive(Debug)]
 pub(crate) struct Axis {
-    /// A dotted key, or the name of a list of cases.
+    /// A dotted key such as `flows.0.cc`, or the name of a list of cases.
     pub name: String,
     pub points: Vec<Point>,
 }
@@ -18,16 +18,16 @@ pub(crate) struct Axis {
 /// One value of an axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
-    /// How results name it.
+    /// The point's name in results.
     pub label: String,
-    /// Dotted keys and what they become.
+    /// The dotted keys that the point sets, with their values.
     pub settings: Vec<(String, Node)>,
 }
 
-/// More cells than this are a slip of the pen.
+/// The largest number of grid points; more must be a mistake.
 const MOST_CELLS: usize = 100_000;
 
-/// Takes the axes out of what stands under `sweep`.
+/// Reads the axes from the value of `sweep`.
 pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     let Some(node) = sweep else {
         return Ok(Vec::new());
@@ -53,7 +53,7 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     }
 }
 
-/// Axes written with bare dots are tables in tables; a list ends the way.
+/// Collects the axes below `prefix`. Bare dots in a name make tables in tables, which end at a list or a range.
 fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Error> {
     for (key, node) in &table.0 {
         let name = format!("{prefix}{key}");
@@ -87,7 +87,7 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
     Ok(())
 }
 
-/// Does the first part of a dotted key stand at the top of a file?
+/// Whether a dotted key begins with a top-level key of scenario files.
 pub(crate) fn is_scenario_key(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
     first != "sweep" && schema::keys_of("").any(|key| key.name == first)
@@ -104,7 +104,7 @@ fn range_axis(name: String, written: &Table, place: &Location) -> Result<Axis, E
     Ok(value_axis(name, &items))
 }
 
-/// An axis of named cases: tables with a `label` that set several keys together.
+/// Reads an axis of named cases: tables with a `label` that set several keys together.
 fn case_axis(name: String, items: &[Node], place: &Location) -> Result<Axis, Error> {
     let key = format!("sweep.{name}");
     let mut labels = HashSet::new();
@@ -141,7 +141,7 @@ fn no_such_axis(name: &str) -> String {
     )
 }
 
-/// Keys with bare dots are tables in tables: back to dotted keys. A table behind a quoted dotted key is a value.
+/// Turns tables in tables, which bare dots make, back into dotted keys. A table under a quoted dotted key is a value.
 fn flatten(table: &Table, prefix: &str, settings: &mut Vec<(String, Node)>) {
     for (key, node) in &table.0 {
         let name = format!("{prefix}{key}");
@@ -152,7 +152,7 @@ fn flatten(table: &Table, prefix: &str, settings: &mut Vec<(String, Node)>) {
     }
 }
 
-/// Every combination of points, the last axis fastest; a single empty one without axes.
+/// Returns every combination of points, with the last axis fastest; one empty combination if there are no axes.
 pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<&Point>> {
     let mut cells = vec![Vec::new()];
     for axis in axes {
@@ -163,7 +163,7 @@ pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<&Point>> {
     cells
 }
 
-/// Is every setting of the axis made again by an override of `key`? `*` in it stands for any number.
+/// Whether an override of `key` replaces every setting of the axis. `*` in `key` matches any number.
 pub(crate) fn is_covered(axis: &Axis, key: &str) -> bool {
     axis.points
         .iter()
@@ -181,7 +181,7 @@ fn matches(pattern: &str, key: &str) -> bool {
     }
 }
 
-/// Makes the settings of one cell.
+/// Applies the settings of one grid point.
 pub(crate) fn apply(tree: &mut Table, points: &[&Point]) -> Result<(), Error> {
     for (key, node) in points.iter().flat_map(|point| &point.settings) {
         set(tree, key, node)?;
@@ -189,14 +189,14 @@ pub(crate) fn apply(tree: &mut Table, points: &[&Point]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes out the axis that an override `sweep.NAME` gives anew, where the file has its name in quotes.
+/// Removes the axis that an override `sweep.NAME` replaces, if the file has its name in quotes.
 pub(crate) fn make_room(tree: &mut Table, key: &str) {
     if let (Some(name), Some(Value::Table(axes))) = (key.strip_prefix("sweep."), tree.get_value_mut("sweep")) {
         axes.remove(name);
     }
 }
 
-/// Sets one dotted key, or says at its place why not.
+/// Sets one dotted key; the error has its place in the file and the reason.
 pub(crate) fn set(tree: &mut Table, key: &str, node: &Node) -> Result<(), Error> {
     tree::set(tree, key, node).map_err(|message| Error::one(node.place.clone(), key, message))
 }

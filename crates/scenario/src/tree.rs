@@ -1,4 +1,4 @@
-//! TOML as a tree of values, and what `--set` and sweeps change in it.
+//! Parses TOML into a tree of values, which `--set` and sweeps change.
 
 use model::schema::SERVICES;
 use model::value::{Node, Table, Value};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Reads TOML; `file` names it in errors.
+/// Parses TOML; errors call it `file`.
 pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
     let source = SourceMap { ends: line_ends(text), place: &|line| Location::Line(file.clone(), line) };
     let document = DeTable::parse(text).map_err(|why| {
@@ -19,13 +19,13 @@ pub(crate) fn parse(text: &str, file: &Arc<str>) -> Result<Table, Error> {
     Ok(source.table(document.get_ref()))
 }
 
-/// The line that a byte of the text is in.
+/// Returns the line of the text with the byte at `offset`.
 fn line_at(text: &str, offset: usize) -> &str {
     let start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
     text[start..].lines().next().unwrap_or_default()
 }
 
-/// Reads the value of a `--set KEY=VALUE`: a TOML value, or else a string that lacks its quotes.
+/// Parses the value of a `--set KEY=VALUE`: a TOML value, or else a string without quotes.
 pub(crate) fn parse_override(text: &str) -> Node {
     let source = SourceMap { ends: line_ends(text), place: &|_| Location::Override };
     match DeValue::parse(text) {
@@ -34,9 +34,9 @@ pub(crate) fn parse_override(text: &str) -> Node {
     }
 }
 
-/// Gives offsets in a text their place.
+/// Converts offsets in a text into lines of a file.
 struct SourceMap<'a> {
-    /// Where each line ends.
+    /// The offset at which each line ends.
     ends: Vec<usize>,
     place: &'a dyn Fn(usize) -> Location,
 }
@@ -73,7 +73,7 @@ impl SourceMap<'_> {
         array.iter().map(|item| self.node(item)).collect()
     }
 
-    /// A value stands where its key stands.
+    /// Converts a table. The place of a value is that of its key.
     fn table(&self, table: &DeTable) -> Table {
         let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue>)| {
             let node = Node { value: self.value(value.get_ref()), place: self.at(key.span().start) };
@@ -87,11 +87,11 @@ fn key_text(key: &Spanned<std::borrow::Cow<'_, str>>) -> String {
     key.get_ref().to_string()
 }
 
-/// A key with more parts than this is a slip of the pen; the longest that means anything has 7.
+/// The largest number of parts of a dotted key; real keys have at most 7.
 const MOST_PARTS: usize = 32;
 
-/// Sets the value under a dotted key such as `flows.0.cc`; `flows.*.cc` sets it in every group. Tables on the way are
-/// made if they are missing.
+/// Sets the value of a dotted key such as `flows.0.cc`; `flows.*.cc` sets it in every group. Missing tables on the way
+/// are made.
 pub(crate) fn set(table: &mut Table, key: &str, node: &Node) -> Result<(), String> {
     let parts: Vec<&str> = key.split('.').collect();
     if parts.iter().any(|part| part.is_empty()) {
@@ -122,7 +122,7 @@ fn set_in_table(table: &mut Table, parts: &[&str], node: &Node) -> Result<(), St
     }
     let next = table.get_mut(first).expect("it was there or was made just now");
     if let (Value::Text(base), "profile") = (&next.value, first) {
-        // A profile's name is short for a table with the name as its base.
+        // A profile's name is short for a table with that name as the base.
         let base = Node { value: Value::Text(base.clone()), place: next.place.clone() };
         next.value = Value::Table(Table(vec![("base".into(), base)]));
     }
@@ -156,10 +156,10 @@ fn set_in_items(items: &mut [Node], name: &str, rest: &[&str], node: &Node) -> R
     Ok(())
 }
 
-/// What a direction's own transmitter sends: the air of a Wi-Fi or LTE cell takes its place in both directions.
+/// The keys of a direction's own transmitter, which a Wi-Fi or LTE cell replaces in both directions.
 const OF_A_TRANSMITTER: [&str; 3] = ["rate", "rates", "trace"];
 
-/// Keys that cannot stand beside `key`: setting it takes them out.
+/// Returns the keys that setting `key` removes, because they exclude each other.
 fn exclusive_with(key: &str) -> Vec<&'static str> {
     match key {
         key if is_service(key) => {
@@ -176,17 +176,17 @@ fn exclusive_with(key: &str) -> Vec<&'static str> {
     }
 }
 
-/// Reports whether a key says what serves a link.
+/// Whether a key sets what transmits the packets of a link.
 fn is_service(key: &str) -> bool {
     SERVICES.iter().any(|(service, _)| *service == key)
 }
 
-/// The place of a dotted key, or of what it would stand in.
+/// Returns the place of a dotted key, or of the innermost existing table around a missing one.
 pub(crate) fn locate(table: &Table, key: &str) -> Option<Location> {
     place_of(table, key.split('.').filter(|part| !part.is_empty()))
 }
 
-/// The place of what a row of names and indices leads to, or of the last of it that is there.
+/// Follows names and indices, and returns the place of the last value that exists.
 fn place_of<'a>(table: &Table, mut keys: impl Iterator<Item = &'a str>) -> Option<Location> {
     let mut node = table.get(keys.next()?)?;
     for key in keys {
@@ -203,9 +203,11 @@ fn place_of<'a>(table: &Table, mut keys: impl Iterator<Item = &'a str>) -> Optio
     Some(node.place.clone())
 }
 
-/// The line of a TOML text on which a key begins, from 1: `keys` leads there by names and, in lists, numbers from 0.
+/// Returns the line, from 1, on which a key begins in a TOML text. `keys` are the names on the way to it and, in lists,
+/// numbers from 0.
 ///
-/// The line of what would hold a key that is missing; 1 where that is the whole text, or no TOML.
+/// A missing key has the line of the innermost table around it. The line is 1 if that is the whole text, or if the text
+/// is invalid TOML.
 pub fn line_of(text: &str, keys: &[String]) -> usize {
     let place = parse(text, &Arc::from("")).ok().and_then(|table| place_of(&table, keys.iter().map(String::as_str)));
     match place {

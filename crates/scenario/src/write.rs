@@ -1,4 +1,4 @@
-//! A scenario as the text of a file that says it.
+//! Writes a scenario as the text of a file.
 
 use model::declare::{Written, table};
 use model::impairments::{Impairments, RateChange, RateChanges};
@@ -19,8 +19,8 @@ use model::{
 use std::fmt::Write;
 use std::path::Path;
 
-/// The text of a file that says a scenario, with every key. Paths stand in it as the scenario has them: whoever reads it
-/// again names the folder in which they begin.
+/// Returns the text of a scenario file, with every key. Relative paths are written as the scenario has them, so reading
+/// the text again needs the folder at which they start.
 ///
 /// ```
 /// let text = "duration = '10s'\n[link.home]\nrate = '10mbit'\ndelay = '20ms'\nqueue = { limit = '50kb' }\n[[flows]]\ncc = 'cubic'";
@@ -122,7 +122,7 @@ impl Text {
         self.direction(scenario, number, link, false);
     }
 
-    /// A medium is said by the forward direction, and holds for both.
+    /// Writes the keys of the reverse direction. The forward direction has the key of a shared medium.
     fn reverse(&mut self, scenario: &Scenario, number: usize, link: &Link) {
         let Link { name, service, delay, loss, .. } = link;
         let (rate, trace) = match service {
@@ -133,7 +133,7 @@ impl Text {
         self.direction(scenario, number, link, true);
     }
 
-    /// What is the same of both directions.
+    /// Writes the keys that both directions of a link have.
     fn direction(&mut self, scenario: &Scenario, number: usize, link: &Link, is_reverse: bool) {
         if let Service::Own(Transmitter::Rates(rates)) = &link.service {
             let change = |(at, rate): &(_, _)| RateChange { at: *at, rate: *rate };
@@ -151,7 +151,7 @@ impl Text {
     fn group(&mut self, scenario: &Scenario, group: &FlowGroup) {
         self.0 += "\n[[flows]]\n";
         self.keys(&keys_of_group(scenario, group));
-        // What another key takes the place of.
+        // Keys that another key replaces are left out.
         let is_said = |name: &str| match name {
             "count" => group.arrivals.is_none() && group.origin.is_none(),
             "stagger" => group.arrivals.is_none(),
@@ -191,7 +191,8 @@ fn trace(transmitter: &Transmitter) -> Option<String> {
     }
 }
 
-/// Parents are said where the tree stays. Places are not known any more, but what is heard in them.
+/// Returns the keys of a node. The scenario no longer has its place, but the signals that it hears there. A parent is
+/// written only if the tree never changes.
 fn keys_of_node(mesh: &Mesh, number: usize, node: &Node) -> NodeKeys {
     let name = |node: usize| mesh.nodes[node].name.clone();
     let heard = (0..).zip(&mesh.signals).filter_map(|(from, row)| Some((name(from), row[number]?)));
@@ -228,7 +229,7 @@ fn keys_of_group(scenario: &Scenario, group: &FlowGroup) -> FlowGroupKeys {
         size: group.size.map(Size::Equal).or(group.sizes.map(Size::Drawn)),
         window_controller: group.window_controller.as_ref().and_then(name_of),
         window_controller_params: group.window_controller.as_ref().map(params_of),
-        // The profile has them.
+        // The profile has these keys.
         delayed_ack: None,
         ecn: None,
         pacing: None,
@@ -248,7 +249,7 @@ fn keys_of_stack(stack: &TcpProfile) -> TcpProfileKeys {
     }
 }
 
-/// As a file names it; datagrams have none.
+/// Returns a mechanism's name as in a file; none for datagrams, which have no congestion control.
 fn name_of(mechanism: &MechanismRef) -> Option<String> {
     match &mechanism.source {
         MechanismSource::Builtin(name) => Some(name.clone()),

@@ -1,4 +1,4 @@
-//! What experiment files come to: values, defaults, profiles, overrides, sweeps, places.
+//! Tests of reading whole files: values, defaults, profiles, overrides, sweeps, places of errors.
 
 use model::declare::{Written, table};
 use model::queue::{Discipline, FqCodel, Said, Who};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use unbloat_scenario::{Cell, Experiment, load_text};
 
-/// The sample of the design, without its sweep.
+/// A sample file without a sweep.
 const SAMPLE: &str = r#"
 name     = "two flows on a home line"
 duration = "60s"
@@ -161,7 +161,7 @@ host = "pc"
 app = "ping"
 "#;
 
-/// Each with the key that asks for it; everything else of a host and of applications a kernel has.
+/// Names every key of hosts and applications that a kernel does not support; it supports all others.
 #[test]
 fn what_a_host_on_a_kernel_lacks_is_named() {
     let key = |overrides: &[(&str, &str)]| only(HOST, overrides).only_in_the_simulator().map(|refused| refused.key);
@@ -340,7 +340,7 @@ fn a_sweep_is_a_grid_with_the_last_axis_fastest() {
     let last = &experiment.cells[7].scenario;
     assert_eq!((cc(last, 0), last.seed, last.links[0].forward.delay), ("reno", 9, Nanos::from_millis(50)));
     assert_eq!(last.links[0].forward.queue, Queue::Droptail { limit: Some(Limit::Packets(300)), ecn_threshold: None });
-    // The settings of a case add to what the file says, and end with it.
+    // The settings of a case apply in addition to the file, and only in that case.
     assert_eq!(last.flows[0].cc.params["period"], ParamValue::Text("100ms".into()));
     let near = &experiment.cells[6].scenario.flows[0].cc.params;
     assert_eq!(near["period"], ParamValue::Text("5ms".into()));
@@ -366,7 +366,7 @@ fn an_axis_may_come_from_the_command_line() {
     assert_eq!(experiment.cells[1].scenario.flows[0].count, 5);
 }
 
-/// The labels of an axis with this range.
+/// Returns the labels of an axis with this range.
 fn labels(key: &str, range: &str) -> Vec<String> {
     let experiment = experiment(SAMPLE, &[(&format!("sweep.{key}"), range)]);
     experiment.cells.iter().map(|cell| cell.axes[0].1.clone()).collect()
@@ -473,7 +473,7 @@ fn the_schema_has_every_key_once() {
     assert_eq!(paths.len(), count);
 }
 
-/// The schema's defaults are those that the parameters have by themselves.
+/// The schema's defaults equal the parameters' own defaults.
 #[test]
 fn a_discipline_without_parameters_has_the_kernel_s() {
     let of = |kind: &str| {
@@ -541,7 +541,7 @@ fn a_queue_of_the_kernel_s_keeps_what_is_said() {
     assert_eq!(netem.only_in_the_kernel().unwrap().key, "emulator");
 }
 
-/// Two links, and groups that take one of them, both, or both the other way.
+/// Two links, with groups over one of them, over both, and over both in the opposite direction.
 #[test]
 fn paths_are_links_by_name() {
     const TWO: &str = r#"
@@ -580,7 +580,7 @@ fn paths_are_links_by_name() {
     assert_eq!(scenario.bottleneck_of(&scenario.flows[0]).name, "home");
 }
 
-/// A limit that means "no limit" is no small one: what follows from it stays at the largest number.
+/// A limit that means "no limit" must not overflow to a small one: values that depend on it stay at the largest number.
 #[test]
 fn a_huge_limit_gives_a_huge_window() {
     for limit in ["18446744073709551615p", "5000000000000000000b"] {
@@ -594,7 +594,8 @@ fn a_huge_limit_gives_a_huge_window() {
     }
 }
 
-/// A name is for tables and figures: a scenario without one is written as before, so that it keeps its hash.
+/// A group's name is for tables and figures. The JSON of a scenario without names does not mention them, so that its
+/// hash stays.
 #[test]
 fn flows_may_have_names() {
     let named = only(SAMPLE, &[("flows.0.name", "backup")]);

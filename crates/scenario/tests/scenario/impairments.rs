@@ -1,4 +1,4 @@
-//! Impairments of links, random starts, and limits in bandwidth-delay products, as a file says them.
+//! Tests of reading impairments of links, random starts, and limits in bandwidth-delay products.
 
 use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
@@ -65,7 +65,7 @@ fn each_direction_has_its_own() {
     assert!(base(&[]).links[0].forward.impairments.is_none());
 }
 
-/// 20 Mbit/s for 15 s, 2 for 15 s, 10 for 30 s.
+/// The rate is 20 Mbit/s for 15 s, 2 Mbit/s for 15 s, and 10 Mbit/s for 30 s.
 #[test]
 fn rates_follow_each_other() {
     let changes = r#"[{ at = "15s", rate = "2mbit" }, { at = "30s", rate = "10mbit" }]"#;
@@ -110,7 +110,8 @@ fn a_limit_follows_the_rate_and_the_round_trip() {
     assert_eq!(both.links[0].forward.queue, Queue::Droptail { limit, ecn_threshold });
 }
 
-/// Of the flows that pass a link, data or acknowledgements, those with the longest round trip count.
+/// A limit in bandwidth-delay products uses the longest round trip of all flows that pass the link with data or
+/// acknowledgements.
 #[test]
 fn a_limit_follows_the_longest_round_trip_that_passes() {
     let text = r#"
@@ -168,8 +169,8 @@ fn limits_and_outages_can_be_swept() {
     assert_eq!(experiment.cells[0].axes[0].1, "0.5bdp");
 }
 
-/// 4000 flows from 1 s to 3 s: the mean of their starts is 2 s, with a standard deviation of 2 s over the root of 12
-/// for each.
+/// 4000 flows start from 1 s to 3 s. The mean of their starts is 2 s, and each start has a standard deviation of 2 s
+/// over the root of 12.
 #[test]
 fn starts_are_drawn_evenly_for_each_flow() {
     let count = ("flows.0.count", "4000");
@@ -185,13 +186,13 @@ fn starts_are_drawn_evenly_for_each_flow() {
     assert_ne!(starts(&[count, range, ("seed", "2")]), drawn);
     let later: Vec<_> = (0..).zip(&drawn).map(|(n, at)| *at + Nanos::from_micros(n)).collect();
     assert_eq!(starts(&[count, range, ("flows.0.stagger", "1us")]), later);
-    // Fewer flows start as the first of many do, and sizes are other draws.
+    // A smaller number of flows has the starts of the first of many, and sizes are drawn separately.
     assert_eq!(starts(&[("flows.0.count", "10"), range]), drawn[..10]);
     assert_eq!(starts(&[count, range, ("flows.0.size", r#"{ kind = "pareto", mean = "10kb" }"#)]), drawn);
     assert_eq!(starts(&[("flows.0.count", "2"), ("flows.0.start", "1s..1s")]), [Nanos::from_secs(1); 2]);
 }
 
-/// A scenario that another process has read is the same; without any of this it is written as ever.
+/// A scenario that another process has read is the same. Without impairments its JSON does not mention them.
 #[test]
 fn impairments_survive_being_written() {
     let plain = serde_json::to_string(&base(&[])).unwrap();

@@ -1,4 +1,4 @@
-//! LTE cells and the links to their users, as a file says them.
+//! Tests of reading LTE cells and the links to their users.
 
 use model::lte::Scheduling;
 use model::radio::lte::{Cqi, Direction};
@@ -26,7 +26,7 @@ fn base(overrides: &[(&str, &str)]) -> Scenario {
     experiment.unwrap_or_else(|error| panic!("{error}")).cells.swap_remove(0).scenario
 }
 
-/// 100 x 120 x 5.1152 bits are 61 382, of which checksum and headers leave 7666 bytes; in 1.10555 tries.
+/// 100 x 120 x 5.1152 bits are 61 382 bits. Checksum and headers leave 7666 bytes of them, sent in 1.10555 tries.
 #[test]
 fn a_cell_has_a_user_in_either_direction() {
     let s = base(&[]);
@@ -40,7 +40,7 @@ fn a_cell_has_a_user_in_either_direction() {
     assert_eq!(s.links[0].reverse.delay, Nanos::from_millis(10));
 }
 
-/// Idle delays of 7.5 and 17 ms belong to the round trip, and so to what "1bdp" is: 61.328 Mbit/s and 44.5 ms.
+/// Idle delays of 7.5 and 17 ms belong to the round trip, and so to "1bdp": 61.328 Mbit/s times 44.5 ms.
 #[test]
 fn an_idle_cell_is_part_of_the_round_trip() {
     let s = base(&[("lte.city.error_rate", "0%"), ("link.phone.queue.limit", "1bdp")]);

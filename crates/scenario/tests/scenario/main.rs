@@ -1,5 +1,5 @@
-//! What an experiment file says, and what is wrong with it. One program for all of it: each that is linked costs a
-//! compilation of the same libraries.
+//! Tests of reading scenario files and of the errors in them. They are one program, because each further one would link
+//! the same libraries again.
 
 mod errors;
 mod experiments;

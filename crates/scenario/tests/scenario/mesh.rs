@@ -1,4 +1,4 @@
-//! Meshes, and flow groups that come from them, as a file says them.
+//! Tests of reading meshes, and flow groups that come from them.
 
 use model::mesh::{Csma, Energy, Hop};
 use model::units::{Bytes, Nanos, Rate};
@@ -36,7 +36,7 @@ fn read(overrides: &[(&str, &str)]) -> Scenario {
     load(overrides).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// 25 m are a hop, 50 m are not; from c at (50, 30) only b is less than 37 m away.
+/// A hop can be 25 m long, but not 50 m. Only b is less than 37 m away from c at (50, 30).
 #[test]
 fn a_tree_is_built_from_places() {
     let s = read(&[]);
@@ -48,8 +48,8 @@ fn a_tree_is_built_from_places() {
     assert_eq!(mesh.queue, Queue::Droptail { limit: Some(Limit::Packets(15)), ecn_threshold: None });
 }
 
-/// d is a little farther from c than b is. Without b the way from c is over d, as long as others have not found out
-/// that b is back; a pause that they do not notice changes nothing, and without the border router there is no tree.
+/// d is a little farther from c than b is. Without b the way from c is over d, until others have found out that b is
+/// back. An outage that they do not notice changes nothing. Without the border router the tree is empty.
 #[test]
 fn the_tree_goes_round_a_node_that_is_down() {
     let d = ("mesh.office.nodes.d", "{ x = 50, y = -5 }");
@@ -67,7 +67,7 @@ fn the_tree_goes_round_a_node_that_is_down() {
     assert_eq!(trees(&[root])[2], (28.0, vec![None; 5]));
 }
 
-/// Behind the links of the file stand those of the mesh, one for each node but the border router.
+/// The links of the mesh follow the links of the file, one for each node but the border router.
 #[test]
 fn each_node_has_a_link_to_its_parent() {
     let s = read(&[("mesh.office.queue", "{ limit = \"7p\" }")]);
@@ -80,7 +80,7 @@ fn each_node_has_a_link_to_its_parent() {
     assert!(s.directions().skip(2).all(|link| limit(link) == Some(Limit::Packets(7))));
 }
 
-/// A flow from each node, up its way and over the links of path; of several groups each has its own nodes.
+/// Each node sends a flow, up its way and over the links of `path`; a group may name its nodes.
 #[test]
 fn flows_come_from_the_nodes() {
     let s = read(&[]);
@@ -92,7 +92,7 @@ fn flows_come_from_the_nodes() {
     assert_eq!(s.data_path(&s.flows[0]).len(), 4, "that of the node with most hops");
 }
 
-/// Both flows of an application's connection: requests and responses.
+/// Both flows of an application's connection come from its node: requests and responses.
 #[test]
 fn an_applications_flows_come_from_its_node() {
     let app = ("flows.0.app", "{ kind = \"messenger\" }");

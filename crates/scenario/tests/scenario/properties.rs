@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::path::Path;
 use unbloat_scenario::load_text;
 
-/// Plain numbers, and round ones, which get a larger unit.
+/// Draws plain numbers, and round ones, which are written with a larger unit.
 fn amount() -> impl Strategy<Value = u64> {
     prop_oneof![any::<u64>(), (0u64..5000, 0u32..16).prop_map(|(n, zeros)| n * 10u64.pow(zeros))]
 }

@@ -1,4 +1,4 @@
-//! A scenario's JSON, read again by another process.
+//! Tests of a scenario's JSON, which another process reads again.
 
 use model::{Portable, Scenario, Service, Trace, Transmitter};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn read_again(json: Value) -> Result<Scenario, serde_json::Error> {
 fn it_is_the_same_scenario() {
     let mut written = read();
     let read = read_again(self::written(&written)).expect("a scenario");
-    // A trace is known by its name and its content, not by its folder.
+    // A trace is identified by its name and its content, not by its folder.
     let Service::Own(Transmitter::Trace(trace)) = &written.links[0].reverse.service else { panic!("a trace") };
     let without_folder = Trace { path: "lte-small.down".into(), ..Trace::clone(trace) };
     written.links[0].reverse.service = Service::Own(Transmitter::Trace(without_folder.into()));

@@ -1,4 +1,4 @@
-//! The scenarios and the trace that come with the project.
+//! Tests of the scenarios and the trace that come with the project.
 
 use model::{Service, Trace, Transmitter};
 use std::path::{Path, PathBuf};

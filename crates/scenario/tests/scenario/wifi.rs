@@ -1,4 +1,4 @@
-//! Wi-Fi cells, and links on them, as a file says them.
+//! Tests of reading Wi-Fi cells, and links on them.
 
 use model::radio::ieee80211::{Slot, Standard};
 use model::units::{Bytes, Rate};
@@ -59,8 +59,8 @@ fn both_directions_of_a_link_share_the_air_of_its_cell() {
     assert_eq!(s.links[2].reverse.queue, Queue::Droptail { limit: None, ecn_threshold: None });
 }
 
-/// What a lone sender carries is what products of bandwidth and delay go by, not the rate of the physical layer; 20 ms
-/// are 76 239 bytes of 30.496 Mbit/s, and the one queue of a cell goes by its fastest station.
+/// Bandwidth-delay products use the capacity for a lone sender, not the rate of the physical layer: 20 ms at 30.496
+/// Mbit/s are 76 239 bytes. The shared queue of a cell uses its fastest station.
 #[test]
 fn limits_go_by_what_a_lone_sender_carries() {
     let limit = |s: &Scenario| s.links[1].forward.queue.limit();
@@ -84,7 +84,7 @@ fn a_rate_of_the_one_kind_takes_the_place_of_the_other() {
     assert_eq!(rates, [24, 36]);
 }
 
-/// Each mistake in one sentence, with its key.
+/// Each mistake gets one sentence, with its key.
 #[test]
 fn what_no_cell_can_be_is_refused() {
     let cases = [
@@ -162,7 +162,7 @@ fn kinds_of(text: &str, overrides: &[(&str, &str)]) -> Result<Vec<&'static str>,
     Ok(experiment.cells.iter().map(|cell| kind(&cell.scenario.links[0].forward.service)).collect())
 }
 
-/// A cell of air that one case uses is there for the others too; each kind of path takes the place of the other ones.
+/// A radio cell that one case uses also exists in the other cases. Setting one kind of transmitter replaces the others.
 #[test]
 fn cases_may_have_paths_of_different_kinds() {
     assert_eq!(kinds_of(KINDS, &[]).expect("it is right"), ["rate", "lte", "wifi"]);

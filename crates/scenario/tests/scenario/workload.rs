@@ -1,4 +1,4 @@
-//! Flows that come at random, and sizes that are drawn: what is known of the distributions, and what disturbs them.
+//! Tests of flows that arrive at random, and of random sizes: their distributions, and which keys change the draws.
 
 use model::Scenario;
 use model::units::Nanos;
@@ -63,7 +63,7 @@ fn arrivals_lie_between_start_and_stop() {
     assert!(between(&part, 100, 140) && (300..500).contains(&part.len()), "{} flows", part.len());
 }
 
-/// The mean is the one that the file says, with a bound and without, and no draw exceeds the bound.
+/// Sizes have the mean of the file, with and without a bound, and no draw exceeds the bound.
 #[test]
 fn sizes_have_the_mean_that_is_asked_for() {
     let longer = ("duration", "20000s");
@@ -110,7 +110,7 @@ fn lognormal_sizes_have_their_quantiles() {
     }
 }
 
-/// Times and sizes have draws of their own, as have groups, and each seed.
+/// Arrival times, sizes, groups and seeds each have random streams of their own.
 #[test]
 fn one_draw_disturbs_no_other() {
     let base = first_group(&[]);
@@ -131,7 +131,7 @@ fn one_draw_disturbs_no_other() {
     assert_ne!(base, first_group(&[("seed", "2")]));
 }
 
-/// The same numbers on every machine: these are written down.
+/// The draws are these numbers on every machine.
 #[test]
 fn draws_are_the_same_everywhere() {
     let arrivals = first_group(&[]);
@@ -139,7 +139,7 @@ fn draws_are_the_same_everywhere() {
     assert_eq!(first, [(111_410_372, 54_729), (142_090_968, 155_774), (289_281_380, 62_889)]);
 }
 
-/// Burst traffic as the papers have it needs no draws: so many flows, one after the other, until all stop.
+/// Burst traffic, as in papers, needs no draws: flows start one after the other, until all stop.
 #[test]
 fn flows_in_a_row() {
     let burst =
@@ -151,7 +151,7 @@ fn flows_in_a_row() {
     );
 }
 
-/// The new keys are axes like others: lists, ranges, and keys inside a table of sizes.
+/// The keys of workloads can be axes: lists, ranges, and keys inside a table of sizes.
 #[test]
 fn sweeps_over_workloads() {
     let sweep = r#"

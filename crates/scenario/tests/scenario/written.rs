@@ -1,4 +1,4 @@
-//! A scenario reads as itself from the text that `to_toml` writes of it.
+//! Checks that reading the text of `to_toml` gives the same scenario.
 
 use model::Scenario;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn read_again(scenario: &Scenario, what: &str) {
     assert!(read == *scenario, "{what}: {scenario:?} is read as {read:?}");
 }
 
-/// The files below a folder that are scenarios.
+/// Lists the TOML files below a folder.
 fn scenarios(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let below = |path: PathBuf| match path.is_dir() {
@@ -25,7 +25,7 @@ fn scenarios(folder: &Path) -> Vec<PathBuf> {
 fn every_cell_of_scenarios_and_papers_reads_as_itself() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let files = ["scenarios", "papers"].map(|folder| scenarios(&root.join(folder))).concat();
-    // Papers have other files of TOML beside their scenarios.
+    // Papers have other TOML files beside their scenarios.
     let read: Vec<_> = files.iter().filter_map(|file| Some((file, load(file, &[]).ok()?))).collect();
     assert!(read.len() > 80, "{}", read.len());
     for (file, experiment) in read {

@@ -1,4 +1,4 @@
-//! Two keys that cannot stand together.
+//! Keys that contradict each other.
 
 use super::{BASE, Case, check, sentence};
 

@@ -1,4 +1,4 @@
-//! Hosts, their classifiers and their send buffers.
+//! Mistakes in hosts, their classifiers and their send buffers.
 
 use super::sentence;
 

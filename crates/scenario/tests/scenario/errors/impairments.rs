@@ -1,4 +1,4 @@
-//! What happens to packets on a link.
+//! Mistakes in the impairments of links.
 
 use super::{Case, check};
 

@@ -1,4 +1,4 @@
-//! Keys and sections that are not known, or missing.
+//! Unknown and missing keys and sections.
 
 use super::{BASE, Case, check, sentence};
 

@@ -1,4 +1,4 @@
-//! LTE cells, and links to their users.
+//! Mistakes in LTE cells, and in links to their users.
 
 use super::sentence;
 

@@ -1,4 +1,4 @@
-//! Meshes, their nodes, and the flow groups that come from them.
+//! Mistakes in meshes, their nodes, and the flow groups that come from them.
 
 use super::sentence;
 

@@ -1,4 +1,4 @@
-//! Every mistake gets one sentence that names file, line, key and what may stand there.
+//! Checks that every mistake gets one sentence with file, line, key and the valid values.
 
 mod contradictions;
 mod hosts;
@@ -33,7 +33,7 @@ cc = "cubic"
 count = 2
 "#;
 
-/// What is replaced, by what, and the sentence that the file then gets.
+/// A piece of the base file, its replacement, and the resulting error sentence.
 type Case = (&'static str, &'static str, &'static str);
 
 fn sentence(text: &str, overrides: &[(&str, &str)]) -> String {

@@ -1,4 +1,4 @@
-//! Keys that are set anew, such as by `--set KEY=VALUE`.
+//! Mistakes in overrides, such as `--set KEY=VALUE`.
 
 use super::{BASE, Case, sentence};
 

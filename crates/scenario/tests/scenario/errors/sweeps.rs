@@ -1,4 +1,4 @@
-//! Axes of a sweep and their ranges.
+//! Mistakes in the axes of a sweep and their ranges.
 
 use super::{Case, check};
 

@@ -1,4 +1,4 @@
-//! What is no TOML, and files of any length.
+//! Invalid TOML, and files of any length.
 
 use super::{BASE, Case, check, sentence};
 
@@ -37,7 +37,8 @@ fn what_is_long_is_quoted_in_part() {
     assert!(sentence(BASE, &[("link.bottleneck.delay", &wide)]).contains("is not a time"));
 }
 
-/// Reading takes time in proportion to the length of the file; nothing here is timed, but its square would be felt.
+/// Reading takes time in proportion to the length of the file. The test measures no time, but quadratic time would make
+/// it very slow.
 #[test]
 fn large_files_are_read() {
     let many = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();

@@ -1,4 +1,4 @@
-//! Values of the wrong type, unit or size.
+//! Mistakes in values: the wrong type, unit or size.
 
 use super::{BASE, Case, check, sentence};
 

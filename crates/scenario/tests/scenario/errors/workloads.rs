@@ -1,4 +1,4 @@
-//! When flows start and how much they carry.
+//! Mistakes in keys about when flows start and how much they send.
 
 use super::{Case, check};
 
