@@ -1,4 +1,4 @@
-//! The receive window of a group that says none: so large that it never holds a sender up.
+//! The receive window of a flow group without one in the file: so large that it never limits a sender.
 
 use crate::app::Datagrams;
 use crate::queue::Discipline;
@@ -7,19 +7,22 @@ use crate::units::{Bytes, Nanos};
 use crate::{FlowGroup, Limit, Scenario};
 use std::collections::BTreeMap;
 
-/// What a window is at least.
+/// The smallest such window, bytes.
 const LEAST: u64 = 128 << 10;
-/// What Linux 6.18 lets a receiver have at most (`tcp_rmem`).
+/// The largest receive buffer of Linux 6.18, bytes (`tcp_rmem`).
 const LINUX_MAX: u64 = 32 << 20;
-/// A window is so many times what the path and its queues hold: what waits in a cell or behind outages is not in that.
+/// The window in multiples of the data that the path and its queues hold. Packets that wait in a radio cell, or for the
+/// end of an outage, come on top.
 const MARGIN: u64 = 4;
-/// Margin where acknowledgements wait for as long as their queues let them, which few do all the time.
+/// The window in multiples of the data that the path holds while acknowledgements wait, which they rarely do for the
+/// whole time.
 const MARGIN_WITH_WAITS: u64 = 2;
 
 impl Scenario {
-    /// Room that a receiver of `group` comes to offer if nothing says how much: four times what the path holds, twice
-    /// what it holds while acknowledgements wait, so that the window never limits a flow. What Linux 6.18 lets a
-    /// receiver have (`tcp_rmem`) is enough for such waits, and the least where a queue has no end.
+    /// Returns the window that a receiver of `group` advertises if the file sets none, so that it never limits a flow.
+    /// It is four times the data that the path holds, or twice the data that it holds while acknowledgements wait. For
+    /// such waits the largest buffer of Linux 6.18 (`tcp_rmem`) is enough; it is also the least window where a queue
+    /// has no limit.
     pub fn ample_window(&self, group: &FlowGroup) -> Bytes {
         let rate = self.bottleneck_of(group).service.capacity().most;
         let carried_in = |time: Nanos| (rate * time.as_secs_f64() / 8.0) as u64;
@@ -34,7 +37,7 @@ impl Scenario {
         Bytes(held.saturating_mul(MARGIN).max(with_waits).max(LEAST))
     }
 
-    /// The directions of links that a group's packets pass: that of its data or the other.
+    /// Returns the directions of links that a group's data passes, or with `by_data` false its acknowledgements.
     fn passed(&self, group: &FlowGroup, by_data: bool) -> impl Iterator<Item = (usize, bool)> {
         let is_reverse = group.reverse == by_data;
         let links = if is_reverse { &group.reverse_path } else { &group.path };
@@ -42,8 +45,8 @@ impl Scenario {
         links.iter().copied().chain(in_mesh).map(move |link| (link, is_reverse)).collect::<Vec<_>>().into_iter()
     }
 
-    /// Bytes that may wait in queues on the way of a group's data; none without an end. Disciplines keep their queues
-    /// far shorter than their limits, which are for what does not heed them.
+    /// Returns the bytes that may wait in queues on the way of a group's data; none if a queue has no limit. Queue
+    /// disciplines other than drop-tail count as unlimited: they keep their queues far shorter than their limits.
     fn data_waits(&self, group: &FlowGroup) -> Option<u64> {
         self.passed(group, true).try_fold(0u64, |sum, (number, is_reverse)| {
             let queue = &self.links[number].direction(is_reverse).queue;
@@ -52,14 +55,14 @@ impl Scenario {
         })
     }
 
-    /// What the device of a group's host takes out of its queue.
+    /// Returns the bytes that the ring of the device of a group's host holds.
     fn in_ring(&self, group: &FlowGroup) -> u64 {
         let sends_from = group.host.filter(|_| !group.reverse);
         sends_from.map_or(0, |host| u64::from(self.hosts[host].ring).saturating_mul(group.packet.0))
     }
 
-    /// How long the acknowledgements of a group may wait on their way; none without an end. They wait where a link has
-    /// no more rate than all that comes to it may need.
+    /// Returns how long the acknowledgements of a group may wait on their way; none if a queue has no limit. They wait
+    /// at links whose rate is not above the load.
     fn acknowledgements_wait(&self, group: &FlowGroup) -> Option<Nanos> {
         self.passed(group, false).try_fold(Nanos::ZERO, |sum, (number, is_reverse)| {
             let rate = self.links[number].direction(is_reverse).service.capacity().least;
@@ -71,8 +74,8 @@ impl Scenario {
         })
     }
 
-    /// What the flows send at most in a direction of link `number`, bit/s: data as much as the slowest link of its path
-    /// carries, whatever number of flows share that, and acknowledgements one a packet.
+    /// Returns the largest load of a direction of link `number`, bit/s. Data comes as fast as the slowest link of its
+    /// path carries, for any number of flows that share it. Each packet causes one acknowledgement.
     fn load(&self, number: usize, is_reverse: bool) -> f64 {
         let mut by_bottleneck = BTreeMap::new();
         let mut of_datagrams = 0.0;
@@ -93,8 +96,8 @@ impl Scenario {
         of_datagrams + by_bottleneck.values().sum::<f64>()
     }
 
-    /// Bytes that acknowledgements may wait for in a direction of link `number`; none without an end. Where flows are
-    /// queued fairly those of few bytes wait for nobody.
+    /// Returns the bytes that acknowledgements may wait for in a direction of link `number`; none without a limit. With
+    /// fair queueing, flows of few bytes do not wait.
     fn room(&self, number: usize, is_reverse: bool) -> Option<u64> {
         let queue = &self.links[number].direction(is_reverse).queue;
         match queue.simulated() {
@@ -105,7 +108,7 @@ impl Scenario {
     }
 }
 
-/// What a queue with this limit has room for, in packets of this size.
+/// Returns the bytes that a queue with this limit holds, in packets of this size.
 fn bytes(limit: Limit, packet: Bytes) -> u64 {
     match limit {
         Limit::Bytes(limit) => limit.0,

@@ -1,4 +1,4 @@
-//! Applications: what a flow group's programs send, and what a person waits for.
+//! Applications: the traffic of a flow group's programs, for which people wait.
 
 use crate::declare::{self, Written, choice, kinds, section, table};
 use crate::schema::{self, Absence, Key, KeyType, RATES, SOME_TIME, TIMES};
@@ -11,7 +11,7 @@ const MESSAGES: &str = "1b..100mb";
 const DATAGRAMS: &str = "28b..65535b";
 
 kinds! {
-    /// An application that does something else than to write a transfer.
+    /// An application other than a plain transfer.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "kind", rename_all = "snake_case")]
     pub enum App {
@@ -19,11 +19,11 @@ kinds! {
         Messenger(Messenger),
         /// Small messages over TCP at a steady pace.
         Game(Game),
-        /// Chunks to a cloud.
+        /// Uploads of chunks to a cloud.
         Upload(Upload),
-        /// Pages.
+        /// Web pages.
         Web(Web),
-        /// A film.
+        /// A video stream.
         Video(Video),
         /// A telephone call, in which both ends talk.
         Voice(Voice),
@@ -35,7 +35,7 @@ kinds! {
 }
 
 section! {
-    /// Messages that are answered; `when_full` is what its program does.
+    /// Messages, each of which is answered.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Messenger: Default in "messenger" {
         "kind" = KeyType::Choice(App::KINDS), Required => "messenger: short messages over TCP, each of which is answered";
@@ -70,7 +70,7 @@ section! {
 }
 
 section! {
-    /// Chunks, each of which the cloud confirms.
+    /// Chunks of an upload, each of which the cloud confirms.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Upload: Default in "upload" {
         "kind" = KeyType::Choice(&["upload"]), Required => "upload: chunks to a cloud, each of which it confirms";
@@ -84,7 +84,7 @@ section! {
 }
 
 section! {
-    /// Pages: one object, then others over all connections.
+    /// Web pages: one object, then others over all connections.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Web: Default in "web" {
         "kind" = KeyType::Choice(&["web"]), Required => "web: pages of one object and others that follow it";
@@ -102,7 +102,7 @@ section! {
 }
 
 section! {
-    /// A film in pieces.
+    /// A video stream in pieces.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Video: Default in "video" {
         "kind" = KeyType::Choice(&["video"]), Required => "video: a film in pieces, of a quality that suits the rate";
@@ -122,7 +122,7 @@ section! {
 }
 
 section! {
-    /// A call.
+    /// A telephone call.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Voice: Default in "voice" {
         "kind" = KeyType::Choice(&["voice"]), Required =>
@@ -135,7 +135,7 @@ section! {
 }
 
 section! {
-    /// Echo requests, each of which is answered.
+    /// ICMP echo requests, each of which is answered.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Ping: Default in "ping" {
         "kind" = KeyType::Choice(&["ping"]), Required => "ping: ICMP echo requests and their replies";
@@ -147,7 +147,7 @@ section! {
 }
 
 section! {
-    /// Datagrams at a constant rate.
+    /// UDP datagrams at a constant rate.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Udp in "udp" {
         "kind" = KeyType::Choice(&["udp"]), Required => "udp: datagrams at a constant rate";
@@ -159,34 +159,34 @@ section! {
 }
 
 choice! {
-    /// What a program does about a message for which its send buffer has no room.
+    /// The way in which a program handles a message for which its send buffer has no room.
     pub enum WhenFull {
-        /// It goes on, and writes the message later: a thread of its own, or a queue.
+        /// It goes on, and writes the message later, from another thread or a queue.
         Wait = "wait",
-        /// It leaves the message out: a write that does not block (`EAGAIN`).
+        /// It skips the message, as after a non-blocking write (`EAGAIN`).
         Skip = "skip",
-        /// It does nothing else until the message is written: a write that blocks.
+        /// It does nothing else until the message is written, as in a blocking write.
         Delay = "delay",
     }
 }
 
-/// What an application sends; the seeds of a sweep are a hash of its JSON.
+/// The traffic of an application; a hash of its JSON gives the seeds of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Traffic {
-    /// Datagrams, which no congestion control holds back.
+    /// Datagrams, which no congestion control limits.
     Datagrams(Datagrams),
     /// Requests and their responses, over TCP.
     Requests(Requests),
 }
 
-/// Datagrams at equal times.
+/// Datagrams at equal intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Datagrams {
-    /// What they are for.
+    /// The purpose of the datagrams.
     pub kind: DatagramKind,
-    /// The time between two.
+    /// The time between two datagrams.
     pub every: Nanos,
-    /// Their IP length.
+    /// The IP length of a datagram.
     pub packet: Bytes,
 }
 
@@ -205,56 +205,56 @@ pub enum DatagramKind {
 /// Requests over TCP: each connection carries the requests one way and the responses the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Requests {
-    /// As the file calls the application.
+    /// The times and purpose of the requests.
     pub kind: RequestKind,
-    /// Connections of one client.
+    /// The number of connections of one client.
     pub connections: u32,
-    /// How much a request is.
+    /// The size of a request.
     pub request: Bytes,
-    /// How much a response is.
+    /// The size of a response.
     pub response: Bytes,
 }
 
-/// When a client asks for what.
+/// The times at which a client makes requests, and what they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
-    /// At equal times, whether or not the request before was answered.
+    /// Requests at equal intervals, whether or not the one before was answered.
     Periodic {
-        /// The time between two.
+        /// The time between two requests.
         every: Nanos,
-        /// What becomes of one that finds no room.
+        /// The handling of a request for which the send buffer has no room.
         when_full: WhenFull,
     },
-    /// Again so long after each response.
+    /// Requests that follow each response after a pause.
     Chunks {
-        /// The time until the next.
+        /// The time from a response to the next request.
         pause: Nanos,
     },
-    /// Pages: one object, then others over all connections.
+    /// Web pages: one object, then others over all connections.
     Web {
-        /// Objects of a page beside the first.
+        /// The number of objects of a page besides the first.
         objects: u32,
-        /// Time that a person looks at a page.
+        /// The time that a person looks at a page.
         pause: Nanos,
     },
-    /// A film in pieces, each in the quality that the rate so far allows.
+    /// A video stream in pieces, each in the quality that the rate of the pieces before allows.
     Video {
         /// The lowest quality.
         lowest: Rate,
-        /// The highest; each between is one and a half times the one below.
+        /// The highest quality; each quality has one and a half times the rate of the one below.
         highest: Rate,
-        /// Time that a piece plays.
+        /// The playing time of a piece.
         piece: Nanos,
-        /// Time that must be buffered before it plays, at first and after a pause.
+        /// The playing time that must be buffered before the video plays, at first and after a stall.
         startup: Nanos,
-        /// Time that is buffered at most.
+        /// The largest playing time that is buffered.
         most: Nanos,
     },
 }
 
 impl Requests {
-    /// The largest message of a server's.
+    /// Returns the largest response of a server.
     pub fn largest_response(&self) -> Bytes {
         match self.kind {
             RequestKind::Video { .. } => Bytes(u64::MAX >> 1),
@@ -263,7 +263,7 @@ impl Requests {
     }
 }
 
-/// A name alone, or a table with it as its `kind`.
+/// An application is a name, or a table with the name as its `kind`.
 impl declare::Field for App {
     const KIND: KeyType = KeyType::App;
     fn find(group: &Section, name: &'static str) -> Option<App> {
@@ -292,7 +292,7 @@ impl declare::Field for App {
 }
 
 impl App {
-    /// What it sends.
+    /// Returns the traffic of the application.
     pub fn traffic(&self) -> Traffic {
         let datagrams = |kind, every, packet| Traffic::Datagrams(Datagrams { kind, every, packet });
         let requests =
@@ -300,7 +300,7 @@ impl App {
         match *self {
             App::Ping(Ping { every, packet }) => datagrams(DatagramKind::Ping, every, packet),
             App::Voice(Voice { every, packet }) => datagrams(DatagramKind::Voice, every, packet),
-            // A rate that is missing is refused.
+            // A missing rate is already reported as an error.
             App::Udp(Udp { rate, packet }) => {
                 datagrams(DatagramKind::Udp, Rate(rate.0.max(1)).time_to_send(packet), packet)
             }
@@ -320,12 +320,12 @@ impl App {
         }
     }
 
-    /// Whether it does without a congestion control.
+    /// Whether the application sends datagrams and needs no congestion control.
     pub fn is_datagrams(&self) -> bool {
         matches!(self.traffic(), Traffic::Datagrams(_))
     }
 
-    /// Flows of one client: with connections one for the requests and one for the responses of each.
+    /// Returns the number of flows of one client: for each connection, one for the requests and one for the responses.
     pub fn flows(&self) -> u32 {
         match self.traffic() {
             Traffic::Datagrams(_) => 1,

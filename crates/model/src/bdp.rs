@@ -5,19 +5,19 @@ use crate::scenario::LARGEST_ACK;
 use crate::units::{Bytes, Nanos};
 use crate::{FlowGroup, Limit, Scenario};
 
-/// What one bandwidth-delay product is at a queue.
+/// The bandwidth-delay product at a queue.
 #[derive(Clone, Copy)]
 pub struct Product {
-    /// The mean rate before which the queue stands, in bits a second.
+    /// The mean rate behind the queue, bit/s.
     rate: u64,
-    /// The largest propagation round-trip time of the flows that pass it; none if none do.
+    /// The largest propagation round-trip time of the flows through the queue; none without flows.
     rtt: Option<Nanos>,
-    /// The largest packet that passes it.
+    /// The largest packet through the queue.
     largest: Bytes,
 }
 
 impl Product {
-    /// That of a direction of link `number`.
+    /// Returns the product at the queue of a direction of link `number`.
     pub fn at(scenario: &Scenario, number: usize, is_reverse: bool) -> Product {
         let groups = scenario.flows.iter().filter(|group| group.passes(number, is_reverse));
         Product {
@@ -27,7 +27,8 @@ impl Product {
         }
     }
 
-    /// That of the one queue of a Wi-Fi cell: the fastest station's, and the most that any station's flows ask for.
+    /// Returns the product at the shared queue of a Wi-Fi cell: the fastest station's rate times the largest round-trip
+    /// time of all flows.
     pub fn at_cell(scenario: &Scenario, cell: usize) -> Product {
         let of_stations = scenario
             .links_of_cell(cell)
@@ -40,7 +41,7 @@ impl Product {
         })
     }
 
-    /// That of the access links of a group.
+    /// Returns the product at the access links of a group.
     pub fn at_access(scenario: &Scenario, group: &FlowGroup) -> Product {
         Product {
             rate: group.access.rate.map_or(0, |rate| rate.0),
@@ -49,7 +50,8 @@ impl Product {
         }
     }
 
-    /// So many of them, in whole packets of the largest size, or in bytes: rounded up, and one packet at least.
+    /// Returns the limit for a multiple such as `0.5bdp`, in bytes or in whole packets of the largest size. It is
+    /// rounded up, and at least one packet.
     pub fn times(&self, text: &str, in_packets: bool) -> Result<Limit, QuantityError> {
         let Bdp(millionths) = text.parse()?;
         if millionths == 0 {
@@ -59,7 +61,7 @@ impl Product {
             let why = "has no meaning where no flow passes, for it takes a round-trip time; write bytes or packets";
             return Err(QuantityError(format!("\"{text}\" {why}")));
         };
-        // A rate in bits, a time in nanoseconds, and millionths.
+        // Bits per byte, nanoseconds per second, and millionths.
         const PARTS: u128 = 8 * 1_000_000_000 * 1_000_000;
         let product = u128::from(self.rate) * u128::from(rtt.0);
         let bytes = product.checked_mul(millionths.into()).map(|parts| parts.div_ceil(PARTS));
@@ -76,7 +78,7 @@ impl Product {
 mod tests {
     use super::*;
 
-    /// 8 Mbit/s and 100 ms are 100 000 bytes.
+    /// 8 Mbit/s times 100 ms are 100 000 bytes.
     #[test]
     fn products_are_rounded_up() {
         let product = Product { rate: 8_000_000, rtt: Some(Nanos::from_millis(100)), largest: Bytes(1500) };

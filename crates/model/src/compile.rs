@@ -1,4 +1,4 @@
-//! What the compiler of users' own mechanisms is given.
+//! Options for the compiler of users' own mechanisms.
 
 use crate::declare::section;
 use crate::section::Names;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 /// Folders of headers and macros, as a compiler's `-I` and `-D` have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compile {
-    /// Folders in which headers are looked for, in this order.
+    /// The folders in which the compiler looks for headers, in this order.
     pub include: Vec<PathBuf>,
-    /// Macros, as `NAME` or `NAME=VALUE`.
+    /// The macros, as `NAME` or `NAME=VALUE`.
     pub define: Vec<String>,
 }
 
 section! {
-    /// What a file says of it.
+    /// The keys of the compiler options in a file.
     pub struct CompileKeys in "compile" {
         /// folders in which headers are looked for, as -I has them
         pub include: Option<Names> = Means("headers lie beside the file");
@@ -25,7 +25,7 @@ section! {
 }
 
 impl Compile {
-    /// Is the compiler given nothing?
+    /// Whether there are no options.
     pub fn is_empty(&self) -> bool {
         self.include.is_empty() && self.define.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with an experiment file, one sentence a mistake.
+//! The mistakes in a scenario file, one sentence each.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -6,44 +6,45 @@ use std::fmt;
 use std::sync::Arc;
 use strsim::levenshtein;
 
-/// Everything that is wrong with an experiment, in the order of the file; never empty.
+/// All mistakes in a scenario file, in the order of the file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// One sentence each.
+    /// The mistakes, one sentence each.
     pub problems: Vec<Problem>,
 }
 
-/// One mistake.
+/// One mistake in a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Where it stands.
+    /// The place of the mistake.
     pub place: Location,
-    /// The key with the sections it lies in, such as `link.bottleneck.rate`; empty if the file as a whole is meant.
+    /// The dotted key, such as `link.bottleneck.rate`; empty for the file as a whole.
     pub key: String,
-    /// What is wrong, and what may stand there.
+    /// The mistake, and what is valid there.
     pub message: String,
 }
 
-/// More mistakes than this help nobody.
+/// The largest number of mistakes that are shown.
 const MOST_SHOWN: usize = 50;
-/// Bytes of a key or a message; what a value quotes stands first in it, and what is allowed behind that.
+/// The longest key or message, bytes. A longer one is shown with its first [`HEAD`] bytes and its end, because the
+/// quoted value comes first and the valid values follow.
 const LONGEST: usize = 1500;
 const HEAD: usize = 100;
 
-/// Where a value was written.
+/// The place where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// Set anew, on a command line or in a program.
+    /// An override, on a command line or in a program.
     Override,
-    /// In a file as a whole.
+    /// A file as a whole.
     File(Arc<str>),
-    /// In a line of a file, counted from 1.
+    /// A line of a file, counted from 1.
     Line(Arc<str>, usize),
 }
 
 impl Error {
-    /// An error of one problem.
+    /// Makes an error of one mistake.
     pub fn one(place: Location, key: impl Into<String>, message: impl Into<String>) -> Error {
         Error { problems: vec![Problem::new(place, key, message)] }
     }
@@ -77,7 +78,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A text that is longer than any sentence of this program, because it quotes the file, without its middle.
+/// Returns a text without its middle if it is too long, because it quotes the file.
 fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return text.into();
@@ -89,7 +90,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 impl Location {
-    /// `FILE:LINE: KEY`; the key alone where it was set anew, on a command line or in a program.
+    /// Returns `FILE:LINE: KEY`; the key alone for an override.
     pub fn of(&self, key: &str) -> String {
         let place = match self {
             Location::Override => return key.to_string(),
@@ -103,22 +104,22 @@ impl Location {
     }
 }
 
-/// Collects the mistakes while reading goes on, so that one look at the answer mends all of them.
+/// Collects mistakes while a file is read, so that the user sees all of them at once.
 #[derive(Debug, Default)]
 pub struct Problems(RefCell<Vec<Problem>>);
 
 impl Problems {
-    /// Notes a problem.
+    /// Adds a mistake.
     pub fn add(&self, place: &Location, key: impl Into<String>, message: impl Into<String>) {
         self.0.borrow_mut().push(Problem::new(place.clone(), key, message));
     }
 
-    /// The number of problems so far.
+    /// Returns the number of mistakes collected.
     pub fn count(&self) -> usize {
         self.0.borrow().len()
     }
 
-    /// `value` if nothing was wrong; otherwise every mistake once, in the order of the file.
+    /// Returns `value` if nothing was wrong; otherwise every mistake once, in the order of the file.
     pub fn unless_any<T>(self, value: T) -> Result<T, Error> {
         let mut problems = self.0.into_inner();
         if problems.is_empty() {
@@ -130,20 +131,20 @@ impl Problems {
     }
 }
 
-/// ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise nothing.
+/// Returns ` (did you mean X?)` if one of `known` is close to `wrong`, otherwise an empty text.
 pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let wrong = wrong.to_lowercase();
     let close = |name: &&str| {
         let most = (name.len().max(wrong.len()) / 3).max(1);
-        // So many letters are to insert or delete in any case: a megabyte is not compared with every name.
+        // The difference in length is a lower bound of the distance, so a megabyte is not compared with every name.
         name.len().abs_diff(wrong.len()) <= most && levenshtein(&wrong, name) <= most
     };
     let best = known.into_iter().filter(close).min_by_key(|name| levenshtein(&wrong, name));
     best.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 
-/// The part of a sentence that tells what to try next, if it has one: the word that is meant, what stands behind a
-/// semicolon, or what must or may stand there. Of several sentences, a line each, the first counts.
+/// Returns the part of an error sentence that suggests a remedy, if it has one. It is the intended word, the part after
+/// a semicolon, or the valid values. If `sentences` has several, one per line, the first counts.
 pub fn hint(sentences: &str) -> Option<String> {
     let sentence = sentences.lines().next()?;
     let behind = |mark: &str, end: &str| {

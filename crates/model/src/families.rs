@@ -1,18 +1,18 @@
-//! Families of numbers that tell a distribution: mean, percentiles, extremes.
+//! Families of numbers that describe a distribution: mean, percentiles, extremes.
 
 use crate::metric::Fold::{Max, Mean, Min};
 use crate::metric::metric;
 use crate::record;
 
-/// What a distribution tells; each is none without a sample.
+/// The statistics of a distribution, all none without a sample.
 pub trait Sampled {
-    /// The mean.
+    /// Returns the mean.
     fn mean(&self) -> Option<f64>;
-    /// The least.
+    /// Returns the smallest sample.
     fn min(&self) -> Option<f64>;
-    /// The most.
+    /// Returns the largest sample.
     fn max(&self) -> Option<f64>;
-    /// The value that a share of the samples, 0 to 1, does not exceed.
+    /// Returns the value that a share of the samples, 0 to 1, does not exceed.
     fn quantile(&self, share: f64) -> Option<f64>;
 }
 
@@ -20,7 +20,7 @@ pub trait Sampled {
 pub struct In<'a, S>(
     /// The distribution.
     pub &'a S,
-    /// From its unit to the other.
+    /// The conversion from the distribution's unit to the other.
     pub fn(f64) -> f64,
 );
 
@@ -39,7 +39,7 @@ impl<S: Sampled> Sampled for In<'_, S> {
     }
 }
 
-/// Declares families: of each number the name, what of the distribution it is, and its metric.
+/// Declares families: for each number its name, the statistic that it is, and its metric.
 macro_rules! families {
     ($($(#[doc = $doc:literal])+ pub struct $Name:ident {
         $($(#[doc = $means:literal])+ $field:ident: $part:ident $(($share:literal))? = $metric:expr,)+
@@ -53,7 +53,7 @@ macro_rules! families {
         }
 
         impl $Name {
-            /// The numbers of a distribution.
+            /// Computes the numbers from a distribution.
             pub fn of(samples: &impl Sampled) -> $Name {
                 $Name { $($field: samples.$part($($share)?),)+ }
             }
@@ -65,7 +65,7 @@ families! {
     /// Round-trip times.
     pub struct RttStats {
         /// Mean of the round-trip times that the sender's TCP samples after the warm-up, in whole microseconds; empty
-        /// without a sample. Like Linux, it has none of round trips of more than 35 minutes.
+        /// without a sample. Like Linux, it takes no sample of round trips of more than 35 minutes.
         rtt_ms_mean: mean = metric("rtt", "RTT mean", "ms").over_flows(Mean),
         /// Least of these samples.
         rtt_ms_min: min = metric("rtt_min", "least", "ms").over_flows(Min),
@@ -79,7 +79,7 @@ families! {
         rtt_ms_max: max = metric("rtt_max", "max", "ms").over_flows(Max),
     }
 
-    /// From arrival in a queue to the start of transmission.
+    /// Queueing delays: from a packet's arrival in a queue to the start of its transmission.
     pub struct QueueDelayStats {
         /// Mean time from a packet's arrival in the queue to the start of its transmission, over the packets after the
         /// warm-up.
@@ -94,11 +94,11 @@ families! {
         queue_delay_ms_max: max = metric("queue_delay_max", "max", "ms"),
     }
 
-    /// From the sending of a datagram to its arrival at the other end.
+    /// One-way delays: from the sending of a datagram to its arrival at the other end.
     pub struct DelayStats {
-        /// Of an application's datagrams: mean time from sending to the other end, over those sent after the warm-up;
-        /// empty for all others. Their round-trip times stand in the columns of RTTs, and their `cc` is `none`. In a
-        /// call a round trip is the way of a datagram, and that of the next which comes back.
+        /// Mean time of an application's datagrams from sending to arrival, over those sent after the warm-up; empty
+        /// for other flows. Their round-trip times are in the RTT columns, and their `cc` is `none`. In a call, a round
+        /// trip is a datagram to the other end and the next one that comes back.
         delay_ms_mean: mean = metric("delay", "one-way delay mean", "ms").over_flows(Mean),
         /// Median of these times.
         delay_ms_p50: quantile(0.5) = metric("delay_p50", "p50", "ms").over_flows(Mean),
@@ -110,10 +110,10 @@ families! {
         delay_ms_max: max = metric("delay_max", "max", "ms").over_flows(Max),
     }
 
-    /// From a request to the end of its response.
+    /// Response times: from a request to the end of its response.
     pub struct ResponseStats {
-        /// Of an application that asks: mean time from writing a request until all of its response has arrived; it
-        /// stands with the first of the application's flows.
+        /// Mean time from writing a request until all of its response has arrived, in the row of the application's
+        /// first flow.
         response_ms_mean: mean = metric("response", "response mean", "ms").over_flows(Mean),
         /// Median of these times.
         response_ms_p50: quantile(0.5) = metric("response_p50", "p50", "ms").over_flows(Mean),
@@ -125,9 +125,9 @@ families! {
         response_ms_max: max = metric("response_max", "max", "ms").over_flows(Max),
     }
 
-    /// From the first request of a page to its last byte.
+    /// Page load times: from the first request of a page to its last byte.
     pub struct PageStats {
-        /// Of `web`: mean time from asking for a page until its last object has arrived.
+        /// For `web`: mean time from the request for a page until its last object has arrived.
         page_load_s_mean: mean = metric("page_load", "page load mean", "s").over_flows(Mean),
         /// Median of these times.
         page_load_s_p50: quantile(0.5) = metric("page_load_p50", "p50", "s").over_flows(Mean),

@@ -1,8 +1,8 @@
-//! Which flows a run has: when each opens, and how much it writes. Drawn here and nowhere else, so that every backend
-//! opens the very same flows.
+//! Draws the flows of a run: when each one opens, and how much it writes. All backends use this module, so they open
+//! the same flows.
 //!
-//! Times and sizes have a stream of draws each, for each group: a higher rate of arrivals leaves the sizes as they are,
-//! and what another group does, or what is lost on the way, changes neither.
+//! Times and sizes have their own random stream for each group. So a higher arrival rate does not change the sizes, and
+//! other groups or losses change neither.
 
 use super::{FlowGroup, Scenario};
 use crate::rng::{exponential, rng, stream, up_to};
@@ -10,7 +10,7 @@ use crate::units::Nanos;
 use crate::workload::{Arrivals, FlowArrival, Poisson};
 
 impl Scenario {
-    /// The flows of the run, group by group; flows are numbered in this order.
+    /// Returns the flows of the run, group by group; flows have numbers in this order.
     pub fn flow_arrivals(&self) -> Vec<Vec<FlowArrival>> {
         self.flows.iter().zip(0..).map(|(group, number)| self.flow_arrivals_of(group, number)).collect()
     }
@@ -36,7 +36,7 @@ impl Scenario {
         std::iter::successors(Some(group.start), next).skip(1).take_while(|at| *at < end).collect()
     }
 
-    /// Flows over all groups.
+    /// Returns the number of flows of all groups.
     pub fn flow_count(&self) -> usize {
         self.flow_arrivals().iter().map(Vec::len).sum()
     }

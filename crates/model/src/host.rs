@@ -1,4 +1,4 @@
-//! Hosts: what stands between an application that writes and the link that its packets leave by.
+//! Hosts: the send buffers, queue and device between applications and the uplink.
 
 use crate::declare::{choice, section};
 use crate::mechanism_ref::{MechanismRef, Params};
@@ -6,14 +6,14 @@ use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 section! {
-    /// A host whose flows share one transmit queue: that of the first link of their paths.
+    /// A host whose flows share one transmit queue, that of the first link of their paths.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Host in "host.NAME" with HostKeys {
-        /// Its name in the file.
+        /// The host's name in the file.
         pub name: String;
-        /// The link whose forward queue its packets wait in.
+        /// The number of the link in whose forward queue the host's packets wait.
         pub uplink: usize;
-        /// What chooses the band of each packet, if the queue has bands; `None` = the type of service does.
+        /// The classifier, if the queue has bands; `None` = the type of service chooses the band.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub classifier: Option<MechanismRef>;
         key classifier: Option<String> = Means("the type of service chooses the band") =>
@@ -42,13 +42,13 @@ section! {
     }
 }
 
-/// What is left out of a scenario's JSON, whose hash the seeds of a sweep are.
+/// Whether a value is left out of a scenario's JSON, whose hash gives the seeds of a sweep.
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
 section! {
-    /// The memory of a send buffer, which is auto-tuned.
+    /// The memory of an auto-tuned send buffer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct SendBuffer: Default in "tcp_wmem" {
         /// memory of the buffer at first
@@ -66,10 +66,11 @@ section! {
 choice! {
     /// How a send buffer grows; it never shrinks.
     pub enum SendTuning {
-        /// As Linux does it (`tcp_sndbuf_expand`): when it is full and the window is not, to twice the window, or what
-        /// the congestion control says, in units of the largest buffer that a segment may take.
+        /// As in Linux (`tcp_sndbuf_expand`). When the buffer is full and the congestion window is not, it grows to
+        /// twice the window, or to the congestion control's multiple. Its unit is the largest memory that a segment may
+        /// take.
         Linux = "linux",
-        /// Always to twice the window, in packets as they are.
+        /// Always to twice the congestion window, in packets of their real size.
         TwiceCwnd = "twice_cwnd",
     }
 }

@@ -1,4 +1,4 @@
-//! What a host of a scenario asks for that a kernel's host does not have.
+//! Finds keys of a scenario's hosts that a kernel's host does not support.
 
 use crate::queue::Discipline;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Scenario {
-    /// The first such thing, of any host.
+    /// Returns the first feature of any host that a kernel does not support.
     pub(super) fn host_only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
         (0..).zip(&self.hosts).find_map(|(number, host)| {
             let uplink = &self.links[host.uplink].forward;
@@ -15,7 +15,8 @@ impl Scenario {
         })
     }
 
-    /// The groups of a host have one namespace, and one device at either end.
+    /// Returns the first setting in which the groups of a host differ: on a kernel they share one namespace, with one
+    /// device at either end.
     fn in_groups_of(&self, host: usize) -> Option<OnlyInTheSimulator> {
         let mut groups = self.flows.iter().enumerate().filter(|(_, group)| group.host == Some(host));
         let (_, first) = groups.next()?;
@@ -57,8 +58,8 @@ fn in_host(host: &Host, queue: &Queue) -> Option<OnlyInTheSimulator> {
     }
 }
 
-/// Where a classifier is told to go by what a connection has in the host (`in_host`), as far as that can be known from
-/// outside. A queue that takes packets from their sockets leaves nothing on their accounts.
+/// Returns the key that makes a classifier use the amount of a connection's data in the host (`in_host`), if the key
+/// can be recognised. A queue that takes packets from their sockets leaves this amount at zero.
 fn asks_what_is_in_host(classifier: &MechanismRef) -> Option<&'static str> {
     match classifier.params.get("no_overtake") {
         _ if classifier.source == MechanismSource::Builtin("sorpc_fair".into()) => Some("classifier"),
@@ -67,7 +68,7 @@ fn asks_what_is_in_host(classifier: &MechanismRef) -> Option<&'static str> {
     }
 }
 
-/// A queue that can take packets from their sockets has room for so many packets, in each band if it has bands.
+/// Whether a queue counts packets, in each band if it has bands, so that it can take packets from their sockets.
 fn counts_packets(queue: &Queue) -> bool {
     match queue {
         Queue::Droptail { limit, .. } => !matches!(limit, Some(Limit::Bytes(_))),

@@ -1,5 +1,4 @@
-//! What a link does to packets beside delaying and losing them: jitter, reordering, duplication, outages, and changes
-//! of its rate.
+//! Impairments of links besides delay and losses: jitter, reordering, duplication, outages, and changes of the rate.
 
 use crate::declare::{choice, section};
 use crate::quantity::Share;
@@ -7,16 +6,16 @@ use crate::schema::{DELAYS, RATES, SOME_TIME, TIMES};
 use crate::units::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-/// How long a packet may be held back.
+/// The range of the time by which a packet can be held back.
 const SHORT_DELAYS: &str = "1ns..3600s";
 
 section! {
-    /// Everything of one direction of a link.
+    /// The impairments of one direction of a link.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Impairments: Default in "link.NAME" {
-        /// How far the delay varies from packet to packet.
+        /// The variation of the delay from packet to packet.
         pub jitter: Option<Jitter>;
-        /// Packets that leave the order.
+        /// The reordering of packets.
         pub reorder: Option<Reorder>;
         /// share of the packets of which the channel delivers a second copy, with a delay of its own
         pub duplicate: f64 [Share] = Default("0%");
@@ -26,12 +25,12 @@ section! {
 }
 
 impl Impairments {
-    /// Is there none?
+    /// Whether there is no impairment.
     pub fn is_none(&self) -> bool {
         *self == Impairments::default()
     }
 
-    /// The keys by which a packet's way through the channel differs from that of the one before.
+    /// Returns the keys of impairments that are in effect and act in the channel, behind the transmitter.
     pub fn in_the_channel(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             ("jitter", self.jitter.is_some()),
@@ -42,12 +41,12 @@ impl Impairments {
         all.into_iter().filter(|(_, is_asked)| *is_asked).map(|(key, _)| key)
     }
 
-    /// The outages in which nothing is transmitted, so that packets wait.
+    /// Returns the outages in which nothing is transmitted, so that packets wait.
     pub fn waiting_outages(&self) -> impl Iterator<Item = &Outage> {
         self.outages.iter().filter(|outage| !outage.lose)
     }
 
-    /// The outages in which what is transmitted is lost.
+    /// Returns the outages in which transmitted packets are lost.
     pub fn losing_outages(&self) -> impl Iterator<Item = &Outage> {
         self.outages.iter().filter(|outage| outage.lose)
     }
@@ -72,7 +71,7 @@ section! {
 }
 
 section! {
-    /// A delay that is drawn anew for each packet, as `delay TIME JITTER` of tc-netem(8).
+    /// A random delay of each packet, as `delay TIME JITTER` of tc-netem(8).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Jitter in "link.NAME" {
         /// how far the delay varies from packet to packet, up to the delay itself, as in tc-netem(8)
@@ -90,16 +89,16 @@ choice! {
     /// How delays are spread about their mean.
     #[derive(Default)]
     pub enum Distribution {
-        /// Any as likely as another.
+        /// All delays in the range are equally likely.
         #[default]
         Uniform = "uniform",
-        /// A bell curve; what would be less than no delay at all is none.
+        /// A normal distribution; negative delays become zero.
         Normal = "normal",
     }
 }
 
 section! {
-    /// Packets that leave the order, as `reorder PERCENT gap DISTANCE` of tc-netem(8).
+    /// Reordering of packets, as `reorder PERCENT gap DISTANCE` of tc-netem(8).
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Reorder in "link.NAME" {
         /// share of the packets that leave the order, as in tc-netem(8): they arrive without any delay, ahead of others
@@ -127,7 +126,7 @@ section! {
 }
 
 impl Outage {
-    /// When the link is up again.
+    /// Returns when the link is up again.
     pub fn end(&self) -> Nanos {
         self.at + self.lasts
     }
@@ -136,14 +135,14 @@ impl Outage {
 /// A rate that changes at given times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
-    /// Each rate, and from when on it holds: the first from the start of the run, the others in order of time.
+    /// The rates in order of time, each after the time from which it holds; the first holds from the start of the run.
     pub steps: Vec<(Nanos, Rate)>,
-    /// In the mean over the run, outages not counted.
+    /// The mean rate over the run, without outages.
     pub mean: Rate,
 }
 
 impl Rates {
-    /// The rate at first, and its changes in order of time, in a run of `duration`.
+    /// Makes a rate that starts at `first`, with `changes` in order of time, in a run of `duration`.
     pub fn new(first: Rate, changes: &[(Nanos, Rate)], duration: Nanos) -> Rates {
         let steps: Vec<_> = [(Nanos::ZERO, first)].into_iter().chain(changes.iter().copied()).collect();
         let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([Nanos::NEVER]);
@@ -155,7 +154,7 @@ impl Rates {
         Rates { steps, mean }
     }
 
-    /// The lowest and the highest.
+    /// Returns the lowest and the highest rate.
     pub fn extremes(&self) -> (Rate, Rate) {
         let rates = || self.steps.iter().map(|(_, rate)| *rate);
         (rates().min().unwrap_or(self.mean), rates().max().unwrap_or(self.mean))

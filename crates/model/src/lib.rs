@@ -1,5 +1,5 @@
-//! What an experiment is: links, queues, hosts, flows, applications and radio cells, with units in the types; and what
-//! a run of it records.
+//! The scenario of a run: links, queues, hosts, flows, applications and radio cells, with units in the types. And the
+//! records that a run leaves.
 //!
 //! ```
 //! use unbloat_model::units::{Nanos, Rate};

@@ -1,4 +1,4 @@
-//! A link in both directions: what serves it, how long it is, what it loses.
+//! A link in both directions: its transmitter or medium, delay, queue and losses.
 
 use crate::WifiStation;
 use crate::declare::{self, Declared, Written, section, table};
@@ -18,19 +18,19 @@ use std::sync::Arc;
 /// A link with its two directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DuplexLink {
-    /// From the senders' side.
+    /// The direction from the senders.
     pub forward: Link,
-    /// Towards the senders' side.
+    /// The direction towards the senders.
     pub reverse: Link,
 }
 
 impl DuplexLink {
-    /// One of the two.
+    /// Returns one of the two directions.
     pub fn direction(&self, is_reverse: bool) -> &Link {
         if is_reverse { &self.reverse } else { &self.forward }
     }
 
-    /// If it belongs to a mesh, its forward direction, from a node up to its parent.
+    /// Returns the forward hop of a mesh's link, from a node up to its parent; none for other links.
     pub fn hop(&self) -> Option<Hop> {
         match self.forward.service {
             Service::Shared(Member::Mesh(hop)) => Some(hop),
@@ -38,7 +38,7 @@ impl DuplexLink {
         }
     }
 
-    /// One of the two directions, to be changed.
+    /// Returns mutable access to one of the two directions.
     pub fn direction_mut(&mut self, is_reverse: bool) -> &mut Link {
         if is_reverse { &mut self.reverse } else { &mut self.forward }
     }
@@ -47,23 +47,23 @@ impl DuplexLink {
 /// One direction of a link: a queue, a transmitter, a channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// The key under `[link]`; the reverse direction is `NAME.reverse`.
+    /// The name of the link; `NAME.reverse` for the reverse direction.
     pub name: String,
-    /// What decides when a packet may leave the queue.
+    /// The transmitter or medium, which decides when a packet may leave the queue.
     pub service: Service,
-    /// Propagation, one way.
+    /// The propagation delay, one way.
     pub delay: Nanos,
-    /// Where packets wait for the transmitter.
+    /// The queue before the transmitter.
     pub queue: Queue,
-    /// What the wire loses after transmission.
+    /// The losses on the wire, after transmission.
     pub loss: Loss,
-    /// What else it does to packets.
+    /// Further impairments.
     #[serde(default, skip_serializing_if = "Impairments::is_none")]
     pub impairments: Impairments,
 }
 
 impl Link {
-    /// The least time that a packet may be on the wire.
+    /// Returns the least time that a packet may be on the wire.
     pub fn least_delay(&self) -> Nanos {
         use crate::impairments::Distribution;
         match (&self.impairments.reorder, &self.impairments.jitter) {
@@ -79,14 +79,14 @@ impl Link {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Loss {
-    /// Each with this probability, 0 to 1, whatever became of those before.
+    /// Independent losses: each packet with this probability, 0 to 1.
     Uniform(f64),
-    /// In bursts.
+    /// Losses in bursts.
     Gemodel(Gemodel),
 }
 
 impl Loss {
-    /// It loses nothing.
+    /// No losses.
     pub const NONE: Loss = Loss::Uniform(0.0);
 }
 
@@ -112,7 +112,7 @@ impl declare::Field for Loss {
 
 impl Gemodel {
     fn of(section: &Section) -> Gemodel {
-        // There is one kind, which is read for its errors.
+        // There is only one kind, which is read for its errors.
         section.read::<String>("kind");
         let model = Gemodel::read(section);
         Gemodel { r: if section.get("r").is_some() { model.r } else { 1.0 - model.p }, ..model }
@@ -120,9 +120,9 @@ impl Gemodel {
 }
 
 section! {
-    /// The Gilbert-Elliott model as tc-netem(8) has it (`loss gemodel p r 1-h 1-k`): a wire that is good or bad, and
-    /// good at first. A packet is lost with the probability of the state that it finds; then the state may change for
-    /// the next. All are probabilities, 0 to 1.
+    /// The Gilbert-Elliott model of losses in bursts, as in tc-netem(8) (`loss gemodel p r 1-h 1-k`). The wire is good
+    /// or bad, and good at first. A packet is lost with the probability of the present state; then the state may change
+    /// for the next packet. All fields are probabilities, 0 to 1.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Gemodel in "loss" {
         "kind" = KeyType::Choice(&["gemodel"]), Default("gemodel") =>
@@ -138,40 +138,40 @@ section! {
     }
 }
 
-/// What decides when a packet may leave the queue.
+/// The transmitter or medium of a link's direction, which decides when a packet may leave the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Service {
-    /// A transmitter that the link has for itself.
+    /// A transmitter of the link's own.
     Own(Transmitter),
-    /// A medium that others share.
+    /// A medium that the link shares with others.
     Shared(Member),
 }
 
-/// A transmitter that a link has for itself.
+/// A transmitter of a link's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Transmitter {
-    /// One of constant rate.
+    /// A constant rate.
     Rate(Rate),
-    /// One whose rate changes at given times.
+    /// A rate that changes at given times.
     Rates(Rates),
     /// Recorded delivery opportunities.
     Trace(Arc<Trace>),
 }
 
-/// What shares a medium.
+/// A member of a shared medium.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Member {
-    /// A station in the air of a Wi-Fi cell.
+    /// A station of a Wi-Fi cell.
     Wifi(WifiStation),
-    /// A user of the subframes of an LTE cell.
+    /// A user of an LTE cell.
     Lte(lte::User),
-    /// A hop in the air of a mesh.
+    /// A hop of a mesh.
     Mesh(Hop),
 }
 
 section! {
-    /// What a file says of the transmitter of a forward direction.
+    /// The keys of the transmitter of a forward direction.
     pub struct TransmitterKeys in "link.NAME" {
         /// what the transmitter sends
         pub rate: Option<Rate> = Means("a trace, wifi or lte must be given"), RATES;
@@ -181,7 +181,7 @@ section! {
 }
 
 section! {
-    /// What a file says of a forward direction, whatever serves it.
+    /// The keys of a forward direction with any transmitter or medium.
     pub struct LinkKeys in "link.NAME" {
         /// propagation, one way
         pub delay: Nanos = Required, DELAYS;
@@ -195,7 +195,7 @@ section! {
 }
 
 section! {
-    /// What a file says of a reverse direction.
+    /// The keys of a reverse direction.
     pub struct ReverseKeys in "link.NAME.reverse" {
         /// what the reverse direction's transmitter sends
         pub rate: Option<Rate> = Means("the forward direction's, or 1gbit beside a trace"), RATES;
@@ -210,15 +210,15 @@ section! {
     }
 }
 
-/// What a link carries, in bits a second; of a medium what it carries if nobody else has data.
+/// The capacity of a link, bit/s. For a shared medium, it is the capacity if nobody else has data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Capacity {
-    /// The least at any time; of a trace the mean.
+    /// The least capacity at any time; for a trace the mean.
     pub least: f64,
-    /// The mean; in a mesh of packets that fill a frame.
+    /// The mean capacity; in a mesh for packets that fill a frame.
     pub mean: f64,
-    /// The most: of a trace the mean, on Wi-Fi the rate of the physical layer.
+    /// The largest capacity; for a trace the mean, on Wi-Fi the rate of the physical layer.
     pub most: f64,
 }
 
@@ -244,7 +244,7 @@ impl Transmitter {
 }
 
 impl Member {
-    /// The kind of its medium, which is the key by which a link names one, and the place among those of its kind.
+    /// Returns the kind of the medium, which is the key by which a link names it, and its number within its kind.
     pub fn medium(&self) -> (&'static str, usize) {
         match self {
             Member::Wifi(station) => ("wifi", station.cell),
@@ -271,7 +271,7 @@ impl Capacity {
 }
 
 impl Service {
-    /// What it carries.
+    /// Returns the capacity.
     pub fn capacity(&self) -> Capacity {
         match self {
             Service::Own(transmitter) => transmitter.capacity(),
@@ -279,7 +279,7 @@ impl Service {
         }
     }
 
-    /// Its one rate, if it has a transmitter of constant rate.
+    /// Returns the rate of a transmitter of constant rate; none for others.
     pub fn constant(&self) -> Option<Rate> {
         match self {
             Service::Own(Transmitter::Rate(rate)) => Some(*rate),
@@ -287,7 +287,7 @@ impl Service {
         }
     }
 
-    /// The recorded delivery opportunities that it follows.
+    /// Returns the trace that a transmitter follows, if it follows one.
     pub fn trace(&self) -> Option<&Arc<Trace>> {
         match self {
             Service::Own(Transmitter::Trace(trace)) => Some(trace),
@@ -295,7 +295,7 @@ impl Service {
         }
     }
 
-    /// The station of a Wi-Fi cell that it is.
+    /// Returns the station of a Wi-Fi cell; none for others.
     pub fn station(&self) -> Option<&WifiStation> {
         match self {
             Service::Shared(Member::Wifi(station)) => Some(station),
@@ -303,13 +303,13 @@ impl Service {
         }
     }
 
-    /// What it carries in a time at most, of a cell all; nothing is known of a trace.
+    /// Returns the most bytes that it carries in a time; 0 for a trace, of which this is unknown.
     pub fn carried_in(&self, time: Nanos) -> Bytes {
         let rate = if self.trace().is_some() { 0 } else { self.capacity().most as u64 };
         Bytes(rate / 8 * time.as_micros() / 1_000_000)
     }
 
-    /// What it adds in the mean to the delay of a packet that meets no other.
+    /// Returns the mean delay that the medium adds to a packet that meets no other packet.
     pub fn idle_delay(&self) -> Nanos {
         match self {
             Service::Shared(Member::Lte(user)) => user.idle_delay,
@@ -318,19 +318,20 @@ impl Service {
     }
 }
 
-/// What a hop of a mesh carries if nobody else transmits, of packets that fill a frame.
+/// Returns the rate that a hop of a mesh carries if nobody else transmits, in packets that fill a frame.
 fn lone_hop() -> Rate {
     const FILLS_A_FRAME: Bytes = Bytes(113);
     phy::most_carried(Csma::default(), FILLS_A_FRAME)
 }
 
-/// Recorded delivery opportunities: at each instant up to 1500 bytes may leave; after `period` it starts again.
+/// Recorded delivery opportunities: up to 1500 bytes may leave at each of these times. The trace repeats after
+/// `period`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The file it came from.
+    /// The file of the trace.
     pub path: PathBuf,
-    /// Instants, not decreasing, all at most `period`.
+    /// The times of the opportunities, in ascending order, at most `period`.
     pub opportunities: Vec<Nanos>,
-    /// The last instant of the file: where the trace wraps.
+    /// The last time of the file, at which the trace repeats.
     pub period: Nanos,
 }

@@ -1,4 +1,4 @@
-//! LTE cells, and links that share the air of one.
+//! LTE cells, and links to their users.
 
 use crate::declare::{choice, section};
 use crate::quantity::Share;
@@ -7,10 +7,10 @@ use crate::units::{Decibels, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 section! {
-    /// A cell, `[lte.NAME]`.
+    /// An LTE cell, `[lte.NAME]`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Cell in "lte.NAME" {
-        /// What links call it.
+        /// The name of the cell, by which links refer to it.
         pub name: String;
         /// of the carrier in either direction: 6, 15, 25, 50, 75 or 100 resource blocks; one layer, no MIMO
         pub bandwidth: Bandwidth = Required;
@@ -23,7 +23,7 @@ section! {
 }
 
 section! {
-    /// What a file says of a link to a user.
+    /// The keys of a link to a user.
     pub struct UserKeys in "link.NAME" {
         /// the LTE cell in the place of a rate: forward is from the base station to the handset
         pub lte: Option<String> = Means("a rate, a trace or wifi must be given");
@@ -35,11 +35,11 @@ section! {
 }
 
 choice! {
-    /// Whom a base station serves.
+    /// The rule by which a base station chooses the user to serve.
     pub enum Scheduling {
-        /// Who can send most, measured by what he was given lately.
+        /// The user with the highest rate relative to what it was given recently.
         ProportionalFair = "pf",
-        /// One after the other.
+        /// One user after the other.
         RoundRobin = "rr",
     }
 }
@@ -47,24 +47,24 @@ choice! {
 /// One direction of a link between a base station and a handset.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct User {
-    /// The place of the cell among those of the scenario.
+    /// The number of the cell in the scenario.
     pub cell: usize,
-    /// How good the channel is.
+    /// The quality of the channel.
     pub cqi: Cqi,
-    /// What a user who is alone in the cell gets: the bytes of packets, with their headers, that a transport block of
-    /// all resource blocks carries, every millisecond in which none is repeated.
+    /// The rate of a user that is alone in the cell. It is the packets, headers included, that a transport block of all
+    /// resource blocks carries in every millisecond without a repeat.
     pub most: Rate,
-    /// What the cell adds to the delay of a packet that meets no other, in the mean.
+    /// The mean delay that the cell adds to a packet that meets no other packet.
     pub idle_delay: Nanos,
 }
 
 impl Cell {
-    /// The chances of its transport blocks.
+    /// Returns the retransmission model of the cell's transport blocks.
     pub fn harq(&self) -> Harq {
         Harq::new(self.error_rate)
     }
 
-    /// A direction of a user's link, if this is the scenario's cell number `number`.
+    /// Makes a direction of a user's link in this cell, which has number `number` in the scenario.
     pub fn user(&self, number: usize, direction: Direction, cqi: Cqi) -> User {
         let harq = self.harq();
         let block = cqi.payload(direction, self.bandwidth.blocks(direction));

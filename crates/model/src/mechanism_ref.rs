@@ -1,4 +1,4 @@
-//! Mechanisms as an experiment names them, with their parameters and what their maps hold.
+//! Mechanisms as a scenario names them, with their parameters and the contents of their maps.
 
 use crate::declare::{Field, table};
 use crate::schema::{Key, KeyType};
@@ -12,45 +12,45 @@ use std::path::PathBuf;
 /// Names a congestion control, a receiver's window controller or a host's classifier, and sets its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MechanismRef {
-    /// Built-in name or source file.
+    /// The source of the mechanism: a built-in name or a file.
     pub source: MechanismSource,
-    /// Globals of the file to set, by name. A duration stands in the unit that the parameter declares.
+    /// The parameters to set, by name. A duration is converted into the unit that the parameter declares.
     pub params: BTreeMap<String, ParamValue>,
-    /// What its BPF maps hold when the run begins, by name.
+    /// The contents of the mechanism's BPF maps at the start of the run, by name.
     pub maps: BTreeMap<String, MapContents>,
 }
 
-/// What a BPF map holds, by key: the whole numbers that make up each value. A key of several numbers has commas between
-/// them.
+/// The contents of a BPF map: by key, the whole numbers that make up each value. A key of several numbers has commas
+/// between them.
 pub type MapContents = BTreeMap<String, Vec<i128>>;
 
 impl MechanismRef {
-    /// Refers to a mechanism whose maps begin as its file has them.
+    /// Refers to a mechanism without changes to its maps.
     pub fn new(source: MechanismSource, params: BTreeMap<String, ParamValue>) -> MechanismRef {
         MechanismRef { source, params, maps: BTreeMap::new() }
     }
 
-    /// Does it name nothing?
+    /// Whether the reference names no mechanism.
     pub fn is_none(&self) -> bool {
         *self == MechanismRef::default()
     }
 }
 
-/// Where a mechanism comes from.
+/// The source of a mechanism.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MechanismSource {
-    /// A file of `algorithms/congestion`, by its kernel name, or of `algorithms/window` or `algorithms/classify`.
+    /// A built-in, by its name: a file of `algorithms/congestion`, `algorithms/window` or `algorithms/classify`.
     Builtin(String),
-    /// A user's own `.bpf.c` file; `#NAME` behind the path picks one of several controls in it.
+    /// A user's own `.bpf.c` file; `#NAME` after the path chooses one of several congestion controls in it.
     File(PathBuf),
-    /// The running kernel's own, by the name under which the kernel lists it; the simulator has none of these.
+    /// The running kernel's own congestion control, by the kernel's name for it; the simulator has none of these.
     Kernel(String),
-    /// Nowhere: the group's programs send datagrams.
+    /// No mechanism: the group's programs send datagrams.
     #[default]
     None,
 }
 
-/// A parameter's value as it stands in the scenario; the mechanism's own description decides what it must be.
+/// A parameter's value as in the scenario; the mechanism's declaration decides which values are valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParamValue {
     /// `true` or `false`.
@@ -61,21 +61,21 @@ pub enum ParamValue {
     Text(String),
 }
 
-/// What a group or a host names a mechanism in, and the key of its parameters.
+/// The keys with which a group or a host names a mechanism, each with the key of its parameters.
 pub const MECHANISMS: [(&str, &str); 3] =
     [("cc", "params"), ("window_controller", "window_controller_params"), ("classifier", "classifier_params")];
 
-/// The key of what the maps of a congestion control hold.
+/// The key of the contents of a congestion control's maps.
 pub const MAPS: &str = "maps";
 
-/// Is this the path of a mechanism, not the name of one? A path has a slash in it or ends in `.c`; `#NAME` may follow.
+/// Whether a text is the path of a mechanism, not a name. A path contains a slash or ends in `.c`; `#NAME` may follow.
 pub fn is_path(mechanism: &str) -> bool {
     let file = mechanism.split_once('#').map_or(mechanism, |(file, _)| file);
     file.contains('/') || file.ends_with(".c")
 }
 
-/// The name under which `params.NAME` speaks to a mechanism: its own, the `#NAME` of a path, or else the file's name up
-/// to the first dot.
+/// Returns the name of a mechanism in `params.NAME`. It is the mechanism's name, the `#NAME` of a path, or else the
+/// file's name up to the first dot.
 pub fn mechanism_name(mechanism: &str) -> &str {
     if !is_path(mechanism) {
         return mechanism;
@@ -84,7 +84,7 @@ pub fn mechanism_name(mechanism: &str) -> &str {
     file.split_once('#').map_or_else(|| file.split('.').next().unwrap_or(file), |(_, name)| name)
 }
 
-/// Does a table below `maps` have the name of a control, not of a map? Then it holds maps, which are tables.
+/// Whether a table below `maps` is for one congestion control, not a map: then it contains maps, which are tables.
 pub fn is_for_one_control(node: &Node) -> bool {
     entries(node).iter().any(|(_, node)| node.value.as_table().is_some())
 }
@@ -93,13 +93,13 @@ fn entries(node: &Node) -> &[(String, Node)] {
     node.value.as_table().map_or(&[], |table| &table.0)
 }
 
-/// The name of the mechanism that a section writes under `key`.
+/// Returns the name of the mechanism that a section sets with `key`.
 fn named_in<'a>(section: &Section<'a>, key: &str) -> Option<&'a str> {
     section.get(key)?.value.as_text().map(mechanism_name)
 }
 
-/// What a section's table `name` has for all mechanisms, then what stands in the table of the one that the section
-/// names under `chooser`.
+/// Returns the entries of a section's table `name` for all mechanisms, then those for the mechanism that the section
+/// sets with `chooser`.
 fn chosen<'a>(
     section: &Section<'a>,
     (name, what): (&str, &str),
@@ -168,11 +168,11 @@ impl ParamValue {
     }
 }
 
-/// What the BPF maps of a congestion control hold when a run begins.
+/// The contents of a congestion control's BPF maps at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Maps(pub BTreeMap<String, MapContents>);
 
-/// What a value may be: no number of a BPF map has more than 64 bits.
+/// The range of a value: numbers of a BPF map have at most 64 bits.
 const NUMBERS: RangeInclusive<i128> = i64::MIN as i128..=u64::MAX as i128;
 
 const MAPS_EXAMPLE: &str = "such as { rates = { 0 = 1250000, 1 = 2500000 } }";

@@ -1,54 +1,54 @@
-//! The register of metrics: each number of a run's records with its unit, its words and how several flows make one.
+//! The register of metrics: each number of a run's records with its unit, its names, and its fold over flows.
 
 use serde::Serialize;
 
 /// A column of a table of records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Column {
-    /// What the column is called in records and in tables.
+    /// The column's name in records and in tables.
     pub name: &'static str,
-    /// What the column holds.
+    /// The type of the column's values.
     pub kind: Kind,
-    /// Whether a row may have nothing there.
+    /// Whether a row may have no value in the column.
     pub is_optional: bool,
     /// Whether a row may lack the column.
     pub is_rare: bool,
-    /// What the column means.
+    /// The definition of the column, for the reference page.
     pub definition: &'static str,
-    /// What makes it a number to judge by; none of what tells rows apart.
+    /// The metric that the column is; none for columns that identify rows.
     pub metric: Option<Metric>,
 }
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Words.
+    /// A string.
     Text,
-    /// Yes or no.
+    /// True or false.
     Flag,
     /// A whole number.
     Integer,
     /// A real number.
     Number,
-    /// Whole numbers.
+    /// A list of whole numbers.
     Integers,
 }
 
-/// How a number of the records is called, folded and bounded.
+/// The names, fold and bound of a number in the records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Metric {
     /// The short name in claims, tolerances and options.
     pub key: &'static str,
-    /// What tables call it; a percentile or a maximum stands beside the mean.
+    /// The heading in tables; a percentile or a maximum follows the mean.
     pub heading: &'static str,
-    /// The unit as tables write it; empty for counts.
+    /// The unit in tables; empty for counts.
     pub unit: &'static str,
-    /// How several flows make one number; none for what is not a flow's.
+    /// How the values of several flows become one; none for metrics that are not of flows.
     pub fold: Option<Fold>,
-    /// No value is above this.
+    /// The upper bound of all values, if there is one.
     pub most: Option<f64>,
-    /// The backends that count it.
+    /// The backends that measure it.
     pub on: Backends,
 }
 
@@ -58,7 +58,7 @@ pub struct Metric {
 pub enum Fold {
     /// The sum of the values.
     Sum,
-    /// The mean of the values that are there.
+    /// The mean over flows that have a value.
     Mean,
     /// The mean, in which a flow without a value counts as 0.
     MeanOrZero,
@@ -66,7 +66,7 @@ pub enum Fold {
     Min,
     /// The largest value.
     Max,
-    /// The largest value; none as long as a flow has none.
+    /// The largest value; none if a flow has no value.
     Last,
     /// The lost packets of all flows over their sent packets.
     Loss,
@@ -85,39 +85,39 @@ impl Fold {
     ];
 }
 
-/// Which backends count a metric.
+/// The backends that measure a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backends {
     /// Every backend.
     All,
-    /// Only the simulator, which sees inside of its TCP and its radios.
+    /// Only the simulator, which has access to its TCP and its radios.
     Simulator,
-    /// Only real TCP: this kernel and guests.
+    /// Only real TCP: the running kernel and guests.
     RealTcp,
 }
 
-/// A metric without a fold and a bound, which every backend counts.
+/// Makes a metric without a fold or a bound, which every backend measures.
 pub(crate) const fn metric(key: &'static str, heading: &'static str, unit: &'static str) -> Metric {
     Metric { key, heading, unit, fold: None, most: None, on: Backends::All }
 }
 
 impl Metric {
-    /// Says how several flows make one number.
+    /// Sets how the values of several flows become one.
     pub(crate) const fn over_flows(self, fold: Fold) -> Metric {
         Metric { fold: Some(fold), ..self }
     }
-    /// Says what no value is above.
+    /// Sets the upper bound of all values.
     pub(crate) const fn most(self, most: f64) -> Metric {
         Metric { most: Some(most), ..self }
     }
-    /// Says which backends count it.
+    /// Sets the backends that measure it.
     pub(crate) const fn only(self, on: Backends) -> Metric {
         Metric { on, ..self }
     }
 }
 
-/// What a record says of one of its fields.
+/// The declaration of a field of a record.
 pub struct Declaration {
     /// The field's name.
     pub name: &'static str,
@@ -129,9 +129,9 @@ pub struct Declaration {
     pub metric: Option<Metric>,
 }
 
-/// A type of fields of records: one column, or several that stand in the record's row.
+/// A type of a record's field, which gives one column or several.
 pub trait Recorded {
-    /// The columns of a field of this type.
+    /// Returns the columns of a field of this type.
     fn columns(field: Declaration) -> Vec<Column>;
 }
 
@@ -154,7 +154,7 @@ macro_rules! recorded {
 recorded!(String as Text, &'static str as Text, bool as Flag, u32 as Integer, u64 as Integer, f64 as Number,
     Vec<usize> as Integers);
 
-/// A scalar may be missing, a group of columns may be absent as a whole.
+/// A scalar may be empty, and a group of columns may be absent as a whole.
 impl<T: Recorded> Recorded for Option<T> {
     fn columns(field: Declaration) -> Vec<Column> {
         let is_group = field.serde == "flatten";
@@ -169,7 +169,7 @@ impl<T: Recorded> Recorded for &T {
     }
 }
 
-/// Declares a record once: from each field come the field, its column and, behind `=`, its metric.
+/// Declares a record once: each field gives the field itself, its column and, after `=`, its metric.
 ///
 /// The doc comment of a field is its definition on the reference page.
 #[macro_export]

@@ -1,19 +1,19 @@
-//! What a scenario asks for that either world lacks.
+//! Features of a scenario that either the simulator or a kernel does not support.
 
 use crate::units::{Bytes, Drift};
 
-/// The shortest datagram that says when it was sent: headers of 28 bytes and a number of 8.
+/// The shortest datagram with room for its sending time: headers of 28 bytes and a number of 8.
 pub(super) const STAMPED: Bytes = Bytes(36);
-/// The least window of a kernel's receiver: half of the least buffer (`SOCK_MIN_RCVBUF`).
+/// The smallest window of a kernel's receiver: half of the smallest buffer (`SOCK_MIN_RCVBUF`).
 pub(super) const LEAST_WINDOW: Bytes = Bytes(1152);
 
-/// What a scenario asks for that only a kernel has.
+/// A feature of a scenario that only a kernel supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OnlyInTheKernel {
-    /// The dotted key that asks for it.
+    /// The dotted key that asks for the feature.
     pub key: String,
-    /// What stands there, as it is written.
+    /// The value of the key, as in the file.
     pub what: String,
 }
 
@@ -23,45 +23,45 @@ impl std::fmt::Display for OnlyInTheKernel {
     }
 }
 
-/// What a scenario asks for that cannot be had on a kernel.
+/// A feature of a scenario that only the simulator supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OnlyInTheSimulator {
-    /// The dotted key that asks for it.
+    /// The dotted key that asks for the feature.
     pub key: String,
-    /// What it asks for.
+    /// The feature.
     pub what: OnlyThere,
 }
 
-/// What only the simulator has.
+/// The features that only the simulator supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnlyThere {
-    /// Clocks that drift apart: both ends of a real run read the same one.
+    /// Clocks that drift apart: both ends of a real run read the same clock.
     Drift(Drift),
-    /// Senders that are told when packets have left the emulator's access link: a kernel's TCP is told when they have
-    /// left its own device.
+    /// Small queues before an access link of the emulator: a kernel's TCP knows only when packets have left its own
+    /// device.
     SmallQueues,
-    /// Hosts whose TCP fills queues of other kinds than FIFOs of packets.
+    /// Hosts without small queues whose queue is not a FIFO in packets.
     NoSmallQueues,
-    /// Classifiers that are told what a connection has in the host, where TCP fills the queue.
+    /// Classifiers that use the amount of a connection's data in the host, on hosts without small queues.
     InHost,
-    /// Small queues of a length that no driver asks for.
+    /// Small queues of a given length, which on a kernel the device's driver sets.
     PacingShift,
-    /// Devices that take packets ahead of sending them.
+    /// Devices with a ring, which take packets before they can send them.
     Ring,
-    /// Send buffers that grow otherwise than Linux's.
+    /// Send buffers that do not grow as in Linux.
     Tuning,
-    /// Links of hosts whose rate varies.
+    /// Uplinks of hosts with a varying rate.
     UplinkOfOneRate,
-    /// Hosts that are stations of a cell.
+    /// Hosts that are stations of a radio cell.
     HostInCell,
-    /// Queues of hosts that this program does not ask a kernel for.
+    /// Queues of hosts that this program cannot set up in a kernel.
     HostQueue,
-    /// Groups of one host that differ in what is the host's.
+    /// Flow groups of one host that differ in a setting of the whole host.
     SharedHost,
-    /// Datagrams with no room for the time at which they are sent.
+    /// Datagrams too short to contain their sending time.
     ShortDatagrams,
-    /// Windows smaller than that of the least buffer.
+    /// Receive windows smaller than the smallest buffer of a kernel gives.
     SmallWindow,
 }
 

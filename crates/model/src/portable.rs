@@ -1,4 +1,4 @@
-//! A scenario on its way to another process, which has none of its files.
+//! A scenario for another process, which does not have its files.
 
 use crate::{Scenario, Service, Trace, Transmitter};
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ pub struct Portable(pub Scenario);
 #[derive(Serialize, Deserialize)]
 struct Parts {
     scenario: Scenario,
-    /// In the order of `traces`.
+    /// The texts of the traces, in the order of [`traces`].
     texts: Vec<String>,
 }
 
-/// The traces that a scenario's links follow.
+/// Returns the traces of a scenario's links.
 fn traces(scenario: &mut Scenario) -> impl Iterator<Item = &mut Arc<Trace>> {
     let directions = scenario.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]);
     directions.filter_map(|link| match &mut link.service {

@@ -1,12 +1,12 @@
-//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`, `-20ppm`. Exact: a value that its type cannot hold is
-//! refused, never rounded.
+//! Quantities as text: `2mbit`, `10ms`, `500kb`, `300p`, `1%`, `-20ppm`. They are exact: a value that its type cannot
+//! represent is an error, never rounded.
 
 use crate::Limit;
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is no quantity, in words that go on from the text itself.
+/// Why a text is not a valid quantity: a sentence that begins with the quoted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError(pub String);
 
@@ -22,36 +22,36 @@ impl fmt::Display for QuantityError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Share(pub f64);
 
-/// A percentage in so small parts that any that is written is a whole number of them: for sums without rounding.
+/// A percentage in units so small that every written percentage is a whole number of them, for sums without rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinePercentage(pub u64);
 
-/// Decimal places of a percentage that still count.
+/// Decimal places of a percentage in its smallest unit.
 const PERCENT_PLACES: usize = 12;
-/// Decimal places of a percentage that a share may be written with.
+/// The largest number of decimal places of a written share.
 const MOST_PERCENT_PLACES: usize = 18;
-/// Those of a frequency.
+/// Decimal places of a frequency in its smallest unit.
 const FREQUENCY_PLACES: usize = 6;
-/// Those of a ratio.
+/// Decimal places of a ratio in decibels in its smallest unit.
 const DECIBEL_PLACES: usize = 3;
-/// Those of a multiple of the bandwidth-delay product.
+/// Decimal places of a multiple of the bandwidth-delay product in its smallest unit.
 const BDP_PLACES: usize = 6;
 
-/// One way to write quantities of one type.
+/// The units and spelling of quantities of one type.
 struct Scale {
-    /// What the quantity is, with its article.
+    /// The name of the quantity with its article, such as "a rate".
     what: &'static str,
-    /// An example.
+    /// An example of the quantity.
     example: &'static str,
-    /// What one is, in the plural: the smallest step of the type.
+    /// The smallest step of the type, in the plural.
     step: &'static str,
-    /// Units and their size in steps; the first spelling of a size is the one that is written.
+    /// The units with their sizes in steps; the first unit of a size is used in output.
     units: &'static [(&'static str, u64)],
     /// The units in words, for errors.
     choice: &'static str,
 }
 
-/// Rates as tc(8) has them: `bit` counts bits a second, `bps` bytes a second.
+/// Rates as in tc(8): `bit` is a bit per second, `bps` a byte per second.
 const RATE: Scale = Scale {
     what: "a rate",
     example: "2mbit",
@@ -80,7 +80,7 @@ const RATE: Scale = Scale {
         second",
 };
 
-/// Times as tc(8) has them, and nanoseconds.
+/// Times as in tc(8), and nanoseconds.
 const TIME: Scale = Scale {
     what: "a time",
     example: "10ms",
@@ -102,7 +102,7 @@ const TIME: Scale = Scale {
     choice: "ns, us, ms, s",
 };
 
-/// Sizes as on the wire: `k` is 1000. Here tc(8) takes 1024, which is `kib`.
+/// Sizes as on the wire: `k` is 1000. For tc(8) it is 1024, which is `kib` here.
 const SIZE: Scale = Scale {
     what: "a size",
     example: "500kb",
@@ -122,7 +122,7 @@ const SIZE: Scale = Scale {
     choice: "b, kb, mb, gb, or kib, mib, gib for 1024",
 };
 
-/// How often something happens; the parts are small enough for once a fortnight.
+/// Frequencies, in steps small enough for once in two weeks.
 const FREQUENCY: Scale = Scale {
     what: "a number of times a second",
     example: "10/s",
@@ -131,7 +131,7 @@ const FREQUENCY: Scale = Scale {
     choice: "/s",
 };
 
-/// Queue limits by what the path holds.
+/// Queue limits as multiples of the bandwidth-delay product.
 const PRODUCTS: Scale = Scale {
     what: "a multiple of the bandwidth-delay product",
     example: "0.5bdp",
@@ -143,7 +143,7 @@ const PRODUCTS: Scale = Scale {
 const PACKETS: Scale =
     Scale { what: "a number of packets", example: "300p", step: "packets", units: &[("p", 1)], choice: "p" };
 
-/// Drifts of clocks, in the unit of their data sheets.
+/// Drifts of clocks, in the unit of data sheets.
 const DRIFT: Scale = Scale {
     what: "a drift",
     example: "100ppm",
@@ -152,7 +152,7 @@ const DRIFT: Scale = Scale {
     choice: "ppm, ppb",
 };
 
-/// Strengths of signals, nearly all of them negative.
+/// Strengths of signals, which are mostly negative.
 const DBM: Scale =
     Scale { what: "a signal strength", example: "-51dbm", step: "dBm", units: &[("dbm", 1)], choice: "dbm" };
 
@@ -174,7 +174,7 @@ const PERCENTAGE: Scale = Scale {
 };
 
 impl Scale {
-    /// The quantity in steps.
+    /// Parses a quantity that must not be negative, and returns it in steps.
     fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         if text.trim_start().starts_with('-') {
             let Scale { what, example, .. } = self;
@@ -183,14 +183,14 @@ impl Scale {
         self.parse_amount(text, text)
     }
 
-    /// The same with a minus before it, or not.
+    /// Parses a quantity that may be negative, and returns it in steps.
     fn parse_signed(&self, text: &str) -> Result<i64, QuantityError> {
         let amount = text.strip_prefix('-');
         let steps = i64::try_from(self.parse_amount(amount.unwrap_or(text), text)?).map_err(|_| too_large(text))?;
         Ok(if amount.is_some() { -steps } else { steps })
     }
 
-    /// The quantity `amount`, which is all or a part of `text`.
+    /// Parses the quantity `amount`, which is all or a part of `text`, and returns it in steps.
     fn parse_amount(&self, amount: &str, text: &str) -> Result<u64, QuantityError> {
         let (number, unit) = split(amount);
         let Some(decimal) = Decimal::parse(number) else {
@@ -213,7 +213,7 @@ impl Scale {
         u64::try_from(digits / divisor).map_err(|_| too_large(text))
     }
 
-    /// The size of a unit in steps; none of another scale's, and of one that may mean bits or bytes.
+    /// Returns the size of a unit in steps; none for a unit of another scale, and for one that may mean bits or bytes.
     fn steps(&self, unit: &str) -> Option<u64> {
         let lower = unit.to_ascii_lowercase();
         let (_, steps) = self.units.iter().find(|(name, _)| *name == lower)?;
@@ -231,7 +231,8 @@ impl Scale {
         })
     }
 
-    /// What a text means that has a blank before its unit, a decimal comma, or minutes or hours, which tc(8) lacks.
+    /// Returns the intended spelling of a text with a blank before its unit, a decimal comma, or minutes or hours,
+    /// which tc(8) does not have.
     fn meant(&self, text: &str) -> Option<String> {
         let plain = text.replace(',', ".").replace(char::is_whitespace, "");
         if plain != text && self.parse_amount(&plain, &plain).is_ok() {
@@ -247,7 +248,7 @@ impl Scale {
         count.checked_mul(seconds).map(|seconds| format!("{seconds}s"))
     }
 
-    /// The shortest text without a fraction that `parse` reads as `steps`.
+    /// Writes the shortest text without a fraction that `parse` reads as `steps`.
     fn write(&self, steps: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimal = self.units.iter().filter(|(_, size)| size.to_string().trim_end_matches('0') == "1");
         let whole = |(_, size): &&(&str, u64)| *size == 1 || steps != 0 && steps.is_multiple_of(*size);
@@ -257,14 +258,15 @@ impl Scale {
         }
     }
 
-    /// The same with a minus, if there is to be one.
+    /// Writes the shortest text without a fraction that `parse_signed` reads as `steps`.
     fn write_signed(&self, steps: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if steps < 0 { "-" } else { "" })?;
         self.write(steps.unsigned_abs(), f)
     }
 }
 
-/// To tc(8) `Mbps` are megabytes a second, to most others megabits.
+/// Makes the error for an ambiguous unit: `Mbps` is megabytes per second for tc(8), but megabits per second for most
+/// people.
 fn ambiguous(text: &str, number: &str, bytes: &str) -> QuantityError {
     let bits = bytes.replace("bps", "bit");
     QuantityError(format!(
@@ -277,17 +279,17 @@ fn too_large(text: &str) -> QuantityError {
     QuantityError(format!("\"{text}\" is more than this program can count"))
 }
 
-/// Ten to this power still fits 128 bits; nothing real is written with more decimal places.
+/// The largest number of decimal places: ten to this power fits 128 bits, and real values have fewer.
 const MOST_PLACES: u32 = 30;
 
-/// A number as it was written: `digits` over ten to the power of `places`.
+/// A decimal number as written: `digits` over ten to the power of `places`.
 struct Decimal {
     digits: u128,
     places: u32,
 }
 
 impl Decimal {
-    /// Digits with at most one point among them, and at least one digit before it.
+    /// Parses digits with at most one point, and at least one digit before it.
     fn parse(text: &str) -> Option<Decimal> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -301,7 +303,7 @@ impl Decimal {
     }
 }
 
-/// The number in front, and the unit behind it.
+/// Splits a quantity into its number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     text.split_at(end)
@@ -331,7 +333,7 @@ quantity!(Dbm, DBM, parse_signed, write_signed);
 
 impl FromStr for Limit {
     type Err = QuantityError;
-    /// Packets (`300p`) or bytes (`500kb`), at least one.
+    /// Parses packets (`300p`) or bytes (`500kb`), at least one.
     fn from_str(text: &str) -> Result<Limit, QuantityError> {
         let limit = match split(text.trim_start_matches('-')).1 {
             "p" | "P" => Limit::Packets(PACKETS.parse(text)?),
@@ -357,8 +359,8 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What results count quantities in: the ending of a column's name, the scale, and how many of its steps make one, as a
-/// power of ten.
+/// The base units of results. Each has the ending of a column's name, the scale, and the number of steps in one unit,
+/// as a power of ten.
 const BASES: [(&str, &Scale, u32); 10] = [
     ("bps", &RATE, 0),
     ("s", &TIME, 9),
@@ -371,15 +373,16 @@ const BASES: [(&str, &Scale, u32); 10] = [
     ("dbm", &DBM, 0),
     ("db", &RATIO, DECIBEL_PLACES as u32),
 ];
-/// What a number without a unit is counted in.
+/// The base unit of a number without a unit.
 const PLAIN: &str = "value";
 
-/// The endings of columns that hold quantities in base units.
+/// Returns the endings of column names for quantities in base units.
 pub fn base_units() -> impl Iterator<Item = &'static str> {
     BASES.into_iter().map(|(base, ..)| base).chain([PLAIN])
 }
 
-/// Reads a quantity such as `10mbit`: its base unit and the number of them. None if the text is not a quantity.
+/// Parses a quantity such as `10mbit` and returns its base unit and its value in that unit; none if the text is not a
+/// quantity.
 pub fn in_base_unit(text: &str) -> Option<(&'static str, f64)> {
     let text = text.trim();
     let is_negative = text.starts_with('-');
@@ -391,7 +394,7 @@ pub fn in_base_unit(text: &str) -> Option<(&'static str, f64)> {
         _ => BASES.into_iter().find_map(|(base, scale, power)| Some((base, scale.steps(unit)?, power)))?,
     };
     let digits = decimal.digits.checked_mul(u128::from(steps))?;
-    // A decimal text is read as the nearest number there is.
+    // Parsing a decimal text gives the nearest floating-point number.
     let amount: f64 = format!("{digits}e-{}", decimal.places + power).parse().ok()?;
     Some((base, if is_negative { -amount } else { amount }))
 }
@@ -401,7 +404,7 @@ pub fn in_base_unit(text: &str) -> Option<(&'static str, f64)> {
 pub struct Bdp(pub u64);
 
 impl Bdp {
-    /// Is this written in its unit?
+    /// Whether a text has the unit `bdp`.
     pub fn is_meant_by(text: &str) -> bool {
         split(text.trim_start_matches('-')).1.eq_ignore_ascii_case("bdp")
     }
@@ -420,18 +423,18 @@ impl fmt::Display for Bdp {
     }
 }
 
-/// When something starts: at a given time, or at any from one to another.
+/// A start time, or a range from which it is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
 pub struct Start {
-    /// The time, or the first of them.
+    /// The start time, or the first time of the range.
     pub from: Nanos,
-    /// The last of them, which is the first where there is no choice.
+    /// The last time of the range; equal to `from` for a fixed time.
     pub until: Nanos,
 }
 
 impl FromStr for Start {
     type Err = QuantityError;
-    /// `10ms`, or `0s..1s`.
+    /// Parses a time such as `10ms`, or a range such as `0s..1s`.
     fn from_str(text: &str) -> Result<Start, QuantityError> {
         let Some((from, until)) = text.split_once("..") else {
             let from = text.parse()?;
@@ -494,7 +497,7 @@ impl fmt::Display for Decibels {
     }
 }
 
-/// `parts`, of which 10 to the power of `width` make a whole, as a decimal number with its unit.
+/// Writes `parts`, of which 10 to the power of `width` make one, as a decimal number with its unit.
 fn write_parts(parts: u64, width: usize, unit: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let one = 10u64.pow(width as u32);
     let places = format!("{:0width$}", parts % one);
@@ -504,7 +507,7 @@ fn write_parts(parts: u64, width: usize, unit: &str, f: &mut fmt::Formatter<'_>)
     }
 }
 
-/// A plain number with a point in it.
+/// A number without a unit, which may have a fraction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Number(pub f64);
 
@@ -518,13 +521,13 @@ impl FromStr for Number {
 
 impl FromStr for Share {
     type Err = QuantityError;
-    /// A percentage from 0 % to 100 %.
+    /// Parses a percentage from 0 % to 100 %.
     fn from_str(text: &str) -> Result<Share, QuantityError> {
         let number = text.strip_suffix('%').map(str::trim_end);
         let Some(decimal) = number.and_then(Decimal::parse) else {
             return Err(QuantityError(format!("\"{text}\" is not a percentage; write it such as \"1%\" or \"0.01%\"")));
         };
-        // Both are exact below 2^53 and 10^22, so that the quotient is the nearest number there is.
+        // Both are exact below 2^53 and 10^22, so the quotient is the nearest floating-point number.
         let share = decimal.digits as f64 / 10f64.powi(decimal.places as i32 + 2);
         match share <= 1.0 {
             true => Ok(Share(share)),
@@ -534,7 +537,7 @@ impl FromStr for Share {
 }
 
 impl fmt::Display for Share {
-    /// With as many places as it takes to be read as the same share.
+    /// Writes a percentage with as many decimal places as needed to read the same share again.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with = |places: usize| format!("{:.places$}%", self.0 * 100.0);
         let is_same = |text: &String| text.parse() == Ok(*self);

@@ -1,4 +1,4 @@
-//! Files that a scenario names are read whole, and only those that have an end: no device, no pipe, nothing of `/proc`.
+//! Reads the files that a scenario names. Devices, pipes and files of `/proc` are rejected, because they may never end.
 
 use nix::fcntl::OFlag;
 use nix::sys::statfs::{PROC_SUPER_MAGIC, SYSFS_MAGIC, fstatfs};
@@ -7,12 +7,12 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Reads a file of at most `most` bytes.
+/// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// If it cannot be read, is larger, or is no regular file of a disk.
+/// If the file cannot be read, is larger, or is not a regular file on a disk.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // Without waiting for the other end of a pipe.
+    // Opening must not wait for the other end of a pipe.
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let kind = file.metadata()?.file_type();
     let what = match kind {
@@ -31,7 +31,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Err(io::Error::other(what))
 }
 
-/// Is it of `/proc` or `/sys`? What stands there is about this machine and its user.
+/// Whether a file is of `/proc` or `/sys`, which contain information about this machine and its user.
 fn is_of_kernel(file: &File) -> io::Result<bool> {
     Ok([PROC_SUPER_MAGIC, SYSFS_MAGIC].contains(&fstatfs(file)?.filesystem_type()))
 }

@@ -1,4 +1,4 @@
-//! The experiment as the program sees it: every value checked, every default filled in, units in the types.
+//! A scenario in memory: every value checked, every default filled in, units in the types.
 
 use crate::declare::{choice, section};
 use crate::lte;
@@ -13,7 +13,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 
 section! {
-    /// One run: what a scenario file without `[sweep]`, or one cell of its grid, comes to.
+    /// The scenario of one run: a file without `[sweep]`, or one point of its grid.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Scenario in "" {
         /// name of the experiment
@@ -25,7 +25,7 @@ section! {
         pub warmup: Nanos = Default("0s"), TIMES;
         /// seeds every random draw of the run
         pub seed: u64 = Default("1"), "0..9223372036854775807";
-        /// What the compiler of mechanisms of the user's own is given.
+        /// Options for the compiler of the user's own mechanisms.
         #[serde(default, skip_serializing_if = "Compile::is_empty")]
         pub compile: Compile;
         /// what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem
@@ -52,8 +52,8 @@ section! {
         /// The hosts that some of the groups are on, in the file's order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub hosts: Vec<Host>;
-        /// The meshes that some flows come from, in the file's order. Each of their nodes but the border router has a
-        /// link to its parent, behind the links of the file.
+        /// The meshes that some flows come from, in the file's order. Each node except the border router has a link to
+        /// its parent, after the links of the file.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub meshes: Vec<Mesh>;
         /// The flow groups, in the file's order.
@@ -63,24 +63,24 @@ section! {
 }
 
 impl Scenario {
-    /// The lowest rate of a forward direction; none if all follow traces.
+    /// Returns the lowest rate of a forward direction; none if all follow traces.
     pub fn slowest_rate(&self) -> Option<Rate> {
         let services = self.links.iter().map(|link| &link.forward.service);
         services.filter(|service| service.trace().is_none()).map(|service| Rate(service.capacity().least as u64)).min()
     }
 
-    /// What that rate takes to send the largest packet.
+    /// Returns the time to send the largest packet at [`slowest_rate`](Self::slowest_rate).
     pub fn packet_time(&self) -> Option<Nanos> {
         let slowest = self.slowest_rate()?;
         self.flows.iter().map(|group| slowest.time_to_send(group.packet)).max()
     }
 
-    /// Every direction of every link, in the order of their records: link by link, forward before reverse.
+    /// Returns every direction of every link, in the order of their records: link by link, forward before reverse.
     pub fn directions(&self) -> impl Iterator<Item = &Link> {
         self.links.iter().flat_map(|link| [&link.forward, &link.reverse])
     }
 
-    /// The media with their kinds, their places among those of their kind, and their names.
+    /// Returns the shared media, each with its kind, its number within its kind, and its name.
     pub fn media(&self) -> impl Iterator<Item = (&'static str, usize, &str)> {
         let wifi = self.wifi.iter().enumerate().map(|(number, cell)| ("wifi", number, cell.name.as_str()));
         let lte = self.lte.iter().enumerate().map(|(number, cell)| ("lte", number, cell.name.as_str()));
@@ -88,15 +88,15 @@ impl Scenario {
         wifi.chain(lte).chain(meshes)
     }
 
-    /// The links to the stations of a Wi-Fi cell, in the file's order.
+    /// Returns the links to the stations of a Wi-Fi cell, in the file's order.
     pub fn links_of_cell(&self, cell: usize) -> impl Iterator<Item = usize> {
         let is_of_cell =
             move |link: &DuplexLink| link.forward.service.station().is_some_and(|station| station.cell == cell);
         (0..).zip(&self.links).filter(move |(_, link)| is_of_cell(link)).map(|(number, _)| number)
     }
 
-    /// Does the forward direction of a link lead from a station of a Wi-Fi cell, or a user of an LTE cell? A link in a
-    /// cell leads to it, unless a host's packets leave by the link: then the host is the station.
+    /// Whether the forward direction of a link leads from a station of a Wi-Fi cell, or from a user of an LTE cell. A
+    /// link in a cell leads to the station, unless it is a host's uplink: then the host is the station.
     pub fn leads_from_station(&self, link: usize) -> bool {
         let in_cell = matches!(
             self.links[link].forward.service,
@@ -105,7 +105,7 @@ impl Scenario {
         in_cell && self.hosts.iter().any(|host| host.uplink == link)
     }
 
-    /// The one queue that the access point of a link's cell has for all stations, if it is that of this direction.
+    /// Returns the shared queue of the access point of a link's Wi-Fi cell, if this direction uses it.
     pub fn shared_queue(&self, link: usize, is_reverse: bool) -> Option<&Queue> {
         match &self.links[link].forward.service {
             Service::Shared(Member::Wifi(station)) if is_reverse == self.leads_from_station(link) => {
@@ -115,24 +115,24 @@ impl Scenario {
         }
     }
 
-    /// What it runs: the mechanisms of the groups, then those of the hosts.
+    /// Returns the mechanisms of the scenario: those of the groups, then those of the hosts.
     pub fn mechanisms(&self) -> impl Iterator<Item = &MechanismRef> {
         let of_hosts = self.hosts.iter().filter_map(|host| host.classifier.as_ref());
         self.flows.iter().flat_map(FlowGroup::mechanisms).chain(of_hosts)
     }
 
-    /// The same, to be changed.
+    /// Returns mutable access to the mechanisms of the scenario.
     pub fn mechanisms_mut(&mut self) -> impl Iterator<Item = &mut MechanismRef> {
         let of_hosts = self.hosts.iter_mut().filter_map(|host| host.classifier.as_mut());
         self.flows.iter_mut().flat_map(FlowGroup::mechanisms_mut).chain(of_hosts)
     }
 
-    /// The seed of a group's congestion control: each instance draws from a stream of its own.
+    /// Returns the seed of a group's congestion control: each instance has its own random stream.
     pub fn control_seed(&self, group: usize) -> u64 {
         self.seed.wrapping_mul(1_000_003).wrapping_add(group as u64)
     }
 
-    /// The first thing asked for that only a kernel has.
+    /// Returns the first feature of the scenario that only a kernel supports.
     pub fn only_in_the_kernel(&self) -> Option<OnlyInTheKernel> {
         if self.emulator == Emulator::Netem {
             return Some(OnlyInTheKernel { key: "emulator".into(), what: "netem".into() });
@@ -141,13 +141,13 @@ impl Scenario {
         Some(OnlyInTheKernel { key: format!("link.{}.queue.kind", link.name), what: link.queue.name() })
     }
 
-    /// The links whose forward queues take in packets without end, because no limit was written.
+    /// Returns the forward directions of links whose queues never drop, because the file has no limit.
     pub fn never_drop(&self) -> impl Iterator<Item = &Link> {
         let forward = self.links.iter().map(|link| &link.forward);
         forward.filter(|link| matches!(link.queue, Queue::Droptail { limit: None, .. }))
     }
 
-    /// The directions of links that the data of `group` takes.
+    /// Returns the directions of links that the data of `group` passes.
     pub fn data_path(&self, group: &FlowGroup) -> Vec<&Link> {
         if group.reverse { self.reverse_directions(group) } else { self.forward_directions(group) }
     }
@@ -162,26 +162,26 @@ impl Scenario {
         group.reverse_path.iter().copied().chain(in_mesh).map(|link| &self.links[link].reverse).collect()
     }
 
-    /// The links from the node of a flow of `group` up to the border router; none outside a mesh.
+    /// Returns the links from the node of a flow of `group` up to the border router; empty outside a mesh.
     pub fn way_up(&self, group: &FlowGroup, flow: u32) -> Vec<usize> {
-        // There is no node while a file is read that names none.
+        // A file that is being read may name no node.
         let (Some(origin), Some(node)) = (&group.origin, group.node_of_flow(flow)) else { return vec![] };
         let way = self.meshes[origin.mesh].way_up(node);
         way.filter_map(|node| self.link_of_node(origin.mesh, node)).collect()
     }
 
-    /// The link between a node and its parent.
+    /// Returns the link between a node and its parent.
     fn link_of_node(&self, mesh: usize, node: usize) -> Option<usize> {
         self.links_of_mesh(mesh).find(|(_, hop)| hop.from == node).map(|(link, _)| link)
     }
 
-    /// The links of a mesh, each with its forward direction, from a node to its parent.
+    /// Returns the links of a mesh, each with its forward hop from a node to its parent.
     pub fn links_of_mesh(&self, mesh: usize) -> impl Iterator<Item = (usize, Hop)> {
         let hops = (0..).zip(&self.links).filter_map(|(link, model)| Some((link, model.hop()?)));
         hops.filter(move |(_, hop)| hop.mesh == mesh)
     }
 
-    /// The flow of a group from a mesh that has most hops before it; of another its first.
+    /// Returns the flow of a group with the most hops in its mesh; 0 for groups outside a mesh.
     pub fn farthest(&self, group: &FlowGroup) -> u32 {
         let Some(origin) = &group.origin else { return 0 };
         let hops = |program: &u32| self.meshes[origin.mesh].hops(origin.nodes[*program as usize]);
@@ -189,19 +189,19 @@ impl Scenario {
         farthest * group.flows_of_one()
     }
 
-    /// The slowest link, in the mean, that the data of `group` passes; the first of equals.
+    /// Returns the link with the lowest mean rate that the data of `group` passes; the first of equals.
     pub fn bottleneck_of(&self, group: &FlowGroup) -> &Link {
         let path = self.data_path(group);
         let rate = |link: &&Link| link.service.capacity().mean;
         path.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).expect("a path has a link")
     }
 
-    /// The least delay that a packet may have on any group's forward path, access links left out.
+    /// Returns the least delay of a packet on any group's forward path, without access links.
     pub fn least_forward_delay(&self) -> Nanos {
         self.least_delay(Scenario::forward_directions)
     }
 
-    /// The same of the reverse paths.
+    /// Returns the least delay of a packet on any group's reverse path, without access links.
     pub fn least_reverse_delay(&self) -> Nanos {
         self.least_delay(Scenario::reverse_directions)
     }
@@ -211,14 +211,15 @@ impl Scenario {
         self.flows.iter().map(delay).min().unwrap_or_default()
     }
 
-    /// Propagation from a sender of `group` to its receiver and back, with what cells add when they are idle.
+    /// Returns the propagation time from a sender of `group` to its receiver and back, plus the mean delay of idle
+    /// radio cells.
     pub fn propagation_rtt(&self, group: &FlowGroup) -> Nanos {
         let directions = self.forward_directions(group).into_iter().chain(self.reverse_directions(group));
         directions
             .fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay + link.service.idle_delay())
     }
 
-    /// The largest packet that takes a direction of link `number`.
+    /// Returns the largest packet that passes a direction of link `number`.
     pub fn largest_packet(&self, number: usize, is_reverse: bool) -> Bytes {
         let passes = |group: &&FlowGroup| group.passes(number, is_reverse);
         let packet = |group: &FlowGroup| {
@@ -232,11 +233,11 @@ impl Scenario {
         self.flows.iter().filter(passes).map(packet).max().unwrap_or_default()
     }
 
-    /// How much the application of a group writes ahead of what TCP has sent: enough for a late application, little
-    /// enough to end a flow by not writing any more.
+    /// Returns how many unsent bytes the application of a group keeps in its socket. They are enough when the
+    /// application is late, and few enough that a flow ends soon after its last write.
     pub fn written_ahead(&self, group: &FlowGroup) -> Bytes {
         const LEAST: u64 = 128 << 10;
-        // A flow that the receiver holds back takes long for what is ahead.
+        // A flow that its receiver limits needs long to send these bytes.
         let ahead = match (group.receive_window, group.read_rate) {
             (Some(_), _) | (_, Some(_)) => 0,
             (None, None) => self.bottleneck_of(group).service.carried_in(Nanos::from_millis(40)).0,
@@ -244,7 +245,7 @@ impl Scenario {
         Bytes(ahead.max(LEAST))
     }
 
-    /// The first thing asked for that only the simulator has.
+    /// Returns the first feature of the scenario that only the simulator supports.
     pub fn only_in_the_simulator(&self) -> Option<OnlyInTheSimulator> {
         if let Some(refused) = self.host_only_in_the_simulator() {
             return Some(refused);
@@ -267,7 +268,7 @@ impl Scenario {
         self.flows.iter().enumerate().find_map(first)
     }
 
-    /// The buffer of a receiver of `group`.
+    /// Returns the receive buffer of a receiver of `group`.
     pub fn receive_buffer(&self, group: &FlowGroup) -> ReceiveBuffer {
         match group.tcp_rmem {
             Some(TcpRmem { default, max }) => {
@@ -281,8 +282,8 @@ impl Scenario {
         }
     }
 
-    /// Payload of a full segment that a sender of `group` sends: the MSS, or less where the receiver's buffer is small.
-    /// Messages of an application take segments of the MSS.
+    /// Returns the payload of a full segment of `group`: the MSS, or less if the receiver's buffer is small. Messages
+    /// of an application use segments of the MSS.
     pub fn segment_payload(&self, group: &FlowGroup) -> Bytes {
         let mss = group.mss();
         let is_cut = group.app.is_none() && group.stack.quick_ack;
@@ -290,20 +291,20 @@ impl Scenario {
     }
 }
 
-/// IP and TCP headers without payload: 20 bytes, 20 bytes and at most 40 bytes of options (RFC 9293).
+/// The largest acknowledgement: IP and TCP headers of 20 bytes each and at most 40 bytes of options (RFC 9293).
 pub const LARGEST_ACK: Bytes = Bytes(80);
 
-/// What an application hands to TCP at a time: whole segments, at most so many bytes.
+/// The most that an application writes at a time, bytes, in whole segments.
 pub const WRITTEN_AT_ONCE: Bytes = Bytes(16 << 10);
 
 choice! {
-    /// What queues, delays and loses packets where they are real. The simulator knows its own way only.
+    /// The program that queues, delays and loses real packets. The simulator always uses its own code.
     #[derive(Default)]
     pub enum Emulator {
-        /// Ours, the simulator's own code on the real clock.
+        /// This program: the simulator's code on the real clock.
         #[default]
         Unbloat = "unbloat",
-        /// The kernel's: its FIFOs behind its shaper, `netem` as the wire.
+        /// The kernel: its FIFOs behind its shaper, and `netem` as the wire.
         Netem = "netem",
     }
 }

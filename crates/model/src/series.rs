@@ -1,4 +1,4 @@
-//! Samples of flows and links at equal steps, by row and by column.
+//! Time series: samples of flows and links at equal steps, by row and by column.
 
 use crate::declare::meaning;
 use crate::units::Nanos;
@@ -8,13 +8,13 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Series {
-    /// One row per flow and step.
+    /// Samples of flows, one row per flow and step.
     pub flows: FlowSeries,
-    /// One row per link and step.
+    /// Samples of links, one row per link and step.
     pub links: LinkSeries,
     /// Distribution of each flow's RTT after the warm-up: one row per flow and bin that is not empty.
     pub rtt: Distribution,
-    /// Distribution of each link's queueing delay after the warm-up, likewise.
+    /// Distribution of each link's queueing delay after the warm-up: one row per link and bin that is not empty.
     pub queue_delay: Distribution,
 }
 
@@ -31,15 +31,15 @@ impl Series {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// When.
+    /// The time of the step.
     pub at: Nanos,
-    /// One per flow.
+    /// One row for each flow.
     pub flows: Vec<FlowRow>,
-    /// One per link.
+    /// One row for each link.
     pub links: Vec<LinkRow>,
 }
 
-/// The numbers of a column.
+/// The numbers of a column, by type.
 #[derive(Clone, Copy, Debug)]
 pub enum Column<'a> {
     /// Real numbers.
@@ -67,7 +67,7 @@ macro_rules! column {
 }
 column!(f64 as F64, Option<f64> as OptionF64, u32 as U32, Option<u32> as OptionU32, u64 as U64, Option<u64> as OptionU64);
 
-/// A table of samples, declared once: from each column come the field of a row, the column, and its place in `columns`.
+/// Declares a table of samples once: each column gives the field of a row, the column, and its place in `columns`.
 macro_rules! table {
     (
         $(#[$row_attr:meta])* pub struct $Row:ident;
@@ -96,13 +96,13 @@ macro_rules! table {
                 $(self.$column.push(row.$column);)+
             }
 
-            /// What each column means, in their order.
+            /// The columns in their order, each with its meaning.
             pub const MEANINGS: &'static [(&'static str, &'static str)] = &[
                 ("time_s", "Time of the sample since the start of the run."),
                 $((stringify!($column), meaning(concat!($($doc),+))),)+
             ];
 
-            /// The columns by their names.
+            /// Returns the columns with their names.
             pub fn columns(&self) -> Vec<(&'static str, Column<'_>)> {
                 vec![("time_s", (&self.time_s).into()), $((stringify!($column), (&self.$column).into())),+]
             }
@@ -127,13 +127,13 @@ table! {
         rtt_ms: Option<f64>,
         /// Smoothed RTT (RFC 6298).
         srtt_ms: Option<f64>,
-        /// Payload delivered in order over the step that ends here.
+        /// Payload delivered in order during the step that ends at this time, per second.
         goodput_mbps: f64,
         /// Packets retransmitted since the start of the run.
         retransmitted_packets: u64,
         /// Memory that the sender's send buffer holds (`sk_wmem_queued`); empty unless the sender is on a host.
         wmem_queued_bytes: Option<u32>,
-        /// Memory that it may take (`sk_sndbuf`).
+        /// Memory that the sender's send buffer may take (`sk_sndbuf`); empty unless the sender is on a host.
         sndbuf_bytes: Option<u32>,
     }
 }
@@ -149,21 +149,21 @@ table! {
         queue_bytes: u64,
         /// Packets that wait in the queue.
         queue_packets: u64,
-        /// Bytes that a host's device has taken and not sent, the packet under way included; empty unless it has a ring
-        /// (simulated hosts only). Those that wait are part of `queue_bytes`.
+        /// Bytes that a host's device has taken and not sent, including the packet in transmission; empty unless it has
+        /// a ring (simulated hosts only). The waiting ones are part of `queue_bytes`.
         #[serde(skip_serializing_if = "has_no_rings")]
         ring_bytes: Option<u64>,
-        /// What they are limited to (byte queue limits); empty unless they are.
+        /// Limit of `ring_bytes` (byte queue limits); empty if it has no limit.
         #[serde(skip_serializing_if = "has_no_rings")]
         bql_limit_bytes: Option<u64>,
         /// Packets dropped since the start of the run.
         drops: u64,
-        /// Bytes transmitted over the step that ends here.
+        /// Bytes transmitted during the step that ends at this time, per second.
         throughput_mbps: f64,
     }
 }
 
-/// A network without hosts shows nothing of their devices.
+/// Whether no link has a ring, so that its columns are left out.
 fn has_no_rings(bytes: &[Option<u64>]) -> bool {
     bytes.iter().all(Option::is_none)
 }
@@ -181,7 +181,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The columns by their names.
+    /// Returns the columns with their names.
     pub fn columns(&self) -> Vec<(&'static str, Column<'_>)> {
         vec![
             ("subject", (&self.subject).into()),

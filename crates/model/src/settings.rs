@@ -1,11 +1,11 @@
-//! What the seeds of a sweep are a hash of.
+//! The part of a scenario whose hash gives the seeds of a sweep.
 
 use crate::app::{App, Traffic};
 use crate::{Compile, FlowGroup, MechanismRef, Scenario};
 use serde::Serialize;
 
-/// A scenario without names, congestion controls and what compiles them: runs that differ in these alone meet the same
-/// luck. Its JSON is as the papers' runs got their seeds, and must stay so.
+/// A scenario without names, congestion controls and compiler options. Runs that differ only in these have the same
+/// random draws. The seeds of the papers' runs are a hash of this JSON, so it must never change.
 #[derive(Clone, Debug, Serialize)]
 pub struct Settings {
     #[serde(flatten)]
@@ -17,7 +17,7 @@ pub struct Settings {
 struct GroupSettings {
     #[serde(flatten)]
     group: FlowGroup,
-    /// What its application sends, in whatever words the file says it.
+    /// The traffic of the group's application, independent of how the file describes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     app: Option<Traffic>,
 }

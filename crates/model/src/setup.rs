@@ -1,54 +1,54 @@
-//! What of the scenario stands beside the results: what it takes to draw a run and to read its numbers.
+//! The columns of records that come from the scenario, needed to draw a run and to understand its numbers.
 
 use crate::units::Nanos;
 use crate::{FlowGroup, Limit, Link, Scenario, Service, Trace, Transmitter, record};
 
-/// A trace's opportunity is one packet of this size.
+/// The size of a packet that one delivery opportunity of a trace sends, bits.
 const OPPORTUNITY_BITS: f64 = 1500.0 * 8.0;
 
 record! {
-    /// What the scenario says of a flow.
+    /// The columns of a flow that come from the scenario.
     #[derive(Clone, Debug, Default, PartialEq)]
     #[non_exhaustive]
     pub struct FlowSetup {
-        /// Name of its group in the scenario; absent where none has one.
+        /// Name of the flow's group in the scenario; absent if no group has a name.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Round-trip time of the empty path: propagation, and the mean delay of idle LTE cells, of which the least may
-        /// be some milliseconds below.
+        /// Round-trip time of the empty path: propagation plus the mean delay of idle LTE cells, whose least delay may
+        /// be some milliseconds shorter.
         base_rtt_ms: f64,
-        /// Mesh that the flow comes from; absent where none does. Likewise `node` and `hops`.
+        /// Mesh that the flow comes from; absent if no flow comes from a mesh.
         #[serde(skip_serializing_if = "Option::is_none")]
         mesh: Option<String>,
-        /// Node of the mesh.
+        /// Node of the mesh that the flow comes from.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<String>,
-        /// How many hops that is from the border router.
+        /// Number of hops from the flow's node to the border router.
         #[serde(skip_serializing_if = "Option::is_none")]
         hops: Option<u32>,
     }
 }
 
 record! {
-    /// What the scenario says of a direction of a link.
+    /// The columns of a direction of a link that come from the scenario.
     #[derive(Clone, Debug, Default, PartialEq)]
     #[non_exhaustive]
     pub struct LinkSetup {
         /// Rate of the link; empty if it varies, and on Wi-Fi.
         rate_mbps: Option<f64>,
-        /// Rate in the mean over the run; on Wi-Fi what the link carries at most, if nobody else transmits.
+        /// Mean rate over the run; on Wi-Fi the most that the link carries if nobody else transmits.
         rate_mbps_mean: Option<f64>,
-        /// Kind of the queue, as the scenario calls it.
+        /// Kind of the queue, as in the scenario.
         queue_kind: Option<String>,
-        /// Room for waiting packets; empty for a queue whose limit is counted otherwise.
+        /// Room for waiting packets in bytes; empty for a queue whose limit is in other units.
         limit_bytes: Option<u64>,
-        /// Room in packets; empty for a queue whose limit is counted otherwise.
+        /// Room for waiting packets in packets; empty for a queue whose limit is in other units.
         limit_packets: Option<u64>,
     }
 }
 
 impl Scenario {
-    /// What stands beside the records of a group's flows, which are so many.
+    /// Returns the columns from the scenario for each of a group's `count` flows.
     pub fn flow_setups(&self, group: &FlowGroup, count: usize) -> Vec<FlowSetup> {
         let base_rtt_ms = self.propagation_rtt(group).as_millis_f64();
         let name = |flow: u32| match (&group.name, group.is_response(flow)) {
@@ -68,7 +68,7 @@ impl Scenario {
 }
 
 impl Link {
-    /// What stands beside its record.
+    /// Returns the columns of the link's record that come from the scenario.
     pub fn setup(&self) -> LinkSetup {
         let limit = self.queue.limit();
         let mean = self.service.capacity().mean / 1e6;
@@ -82,7 +82,7 @@ impl Link {
         }
     }
 
-    /// What it could have sent between two instants, in bits, had there always been a packet.
+    /// Returns how many bits a link that always has a packet sends from `from` to `to`.
     pub fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
         let mut bits = 0.0;
         let mut at = from;
@@ -95,7 +95,7 @@ impl Link {
 }
 
 impl Service {
-    /// The same without outages; nothing where `to` is not later than `from`.
+    /// Returns how many bits the transmitter sends from `from` to `to` without outages; 0 if `to` is not later.
     fn capacity_bits(&self, from: Nanos, to: Nanos) -> f64 {
         if to <= from {
             return 0.0;
@@ -115,7 +115,7 @@ impl Service {
 }
 
 impl Trace {
-    /// How many opportunities there were when `end` is over.
+    /// Returns the number of delivery opportunities up to and including `end`.
     fn opportunities_until(&self, end: Nanos) -> f64 {
         let (rounds, rest) = (end.0 / self.period.0, Nanos(end.0 % self.period.0));
         rounds as f64 * self.opportunities.len() as f64 + self.opportunities.partition_point(|at| *at <= rest) as f64
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(link.capacity_bits(secs(7), secs(7)), 0.0);
     }
 
-    /// Opportunities at 0, 1, 1 and 4 seconds, over again after the fourth.
+    /// The trace has opportunities at 0, 1, 1 and 4 seconds, and repeats after the fourth second.
     #[test]
     fn a_trace_starts_again() {
         let trace = Trace::parse(Path::new("t"), "0\n1000\n1000\n4000\n").unwrap();

@@ -1,12 +1,13 @@
-//! What Linux's socket buffers take.
+//! The memory that packets take in Linux's socket buffers.
 
 use crate::units::Bytes;
 
-/// Memory that Linux charges a socket for a packet of `bytes` that a network card's driver has put into a buffer of its
-/// own (`skb->truesize`): the buffer is a power of two and has room for headers before the packet and `struct
-/// skb_shared_info` behind it; small packets have buffers of one size, since Linux 6.3 (`skb_small_head_cache`). What
-/// exceeds a page with the headroom lies in whole pages beside a small buffer, as TUN devices have it
-/// (`tun_alloc_skb`), but for the headers up to the checksum. `struct sk_buff` comes on top.
+/// Returns the memory that Linux charges a socket for a packet of `bytes` in a driver's buffer (`skb->truesize`).
+///
+/// The buffer's size is a power of two, with room for headers before the packet and `struct skb_shared_info` behind it.
+/// Small packets have buffers of one size since Linux 6.3 (`skb_small_head_cache`). A packet that exceeds a page with
+/// its headroom is in whole pages beside a small buffer, except the headers up to the checksum (`tun_alloc_skb`).
+/// `struct sk_buff` is added.
 pub fn truesize(bytes: u64) -> u64 {
     const HEADROOM: u64 = 64;
     const HEADROOM_AND_SHARED_INFO: u64 = HEADROOM + 320;
@@ -21,55 +22,56 @@ pub fn truesize(bytes: u64) -> u64 {
     if head <= SMALL_HEAD { SMALL_HEAD + SK_BUFF } else { head.next_power_of_two() + SK_BUFF }
 }
 
-/// Size of the receive buffer (`sk_rcvbuf`, bytes) that comes to offer `window` to segments that carry `payload` bytes
-/// in packets of `packet` bytes. Linux 6.6 and later offer the share of memory that is payload, in 256ths: half, until
-/// a segment above 536 bytes shows it (`tcp_measure_rcv_mss`). There is room for two segments at least: less would
-/// never offer a whole one.
+/// Returns the receive buffer (`sk_rcvbuf`, bytes) that advertises `window` for segments with `payload` bytes in
+/// packets of `packet` bytes. Linux 6.6 and later advertise the share of memory that is payload, in 256ths: half, until
+/// a segment above 536 bytes shows it (`tcp_measure_rcv_mss`). The buffer has room for at least two segments, because a
+/// smaller one would never advertise a whole segment.
 pub fn receive_memory(window: Bytes, payload: u32, packet: Bytes) -> u32 {
     let payload = payload as u64;
     let memory_of_segment = if payload <= 536 { 2 * payload } else { truesize(packet.0) };
-    // `setsockopt` doubles what it is asked for.
+    // `setsockopt` doubles the requested size.
     let half = window.0.saturating_mul(memory_of_segment) / payload / 2;
     2 * half.clamp(memory_of_segment, i32::MAX as u64 / 2) as u32
 }
 
-/// What `net.core.rmem_max` is where nobody has set it, bytes: a window scale allows for as much
-/// (`tcp_select_initial_window`).
+/// The default of `net.core.rmem_max`, bytes: window scales allow for at least this much (`tcp_select_initial_window`).
 const RMEM_MAX: u32 = 212_992;
 
-/// What a segment is taken to carry before anything is known.
+/// The assumed payload of a segment before one has arrived, bytes.
 const TCP_MSS_DEFAULT: u32 = 536;
 
-/// A receiver's buffer.
+/// A receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBuffer {
-    /// Its memory (`sk_rcvbuf`), at first, bytes.
+    /// The buffer's memory at the start, bytes (`sk_rcvbuf`).
     pub memory: u32,
-    /// What auto-tuning may make it (`tcp_rmem[2]`), bytes; none: its size is fixed (`SO_RCVBUF`).
+    /// The largest memory of auto-tuning, bytes (`tcp_rmem[2]`); none for a fixed size (`SO_RCVBUF`).
     pub tcp_rmem_max: Option<u32>,
 }
 
 impl ReceiveBuffer {
-    /// Half of the memory is offered before a segment has come (`TCP_DEFAULT_SCALING_RATIO`), bytes.
+    /// Returns the window before a segment has arrived, bytes: half of the memory (`TCP_DEFAULT_SCALING_RATIO`).
     pub fn first_window(&self) -> u32 {
         self.memory / 2
     }
 
-    /// What is offered before a segment has come: whole segments of the announced size (`tcp_select_initial_window`).
+    /// Returns the window that is advertised before a segment has arrived, bytes: whole segments of the announced size
+    /// (`tcp_select_initial_window`).
     pub fn first_offer(&self, advmss: u32) -> u32 {
         let space = self.first_window();
         if space > advmss { space - space % advmss } else { space }
     }
 
-    /// Payload of a full segment for a receiver that announces segments of `mss` bytes: a sender cuts them to half of
-    /// the largest window that was ever offered (`tcp_bound_to_half_wnd`). Of a buffer of fixed size that is the first.
+    /// Returns the payload of a full segment for a receiver that announces segments of `mss` bytes. Senders limit
+    /// segments to half of the largest window so far (`tcp_bound_to_half_wnd`); with a buffer of fixed size, that is
+    /// the first window.
     pub fn segment(&self, mss: u32) -> u32 {
         let offer = self.first_offer(mss);
         let cutoff = if offer > TCP_MSS_DEFAULT { offer / 2 } else { offer };
         if self.tcp_rmem_max.is_some() { mss } else { mss.min(cutoff) }
     }
 
-    /// The window that the scale is chosen for (`tcp_select_initial_window`), bytes.
+    /// Returns the window for which the window scale is chosen, bytes (`tcp_select_initial_window`).
     pub fn scaled_window(&self) -> u32 {
         let tuned = self.tcp_rmem_max.map_or(0, |max| max.max(RMEM_MAX));
         self.first_window().max(tuned)
@@ -80,7 +82,7 @@ impl ReceiveBuffer {
 mod tests {
     use super::*;
 
-    /// Those of 1500 bytes take 2304, as `ss -m` shows; others as a guest's windows show it.
+    /// Packets of 1500 bytes take 2304 bytes, as `ss -m` shows; the other sizes follow from a guest's windows.
     #[test]
     fn a_packet_takes_a_power_of_two_and_its_description() {
         assert_eq!([52, 104, 300, 320].map(truesize), [960; 4]);
@@ -92,13 +94,13 @@ mod tests {
     #[test]
     fn a_receive_buffer_has_room_for_what_surrounds_the_payload() {
         let memory = |window, payload, packet| receive_memory(Bytes(window), payload, Bytes(packet));
-        // 1448 bytes take 2304; of 536 Linux does not measure it.
+        // 1448 bytes take 2304; for 536 bytes Linux does not measure it.
         assert_eq!([memory(103_977, 1448, 1500), memory(53_600, 536, 588)], [165_444, 107_200]);
         assert_eq!(memory(1448, 1448, 1500), 2 * 2304, "two segments at least");
         assert_eq!(memory(u64::MAX, 1448, 1500), i32::MAX as u32 - 1);
     }
 
-    /// As a guest's sender cuts them.
+    /// The expected segments are those of a guest's sender.
     #[test]
     fn a_segment_is_no_more_than_half_of_the_window() {
         let segment = |window, mss, packet| {

@@ -1,4 +1,4 @@
-//! Recorded delivery opportunities: the file format, and what of it goes into a scenario's hash.
+//! Recorded delivery opportunities: the file format, and the part that goes into a scenario's hash.
 
 use crate::Trace;
 use crate::regular_file;
@@ -8,18 +8,20 @@ use serde::de::Deserializer;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::path::{Path, PathBuf};
 
-/// As long as the longest run.
+/// The latest time in a trace, ms: as long as the longest run.
 const LONGEST_MS: u64 = 1_000_000_000;
-/// Bytes of the largest file that is read.
+/// The largest trace file that is read, bytes.
 const MOST_BYTES: u64 = 1 << 28;
-/// Characters that are shown of a line that is wrong: it may be somebody's secret, in a file that is no trace.
+/// The number of characters of a wrong line that an error shows: a file that is not a trace may contain a secret.
 const SHOWN: usize = 6;
 
 impl Trace {
-    /// Reads a trace: one whole number of milliseconds a line, not decreasing; equal lines are several opportunities of
-    /// that millisecond; after the last one the trace starts again.
+    /// Reads a trace: one whole number of milliseconds per line, in ascending order. Equal lines are several
+    /// opportunities in that millisecond. After the last one the trace repeats.
     ///
-    /// The error names the file and the line.
+    /// # Errors
+    ///
+    /// A sentence with the file and the line.
     pub fn read(path: &Path) -> Result<Trace, String> {
         let unreadable = |why| format!("cannot read {}: {why}", path.display());
         let bytes = regular_file::read(path, MOST_BYTES).map_err(|why| unreadable(why.to_string()))?;
@@ -27,7 +29,7 @@ impl Trace {
         Trace::parse(path, &text)
     }
 
-    /// Reads a trace that is at hand; `path` names it.
+    /// Parses the text of a trace; `path` names it in errors.
     pub fn parse(path: &Path, text: &str) -> Result<Trace, String> {
         let mut opportunities = Vec::new();
         let mut last = Nanos::ZERO;
@@ -57,12 +59,12 @@ impl Trace {
         Ok(Trace { path: path.to_path_buf(), opportunities, period: last })
     }
 
-    /// A text that `parse` reads as this trace.
+    /// Returns a text that `parse` reads as this trace.
     pub fn text(&self) -> String {
         self.opportunities.iter().map(|at| format!("{}\n", at.0 / 1_000_000)).collect()
     }
 
-    /// Changes with every opportunity: FNV-1a, 128 bits, over their instants.
+    /// Returns a hash of the times of all opportunities (FNV-1a, 128 bits).
     pub fn content_hash(&self) -> u128 {
         const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
         const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -71,7 +73,7 @@ impl Trace {
     }
 }
 
-/// A trace as another process gets it: empty until `Portable` brings the text.
+/// Reads the name of a trace in another process; the trace is empty until `Portable` adds its text.
 impl<'de> Deserialize<'de> for Trace {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Trace, D::Error> {
         #[derive(Deserialize)]
@@ -83,8 +85,8 @@ impl<'de> Deserialize<'de> for Trace {
     }
 }
 
-/// The file's name and a hash of its content, in place of a hundred thousand numbers; without the folder, so that the
-/// same experiment has the same text on every machine.
+/// Writes the file's name and a hash of its content, in place of a hundred thousand numbers. The folder is left out, so
+/// that the same scenario has the same JSON on every machine.
 impl Serialize for Trace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();

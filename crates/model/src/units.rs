@@ -1,47 +1,47 @@
-//! Quantities with their unit in the type: instants and durations, sizes, rates.
+//! Quantities with their unit in the type: times, sizes, rates.
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, AddAssign, Sub};
 
-/// Nanoseconds, as an instant since the start of the run or as a duration.
+/// Nanoseconds: a time since the start of the run, or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
     /// The start of the run, or an empty duration.
     pub const ZERO: Nanos = Nanos(0);
-    /// Later than every event: "not scheduled".
+    /// A time later than every event: "not scheduled".
     pub const NEVER: Nanos = Nanos(u64::MAX);
 
-    /// A duration of whole microseconds.
+    /// Makes a duration of whole microseconds.
     pub const fn from_micros(us: u64) -> Nanos {
         Nanos(us * 1_000)
     }
-    /// A duration of whole milliseconds.
+    /// Makes a duration of whole milliseconds.
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms * 1_000_000)
     }
-    /// A duration of whole seconds.
+    /// Makes a duration of whole seconds.
     pub const fn from_secs(s: u64) -> Nanos {
         Nanos(s * 1_000_000_000)
     }
-    /// Whole microseconds, rounded down: the clock of Linux's `tcp_mstamp`.
+    /// Returns whole microseconds, rounded down, as in Linux's `tcp_mstamp`.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
-    /// Milliseconds as a real number, for records.
+    /// Returns milliseconds as a real number, for records.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Seconds as a real number, for records.
+    /// Returns seconds as a real number, for records.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Is it the start of the run, or an empty duration?
+    /// Whether it is the start of the run, or an empty duration.
     pub const fn is_zero(&self) -> bool {
         self.0 == 0
     }
-    /// The time from `earlier` to `self`; zero if `earlier` is later.
+    /// Returns the time from `earlier` to `self`; zero if `earlier` is later.
     pub const fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
@@ -67,11 +67,11 @@ impl Sub for Nanos {
     }
 }
 
-/// By how much one clock is ahead of another, in nanoseconds; negative: behind.
+/// The time by which one clock is ahead of another, ns; negative if it is behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Offset(pub i64);
 
-/// By how much one clock runs faster than another, in billionths; negative: slower.
+/// The rate by which one clock is faster than another, in billionths; negative if it is slower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Drift(pub i64);
 
@@ -83,39 +83,39 @@ pub struct Dbm(pub i64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bytes(pub u64);
 
-/// How often something happens: millionths of a time a second.
+/// A frequency, in millionths per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Frequency(pub u64);
 
 impl Frequency {
-    /// The time in which it happens `times` times in the mean.
+    /// Returns the mean time in which something of this frequency happens `times` times.
     pub fn interval(self, times: f64) -> Nanos {
         Nanos((times * 1e15 / self.0 as f64).round() as u64)
     }
-    /// Times a second.
+    /// Returns the frequency per second.
     pub fn per_second(self) -> f64 {
         self.0 as f64 / 1e6
     }
 }
 
-/// A bit rate, in bits a second.
+/// A bit rate, bit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rate(pub u64);
 
 impl Rate {
-    /// Bits a second.
+    /// Returns the rate as a real number, bit/s.
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }
-    /// The time to put `size` on a wire of this rate, rounded up to a nanosecond.
+    /// Returns the time to put `size` on a wire of this rate, rounded up to a nanosecond.
     pub const fn time_to_send(self, size: Bytes) -> Nanos {
         Nanos((size.0 as u128 * 8 * 1_000_000_000).div_ceil(self.0 as u128) as u64)
     }
-    /// What it sends in this time, in whole bytes.
+    /// Returns the whole bytes that a transmitter of this rate sends in a time.
     pub const fn bytes_in(self, time: Nanos) -> u64 {
         (time.0 as u128 * self.0 as u128 / 8_000_000_000) as u64
     }
-    /// Megabits a second, for records.
+    /// Returns the rate in Mbit/s, for records.
     pub fn as_mbps(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -130,7 +130,7 @@ pub enum Limit {
     Packets(u64),
 }
 
-/// Bytes and packets do not compare: a packet may be short.
+/// Limits in bytes and in packets do not compare, because a packet may be short.
 impl PartialOrd for Limit {
     fn partial_cmp(&self, other: &Limit) -> Option<std::cmp::Ordering> {
         match (self, other) {
@@ -141,12 +141,12 @@ impl PartialOrd for Limit {
     }
 }
 
-/// A ratio in thousandths of a decibel; less than nothing says that the first is the smaller.
+/// A ratio in thousandths of a decibel; negative if the first number is smaller than the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
 pub struct Decibels(pub i64);
 
 impl Decibels {
-    /// As a real number.
+    /// Returns decibels as a real number.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }

@@ -1,18 +1,18 @@
-//! Values of the experiment file as a tree in which each knows the line it was written in.
+//! The values of a scenario file as a tree; each value has its line in the file.
 
 use crate::error::Location;
 use std::fmt;
 
-/// A value and where it was written.
+/// A value and its place in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where it was written.
+    /// The value's place in the file.
     pub place: Location,
 }
 
-/// What TOML can say.
+/// A value of TOML.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A table.
@@ -21,7 +21,7 @@ pub enum Value {
     Array(Vec<Node>),
     /// A string.
     Text(String),
-    /// A whole number, wide enough to tell "too large" from "no number".
+    /// A whole number, wide enough to distinguish "too large" from "not a number".
     Integer(i128),
     /// A number with a fraction or an exponent, as written.
     Float(String),
@@ -31,38 +31,38 @@ pub enum Value {
     Date(String),
 }
 
-/// Keys in the file's order.
+/// A table: keys and values, in the file's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table(pub Vec<(String, Node)>);
 
 impl Table {
-    /// The value of `key`.
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    /// The keys, in the order of the file.
+    /// Returns the keys, in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The value of `key`, to be changed.
+    /// Returns mutable access to the value of `key` and its place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.0.iter_mut().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 
-    /// The value of `key` without its place, to be changed.
+    /// Returns mutable access to the value of `key`.
     pub fn get_value_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.get_mut(key).map(|node| &mut node.value)
     }
 
-    /// Takes the value of `key` out.
+    /// Removes `key` and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<Node> {
         let at = self.0.iter().position(|(name, _)| name == key)?;
         Some(self.0.remove(at).1)
     }
 
-    /// Sets the value of `key`; a new key comes last.
+    /// Sets the value of `key`; a new key is added at the end.
     pub fn replace(&mut self, key: &str, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
@@ -72,7 +72,7 @@ impl Table {
 }
 
 impl Value {
-    /// What it is, for "not X but Y".
+    /// Returns the kind of the value with its article, for errors.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Table(_) => "a table",
@@ -85,7 +85,7 @@ impl Value {
         }
     }
 
-    /// The table, if the value is one.
+    /// Returns the table, if the value is one.
     pub fn as_table(&self) -> Option<&Table> {
         match self {
             Value::Table(table) => Some(table),
@@ -93,7 +93,7 @@ impl Value {
         }
     }
 
-    /// The string, if the value is one.
+    /// Returns the string, if the value is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
@@ -102,7 +102,7 @@ impl Value {
     }
 }
 
-/// As TOML; a string on its own without its quotes: the label of a sweep's value.
+/// Writes the value as TOML, but a string without quotes: this is the label of a sweep's value.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -126,7 +126,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// As TOML, strings in quotes.
+/// Returns the value as TOML, with strings in quotes.
 pub fn quoted(value: &Value) -> String {
     match value {
         Value::Text(text) => in_quotes(text),
@@ -134,7 +134,7 @@ pub fn quoted(value: &Value) -> String {
     }
 }
 
-/// A string of TOML.
+/// Returns a text as a string of TOML.
 pub fn in_quotes(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
@@ -144,7 +144,7 @@ pub fn in_quotes(text: &str) -> String {
     format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
-/// A key of TOML, in quotes if it needs them.
+/// Returns a key of TOML, in quotes if it needs them.
 pub fn bare_or_quoted(key: &str) -> String {
     let is_bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     if is_bare { key.to_string() } else { in_quotes(key) }

@@ -1,4 +1,4 @@
-//! Wi-Fi cells, and links that share the air of one.
+//! Wi-Fi cells, and links to their stations.
 
 use crate::declare::section;
 use crate::quantity::Share;
@@ -12,13 +12,13 @@ section! {
     /// An access point and its stations, which share one channel.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct WifiCell in "wifi.NAME" {
-        /// The key under `[wifi]`.
+        /// The name of the cell.
         pub name: String;
         /// how they transmit: 802.11g frame by frame, 802.11n in aggregates (20 MHz, one stream)
         pub standard: Standard = Required;
         /// slots of 9 us; false has those of 20 us, which an access point asks for that hears stations of 802.11b
         pub slot("short_slot"): Slot [bool] = Default("true");
-        /// The access point's one queue for all stations; without it each link has a queue of its own towards its
+        /// The access point's shared queue for all stations; without it each link has a queue of its own towards its
         /// station.
         pub queue: Option<Queue>;
         "queue" = KeyType::Table, Means("each link has its own, and they take turns as in mac80211") =>
@@ -27,7 +27,7 @@ section! {
 }
 
 section! {
-    /// What a file says of the station at the far end of a link.
+    /// The keys of the station at the far end of a link.
     pub struct StationKeys in "link.NAME" {
         /// the name of a cell: the link leads from its access point to a station, and both directions share its air
         pub wifi: Option<String> = Means("a rate, a trace or lte must be given");
@@ -40,29 +40,29 @@ section! {
     }
 }
 
-/// The station at the far end of a link, as both directions of that share the air of a cell.
+/// The station at the far end of a link, whose two directions share the air of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WifiStation {
-    /// The place of its cell in the file.
+    /// The number of the station's cell in the scenario.
     pub cell: usize,
-    /// That of the cell.
+    /// The standard of the cell.
     pub standard: Standard,
-    /// That of the cell.
+    /// The slot length of the cell.
     pub slot: Slot,
-    /// The rate of its physical layer, one of those of the standard.
+    /// The rate of the physical layer, one of the standard's rates.
     pub phy_rate: Rate,
-    /// Share of the frames with 1500 bytes of IP that are not understood at that rate, 0 to 1.
+    /// The share of frames with 1500 bytes of IP that fail at that rate, 0 to 1.
     pub frame_errors: f64,
 }
 
 impl WifiStation {
-    /// The place of its rate among those of the standard.
+    /// Returns the index of the station's rate among the standard's rates.
     pub fn mode(&self) -> usize {
         self.standard.mode_of(self.phy_rate).unwrap_or_default()
     }
 
-    /// What it carries at most of packets of 1500 bytes, if nobody else transmits: the physical layer's rate less
-    /// preambles, headers, back-off and acknowledgements.
+    /// Returns the rate that the station carries in packets of 1500 bytes if nobody else transmits. It is the physical
+    /// layer's rate less preambles, headers, back-off and acknowledgements.
     pub fn carries(&self) -> Rate {
         self.standard.most_carried(self.slot, self.mode(), Bytes(1500))
     }

@@ -1,5 +1,5 @@
-//! By what random processes flows come, and what distributions their sizes are of. Logarithms and powers are those of
-//! `libm`, which are the same on every machine.
+//! Random processes of flow arrivals, and distributions of flow sizes. Logarithms and powers are from `libm`, so they
+//! are the same on every machine.
 
 use crate::declare::{self, Declared, Written, kinds, section, table};
 use crate::quantity::Number;
@@ -9,13 +9,13 @@ use crate::section::Section;
 use crate::units::{Bytes, Frequency, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// What no draw exceeds: the largest `size` that a file may say.
+/// The largest draw: the largest `size` that a file may set.
 const LARGEST: f64 = 1e15;
 
-/// A random process by which the flows of a group come.
+/// A random process by which the flows of a group arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrivals {
-    /// Each at any instant as likely as at any other: exponential times between them.
+    /// A Poisson process: exponential times between flows.
     Poisson(Poisson),
 }
 
@@ -34,7 +34,7 @@ impl declare::Field for Arrivals {
     const KIND: KeyType = KeyType::Table;
     fn find(group: &Section, name: &'static str) -> Option<Arrivals> {
         let section = group.child(name, Poisson::SECTION);
-        // There is one kind, which is read for its errors.
+        // There is only one kind, which is read for its errors.
         section.read::<String>("kind");
         section.is_there().then(|| Arrivals::Poisson(<Poisson as Declared>::read(&section)))
     }
@@ -47,15 +47,15 @@ impl declare::Field for Arrivals {
     }
 }
 
-/// Sizes that a file may say.
+/// The range of sizes in a file.
 pub const SIZES: &str = "1b..1000000gb";
 
-/// How much each flow of a group writes.
+/// The amount of data that each flow of a group writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// All as much.
+    /// One size for all flows.
     Equal(Bytes),
-    /// Each draws its own.
+    /// A size drawn for each flow.
     Drawn(Sizes),
 }
 
@@ -82,11 +82,11 @@ kinds! {
     /// A distribution that the sizes of a group's flows are drawn from.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub enum Sizes {
-        /// Many small ones and a few very large: a power law.
+        /// A power law: many small sizes and a few very large ones.
         Pareto(Pareto),
-        /// The logarithm is normal.
+        /// Sizes whose logarithm is normal.
         Lognormal(Lognormal),
-        /// Without a heavy tail.
+        /// Sizes without a heavy tail.
         Exponential(Exponential),
     }
 }
@@ -131,14 +131,14 @@ section! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowArrival {
-    /// When it opens its connection.
+    /// The time at which it opens its connection.
     pub at: Nanos,
-    /// How much its application writes; `None` = without end.
+    /// The amount that its application writes; `None` = without end.
     pub size: Option<Bytes>,
 }
 
 impl Sizes {
-    /// Draws one size after the other.
+    /// Returns a function that draws one size after the other.
     pub fn sampler(self) -> Box<dyn FnMut(&mut Rng) -> Bytes> {
         match self {
             Sizes::Pareto(Pareto { mean, shape, most }) => {
@@ -155,11 +155,11 @@ impl Sizes {
     }
 }
 
-/// The smallest size of a Pareto distribution with this mean, and the share of its draws that the bound leaves: `1 -
+/// Returns the smallest size of a Pareto distribution with this mean, and the share of its draws below the bound: `1 -
 /// (least / most)^shape`.
 ///
-/// Bounded between L and H the mean is `H a/(a-1) (r - r^a)/(1 - r^a)` with `r = L/H` and `a` the shape. It grows with
-/// r, so that halving finds r.
+/// With bounds L and H the mean is `H a/(a-1) (r - r^a)/(1 - r^a)`, where `r = L/H` and `a` is the shape. The mean
+/// grows with r, so bisection finds r.
 fn pareto(mean: f64, shape: f64, most: Option<f64>) -> (f64, f64) {
     let Some(most) = most else { return (mean * (shape - 1.0) / shape, 1.0) };
     let mean_at = |ratio: f64| {

@@ -1,4 +1,4 @@
-//! The types that a field with a key can have: how a file has them, and how the kernel's queue disciplines have them.
+//! The types of fields with a key: their spelling in a file, and their value for the kernel's queue disciplines.
 
 use super::{Declared, Written, table};
 use crate::quantity::{Number, Share, Start};
@@ -7,22 +7,22 @@ use crate::section::{Names, Readable, Section};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
 use serde::{Deserialize, Serialize};
 
-/// A type that a field with a key can have.
+/// A type of a field with a key.
 pub trait Field: Sized {
-    /// What is written behind the key.
+    /// The kind of value that the key takes in a file.
     const KIND: KeyType;
-    /// The value in `section`, or the default; a placeholder where there is none.
+    /// Reads the value from `section`, or the default; a placeholder if there is neither.
     fn read(section: &Section, name: &'static str) -> Self {
         Self::find(section, name).unwrap_or_else(|| Self::absent(schema::find(section.shape, name)))
     }
-    /// The value in `section`, or the default.
+    /// Reads the value from `section`, or the default; none if there is neither or the value is wrong.
     fn find(section: &Section, name: &'static str) -> Option<Self>;
-    /// The value where the key is not written.
+    /// Returns the value for a missing key.
     fn absent(key: &Key) -> Self;
-    /// The value as a file has it; none if it is left out.
+    /// Returns the value as a file has it; none if the key is left out.
     fn written(&self) -> Option<String>;
-    /// The value in the kernel's unit for queue disciplines: packets, bytes, microseconds, bytes a second, 0 or 1. None
-    /// for an absent value, or for a type that the kernel's disciplines lack.
+    /// Returns the value in the kernel's unit for queue disciplines: packets, bytes, microseconds, bytes per second, 0
+    /// or 1. None for a missing value, or for a type that the kernel's disciplines do not have.
     fn in_kernel(&self) -> Option<u64> {
         None
     }
@@ -66,7 +66,7 @@ field! {
     Dbm: Signal;
 }
 
-/// Whole numbers that the schema's range keeps to fewer bits.
+/// Implements [`Field`] for whole numbers whose range in the schema fits fewer than 64 bits.
 macro_rules! narrow_field {
     ($($type:ty),+) => {
         $(impl Field for $type {
@@ -101,7 +101,7 @@ impl Field for Limit {
     }
 }
 
-/// Limits that the schema's range keeps to packets, or to bytes.
+/// Declares limits whose range in the schema allows only packets, or only bytes.
 macro_rules! limit_field {
     ($($(#[$doc:meta])* $Name:ident($type:ty): $Unit:ident($own:ty)),+) => {
         $($(#[$doc])*
@@ -187,7 +187,7 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// A table of its own keys.
+/// A field that is a table with its own keys.
 impl<T: Declared> Field for T {
     const KIND: KeyType = KeyType::Table;
     fn read(section: &Section, name: &'static str) -> T {
@@ -205,7 +205,7 @@ impl<T: Declared> Field for T {
     }
 }
 
-/// Tables, each with its own keys.
+/// A field that is a list of tables, each with its own keys.
 impl<T: Declared> Field for Vec<T> {
     const KIND: KeyType = KeyType::Tables;
     fn find(section: &Section, name: &'static str) -> Option<Vec<T>> {

@@ -1,5 +1,5 @@
-//! Declares a section of the experiment file once: from each key's field, kind, default, range and meaning come the
-//! struct, its `Default`, its reader, its writer and its rows of the schema.
+//! Declares a section of scenario files once. The field, kind, default, range and meaning of each key give the struct,
+//! its `Default`, its reader, its writer and its rows of the schema.
 
 mod field;
 
@@ -10,45 +10,45 @@ use crate::section::Section;
 use crate::value::bare_or_quoted;
 use serde::{Deserialize, Serialize};
 
-/// What a file says as a section.
+/// A value that a file writes as a section.
 pub trait Written {
-    /// Its keys that have a value, and the values as a file has them.
+    /// Returns the keys that have a value, with their values as a file has them.
     fn written(&self) -> Vec<(&'static str, String)>;
 }
 
 /// A struct that is declared as a section.
 pub trait Declared: Written + Sized {
-    /// Its name in the schema.
+    /// The section's name in the schema.
     const SECTION: &'static str;
-    /// Its keys, in the order of the reference.
+    /// The section's keys, in the order of the reference.
     const KEYS: &'static [Key];
-    /// What a section says; a field without a key holds a placeholder, as does one whose value is wrong.
+    /// Reads a section. A field without a key gets a placeholder, and so does a field whose value is wrong.
     fn read(section: &Section) -> Self;
-    /// What holds where nothing is written.
+    /// Returns the struct with the default of every key.
     fn absent() -> Self;
     /// Sets the fields whose keys a section has, or whose keys have defaults.
     fn change(&mut self, section: &Section);
-    /// The netlink attributes of those keys that `said` has, in the kernel's units.
+    /// Returns the netlink attributes of the keys in `said`, in the kernel's units.
     fn attributes(&self, said: Said) -> Vec<(u16, u64)>;
 }
 
-/// Which keys of a section a file has.
+/// The set of keys of a section that a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said(u32);
 
 impl Said {
-    /// Every key.
+    /// The set of all keys.
     pub const ALL: Said = Said(u32::MAX);
 
-    /// No key.
+    /// The empty set.
     pub const NONE: Said = Said(0);
 
-    /// Marks those of `keys` that `section` has.
+    /// Returns the set of those `keys` that `section` has.
     pub fn of(section: &Section, keys: &[Key]) -> Said {
         Said::which(keys, |name| section.get(name).is_some())
     }
 
-    /// Marks those of `keys` that have these names.
+    /// Returns the set of those `keys` that have these names.
     pub fn these(keys: &[Key], names: &[&str]) -> Said {
         Said::which(keys, |name| names.contains(&name))
     }
@@ -57,25 +57,25 @@ impl Said {
         Said(keys.iter().enumerate().map(|(number, key)| u32::from(is_said(key.name)) << number).sum())
     }
 
-    /// Whether the file has key `name` of `keys`.
+    /// Whether the set contains key `name` of `keys`.
     pub fn has(self, keys: &[Key], name: &str) -> bool {
         keys.iter().position(|key| key.name == name).is_some_and(|number| self.0 >> number & 1 == 1)
     }
 }
 
-/// Keys and their values as a table in one line.
+/// Writes keys and values as a table in one line.
 pub fn table<K: AsRef<str>>(keys: &[(K, String)]) -> String {
     let keys: Vec<_> =
         keys.iter().map(|(name, value)| format!("{} = {value}", bare_or_quoted(name.as_ref()))).collect();
     format!("{{ {} }}", keys.join(", "))
 }
 
-/// A doc comment as the meaning of a key.
+/// Returns a doc comment as the meaning of a key.
 pub const fn meaning(doc: &'static str) -> &'static str {
     doc.trim_ascii_start()
 }
 
-/// How many keys there are in all rows.
+/// Returns the number of keys in all rows.
 pub const fn count(rows: &[&[Key]]) -> usize {
     let (mut count, mut row) = (0, 0);
     while row < rows.len() {
@@ -95,7 +95,7 @@ const NO_KEY: Key = Key {
     on_kernel: OnKernel::Has,
 };
 
-/// The keys of all rows.
+/// Returns the keys of all rows.
 pub const fn flat<const COUNT: usize>(rows: &[&[Key]]) -> [Key; COUNT] {
     let mut keys = [NO_KEY; COUNT];
     let (mut at, mut row) = (0, 0);
@@ -110,7 +110,7 @@ pub const fn flat<const COUNT: usize>(rows: &[&[Key]]) -> [Key; COUNT] {
     keys
 }
 
-/// Keys that another section has too.
+/// Returns the keys with `section` as their section.
 pub const fn in_section<const COUNT: usize>(section: &'static str, mut keys: [Key; COUNT]) -> [Key; COUNT] {
     let mut at = 0;
     while at < COUNT {
@@ -120,7 +120,7 @@ pub const fn in_section<const COUNT: usize>(section: &'static str, mut keys: [Ke
     keys
 }
 
-/// The choices of a key: an enum, whose variants have the names that a file has.
+/// Declares the choices of a key: an enum whose variants have the names in a file.
 macro_rules! choice {
     (
         $(#[$attr:meta])*
@@ -133,15 +133,15 @@ macro_rules! choice {
         }
 
         impl $Name {
-            /// The names, as a scenario writes them.
+            /// The names of the choices, as a file has them.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// Its name, as a scenario writes it.
+            /// Returns the name of the choice, as a file has it.
             pub fn name(self) -> &'static str {
                 $Name::NAMES[self as usize]
             }
 
-            /// The choice that has this name.
+            /// Returns the choice with this name.
             pub fn named(name: &str) -> Option<$Name> {
                 let all = [$($Name::$Variant),+];
                 $Name::NAMES.iter().position(|other| *other == name).map(|number| all[number])
@@ -154,13 +154,13 @@ macro_rules! choice {
                 $Name::named(&section.read::<String>(name)?)
             }
             fn absent(key: &$crate::schema::Key) -> $Name {
-                // Whoever leaves out a key that is required is refused.
+                // A missing required key is already reported as an error.
                 key.default::<String>().and_then(|name| $Name::named(&name)).unwrap_or([$($Name::$Variant),+][0])
             }
             fn written(&self) -> Option<String> {
                 Some(format!("{:?}", self.name()))
             }
-            // The names stand in the order of the kernel's numbers, where it has them.
+            // The variants are in the order of the kernel's numbers, where it has them.
             fn in_kernel(&self) -> Option<u64> {
                 Some(*self as u64)
             }
@@ -168,7 +168,7 @@ macro_rules! choice {
     };
 }
 
-/// A table of one of several kinds: an enum, whose variants hold the sections that are called like the kinds.
+/// Declares a table of one of several kinds: an enum whose variants hold the sections named like the kinds.
 macro_rules! kinds {
     (
         $(#[$attr:meta])*
@@ -184,39 +184,39 @@ macro_rules! kinds {
             pub const KINDS: &'static [&'static str] =
                 &[$(<$Section as $crate::declare::Declared>::SECTION),+];
 
-            /// The keys of each kind.
+            /// The keys of each kind, in the order of `KINDS`.
             pub const SECTIONS: &'static [&'static [$crate::schema::Key]] =
                 &[$(<$Section as $crate::declare::Declared>::KEYS),+];
 
-            /// The keys of its kind.
+            /// Returns the keys of this kind.
             pub fn keys(&self) -> &'static [$crate::schema::Key] {
                 match self {
                     $($Name::$Variant(_) => <$Section as $crate::declare::Declared>::KEYS),+
                 }
             }
 
-            /// The netlink attributes of those keys that `said` has, in the kernel's units.
+            /// Returns the netlink attributes of the keys in `said`, in the kernel's units.
             pub fn attributes(&self, said: $crate::declare::Said) -> Vec<(u16, u64)> {
                 match self {
                     $($Name::$Variant(keys) => $crate::declare::Declared::attributes(keys, said)),+
                 }
             }
 
-            /// Its kind.
+            /// Returns the name of the kind.
             pub fn name(&self) -> &'static str {
                 match self {
                     $($Name::$Variant(_) => <$Section as $crate::declare::Declared>::SECTION),+
                 }
             }
 
-            /// What a section of one of the kinds says; none if it is of another.
+            /// Reads a section of one of the kinds; none if it is of another kind.
             pub fn read(section: &$crate::section::Section) -> Option<$Name> {
-                // It is looked at for its errors: the section has been chosen by it.
+                // The kind is read only for its errors: it has already chosen the section.
                 section.read::<String>("kind");
                 $Name::read_keys(section)
             }
 
-            /// What the keys beside the kind say.
+            /// Reads all keys except the kind.
             pub fn read_keys(section: &$crate::section::Section) -> Option<$Name> {
                 $(if section.shape == <$Section as $crate::declare::Declared>::SECTION {
                     return Some($Name::$Variant($crate::declare::Declared::read(section)));
@@ -236,14 +236,14 @@ macro_rules! kinds {
     };
 }
 
-/// A declaration: `/// meaning`, then `pub field: Type = absence, range;` for each key.
+/// Declares a section: `/// meaning`, then `pub field: Type = absence, range;` for each key.
 ///
-/// `field("key")` has another name in the file, `Type [Written]` stands there as another type. `field: Type;` has no
-/// key: whoever reads the section fills it in. `"key" = kind, absence, range => "meaning";` has no field. `: Default`
-/// behind the name asks for that.
+/// `field("key")` has another name in the file, and `Type [Written]` another type there. `field: Type;` has no key, and
+/// the code that reads the section fills it in. `"key" = kind, absence, range => "meaning";` has no field. `: Default`
+/// after the name implements `Default`.
 ///
-/// `key name: Type = absence, range => "meaning";` is what a file says of fields without a key, such as names of what
-/// they refer to. `with Keys` behind the section's name makes a struct of them.
+/// `key name: Type = absence, range => "meaning";` declares a key for fields without one, such as a name in place of a
+/// number. `with Keys` after the section's name makes a struct of these keys.
 macro_rules! section {
     (
         $(#[$struct_attr:meta])*
@@ -377,7 +377,7 @@ macro_rules! section {
         }
 
         impl $Keys {
-            /// What a section says.
+            /// Reads the keys from a section.
             pub fn read(section: &$crate::section::Section) -> $Keys {
                 $Keys {
                     $($front: <$front_type as $crate::declare::Field>::read(section, stringify!($front)),)*

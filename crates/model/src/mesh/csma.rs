@@ -1,11 +1,11 @@
-//! How nodes share the channel: unslotted CSMA/CA (IEEE 802.15.4-2006, 7.5.1.4).
+//! The access to the channel of a mesh: unslotted CSMA/CA (IEEE 802.15.4-2006, 7.5.1.4).
 
 use crate::declare::section;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 section! {
-    /// What of it may be set; by default as the standard has it (IEEE 802.15.4-2006, table 86).
+    /// The parameters of CSMA/CA, by default those of the standard (IEEE 802.15.4-2006, table 86).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Csma: Default in "mesh.NAME" {
         /// macMinBE: a node first backs off 0 to 2^BE - 1 periods of 320 us
@@ -23,7 +23,7 @@ section! {
 }
 
 impl Csma {
-    /// How many periods a node backs off at most with this exponent.
+    /// Returns the largest number of periods that a node backs off with this exponent.
     pub fn most_periods(exponent: u32) -> u64 {
         (1 << exponent) - 1
     }

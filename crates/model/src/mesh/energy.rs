@@ -1,16 +1,16 @@
-//! What a radio draws from its battery.
+//! The energy that a radio draws from its battery.
 
 use crate::declare::section;
 use crate::quantity::Number;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What a radio may draw, mA.
+/// The range of a radio's current, mA.
 const MILLIAMPERE: &str = "0..1000";
 
 section! {
-    /// Currents and voltage of a radio; by default Texas Instruments' CC2420 at 0 dBm (data sheet SWRS041), on two
-    /// cells.
+    /// Currents and voltage of a radio, by default Texas Instruments' CC2420 at 0 dBm (data sheet SWRS041) with two
+    /// battery cells.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Energy: Default in "mesh.NAME" {
         /// what a radio draws while it transmits (CC2420)
@@ -25,7 +25,7 @@ section! {
 }
 
 impl Energy {
-    /// What a radio has used in these times, in millijoule.
+    /// Returns the energy that a radio has used in these times, mJ.
     pub fn used_mj(&self, times: &Times) -> f64 {
         let states =
             [(self.transmit_ma, times.transmitted), (self.receive_ma, times.listened), (self.sleep_ma, times.slept)];
@@ -33,22 +33,22 @@ impl Energy {
     }
 }
 
-/// How long a radio was in each state.
+/// The time that a radio spent in each state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// It transmitted, or turned round to.
+    /// Time in which it transmitted, or switched to transmitting.
     pub transmitted: Nanos,
-    /// It received or listened.
+    /// Time in which it received or listened.
     pub listened: Nanos,
-    /// It was off, to save energy.
+    /// Time in which it was off, to save energy.
     pub slept: Nanos,
-    /// Its node was down.
+    /// Time in which its node was down.
     pub down: Nanos,
 }
 
 section! {
-    /// Listening now and then: low-power listening as TinyOS has it (BoX-MAC-2). Whoever sends repeats a frame until the
-    /// receiver has woken up and answers.
+    /// Low-power listening as in TinyOS (BoX-MAC-2): radios listen from time to time. A sender repeats a frame until
+    /// the receiver has woken up and answers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct DutyCycle in "mesh.NAME" {
         /// how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a frame

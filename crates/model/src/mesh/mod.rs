@@ -1,4 +1,4 @@
-//! A mesh of IEEE 802.15.4 radios: who is in it, who hears whom and how well, and along which tree packets go.
+//! A mesh of IEEE 802.15.4 radios: its nodes, the signals between them, and the tree that packets follow.
 
 mod csma;
 mod energy;
@@ -24,22 +24,22 @@ section! {
     /// A mesh, `[mesh.NAME]`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Mesh in "mesh.NAME" {
-        /// What flow groups call it.
+        /// The name of the mesh, by which flow groups refer to it.
         pub name: String;
-        /// Its nodes, in the file's order.
+        /// The nodes, in the file's order.
         pub nodes: Vec<Node>;
-        /// The place of the border router among them, at the root of the tree.
+        /// The number of the border router among the nodes; it is the root of the tree.
         pub border_router: usize;
-        /// The strength, in dBm, with which each node (row) is heard by each other (column); none where it is not at
-        /// all.
+        /// The strength with which each node (row) is heard by each other one (column), dBm; none if it is not heard.
         pub signals: Vec<Vec<Option<f64>>>;
-        /// Where packets wait in each node, whichever way they go.
+        /// The queue in each node, for packets in both directions.
         pub queue: Queue;
-        /// How nodes share the channel.
+        /// The parameters of the access to the channel.
         pub csma: Csma;
-        /// What their radios draw.
+        /// The currents and voltage of the radios.
         pub energy: Energy;
-        /// When those of all nodes but the border router listen; `None` = whenever they do not transmit.
+        /// The times at which the radios of all nodes but the border router listen; `None` = whenever they do not
+        /// transmit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub duty_cycle: Option<DutyCycle>;
         /// the border router tells nodes the mean rate of the flows that it forwards, in 6 bytes of each packet down,
@@ -54,7 +54,7 @@ section! {
 }
 
 section! {
-    /// What a file says of a mesh besides its nodes, and of radios in the air.
+    /// The keys of a mesh besides its nodes, and of its radio channel.
     pub struct MeshKeys in "mesh.NAME" {
         /// the node at the root of the tree, where the links of path begin
         pub border_router: Option<String> = Required;
@@ -69,7 +69,7 @@ section! {
 }
 
 section! {
-    /// What a file says of a node.
+    /// The keys of a node.
     pub struct NodeKeys: Default in "mesh.NAME.nodes.NAME" {
         /// where it stands, metres
         pub x: Option<Number> = Means("hears must be given"), "-100000..100000";
@@ -84,7 +84,7 @@ section! {
     }
 }
 
-/// The strength, in dBm, with which a node hears others, by their names.
+/// The strength with which a node hears others, dBm, by their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hears(pub Vec<(String, f64)>);
 
@@ -118,7 +118,7 @@ impl declare::Field for Hears {
     }
 }
 
-/// A strength in dBm, which may have a fraction.
+/// Parses a signal strength in dBm, which may have a fraction.
 fn strength(text: &str) -> Option<f64> {
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic())?);
     number.parse().ok().filter(|_| unit.eq_ignore_ascii_case("dbm"))
@@ -137,11 +137,11 @@ section! {
 /// A node of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// Its name in the file.
+    /// The node's name in the file.
     pub name: String,
-    /// The place of its parent at first; the border router has none.
+    /// The number of the node's parent at the start; none for the border router.
     pub parent: Option<usize>,
-    /// When it is down, in order of time and without overlap.
+    /// The times at which the node is down, in order and without overlap.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub down: Vec<Outage>,
 }
@@ -149,7 +149,7 @@ pub struct Node {
 /// The two ends of one direction of a link between a node and its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
-    /// The place of the mesh in the file.
+    /// The number of the mesh in the scenario.
     pub mesh: usize,
     /// The node that sends.
     pub from: usize,
@@ -160,27 +160,27 @@ pub struct Hop {
 /// The nodes of a mesh that a group's flows come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The place of the mesh in the file.
+    /// The number of the mesh in the scenario.
     pub mesh: usize,
     /// The node of each flow.
     pub nodes: Vec<usize>,
 }
 
 impl Mesh {
-    /// The nodes from one up to the border router, which is left out; as many as the mesh has where parents go round in
-    /// a circle.
+    /// Returns the nodes from `node` up to, but without, the border router. If the parents form a circle, it stops
+    /// after as many nodes as the mesh has.
     pub fn way_up(&self, node: usize) -> impl Iterator<Item = usize> {
         let parent = move |node: &usize| self.nodes[*node].parent;
         let way = std::iter::successors(Some(node), parent).filter(|node| *node != self.border_router);
         way.take(self.nodes.len())
     }
 
-    /// How many hops a node is from the border router.
+    /// Returns the number of hops from a node to the border router.
     pub fn hops(&self, node: usize) -> u32 {
         self.way_up(node).count() as u32
     }
 
-    /// The links of mesh `number`, each between a node and its parent.
+    /// Makes the links of the mesh, which has number `number` in the scenario, each between a node and its parent.
     pub fn links(&self, number: usize) -> Vec<DuplexLink> {
         let direction = |name: String, from, to| Link {
             name,
@@ -199,7 +199,7 @@ impl Mesh {
         self.children().filter_map(link).collect()
     }
 
-    /// The nodes that have a parent, and with it a link.
+    /// Returns the nodes with a parent, and thus with a link: all but the border router.
     pub fn children(&self) -> impl Iterator<Item = usize> {
         (0..self.nodes.len()).filter(|node| *node != self.border_router)
     }

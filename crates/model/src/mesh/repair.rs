@@ -1,22 +1,22 @@
-//! How the tree follows nodes that go down and come up again, as RPL's local repair and its announcements have it
-//! (RFC 6550, sections 3.2.2 and 3.7): whose parent is found to be gone chooses another.
+//! Repairs the tree when nodes go down and come up again, as RPL's local repair does (RFC 6550, sections 3.2.2 and
+//! 3.7). A node that finds its parent gone chooses another.
 
 use super::{Mesh, etx_tree};
 use crate::units::Nanos;
 
-/// A tree, by its nodes' parents, and since when it holds.
+/// A tree, given by its nodes' parents, and the time from which it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// From when on nodes go by it.
+    /// The time from which nodes use the tree.
     pub since: Nanos,
-    /// The parent of each; the border router has none, nor has who has no way to it.
+    /// The parent of each node; none for the border router, and for nodes without a way to it.
     pub parents: Vec<Option<usize>>,
 }
 
 impl Mesh {
-    /// The trees that follow the first, in order of time. A node that is down for longer than others need to find that
-    /// out is left out of the tree from then on, and until they have found, as late, that it is back. None if the
-    /// file gives the tree.
+    /// Returns the trees after the first, in order of time; empty if the file sets the parents. A node that is down for
+    /// longer than `repair_after` is left out once others have noticed. It is in the tree again `repair_after` after it
+    /// is back.
     pub fn later_trees(&self) -> Vec<Tree> {
         let Some(late) = self.repair_after else { return vec![] };
         let is_out = |node: usize, at: Nanos| {
@@ -32,7 +32,7 @@ impl Mesh {
         times.into_iter().map(tree).collect()
     }
 
-    /// The tree of least ETX among the nodes that are not out of it.
+    /// Builds the tree of least ETX without the nodes for which `is_out` returns true.
     fn tree_without(&self, is_out: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
         if is_out(self.border_router) {
             return vec![None; self.nodes.len()];

@@ -1,12 +1,13 @@
-//! The tree that RPL comes to with the expected transmission count (ETX) as its metric (RFC 6719): every node's parent
-//! is the next on the way with the least sum.
+//! Builds the tree that RPL reaches with the expected transmission count (ETX) as its metric (RFC 6719). Each node's
+//! parent is the next node on the way with the least sum.
 
 use crate::radio::ieee802154::{frames, phy};
 
-/// Links with a larger ETX are not used (RFC 6719, MAX_LINK_METRIC).
+/// The largest ETX of a link that is used (RFC 6719, MAX_LINK_METRIC).
 const MOST: f64 = 4.0;
 
-/// How often a full frame is sent until it is acknowledged, if nobody else transmits; none over a link that is too bad.
+/// Returns the mean number of transmissions until a full frame is acknowledged, if nobody else transmits; none for a
+/// link that is too bad.
 fn etx(there: Option<f64>, back: Option<f64>) -> Option<f64> {
     let heard = |signal: Option<f64>| signal.filter(|dbm| *dbm >= phy::SENSITIVITY);
     let (there, back) = (heard(there)?, heard(back)?);
@@ -14,8 +15,8 @@ fn etx(there: Option<f64>, back: Option<f64>) -> Option<f64> {
     Some(1.0 / delivery).filter(|etx| *etx <= MOST)
 }
 
-/// The parent of each node; none for the root and for those that have no way there. Of equal ways the first in the
-/// nodes' order is taken.
+/// Returns the parent of each node; none for the root, and for nodes without a way to it. Of equal ways the first in
+/// the nodes' order counts.
 pub fn etx_tree(signals: &[Vec<Option<f64>>], root: usize) -> Vec<Option<usize>> {
     let mut parents = vec![None; signals.len()];
     let mut costs = vec![f64::INFINITY; signals.len()];
@@ -33,7 +34,7 @@ pub fn etx_tree(signals: &[Vec<Option<f64>>], root: usize) -> Vec<Option<usize>>
     parents
 }
 
-/// The place of the one that is left with the least cost, if that is finite.
+/// Returns the place in `left` of the node with the least cost, if that is finite.
 fn nearest(left: &[usize], costs: &[f64]) -> Option<usize> {
     let place = (0..left.len()).min_by(|a, b| costs[left[*a]].total_cmp(&costs[left[*b]]))?;
     costs[left[place]].is_finite().then_some(place)
@@ -43,7 +44,7 @@ fn nearest(left: &[usize], costs: &[f64]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A chain in which each hears the next well, the one behind it badly, and no other.
+    /// A chain: each node hears the next one well, the one after it badly, and no others.
     #[test]
     fn a_chain_goes_hop_by_hop() {
         let signal = |distance: usize| match distance {

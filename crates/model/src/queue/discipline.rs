@@ -1,4 +1,4 @@
-//! The queue disciplines. Names, units and defaults of their parameters are those of tc(8) and of the kernel.
+//! The queue disciplines. Their parameters have the names, units and defaults of tc(8) and the kernel.
 
 use super::red::{Red, RedBounds};
 use crate::declare::{Packets, Room, Said, choice, kinds, section};
@@ -7,17 +7,17 @@ use crate::section::Section;
 use crate::units::{Bytes, Limit, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-/// What the kernel counts in 32 bits.
+/// The range of a number of packets that the kernel counts in 32 bits.
 pub const U32_PACKETS: &str = "1p..4294967295p";
 pub(crate) const U32_BYTES: &str = "1b..4294967295b";
 pub(crate) const U32_MICROSECONDS: &str = "1us..4294s";
 const U32: &str = "1..4294967295";
-/// What CoDel's clock of 32 bits can tell apart.
+/// The range of times that CoDel's clock of 32 bits can represent.
 const CODEL_TIMES: &str = "1us..1000s";
-/// Both `alpha` and `beta` of PIE.
+/// The range of PIE's `alpha` and `beta`.
 const GAINS: &str = "0..32";
 const MEMORY: &str = "1b..2gib";
-/// `txqueuelen`, which all bands of a discipline have.
+/// The range of `txqueuelen`, the limit of each band.
 const BAND_PACKETS: &str = "1p..1000000p";
 
 kinds! {
@@ -25,7 +25,7 @@ kinds! {
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "discipline", rename_all = "snake_case")]
     pub enum Discipline {
-        /// Drops at random, the more the longer the mean queue.
+        /// Drops at random, more often the longer the mean queue is.
         Red(Red),
         /// Drops when packets have waited too long for too long.
         Codel(Codel),
@@ -37,7 +37,7 @@ kinds! {
         FqPie(FqPie),
         /// Strict priorities by the type of service.
         Prio(Prio),
-        /// The same in three bands.
+        /// Strict priorities by the type of service, in three bands.
         PfifoFast(PfifoFast),
         /// A shaper, classes of service, fair shares for hosts and flows, and COBALT.
         Cake(Cake),
@@ -69,15 +69,15 @@ kinds! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(tag = "discipline", rename_all = "snake_case")]
     pub enum KernelFifo {
-        /// In packets.
+        /// A FIFO whose limit is in packets.
         Pfifo(Pfifo),
-        /// In bytes.
+        /// A FIFO whose limit is in bytes.
         Bfifo(Bfifo),
     }
 }
 
 impl KernelFifo {
-    /// Room for waiting packets, if the scenario says it.
+    /// Returns the room for waiting packets, if the scenario sets it.
     pub fn limit(&self) -> Option<Limit> {
         match self {
             KernelFifo::Pfifo(fifo) => fifo.limit.map(Limit::from),
@@ -87,13 +87,13 @@ impl KernelFifo {
 }
 
 impl Discipline {
-    /// What a section of one of the kernel's disciplines says, and which keys it has; none if it is of another.
+    /// Reads a section of one of the kernel's disciplines, and notes which keys it has; none for other sections.
     pub fn of_the_kernel(section: &Section) -> Option<(Discipline, Said)> {
         let discipline = Discipline::read_keys(&section.described_as(section.shape.strip_prefix(OF_THE_KERNEL)?))?;
         Some((discipline, Said::of(section, discipline.keys())))
     }
 
-    /// RED's bounds that a section leaves out follow from the others (tc-red(8)).
+    /// Fills in RED's bounds that a section leaves out from the others (tc-red(8)).
     pub(super) fn filled(self, section: &Section) -> Discipline {
         let Discipline::Red(mut red) = self else { return self };
         let (min, max, burst) = (section.read("min"), section.read("max"), section.read("burst"));
@@ -101,7 +101,7 @@ impl Discipline {
         Discipline::Red(red)
     }
 
-    /// Room for waiting packets, in all bands; none where it is counted in memory.
+    /// Returns the room for waiting packets in all bands; none if the limit is in memory.
     pub fn limit(&self) -> Option<Limit> {
         let packets = match self {
             Discipline::Red(red) => return Some(Limit::Bytes(red.limit)),
@@ -253,7 +253,7 @@ section! {
 }
 
 impl FqPie {
-    /// That of each queue.
+    /// Returns the parameters of the PIE of each queue.
     pub fn pie(&self) -> Pie {
         let FqPie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator, .. } = *self;
         Pie { limit, target, tupdate, alpha, beta, ecn, bytemode, dq_rate_estimator }
@@ -335,7 +335,7 @@ choice! {
 }
 
 choice! {
-    /// What CAKE gives equal shares.
+    /// The units to which CAKE gives equal shares.
     #[allow(missing_docs)]
     pub enum FlowMode {
         Flowblind = "flowblind",
@@ -360,15 +360,15 @@ choice! {
 }
 
 impl FlowMode {
-    /// Does it look at the hosts that packets come from?
+    /// Whether it separates packets by their source hosts.
     pub const fn sources(self) -> bool {
         self as u8 & 1 != 0
     }
-    /// At those that they go to?
+    /// Whether it separates packets by their destination hosts.
     pub const fn destinations(self) -> bool {
         self as u8 & 2 != 0
     }
-    /// At single flows?
+    /// Whether it separates packets by flows.
     pub const fn flows(self) -> bool {
         self as u8 & 4 != 0
     }

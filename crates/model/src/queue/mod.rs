@@ -1,4 +1,4 @@
-//! Where packets wait: a queue discipline, ours or the running kernel's, and its limit.
+//! Queues: a queue discipline, simulated or the running kernel's, and its limit.
 
 mod discipline;
 mod red;
@@ -19,34 +19,35 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Form", into = "Form")]
 pub enum Queue {
-    /// First in, first out; what finds it full is dropped.
+    /// Drop-tail: first in, first out; packets that meet a full queue are dropped.
     Droptail {
-        /// Room for waiting packets (the one being transmitted has left the queue); `None` never drops.
+        /// Room for waiting packets, without the one in transmission; `None` never drops.
         limit: Option<Limit>,
-        /// Packets of ECN-capable flows that arrive when this much waits are marked CE (DCTCP's threshold K).
+        /// The marking threshold (DCTCP's K): packets of ECN-capable flows are marked CE if at least this much waits
+        /// when they arrive.
         ecn_threshold: Option<Limit>,
     },
     /// The running kernel's own FIFO.
     KernelFifo(KernelFifo),
     /// Any other discipline.
     Managed {
-        /// Who runs it.
+        /// The program that runs the discipline.
         who: Who,
         /// The discipline.
         discipline: Discipline,
     },
 }
 
-/// Who runs a queue discipline.
+/// The program that runs a queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// This program.
     Simulated,
-    /// The running kernel, which is told what the scenario says, and has its own defaults for the rest.
+    /// The running kernel, which gets the keys that the scenario sets, and has its own defaults for the rest.
     Kernel(Said),
 }
 
-/// A queue as JSON, of which the seeds of a sweep are a hash.
+/// A queue in JSON, whose hash gives the seeds of a sweep.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Form {
@@ -117,7 +118,7 @@ impl Written for Queue {
 }
 
 impl Queue {
-    /// What the section of a queue says; a limit may be a multiple of the section's product.
+    /// Reads a queue from its section; a limit may be a multiple of the section's bandwidth-delay product.
     pub fn read(section: &Section) -> Queue {
         if let Some((discipline, said)) = Discipline::of_the_kernel(section) {
             return Queue::Managed { who: Who::Kernel(said), discipline: discipline.filled(section) };
@@ -134,7 +135,8 @@ impl Queue {
         }
     }
 
-    /// Room for waiting packets; none if it never drops, if the kernel chooses, or if it is counted in memory.
+    /// Returns the room for waiting packets; none if the queue never drops, if the kernel chooses, or if the limit is
+    /// in memory.
     pub fn limit(&self) -> Option<Limit> {
         match self {
             Queue::Droptail { limit, .. } => *limit,
@@ -144,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// As the scenario calls its kind.
+    /// Returns the kind of the queue, as in a file.
     pub fn name(&self) -> String {
         match self {
             Queue::Droptail { .. } => DROPTAIL.into(),
@@ -154,12 +156,12 @@ impl Queue {
         }
     }
 
-    /// Whether the running kernel's own discipline is asked for.
+    /// Whether the running kernel runs the discipline.
     pub fn is_of_kernel(&self) -> bool {
         matches!(self, Queue::KernelFifo(_) | Queue::Managed { who: Who::Kernel(_), .. })
     }
 
-    /// The discipline that this program runs, unless it is drop-tail.
+    /// Returns the discipline if this program runs it and it is not drop-tail.
     pub fn simulated(&self) -> Option<&Discipline> {
         match self {
             Queue::Managed { who: Who::Simulated, discipline } => Some(discipline),

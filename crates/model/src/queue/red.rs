@@ -1,5 +1,5 @@
-//! RED's parameters, and the powers of two that its arithmetic is in, which whoever sets it up works out (tc-red(8);
-//! the figures' meaning: Floyd and Jacobson, 1993).
+//! RED's parameters (Floyd and Jacobson, 1993), and its arithmetic in powers of two. The program that sets up RED
+//! computes these, as tc-red(8) does.
 
 use super::discipline::U32_BYTES;
 use crate::declare::{Room, section};
@@ -8,13 +8,13 @@ use crate::schema::KeyType;
 use crate::units::{Bytes, Rate};
 use serde::{Deserialize, Serialize};
 
-/// Entries of the table of what an idle time is worth.
+/// Entries of the table that converts idle times into halvings of the mean.
 const IDLE_ENTRIES: usize = 256;
-/// An idle time that is worth more halvings than this leaves nothing of the mean.
+/// The number of halvings after which nothing is left of the mean.
 const NOTHING_LEFT: f64 = 31.0;
 
 section! {
-    /// RED in bytes, every default filled in.
+    /// RED in bytes, with every default filled in.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Red in "red" {
         "kind" = KeyType::Choice(&["red"]), Required =>
@@ -44,7 +44,7 @@ section! {
     }
 }
 
-/// What stands in a scenario of RED's bounds.
+/// RED's bounds in a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct RedBounds {
@@ -56,7 +56,7 @@ pub struct RedBounds {
 }
 
 impl RedBounds {
-    /// Fills in what is not said: `min`, `max` and `burst` (tc-red(8)).
+    /// Returns `min`, `max` and `burst`, with missing ones computed from the others (tc-red(8)).
     pub fn fill(&self) -> (Bytes, Bytes, u64) {
         let max = self.max.or(self.min.map(|min| Bytes(3 * min.0))).unwrap_or(Bytes(self.limit.0 / 4));
         let min = self.min.unwrap_or(Bytes(max.0 / 3));
@@ -65,26 +65,26 @@ impl RedBounds {
     }
 }
 
-/// RED in powers of two, as the kernel wants to be told.
+/// RED's parameters in powers of two, as the kernel takes them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedArithmetic {
-    /// The weight of the moving average is a half to this power.
+    /// The exponent of the moving average's weight, which is one half to this power.
     pub weight_log: u8,
-    /// log2 of (max - min) / probability.
+    /// The base-2 logarithm of (max - min) / probability.
     pub slope_log: u8,
-    /// Probability at `max`, of 2^32.
+    /// The drop probability at `max`, in units of 2^-32.
     pub max_p: u32,
-    /// Idle times are told apart in steps of so many microseconds, a power of two.
+    /// The base-2 logarithm of the step of idle times, in microseconds.
     pub idle_step_log: u8,
-    /// How many halvings of the mean so many steps are worth.
+    /// The number of halvings of the mean for each number of idle steps.
     pub idle_halvings: [u8; IDLE_ENTRIES],
 }
 
 impl Red {
-    /// Its arithmetic before a transmitter of this rate.
+    /// Computes the arithmetic for a queue before a transmitter of this rate.
     ///
     /// # Errors
-    /// If its parameters contradict each other, in words.
+    /// A sentence, if the parameters contradict each other.
     pub fn arithmetic(&self, rate: Rate) -> Result<RedArithmetic, String> {
         let Red { limit, min, max, .. } = *self;
         if min.0 == 0 || min >= max || max > limit {
@@ -99,9 +99,9 @@ impl Red {
         Ok(RedArithmetic { weight_log, slope_log: self.slope_log(), max_p, idle_step_log, idle_halvings })
     }
 
-    /// The weight of the moving average as a power of a half: the largest with which `burst` packets, come at once to
-    /// an empty queue, leave the mean at `min` at most: burst + 1 + ((1-w)^(burst+1) - 1)/w < min (the paper's section
-    /// 6, in packets).
+    /// Computes the exponent of the largest weight, a power of one half, with which a burst leaves the mean at `min` at
+    /// most. The burst is `burst` packets that arrive together at an empty queue. In packets: burst + 1 +
+    /// ((1-w)^(burst+1) - 1)/w < min (the paper's section 6).
     fn weight_log(&self) -> Result<u8, String> {
         let beyond_min = self.burst as f64 + 1.0 - self.min.0 as f64 / self.avpkt.0 as f64;
         if beyond_min < 1.0 {
@@ -124,14 +124,14 @@ impl Red {
         })
     }
 
-    /// log2 of (max - min)/probability: the probability rises by one over that with each byte. Kernels from 3.3 on go
-    /// by `TCA_RED_MAX_P` and only show this one.
+    /// Computes the base-2 logarithm of (max - min)/probability, the inverse of the rise of the probability per byte.
+    /// Kernels from 3.3 on use `TCA_RED_MAX_P` and only show this value.
     fn slope_log(&self) -> u8 {
         ((self.max.0 - self.min.0) as f64 / self.probability).log2().ceil().min(31.0) as u8
     }
 
-    /// How many halvings of the mean an idle time is worth, in steps of 2^log microseconds, and that log: in the time
-    /// of a packet the mean falls by one weight.
+    /// Computes the halvings of the mean for idle times in steps of 2^log microseconds, and returns this log with the
+    /// table. In the time of one packet the mean falls by one weight.
     fn idle_table(&self, weight_log: u8, rate: Rate) -> (u8, [u8; IDLE_ENTRIES]) {
         let packet_us = rate.time_to_send(self.avpkt).0 as f64 / 1000.0;
         let halvings_a_us = -(1.0 - 0.5f64.powi(weight_log as i32)).log2() / packet_us;
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(example.burst, 50);
         example.burst = 55;
         assert_eq!(example.weight_log(), Ok(5));
-        // 55 packets at once, worked out one by one.
+        // 55 packets at once, computed one by one.
         let after = |weight: f64| (1..=55).fold(0.0, |mean, queued| mean + weight * (queued as f64 - mean));
         assert!(after(1.0 / 32.0) < 30.0 && after(1.0 / 8.0) > 30.0);
         example.burst = 20;

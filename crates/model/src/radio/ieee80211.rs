@@ -1,4 +1,4 @@
-//! The timing of IEEE 802.11g and 802.11n in the 2.4 GHz band: what a frame takes, and which rates there are.
+//! The timing of IEEE 802.11g and 802.11n in the 2.4 GHz band: durations of frames, and the rates.
 //!
 //! References are to IEEE Std 802.11-2016.
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 choice! {
     /// The amendment that all stations of a cell follow.
     pub enum Standard {
-        /// ERP-OFDM (clause 18), every frame by itself, DCF.
+        /// ERP-OFDM (clause 18): single frames, DCF.
         G = "802.11g",
-        /// HT (clause 19), 20 MHz, one spatial stream, long guard interval, mixed format; A-MPDUs with Block Acks, EDCA
-        /// with the parameters of best effort.
+        /// HT (clause 19): 20 MHz, one spatial stream, long guard interval, mixed format. Frames are A-MPDUs with Block
+        /// Acks, with EDCA's parameters for best effort.
         N = "802.11n",
     }
 }
@@ -20,11 +20,11 @@ choice! {
 /// A rate of the physical layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
-    /// Bits a second.
+    /// The rate, bit/s.
     pub rate: Rate,
-    /// Data bits in a symbol of 4 us, N_DBPS.
+    /// The data bits of a symbol of 4 us (N_DBPS).
     pub symbol_bits: u32,
-    /// The weakest signal with which a receiver must get along, dBm (tables 17-18 and 19-23).
+    /// The minimum sensitivity of a receiver, dBm (tables 17-18 and 19-23).
     pub sensitivity: i64,
 }
 
@@ -32,7 +32,7 @@ const fn mode(kbits: u64, symbol_bits: u32, sensitivity: i64) -> Mode {
     Mode { rate: Rate(kbits * 1000), symbol_bits, sensitivity }
 }
 
-/// Table 17-4: those of OFDM, the lowest first.
+/// The rates of OFDM, the lowest first (table 17-4).
 const OFDM: [Mode; 8] = [
     mode(6_000, 24, -82),
     mode(9_000, 36, -81),
@@ -43,7 +43,7 @@ const OFDM: [Mode; 8] = [
     mode(48_000, 192, -66),
     mode(54_000, 216, -65),
 ];
-/// Table 19-27: MCS 0 to 7.
+/// The rates of MCS 0 to 7 (table 19-27).
 const HT: [Mode; 8] = [
     mode(6_500, 26, -82),
     mode(13_000, 52, -79),
@@ -54,14 +54,14 @@ const HT: [Mode; 8] = [
     mode(58_500, 234, -65),
     mode(65_000, 260, -64),
 ];
-/// The mandatory rates, at which responses are sent: the highest of them that is not above the data's (10.7.6.5.2).
+/// The mandatory rates. A response is sent at the highest of them that is not above the data's rate (10.7.6.5.2).
 const BASIC: [Mode; 3] = [OFDM[0], OFDM[2], OFDM[4]];
 
-/// What back-off counts in the 2.4 GHz band, aSlotTime (table 18-5). The access point says which of the two holds
+/// The unit of back-off in the 2.4 GHz band, aSlotTime (table 18-5). The access point announces one of the two
 /// (9.4.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Slot {
-    /// 9 us, where no station is of 802.11b.
+    /// 9 us, if no station is of 802.11b.
     Short,
     /// 20 us, which stations of 802.11b need.
     Long,
@@ -80,7 +80,7 @@ impl From<Slot> for bool {
 }
 
 impl Slot {
-    /// How long it is.
+    /// Returns the length of the slot.
     pub const fn time(self) -> Nanos {
         match self {
             Slot::Short => Nanos::from_micros(9),
@@ -89,33 +89,33 @@ impl Slot {
     }
 }
 
-/// aSIFSTime.
+/// The short interframe space before responses (aSIFSTime).
 pub const SIFS: Nanos = Nanos::from_micros(10);
-/// What an ERP-OFDM or HT frame in the 2.4 GHz band is followed by, for the sake of decoders (18.3.2.4).
+/// The signal extension after an ERP-OFDM or HT frame in the 2.4 GHz band, which gives decoders time (18.3.2.4).
 const SIGNAL_EXTENSION: Nanos = Nanos::from_micros(6);
-/// Preamble and SIGNAL of OFDM (table 17-5).
+/// The duration of preamble and SIGNAL in OFDM (table 17-5).
 const OFDM_PREAMBLE: Nanos = Nanos::from_micros(20);
-/// Those of HT mixed format with one stream (table 19-6).
+/// The duration of preambles and SIGNAL fields in HT mixed format with one stream (table 19-6).
 const HT_PREAMBLE: Nanos = Nanos::from_micros(36);
 const SYMBOL: Nanos = Nanos::from_micros(4);
-/// SERVICE and tail.
+/// Bits of SERVICE and tail.
 const SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
-/// Frame check sequence.
+/// Length of the frame check sequence, bytes.
 const FCS: u64 = 4;
-/// LLC and SNAP before an IP packet (RFC 1042).
+/// Length of LLC and SNAP before an IP packet, bytes (RFC 1042).
 const LLC_SNAP: u64 = 8;
 /// The longest IP packet: 2304 bytes of MSDU with LLC and SNAP (9.2.4.7).
 pub const LARGEST_PACKET: Bytes = Bytes(2304 - LLC_SNAP);
 const ACK_BYTES: u64 = 14;
-/// A compressed Block Ack.
+/// Length of a compressed Block Ack, bytes.
 const BLOCK_ACK_BYTES: u64 = 32;
-/// aCWmin and aCWmax.
+/// The smallest and the largest contention window, slots (aCWmin and aCWmax).
 pub const WINDOWS: (u32, u32) = (15, 1023);
-/// dot11ShortRetryLimit: how often a frame is tried.
+/// The number of times that a frame is tried (dot11ShortRetryLimit).
 pub const TRIES: u8 = 7;
 /// The longest A-MPDU, bytes.
 pub const LARGEST_AGGREGATE: u64 = 65_535;
-/// The frames that a Block Ack can tell apart.
+/// The number of frames that a Block Ack can acknowledge.
 pub const MOST_FRAMES: usize = 64;
 /// The longest transmission of an aggregate, as Linux drivers limit it (`ATH_AMPDU_LIMIT_MAX`, 4 ms).
 pub const LONGEST_AGGREGATE: Nanos = Nanos::from_millis(4);
@@ -126,7 +126,7 @@ fn ofdm_time(preamble: Nanos, bytes: u64, symbol_bits: u32) -> Nanos {
 }
 
 impl Standard {
-    /// The rates, the lowest first.
+    /// Returns the rates, the lowest first.
     pub fn modes(self) -> &'static [Mode] {
         match self {
             Standard::G => &OFDM,
@@ -134,17 +134,17 @@ impl Standard {
         }
     }
 
-    /// The place of a rate among them.
+    /// Returns the index of a rate among the rates of the standard.
     pub fn mode_of(self, rate: Rate) -> Option<usize> {
         self.modes().iter().position(|mode| mode.rate == rate)
     }
 
-    /// The highest rate that a signal, in dBm, suffices for.
+    /// Returns the highest rate for which a signal, in dBm, is strong enough.
     pub fn rate_at(self, signal: i64) -> Option<Rate> {
         self.modes().iter().rev().find(|mode| mode.sensitivity <= signal).map(|mode| mode.rate)
     }
 
-    /// How many frames a transmission may have.
+    /// Returns the largest number of frames in a transmission.
     pub fn most_frames(self) -> usize {
         match self {
             Standard::G => 1,
@@ -152,7 +152,8 @@ impl Standard {
         }
     }
 
-    /// The bytes of a frame with an IP packet of so many: header, with QoS control in 802.11n, LLC, SNAP and FCS.
+    /// Returns the length of a frame with an IP packet of `packet` bytes: header (with QoS control in 802.11n), LLC,
+    /// SNAP and FCS.
     pub fn frame_bytes(self, packet: u64) -> u64 {
         let header = match self {
             Standard::G => 24,
@@ -161,8 +162,8 @@ impl Standard {
         header + LLC_SNAP + packet + FCS
     }
 
-    /// What a data frame, or an aggregate, of so many bytes takes, from its preamble to the end of its signal extension
-    /// (17.4.3, 19.4.3).
+    /// Returns the duration of a data frame or aggregate of `bytes` bytes, from its preamble to the end of its signal
+    /// extension (17.4.3, 19.4.3).
     pub fn data_time(self, mode: usize, bytes: u64) -> Nanos {
         let preamble = match self {
             Standard::G => OFDM_PREAMBLE,
@@ -171,24 +172,25 @@ impl Standard {
         ofdm_time(preamble, bytes, self.modes()[mode].symbol_bits)
     }
 
-    /// What a response to data of this mode takes, at the basic rate that fits.
+    /// Returns the duration of a response of `bytes` bytes to data of this mode, at the right basic rate.
     fn response_time(self, mode: usize, bytes: u64) -> Nanos {
         let rate = self.modes()[mode].rate;
         let basic = BASIC.iter().rev().find(|basic| basic.rate <= rate).unwrap_or(&BASIC[0]);
         ofdm_time(OFDM_PREAMBLE, bytes, basic.symbol_bits)
     }
 
-    /// What an Ack takes.
+    /// Returns the duration of an Ack to data of this mode.
     pub fn ack_time(self, mode: usize) -> Nanos {
         self.response_time(mode, ACK_BYTES)
     }
 
-    /// What a Block Ack takes.
+    /// Returns the duration of a Block Ack to data of this mode.
     pub fn block_ack_time(self, mode: usize) -> Nanos {
         self.response_time(mode, BLOCK_ACK_BYTES)
     }
 
-    /// How long the air must be idle before back-off counts on: DIFS, or AIFS of best effort, whose AIFSN is 3.
+    /// Returns how long the air must be idle before back-off continues: DIFS, or the AIFS of best effort, whose AIFSN
+    /// is 3.
     pub fn interframe_space(self, slot: Slot) -> Nanos {
         let slots = match self {
             Standard::G => 2,
@@ -197,19 +199,19 @@ impl Standard {
         SIFS + Nanos(slot.time().0 * slots)
     }
 
-    /// The same after a transmission that was not understood, EIFS: an Ack at the lowest rate would have had its time
-    /// (10.3.2.3.7).
+    /// Returns how long the air must be idle after a failed transmission (EIFS), which leaves time for an Ack at the
+    /// lowest rate (10.3.2.3.7).
     pub fn extended_space(self, slot: Slot) -> Nanos {
         SIFS + self.ack_time(0) + self.interframe_space(slot)
     }
 
-    /// The bytes that one more frame adds to an aggregate: delimiter, and padding to four bytes (9.7.1).
+    /// Returns the bytes that one more frame adds to an aggregate, with delimiter and padding to four bytes (9.7.1).
     pub fn subframe_bytes(self, packet: u64) -> u64 {
         4 + self.frame_bytes(packet).next_multiple_of(4)
     }
 
-    /// What a lone sender carries at most at a rate: packets of so many bytes, as many in a transmission as may be, and
-    /// before each the mean back-off.
+    /// Returns the rate that a lone sender carries in packets of `packet` bytes, with as many per transmission as
+    /// allowed. Each transmission comes after the mean back-off.
     pub fn most_carried(self, slot: Slot, mode: usize, packet: Bytes) -> Rate {
         let one = self.data_time(mode, self.frame_bytes(packet.0)) + SIFS + self.ack_time(mode);
         let subframe = self.subframe_bytes(packet.0);
@@ -235,8 +237,8 @@ mod tests {
         Nanos::from_micros(us)
     }
 
-    /// By hand: 1500 bytes of IP are 1536 of a frame, 12 310 bits with SERVICE and tail; in symbols of 216 bits 57,
-    /// of 24 bits 513. An Ack has 134 bits: 2 symbols of 96, or 6 of 24.
+    /// Computed by hand: 1500 bytes of IP are a frame of 1536 bytes, 12 310 bits with SERVICE and tail. They take 57
+    /// symbols of 216 bits, or 513 of 24 bits. An Ack has 134 bits: 2 symbols of 96, or 6 of 24.
     #[test]
     fn frames_of_802_11g_take_what_the_standard_says() {
         let g = Standard::G;
@@ -252,8 +254,8 @@ mod tests {
         assert_eq!((g.interframe_space(Slot::Long), g.extended_space(Slot::Long)), (us(50), us(110)));
     }
 
-    /// By hand: 1538 bytes are 12 326 bits, 48 symbols of 260. In an aggregate it takes 1544 bytes; ten of them have
-    /// 123 542 bits, 476 symbols. A Block Ack has 278 bits, 3 symbols of 96.
+    /// Computed by hand: 1538 bytes are 12 326 bits, 48 symbols of 260. In an aggregate the frame takes 1544 bytes; ten
+    /// of them have 123 542 bits, 476 symbols. A Block Ack has 278 bits, 3 symbols of 96.
     #[test]
     fn frames_of_802_11n_take_what_the_standard_says() {
         let n = Standard::N;
@@ -264,8 +266,8 @@ mod tests {
         assert_eq!((n.block_ack_time(7), n.interframe_space(Slot::Short)), (us(38), us(37)));
     }
 
-    /// 28 + 67.5 + 254 + 10 + 34 us for 12 000 bits; and 21 frames of 1544 bytes, of which 22 would take more than
-    /// 4 ms: 37 + 67.5 + 4038 + 10 + 38 us for 252 000 bits.
+    /// A single frame takes 28 + 67.5 + 254 + 10 + 34 us for 12 000 bits. An aggregate has 20 frames of 1544 bytes,
+    /// because 21 take more than 4 ms. Before it come 37 + 67.5 us, and after it 10 + 38 us.
     #[test]
     fn a_lone_sender_carries_what_its_exchanges_leave() {
         assert_eq!(Standard::G.most_carried(Slot::Short, 7, Bytes(1500)).0, (12_000.0 / 393.5e-6) as u64);

@@ -1,4 +1,4 @@
-//! Radio physics: what the standards say about timing, frames and channel quality.
+//! Radio physics of the standards: timing, frames and channel quality.
 
 pub mod ieee80211;
 pub mod ieee802154;

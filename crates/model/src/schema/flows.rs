@@ -1,11 +1,11 @@
-//! The keys of flow groups: when they come, how much they send, and how their TCP ends behave.
+//! The keys of flow groups: their start, the data that they send, and the behaviour of their TCP ends.
 
 use super::key::Key;
 use crate::declare::Declared;
 use crate::workload::{Exponential, Lognormal, Pareto, Poisson};
 use crate::{Access, Clock, FlowGroup, TcpProfile, TcpRmem};
 
-/// Section by section.
+/// The keys of flow groups, section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
     FlowGroup::KEYS,
     Poisson::KEYS,

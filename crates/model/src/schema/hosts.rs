@@ -6,7 +6,7 @@ use super::key::{Key, keys};
 use crate::declare::Declared;
 use crate::{Host, SendBuffer};
 
-/// Section by section.
+/// The keys of hosts, section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "host":

@@ -1,49 +1,54 @@
-//! One key of the experiment file, and the names and ranges that several sections have.
+//! One key of scenario files, and the names and ranges that several sections share.
 
 use crate::NamedProfile;
 use crate::app::App;
 use crate::workload::Sizes;
 use serde::Serialize;
 
-/// One key.
+/// One key of scenario files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Key {
-    /// The section it stands in: empty is the top of the file, `flows` each `[[flows]]`, `queue` the queue of either
-    /// direction, `lte.NAME` an LTE cell, `mesh.NAME` a mesh, `loss` a table in the place of either
-    /// direction's share, `rates` and `outages` each one of either direction's, `down` each outage of a mesh's node,
-    /// `codel` and others of [`QUEUES`] a queue of that kind, `access`, `tcp_rmem`, `clock` and `arrivals` those of a
-    /// group, `pareto` and the others of [`Sizes`] a table in the place of its size, `profile` a table in the place of
-    /// a profile's name.
+    /// The name of the key's section:
+    ///
+    /// * empty: the top of the file
+    /// * `flows`: each `[[flows]]`
+    /// * `queue`: the queue of either direction; `codel` and others of [`QUEUES`]: a queue of that kind
+    /// * `lte.NAME`, `mesh.NAME`: an LTE cell, a mesh
+    /// * `loss`: a table in place of either direction's share of losses
+    /// * `rates`, `outages`: each entry of either direction's list; `down`: each outage of a mesh's node
+    /// * `access`, `tcp_rmem`, `clock`, `arrivals`: these tables of a group
+    /// * `pareto` and the others of [`Sizes`]: a table in place of a group's size
+    /// * `profile`: a table in place of a profile's name
     pub section: &'static str,
-    /// Its name there.
+    /// The key's name in the section.
     pub name: &'static str,
-    /// What is written behind it.
+    /// The kind of value that the key takes.
     pub kind: KeyType,
-    /// What holds without it.
+    /// The meaning of a missing key.
     pub absence: Absence,
-    /// Least and most, as written in a file; empty if the kind says it all.
+    /// The least and the largest value, as in a file; empty if the kind has no range.
     pub range: &'static str,
-    /// What it means.
+    /// The meaning of the key.
     pub meaning: &'static str,
-    /// How a queue discipline of the kernel's has it.
+    /// How the kernel's queue discipline takes the key.
     #[serde(skip)]
     pub(crate) on_kernel: OnKernel,
 }
 
-/// What a queue discipline of the kernel's has for a key of ours.
+/// How a kernel's queue discipline takes a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnKernel {
-    /// Nothing: only the simulator's discipline has it.
+    /// The kernel does not have it: only the simulator's discipline does.
     Lacks,
-    /// A part of the discipline's structure of options.
+    /// As a part of the discipline's structure of options.
     #[default]
     Has,
-    /// A netlink attribute (linux/pkt_sched.h).
+    /// As a netlink attribute (linux/pkt_sched.h).
     Attribute(u16),
 }
 
-/// What is written behind a key.
+/// The kind of value that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyType {
@@ -51,7 +56,7 @@ pub enum KeyType {
     Text,
     /// A whole number.
     Integer,
-    /// A number that need not be whole.
+    /// A number that may have a fraction.
     Number,
     /// `true` or `false`.
     Flag,
@@ -59,9 +64,9 @@ pub enum KeyType {
     Rate,
     /// A time such as `"10ms"`.
     Time,
-    /// A time, or two such as `"0s..1s"` for one between them.
+    /// A time, or a range such as `"0s..1s"` for one in between.
     Start,
-    /// The same, or less than nothing such as `"-10ms"`.
+    /// A time, which may be negative such as `"-10ms"`.
     Offset,
     /// A drift such as `"100ppm"` or `"-20ppm"`.
     Drift,
@@ -71,15 +76,15 @@ pub enum KeyType {
     Size,
     /// A size such as `"500kb"`, or a table with a distribution of sizes.
     Sizes,
-    /// A number of times a second such as `"10/s"`.
+    /// A frequency such as `"10/s"`.
     Frequency,
     /// A ratio such as `"18db"`.
     Ratio,
-    /// A size such as `"500kb"`, packets such as `"300p"`, or what the path holds such as `"1bdp"`.
+    /// A size such as `"500kb"`, packets such as `"300p"`, or bandwidth-delay products such as `"1bdp"`.
     Limit,
     /// A percentage such as `"1%"`.
     Share,
-    /// The same, or a table of a model's parameters.
+    /// A percentage such as `"1%"`, or a table with the parameters of a loss model.
     Loss,
     /// A list of names.
     Names,
@@ -89,23 +94,23 @@ pub enum KeyType {
     Choice(&'static [&'static str]),
     /// The name of a profile, or a table of switches.
     Profile,
-    /// A table of its own keys, or keys that someone else knows.
+    /// A table, with keys of the schema or free ones.
     Table,
-    /// `[[...]]`, once or more.
+    /// A list of tables, `[[...]]`.
     Tables,
 }
 
-/// What holds when a key is absent.
+/// The meaning of a missing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Absence {
-    /// It must not be.
+    /// The key must be set.
     Required,
-    /// The same as if this stood there.
+    /// The key has this default value.
     Default(&'static str),
-    /// What the words say.
+    /// A meaning in words.
     Means(&'static str),
-    /// What the running kernel has of its own, which is this.
+    /// The running kernel's own default, which is this value.
     #[serde(rename = "means", serialize_with = "left_to_kernel")]
     LeftToKernel(&'static str),
 }
@@ -114,17 +119,17 @@ fn left_to_kernel<S: serde::Serializer>(default: &str, to: S) -> Result<S::Ok, S
     to.collect_str(&format_args!("the kernel's, {default}"))
 }
 
-/// Before the name of a control, or of a queue discipline, that the running kernel has of its own.
+/// The prefix of the running kernel's own congestion controls and queue disciplines.
 pub const OF_THE_KERNEL: &str = "kernel:";
 
-/// The queue that a link has where nothing else is said.
+/// The default kind of queue.
 pub(crate) const DROPTAIL: &str = "droptail";
 pub(crate) const TIMES: &str = "0s..1000000s";
 pub(crate) const SOME_TIME: &str = "1ns..1000000s";
 pub(crate) const DELAYS: &str = "0s..3600s";
 pub(crate) const RATES: &str = "1bit..100tbit";
 
-/// The keys of one section, a line or two each: `"name" = kind, absence, range => "meaning";`.
+/// Declares the keys of one section: `"name" = kind, absence, range => "meaning";` for each.
 macro_rules! keys {
     ($section:literal: $($name:literal = $kind:expr, $absence:expr $(, $range:expr)? => $meaning:expr;)*) => {
         &[$(Key {
@@ -147,12 +152,12 @@ macro_rules! keys {
 pub(super) use keys;
 
 impl Key {
-    /// Least and most, as written in a file.
+    /// Returns the least and the largest value, as in a file.
     pub fn bounds(&self) -> Option<(&'static str, &'static str)> {
         self.range.split_once("..")
     }
 
-    /// The section and the name, with a dot between them.
+    /// Returns the section and the name, with a dot between them.
     pub fn path(&self) -> String {
         match self.section {
             "" => self.name.to_string(),
@@ -162,7 +167,7 @@ impl Key {
 }
 
 impl KeyType {
-    /// In words, with an article.
+    /// Returns the kind in words, with an article.
     pub fn words(self) -> String {
         match self {
             KeyType::Text => "a string".into(),

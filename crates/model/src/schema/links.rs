@@ -1,4 +1,4 @@
-//! The keys of links: rates, delays, losses, impairments, in either direction.
+//! The keys of links: rates, delays, losses and impairments of both directions.
 
 use super::key::Absence::Required;
 use super::key::KeyType::Table;
@@ -8,17 +8,17 @@ use crate::impairments::{Impairments, Jitter, Outage, RateChange, RateChanges, R
 use crate::lte::UserKeys;
 use crate::{Gemodel, LinkKeys, ReverseKeys, StationKeys, TransmitterKeys, WifiCell};
 
-/// What both directions of a link may have, each its own.
+/// The keys that each direction of a link may have.
 const RATES_AND_IMPAIRMENTS: &[&[Key]] = &[RateChanges::KEYS, Jitter::KEYS, Reorder::KEYS, Impairments::KEYS];
 const OF_IMPAIRMENTS: usize = count(RATES_AND_IMPAIRMENTS);
-/// The changes of rate and the impairments of the reverse direction.
+/// The keys of rate changes and impairments of the reverse direction.
 const OF_REVERSE: [Key; OF_IMPAIRMENTS] = in_section("link.NAME.reverse", flat(RATES_AND_IMPAIRMENTS));
 
-/// What may serve a link, each with the keys that stand beside it alone; a link has one of them.
+/// The keys that choose the transmitter or medium of a link, each with its further keys; a link has one of them.
 pub const SERVICES: [(&str, &[&str]); 4] =
     [("rate", &["rates"]), ("trace", &[]), ("wifi", &["signal", "phy_rate", "frame_errors"]), ("lte", &["snr", "cqi"])];
 
-/// Section by section.
+/// The keys of links, section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "wifi":

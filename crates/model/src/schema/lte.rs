@@ -6,7 +6,7 @@ use super::key::{Key, keys};
 use crate::declare::Declared;
 use crate::lte::Cell;
 
-/// Section by section.
+/// The keys of LTE cells, section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "lte":

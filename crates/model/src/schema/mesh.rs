@@ -6,7 +6,7 @@ use super::key::{Key, keys};
 use crate::declare::Declared;
 use crate::mesh::{Csma, Down, DutyCycle, Energy, Mesh, MeshKeys, NodeKeys};
 
-/// Section by section.
+/// The keys of meshes, section by section.
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "mesh":

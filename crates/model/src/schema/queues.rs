@@ -1,4 +1,4 @@
-//! The keys of queue disciplines, ours and those of the running kernel, under the names that tc(8) has.
+//! The keys of queue disciplines, simulated and the running kernel's, with the names of tc(8).
 
 use super::OnKernel;
 use super::key::Absence::{Default, Means};
@@ -7,7 +7,7 @@ use super::key::{Absence, DROPTAIL, Key, keys};
 use crate::declare::Declared;
 use crate::queue::{Cake, Codel, Discipline, FqCodel, FqPie, KernelFifo, PfifoFast, Pie, Prio, Red};
 
-/// How many keys of `own` the kernel's discipline has.
+/// Returns the number of those keys that the kernel's discipline has too.
 const fn count(own: &[Key]) -> usize {
     let (mut count, mut at) = (0, 0);
     while at < own.len() {
@@ -17,7 +17,8 @@ const fn count(own: &[Key]) -> usize {
     count
 }
 
-/// The keys of `own` that the kernel's discipline has. What a scenario does not say is left to the kernel.
+/// Returns those keys that the kernel's discipline has too. Keys that a scenario does not set have the kernel's
+/// defaults.
 const fn of_the_kernel<const COUNT: usize>(
     section: &'static str,
     kinds: &'static [&'static str],
@@ -60,12 +61,12 @@ const OF_THE_KERNEL: &[&[Key]] = of_the_kernel! {
     Cake as "kernel:cake": "a shaper, classes of service, equal shares for hosts and flows, and COBALT";
 };
 
-/// The sections of all kinds of queue but drop-tail.
+/// The sections of all kinds of queue except drop-tail.
 const KINDS: [&[&[Key]]; 3] = [Discipline::SECTIONS, OF_THE_KERNEL, KernelFifo::SECTIONS];
 
 const COUNT: usize = 1 + KINDS[0].len() + KINDS[1].len() + KINDS[2].len();
 
-/// The names of a queue's `kind`.
+/// The values of a queue's key `kind`.
 pub const QUEUES: &[&str] = &{
     let mut names = [DROPTAIL; COUNT];
     let (mut at, mut part) = (1, 0);
@@ -91,7 +92,7 @@ const QUEUE: &[Key] = keys! {
         "packets of ECN-capable flows that find this much waiting are marked";
 };
 
-/// Section by section.
+/// Returns the keys of queues, section by section.
 pub(super) fn sections() -> impl Iterator<Item = &'static [Key]> {
     std::iter::once(QUEUE).chain(KINDS.into_iter().flatten().copied())
 }

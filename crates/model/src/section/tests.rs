@@ -1,6 +1,6 @@
 use super::*;
 
-/// Checks what the schema says of a key that is read as a `T`; nothing of other keys.
+/// Checks the default and range of a key that is read as a `T`; none for other keys.
 fn check<T: Readable>(key: &Key) -> Option<Result<(), String>> {
     let parsed = |text: &str| T::from_text(text).map_err(|why| format!("{}: \"{text}\": {why}", key.path()));
     let check = || {
@@ -20,7 +20,7 @@ fn check<T: Readable>(key: &Key) -> Option<Result<(), String>> {
     T::reads(key.kind).then(check)
 }
 
-/// What each type that values can have says of a key.
+/// Runs the checks of every type of values on a key.
 fn check_as_every_type(key: &Key) -> Vec<Result<(), String>> {
     let checks = [
         check::<Rate>,

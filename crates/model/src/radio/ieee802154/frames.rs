@@ -1,46 +1,46 @@
-//! From an IP packet to the frames that carry it: 6LoWPAN header compression (RFC 6282) and fragmentation (RFC 4944)
-//! as sizes.
+//! The sizes of the frames that carry an IP packet: 6LoWPAN header compression (RFC 6282) and fragmentation (RFC 4944).
 //!
-//! This program's packets have IPv4 headers; in a mesh they travel with compressed IPv6 headers in their place. TCP's
-//! header is not compressed: there is no way to (RFC 6282 compresses UDP's).
+//! This program's packets have IPv4 headers; in a mesh, compressed IPv6 headers replace them. TCP headers are not
+//! compressed, because RFC 6282 compresses only UDP's.
 
-/// The largest frame, MAC header and checksum included (aMaxPHYPacketSize).
+/// The largest frame with MAC header and checksum, bytes (aMaxPHYPacketSize).
 pub const LARGEST_FRAME: u32 = 127;
-/// Frame control, sequence number, one PAN identifier, two short addresses, checksum (IEEE 802.15.4-2006, 7.2.2.2).
+/// The bytes that MAC adds to a frame: frame control, sequence number, one PAN identifier, two short addresses,
+/// checksum (IEEE 802.15.4-2006, 7.2.2.2).
 pub const MAC_OVERHEAD: u32 = 2 + 1 + 2 + 2 + 2 + 2;
-/// The IPv4 header of this program's packets.
+/// Length of the IPv4 header of this program's packets, bytes.
 const IPV4_HEADER: u32 = 20;
-/// The IPv6 header that stands for it.
+/// Length of the IPv6 header that replaces it, bytes.
 const IPV6_HEADER: u32 = 40;
-/// The same compressed (RFC 6282, section 3.1): dispatch and flags, the context of the mesh's prefix, next header, hop
-/// limit, the node's address by its 16 bits, that of the host outside in full.
+/// Length of the compressed IPv6 header, bytes (RFC 6282, section 3.1). It has dispatch and flags, the context of the
+/// mesh's prefix, next header and hop limit. The node's address has 16 bits, and the address of the host outside is in
+/// full.
 pub const COMPRESSED_HEADER: u32 = 2 + 1 + 1 + 1 + 2 + 16;
-/// What a border router adds to a packet down to tell nodes a rate: the switch to page 1 (RFC 8025), an elective
-/// routing header, which who does not know it skips (RFC 8138, section 4.1), and a number.
+/// The bytes that a border router adds to a packet down to announce a rate to nodes. They are the switch to page 1 (RFC
+/// 8025), an elective routing header, which other nodes skip (RFC 8138, section 4.1), and a number.
 pub const ANNOUNCEMENT: u32 = 1 + 2 + 3;
-/// In front of a first fragment: type, size of the datagram, tag (RFC 4944, section 5.3).
+/// Length of the header of a first fragment, bytes: type, size of the datagram, tag (RFC 4944, section 5.3).
 const FIRST_FRAGMENT: u32 = 4;
-/// In front of another, with its offset.
+/// Length of the header of a further fragment, bytes, which also has its offset.
 const NEXT_FRAGMENT: u32 = 5;
-/// Fragments begin at multiples of this.
+/// The unit of a fragment's offset, bytes.
 const FRAGMENT_UNIT: u32 = 8;
 
-/// What of a datagram the first fragment carries behind the header, if one frame does not hold all: so much that it
-/// ends, uncompressed, at a multiple of eight.
+/// The payload of a first fragment, bytes: in the uncompressed datagram it must end at a multiple of eight.
 const IN_FIRST: u32 = {
     let room = LARGEST_FRAME - MAC_OVERHEAD - FIRST_FRAGMENT - COMPRESSED_HEADER;
     room / FRAGMENT_UNIT * FRAGMENT_UNIT
 };
-/// What each further one carries.
+/// The payload of each further fragment, bytes.
 const IN_NEXT: u32 = (LARGEST_FRAME - MAC_OVERHEAD - NEXT_FRAGMENT) / FRAGMENT_UNIT * FRAGMENT_UNIT;
 const _: () = assert!(IPV6_HEADER.is_multiple_of(FRAGMENT_UNIT));
 
-/// Payload of the IP packet.
+/// Returns the payload of an IP packet, bytes.
 fn payload(packet: u32) -> u32 {
     packet.saturating_sub(IPV4_HEADER)
 }
 
-/// How many frames carry an IP packet of so many bytes.
+/// Returns the number of frames that carry an IP packet of `packet` bytes.
 pub fn count(packet: u32) -> u32 {
     let payload = payload(packet);
     if MAC_OVERHEAD + COMPRESSED_HEADER + payload <= LARGEST_FRAME {
@@ -49,7 +49,7 @@ pub fn count(packet: u32) -> u32 {
     1 + (payload - IN_FIRST).div_ceil(IN_NEXT)
 }
 
-/// The bytes of one of them, MAC header and checksum included.
+/// Returns the length of frame `number` of a packet, with MAC header and checksum.
 pub fn bytes(packet: u32, number: u32) -> u32 {
     let payload = payload(packet);
     match (count(packet), number) {
@@ -70,8 +70,8 @@ mod tests {
         (0..count(packet)).map(|number| bytes(packet, number)).collect()
     }
 
-    /// 20 bytes of TCP and 64 of payload: 11 + 23 + 84. One more than fits makes two fragments, of which the first
-    /// ends at byte 40 + 88 of the datagram.
+    /// 20 bytes of TCP and 64 of payload make a frame of 11 + 23 + 84 bytes. One byte more than fits makes two
+    /// fragments, of which the first ends at byte 40 + 88 of the datagram.
     #[test]
     fn a_packet_is_as_many_frames_as_it_takes() {
         assert_eq!(all(20 + 20), [11 + 23 + 20]);

@@ -1,66 +1,67 @@
-//! The radio at 2.4 GHz: what a frame takes (IEEE 802.15.4-2006, 6.5), how far it is heard, and how often it is
-//! understood.
+//! The radio at 2.4 GHz: the duration of a frame (IEEE 802.15.4-2006, 6.5), its range, and the probability that it is
+//! received.
 
 use crate::units::{Bytes, Nanos, Rate};
 
 use super::frames;
 use crate::mesh::Csma;
 
-/// A symbol, four bits.
+/// The duration of a symbol, four bits.
 const SYMBOL: Nanos = Nanos::from_micros(16);
-/// A byte on the air.
+/// The duration of a byte.
 pub const BYTE: Nanos = Nanos(2 * SYMBOL.0);
-/// aUnitBackoffPeriod.
+/// The unit of back-off (aUnitBackoffPeriod).
 pub const BACKOFF_PERIOD: Nanos = Nanos(20 * SYMBOL.0);
-/// Clear channel assessment.
+/// The duration of a clear channel assessment.
 pub const CCA: Nanos = Nanos(8 * SYMBOL.0);
-/// aTurnaroundTime, between receiving and transmitting.
+/// The time to switch between receiving and transmitting (aTurnaroundTime).
 pub const TURNAROUND: Nanos = Nanos(12 * SYMBOL.0);
-/// macAckWaitDuration: a back-off period, the turnaround, and the 10 and 12 symbols of an acknowledgement's
-/// synchronisation header and rest.
+/// The time that a sender waits for an acknowledgement (macAckWaitDuration). It is a back-off period, the turnaround,
+/// and the 10 and 12 symbols of an acknowledgement's synchronisation header and rest.
 pub const ACK_WAIT: Nanos = Nanos((20 + 12 + 10 + 12) * SYMBOL.0);
-/// An acknowledgement: frame control, sequence number, checksum.
+/// Length of an acknowledgement, bytes: frame control, sequence number, checksum.
 pub const ACK_BYTES: u32 = 5;
-/// Preamble, start of frame, length.
+/// Length of the physical header, bytes: preamble, start of frame, length.
 const PHY_HEADER: u32 = 4 + 1 + 1;
-/// macMinLIFSPeriod and macMinSIFSPeriod, behind frames longer and shorter than aMaxSIFSFrameSize.
+/// The space after frames longer than aMaxSIFSFrameSize (macMinLIFSPeriod); [`SHORT_SPACE`] follows shorter ones
+/// (macMinSIFSPeriod).
 const LONG_SPACE: Nanos = Nanos(40 * SYMBOL.0);
 const SHORT_SPACE: Nanos = Nanos(12 * SYMBOL.0);
 const LONGEST_BEFORE_SHORT_SPACE: u32 = 18;
 
-/// The weakest frame that is understood, dBm: the CC2420's sensitivity, where one of 20 bytes in a hundred is not.
+/// The CC2420's sensitivity, dBm: at this strength one frame of 20 bytes in a hundred is lost.
 pub const SENSITIVITY: f64 = -95.0;
-/// The signal-to-noise ratio, in dB, of that frame, from `bit_error_rate`.
+/// The signal-to-noise ratio at the sensitivity, dB, from [`bit_error_rate`].
 const RATIO_AT_SENSITIVITY: f64 = 0.52;
-/// What an interferer counts more than noise of the same strength, dB: with it one is tolerated that is 3 dB weaker,
-/// the CC2420's co-channel rejection.
+/// How much more an interferer counts than noise of the same strength, dB. An interferer that is 3 dB weaker is then
+/// tolerated, which is the CC2420's co-channel rejection.
 pub const INTERFERER_COUNTS: f64 = 3.0 - RATIO_AT_SENSITIVITY;
-/// Noise, with the receiver's own, dBm.
+/// The noise, including the receiver's own, dBm.
 pub const NOISE: f64 = SENSITIVITY - RATIO_AT_SENSITIVITY;
-/// Loss of the first metre, dB (free space at 2.45 GHz).
+/// The path loss of the first metre, dB (free space at 2.45 GHz).
 const FIRST_METRE: f64 = 40.2;
 
-/// The time of a frame of so many bytes on the air.
+/// Returns the duration of a frame of `bytes` bytes.
 pub const fn air_time(bytes: u32) -> Nanos {
     Nanos((PHY_HEADER + bytes) as u64 * BYTE.0)
 }
 
-/// How long its sender leaves the channel behind it.
+/// Returns the time after a frame of `bytes` bytes for which its sender leaves the channel free.
 pub const fn space_after(bytes: u32) -> Nanos {
     if bytes > LONGEST_BEFORE_SHORT_SPACE { LONG_SPACE } else { SHORT_SPACE }
 }
 
-/// From the end of a frame to that of its acknowledgement.
+/// Returns the time from the end of a frame to the end of its acknowledgement.
 pub const fn answer_time() -> Nanos {
     Nanos(TURNAROUND.0 + air_time(ACK_BYTES).0)
 }
 
-/// The strength of a signal at so many metres: log-distance path loss with this exponent, dBm.
+/// Returns the strength of a signal at a distance in metres, dBm: log-distance path loss with this exponent.
 pub fn signal_at(metres: f64, power: f64, exponent: f64) -> f64 {
     power - FIRST_METRE - 10.0 * exponent * libm::log10(metres.max(1.0))
 }
 
-/// Bits that are wrong at a ratio of signal to noise, not in dB (IEEE 802.15.4-2006, E.4.1.8).
+/// Returns the share of wrong bits at a signal-to-noise ratio, which is not in dB (IEEE 802.15.4-2006, E.4.1.8).
 pub fn bit_error_rate(ratio: f64) -> f64 {
     const CHOOSE: [f64; 15] = [
         120.0, 560.0, 1820.0, 4368.0, 8008.0, 11440.0, 12870.0, 11440.0, 8008.0, 4368.0, 1820.0, 560.0, 120.0, 16.0,
@@ -73,23 +74,23 @@ pub fn bit_error_rate(ratio: f64) -> f64 {
     8.0 / 15.0 / 16.0 * CHOOSE.iter().zip(2..).map(term).sum::<f64>()
 }
 
-/// How likely it is that so many bytes are understood at that ratio.
+/// Returns the probability that `bytes` bytes are received at a signal-to-noise ratio, which is not in dB.
 pub fn success(ratio: f64, bytes: f64) -> f64 {
     libm::pow(1.0 - bit_error_rate(ratio), 8.0 * bytes)
 }
 
-/// How likely it is that a frame of so many bytes is understood at a strength in dBm, if nobody else transmits.
+/// Returns the probability that a frame of `bytes` bytes is received at a strength in dBm, if nobody else transmits.
 pub fn delivery(signal: f64, bytes: u32) -> f64 {
     success(from_decibels(signal - NOISE), f64::from(PHY_HEADER + bytes))
 }
 
-/// A ratio that is not in dB.
+/// Converts a ratio in dB into a plain number.
 pub fn from_decibels(decibels: f64) -> f64 {
     libm::pow(10.0, decibels / 10.0)
 }
 
-/// What a lone hop carries of packets of this size if no frame is lost: the mean back-off, CCA, turnaround, frame,
-/// acknowledgement and space, for each of its frames.
+/// Returns the rate that a lone hop carries in packets of this size if no frame is lost. Each frame takes the mean
+/// back-off, CCA, turnaround, frame, acknowledgement and space.
 pub fn most_carried(csma: Csma, packet: Bytes) -> Rate {
     let back_off = BACKOFF_PERIOD.0 * Csma::most_periods(csma.min_be) / 2;
     let frame = |number| {
@@ -112,8 +113,8 @@ mod tests {
         assert!(answer_time() < ACK_WAIT);
     }
 
-    /// The definitions above give what the data sheet says: of 20 bytes at -95 dBm one in a hundred is lost, also when
-    /// the rest is an interferer 3 dB below.
+    /// The constants agree with the data sheet. One frame of 20 bytes in a hundred is lost at -95 dBm, and also with an
+    /// interferer that is 3 dB weaker.
     #[test]
     fn the_sensitivity_is_that_of_the_data_sheet() {
         let lost = 1.0 - delivery(SENSITIVITY, 20);
@@ -130,7 +131,7 @@ mod tests {
         assert!(rates[5] < 1e-16 && rates[5] > 0.0, "{}", rates[5]);
     }
 
-    /// 127 bytes: 3.5 periods, CCA, turnaround, 4256 us, 544 us, 640 us.
+    /// A frame of 127 bytes takes 3.5 periods, CCA, turnaround, 4256 us, 544 us and 640 us.
     #[test]
     fn a_lone_hop() {
         let time_us = 1120 + 128 + 192 + 4256 + 544 + 640;

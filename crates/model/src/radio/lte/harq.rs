@@ -1,44 +1,44 @@
-//! Hybrid ARQ: how often a transport block is sent until the receiver can decode it.
+//! Hybrid ARQ: the number of times that a transport block is sent until the receiver can decode it.
 
 use crate::rng::{Rng, uniform};
 
-/// What became of a transport block.
+/// The fate of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tries {
-    /// How often it was sent, at least once.
+    /// The number of times that it was sent, at least one.
     pub count: u32,
-    /// The last of them failed too.
+    /// Whether the last try failed too.
     pub lost: bool,
 }
 
-/// The chances of a transport block.
+/// The probabilities that tries of a transport block fail.
 ///
-/// A receiver adds up the energy of all tries (chase combining). Under Rayleigh fading that is new with each try, 8 ms
-/// later, the energy of `k` tries has an Erlang distribution, so that all `k` fail with the probability of `k` or more
-/// arrivals of a Poisson process: `f(k) = 1 - exp(-x) (1 + x + .. + x^(k-1) / (k-1)!)`, where the failure rate of first
-/// tries gives `x = -ln(1 - f(1))` (repetition time diversity in Caire and Tuninetti, The throughput of hybrid-ARQ
-/// protocols for the Gaussian collision channel, IEEE Transactions on Information Theory 47, no. 5, of 2001).
+/// A receiver adds up the energy of all tries (chase combining). Rayleigh fading is independent for each try, 8 ms
+/// later, so the energy of `k` tries has an Erlang distribution. All `k` tries fail with the probability of `k` or more
+/// arrivals of a Poisson process: `f(k) = 1 - exp(-x) (1 + x + .. + x^(k-1) / (k-1)!)`. The failure rate of first tries
+/// gives `x = -ln(1 - f(1))`. Caire and Tuninetti call this repetition time diversity (The throughput of hybrid-ARQ
+/// protocols for the Gaussian collision channel, IEEE Transactions on Information Theory 47, no. 5, 2001).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Harq {
-    /// The probability that so many tries all fail: of one try first.
+    /// The probability that the first 1, 2, 3 and 4 tries all fail.
     all_fail: [f64; Harq::MOST_TRIES],
 }
 
 impl Harq {
-    /// Subframes from one try to the next (TS 36.213, sections 7.3 and 8: an answer four subframes after the block, and
-    /// the next try four after that).
+    /// Subframes from one try to the next (TS 36.213, sections 7.3 and 8). The answer comes four subframes after the
+    /// block, and the next try four after the answer.
     pub const ROUND_TRIP: u64 = 8;
 
-    /// A block is given up when so many tries have failed (TS 36.331, `maxHARQ-Tx`, as networks mostly set it).
+    /// The number of failed tries after which a block is given up (TS 36.331, `maxHARQ-Tx`, as networks mostly set it).
     pub const MOST_TRIES: usize = 4;
 
-    /// For first tries that fail at this rate, from 0 to 1.
+    /// Makes the model for first tries that fail at this rate, from 0 to 1.
     pub fn new(error_rate: f64) -> Harq {
         let x = -libm::log(1.0 - error_rate);
         Harq { all_fail: std::array::from_fn(|n| more_arrivals(x, n as u32)) }
     }
 
-    /// The fate of a block.
+    /// Draws the fate of a block.
     pub fn draw(&self, rng: &mut Rng) -> Tries {
         let chance = uniform(rng);
         let failed = self.all_fail.iter().filter(|all_fail| chance < **all_fail).count();
@@ -46,22 +46,22 @@ impl Harq {
         Tries { count: (failed as u32 + 1).min(Harq::MOST_TRIES as u32), lost }
     }
 
-    /// How often a block is sent in the mean.
+    /// Returns the mean number of times that a block is sent.
     pub fn mean_tries(&self) -> f64 {
         1.0 + self.all_fail[..Harq::MOST_TRIES - 1].iter().sum::<f64>()
     }
 
-    /// Share of the blocks of which all tries fail.
+    /// Returns the share of blocks of which all tries fail.
     pub fn residual(&self) -> f64 {
         self.all_fail[Harq::MOST_TRIES - 1]
     }
 }
 
-/// The probability of more than `n` arrivals of a Poisson process where `mean` are expected.
+/// Returns the probability of more than `n` arrivals of a Poisson process with this mean.
 fn more_arrivals(mean: f64, n: u32) -> f64 {
     let mut term = libm::exp(-mean);
     let mut sum = 0.0;
-    // The terms behind are too small to be seen.
+    // The further terms are too small to matter.
     for k in 1..n + 64 {
         term *= mean / f64::from(k);
         sum += if k > n { term } else { 0.0 };
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::rng::rng;
 
-    /// At 10 %: x = 0.10536, and 1 - 0.9 (1 + x) = 0.00518.
+    /// At 10 % x is 0.10536, and 1 - 0.9 (1 + x) = 0.00518.
     #[test]
     fn tries_combine() {
         let harq = Harq::new(0.1);
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(harq.draw(&mut rng(1, 1)), Tries { count: 1, lost: false });
     }
 
-    /// The shares of a million blocks, each within five standard deviations of its probability.
+    /// The shares of a million blocks are each within five standard deviations of their probability.
     #[test]
     fn draws_have_these_shares() {
         const BLOCKS: u32 = 1_000_000;

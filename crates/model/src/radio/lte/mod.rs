@@ -1,4 +1,4 @@
-//! LTE: how many bytes a transport block carries, how often it is sent, and how long that takes.
+//! LTE: the bytes of a transport block, the number of its transmissions, and their duration.
 
 mod channel;
 mod harq;
