@@ -1,4 +1,4 @@
-//! A group of flows: its congestion control, its path, when it comes, how much it sends.
+//! A group of flows: its congestion control, its path, its start, and the data that it sends.
 
 use crate::TcpProfile;
 use crate::app::{App, Datagrams, Requests, Traffic};
@@ -14,7 +14,7 @@ use crate::workload::{Arrivals, SIZES, Size, Sizes};
 use serde::{Deserialize, Serialize};
 
 section! {
-    /// `count` flows that differ in their start time only.
+    /// A group of `count` flows that differ only in their start time.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct FlowGroup in "flows" with FlowGroupKeys {
         /// what tables and figures call the group's flows
@@ -45,7 +45,7 @@ section! {
         pub host: Option<usize>;
         /// the data takes the reverse path, whose links need queues then; acknowledgements take the forward one
         pub reverse: bool = Default("false");
-        /// The nodes of a mesh that its flows come from, one each; `None` = the senders are not in a mesh.
+        /// The nodes of a mesh that the flows come from, one for each flow; `None` = the senders are not in a mesh.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub origin: Option<Origin>;
         key mesh: Option<String> = Means("the senders are hosts at the first link") =>
@@ -75,7 +75,7 @@ section! {
         pub clock: Clock = Means("as the sender's");
         /// When the first flow of the group opens its connection.
         pub start: Nanos;
-        /// Each flow opens later than `start` and `stagger` say by a time up to this, drawn for it alone.
+        /// The longest random delay of a flow's opening, drawn for each flow and added to `start` and `stagger`.
         #[serde(default, skip_serializing_if = "Nanos::is_zero")]
         pub start_spread: Nanos;
         key start: Start = Default("0s"), TIMES =>
@@ -85,9 +85,9 @@ section! {
         pub stagger: Nanos = Default("0s"), TIMES;
         /// when the applications stop writing, and no more flows arrive
         pub stop: Option<Nanos> = Means("the end of the run"), SOME_TIME;
-        /// How much the application writes; `None` = without end, unless `sizes` says how much.
+        /// How much the application writes; `None` = without end, unless `sizes` is set.
         pub size: Option<Bytes>;
-        /// What each flow's size is drawn from, in place of `size`.
+        /// The distribution of each flow's size, in place of `size`.
         pub sizes: Option<Sizes>;
         key size: Option<Size> = Means("without end"), SIZES => "how much the application writes";
         /// IP length of a full data packet
@@ -129,7 +129,7 @@ section! {
     }
 }
 
-/// The congestion control that a group names; programs that send datagrams need none.
+/// The congestion control that a group names; none for programs that send datagrams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedControl(pub Option<String>);
 
@@ -154,7 +154,7 @@ impl FlowGroup {
         FlowGroup { cc, path, reverse_path, packet: Bytes(1500), ..FlowGroup::absent() }
     }
 
-    /// Yields the congestion control, and the receiver's window controller if the group has one.
+    /// Yields the congestion control, and the window controller if the group has one.
     pub fn mechanisms(&self) -> impl Iterator<Item = &MechanismRef> {
         std::iter::once(&self.cc).chain(&self.window_controller)
     }
@@ -164,7 +164,7 @@ impl FlowGroup {
         std::iter::once(&mut self.cc).chain(&mut self.window_controller)
     }
 
-    /// The datagrams that its application sends, if it sends any.
+    /// Returns the datagrams of the group's application, if it sends datagrams.
     pub fn datagrams(&self) -> Option<Datagrams> {
         match self.app.as_ref()?.traffic() {
             Traffic::Datagrams(datagrams) => Some(datagrams),
@@ -172,7 +172,7 @@ impl FlowGroup {
         }
     }
 
-    /// The requests that its application makes, if it makes any.
+    /// Returns the requests of the group's application, if it makes requests.
     pub fn requests(&self) -> Option<Requests> {
         match self.app.as_ref()?.traffic() {
             Traffic::Requests(requests) => Some(requests),
@@ -180,7 +180,7 @@ impl FlowGroup {
         }
     }
 
-    /// Flows of one program: one, or several of an application.
+    /// Returns the number of flows of one program: one, or several for an application.
     pub fn flows_of_one(&self) -> u32 {
         self.app.as_ref().map_or(1, App::flows)
     }
@@ -191,18 +191,18 @@ impl FlowGroup {
         self.origin.as_ref()?.nodes.get(program as usize).copied()
     }
 
-    /// IP length of its largest packet.
+    /// Returns the IP length of the group's largest packet.
     pub fn largest_packet(&self) -> Bytes {
         self.datagrams().map_or(self.packet, |datagrams| datagrams.packet)
     }
 
-    /// Does flow `number` of the group carry responses, against the direction of the group's requests?
+    /// Whether flow `number` of the group carries responses, opposite to the group's requests.
     pub fn is_response(&self, number: u32) -> bool {
         self.requests().is_some() && number % 2 == 1
     }
 
-    /// The group as its flow of this number is, where an application's flows differ: responses go the other way, and a
-    /// message that fits one packet takes a packet of its own size.
+    /// Returns the group's settings for flow `number`, because an application's flows differ. Responses go in the
+    /// opposite direction, and a message that fits one packet gets a packet of its own size.
     pub fn of_flow(&self, number: u32) -> FlowGroup {
         let group = self.of_receiver(number);
         let Some(requests) = self.requests() else { return group };
@@ -211,36 +211,37 @@ impl FlowGroup {
         FlowGroup { packet: self.packet.min(Bytes(message.0 + headers.0)), ..group }
     }
 
-    /// The group as the receiver of its flow of this number knows it: it does not know how long messages are.
+    /// Returns the group's settings for the receiver of flow `number`, which does not know how long messages are.
     pub fn of_receiver(&self, number: u32) -> FlowGroup {
         FlowGroup { reverse: self.reverse ^ self.is_response(number), ..self.clone() }
     }
 
-    /// Does the file say how large the receiver's buffer is, how fast it is read, or what lowers its window?
+    /// Whether the file sets a receive buffer, a read rate or a window controller, so that the receiver may limit the
+    /// flow.
     pub fn receiver_may_limit(&self) -> bool {
         let has_buffer = self.receive_window.is_some() || self.tcp_rmem.is_some();
         has_buffer || self.read_rate.is_some() || self.window_controller.is_some()
     }
 
-    /// Do its packets take that direction of link `number`, data or acknowledgements?
+    /// Whether data or acknowledgements of the group pass a direction of link `number`.
     pub fn passes(&self, number: usize, is_reverse: bool) -> bool {
         if is_reverse { &self.reverse_path } else { &self.path }.contains(&number)
     }
 
-    /// Payload of a full data packet.
+    /// Returns the payload of a full data packet.
     pub fn mss(&self) -> Bytes {
         const HEADERS: u64 = 40;
         const TIMESTAMP_OPTION: u64 = 12;
         Bytes(self.packet.0 - HEADERS - if self.stack.timestamps { TIMESTAMP_OPTION } else { 0 })
     }
 
-    /// The group with full segments of so much payload.
+    /// Returns the group's settings with full segments of `payload` bytes.
     pub fn with_payload(&self, payload: Bytes) -> FlowGroup {
         FlowGroup { packet: Bytes(self.packet.0 - self.mss().0 + payload.0), ..self.clone() }
     }
 
-    /// The most that one flow of the group can be told to send: a simulated flow numbers its packets with 32 bits, of
-    /// which the last number stands for a flow without end.
+    /// Returns the largest size of a flow of the group. A simulated flow numbers its packets with 32 bits, and the last
+    /// number means a flow without end.
     pub fn largest_size(&self) -> Bytes {
         Bytes((u32::MAX as u64 - 1) * self.mss().0)
     }
@@ -267,8 +268,8 @@ section! {
 }
 
 section! {
-    /// The memory of a receive buffer that is auto-tuned (`net.ipv4.tcp_rmem`; its least value counts only where the
-    /// host is short of memory).
+    /// The memory of an auto-tuned receive buffer (`net.ipv4.tcp_rmem`, whose first value matters only when the host is
+    /// short of memory).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct TcpRmem in "tcp_rmem" {
         /// memory of the buffer at first; half of it is offered in the handshake
@@ -279,7 +280,8 @@ section! {
 }
 
 section! {
-    /// A receiver's clock for the timestamps option (RFC 7323) against its sender's. Its timers run as true time does.
+    /// A receiver's clock for the timestamps option (RFC 7323), relative to the sender's. The receiver's timers use
+    /// true time.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Clock: Default in "clock" {
         /// how much it is ahead of the sender's when the run starts; a kernel gives each connection a random one in its

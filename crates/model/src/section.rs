@@ -1,4 +1,4 @@
-//! Takes typed values out of one section of the file, as the schema describes them.
+//! Reads typed values from one section of a file, as the schema describes them.
 
 use crate::app::App;
 use crate::bdp::Product;
@@ -11,30 +11,30 @@ use crate::workload::Sizes;
 use crate::{Limit, NamedProfile};
 use std::str::FromStr;
 
-/// One section: a table of the file, or the absence of one.
+/// One section of a file, which may be missing.
 pub struct Section<'a> {
     table: Option<&'a Table>,
-    /// Where it stands in the file, such as `flows.0`.
+    /// The dotted key of the section, such as `flows.0`.
     pub path: String,
-    /// Its name in the schema, such as `flows`.
+    /// The section's name in the schema, such as `flows`.
     pub shape: &'static str,
-    /// Its header's line.
+    /// The line of the section's header.
     pub place: Location,
     problems: &'a Problems,
-    /// What limits are multiples of.
+    /// The bandwidth-delay product for limits such as `1bdp`.
     product: Option<Product>,
 }
 
 impl<'a> Section<'a> {
-    /// The file's top.
+    /// Makes the section of a file's top-level keys.
     pub fn top(table: &'a Table, place: Location, problems: &'a Problems) -> Section<'a> {
         let top = Section { table: Some(table), path: String::new(), shape: "", place, problems, product: None };
         top.refuse_unknown_keys();
         top
     }
 
-    /// The section `name` in this one, described under `shape` in the schema. What is wrong with it is put down, and
-    /// nothing is found in it.
+    /// Returns the section `name` in this one, which the schema describes under `shape`. If it is not a table, that is
+    /// reported and the section is empty.
     pub fn child(&self, name: &str, shape: &'static str) -> Section<'a> {
         match self.table.and_then(|table| table.get(name)) {
             Some(node) => self.nested(node, self.path_of(name), shape),
@@ -52,33 +52,33 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The table in the place of a group's size, as a section of its kind.
+    /// Returns the table in place of a group's size, as a section of its kind; none if the size is not a table.
     pub fn sizes(&self) -> Option<Section<'a>> {
         let kind = self.get("size")?.value.as_table()?.get("kind").and_then(|kind| kind.value.as_text());
         let shape = Sizes::KINDS.iter().find(|name| Some(**name) == kind);
         Some(self.child("size", shape.unwrap_or(&Sizes::KINDS[0])))
     }
 
-    /// Describes the table under another name in the schema.
+    /// Returns the same table with another name in the schema.
     pub fn described_as(&self, shape: &'static str) -> Section<'a> {
         let Section { table, problems, product, .. } = *self;
         Section { table, path: self.path.clone(), shape, place: self.place.clone(), problems, product }
     }
 
-    /// The queue of a link, as a section of its kind.
+    /// Returns the queue of a link, as a section of its kind.
     pub fn queue(&self) -> Section<'a> {
         let kind = self.get("queue").and_then(|node| node.value.as_table()?.get("kind")?.value.as_text());
         let own_section = schema::QUEUES.iter().find(|name| Some(**name) == kind && **name != schema::DROPTAIL);
         self.child("queue", own_section.unwrap_or(&"queue"))
     }
 
-    /// A section that is not written, described under `shape`: every key has its default.
+    /// Returns a missing section that the schema describes under `shape`: every key has its default.
     pub fn absent(&self, name: &str, shape: &'static str) -> Section<'a> {
         let place = self.place_of(name);
         Section { table: None, path: self.path_of(name), shape, place, problems: self.problems, product: None }
     }
 
-    /// The sections of a list of tables that must not be empty.
+    /// Returns the sections of a list of tables, and reports an empty list.
     pub fn children(&self, name: &'static str) -> Vec<Section<'a>> {
         if let Some(Value::Array(items)) = self.get(name).map(|node| &node.value)
             && items.is_empty()
@@ -88,7 +88,7 @@ impl<'a> Section<'a> {
         self.list(name)
     }
 
-    /// The sections of a list of tables.
+    /// Returns the sections of a list of tables.
     pub fn list(&self, name: &'static str) -> Vec<Section<'a>> {
         let path = self.path_of(name);
         let Some(node) = self.get(name) else {
@@ -106,7 +106,7 @@ impl<'a> Section<'a> {
         items.iter().enumerate().map(child).collect()
     }
 
-    /// The sections of a table whose keys are names that the file chooses, in its order.
+    /// Returns the sections of a table whose keys are names chosen by the file, in its order.
     pub fn named_children(&self, shape: &'static str) -> Vec<Section<'a>> {
         let all = || self.table.map(|table| &table.0).into_iter().flatten();
         for (name, _) in all().filter(|(name, _)| !is_name(name)) {
@@ -120,7 +120,7 @@ impl<'a> Section<'a> {
         all().map(|(name, node)| self.nested(node, self.path_of(name), shape)).collect()
     }
 
-    /// Its own key, the last part of its path.
+    /// Returns the section's own name, the last part of its path.
     pub fn name(&self) -> &str {
         self.path.rsplit('.').next().unwrap_or(&self.path)
     }
@@ -137,22 +137,22 @@ impl<'a> Section<'a> {
         child
     }
 
-    /// Is the section written at all?
+    /// Whether the file has the section.
     pub fn is_there(&self) -> bool {
         self.table.is_some()
     }
 
-    /// Is the section written, and nothing in it?
+    /// Whether the file has the section without any key.
     pub fn is_empty(&self) -> bool {
         self.table.is_some_and(|table| table.0.is_empty())
     }
 
-    /// The value of `name` as it stands.
+    /// Returns the value of `name` as in the file.
     pub fn get(&self, name: &str) -> Option<&'a Node> {
         self.table?.get(name)
     }
 
-    /// The value of `name`, or the default from the schema; nothing without either, or if it is wrong.
+    /// Returns the value of `name`, or the default from the schema; none if there is neither or the value is wrong.
     pub fn read<T: Readable>(&self, name: &str) -> Option<T> {
         let key = schema::find(self.shape, name);
         debug_assert!(T::reads(key.kind), "{} is read as another type than the schema says", key.path());
@@ -168,17 +168,18 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Like `read`; a placeholder where the value is wrong, for the run is refused then anyway.
+    /// Returns the value of `name` as [`read`](Self::read) does, with a placeholder for a wrong value, which is an
+    /// error of the file anyway.
     pub fn need<T: Readable + Default>(&self, name: &str) -> T {
         self.read(name).unwrap_or_default()
     }
 
-    /// The same section, in which limits may be multiples of `product`.
+    /// Returns this section with limits that may be multiples of `product`.
     pub fn with(self, product: Product) -> Section<'a> {
         Section { product: Some(product), ..self }
     }
 
-    /// The limit of a queue, which may be written as a multiple of the section's product.
+    /// Returns the limit of a queue, which may be written as a multiple of the section's bandwidth-delay product.
     pub fn read_limit(&self, name: &str) -> Option<Limit> {
         let written = self.get(name).map(|node| &node.value);
         let multiple = written.and_then(Value::as_text).filter(|text| Bdp::is_meant_by(text));
@@ -197,22 +198,22 @@ impl<'a> Section<'a> {
         key.default()
     }
 
-    /// Puts a mistake down at the line of `name`, or at the section's if it is absent.
+    /// Reports a mistake at the line of `name`, or at the section's line if the key is missing.
     pub fn complain(&self, name: &str, message: impl Into<String>) {
         self.problems.add(&self.place_of(name), self.path_of(name), message);
     }
 
-    /// Puts a mistake down that stands elsewhere: `path` is the whole dotted key.
+    /// Reports a mistake at another place; `path` is the whole dotted key.
     pub fn complain_about(&self, place: &Location, path: String, message: impl Into<String>) {
         self.problems.add(place, path, message);
     }
 
-    /// The line of `name`, or the section's where the key is not written.
+    /// Returns the line of `name`, or the section's line if the key is missing.
     pub fn place_of(&self, name: &str) -> Location {
         self.get(name).map_or(&self.place, |node| &node.place).clone()
     }
 
-    /// `name` with the sections that it lies in, such as `link.bottleneck.rate`.
+    /// Returns `name` with the sections around it, such as `link.bottleneck.rate`.
     pub fn path_of(&self, name: &str) -> String {
         match self.path.as_str() {
             "" => name.to_string(),
@@ -220,7 +221,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Silent beside an unknown key, which most likely is the missing one with a slip in it.
+    /// Reports a missing required key, except beside an unknown key, which most likely is that key misspelled.
     fn refuse_absence(&self, name: &str) {
         let key = schema::find(self.shape, name);
         if self.is_there() && self.unknown_keys().next().is_none() && key.absence == Absence::Required {
@@ -237,14 +238,14 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The keys that the schema does not have.
+    /// Returns the keys of the section that the schema does not have.
     pub fn unknown_keys(&self) -> impl Iterator<Item = &'a str> {
         self.unknown().map(|(name, _)| name.as_str())
     }
 
     fn unknown(&self) -> impl Iterator<Item = &'a (String, Node)> {
         let entries = self.table.map(|table| &table.0).into_iter().flatten();
-        // The schema has NAME where the file chooses the names.
+        // The schema has NAME where files choose names.
         let known = |name: &str| schema::keys_of(self.shape).any(|key| key.name == name || key.name == "NAME");
         entries.filter(move |(name, _)| !known(name))
     }
@@ -278,7 +279,7 @@ impl Readable for Names {
 }
 
 impl Key {
-    /// The value that holds when the key is absent, if the schema says one.
+    /// Returns the default of the key, if the schema has one.
     pub fn default<T: Readable>(&self) -> Option<T> {
         match self.absence {
             Absence::Default(text) => Some(T::from_text(text).expect("the schema's defaults are valid")),
@@ -287,19 +288,19 @@ impl Key {
     }
 }
 
-/// A type that values of the file can have.
+/// A type that values of a file can have.
 pub trait Readable: Sized + PartialOrd {
-    /// Does it hold values of this kind?
+    /// Whether the type holds values of this kind.
     fn reads(kind: KeyType) -> bool;
-    /// From the text of a string, or of the schema.
+    /// Parses the text of a string, or of the schema.
     fn from_text(text: &str) -> Result<Self, String>;
-    /// From a value of the file.
+    /// Converts a value of a file.
     fn from_value(value: &Value, kind: KeyType) -> Result<Self, String>;
-    /// As a file has it.
+    /// Returns the value as a file has it.
     fn written(&self) -> String;
 }
 
-/// `value` if it lies in the schema's range; `written` is how it stands in the file.
+/// Returns `value` if it is in the schema's range; `written` is the value in the file, for the error.
 fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String> {
     let Some((least, most)) = key.bounds() else {
         return Ok(value);
@@ -313,12 +314,12 @@ fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String
     Err(format!("{written} {what}; it may be {least} to {most}"))
 }
 
-/// May a section be called this? It stands between dots in the paths of keys.
+/// Whether a section may have this name, which is between dots in dotted keys.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-' || char == '_')
 }
 
-/// "must be KIND, not VALUE".
+/// Returns the message "must be KIND, not VALUE".
 fn not_the_kind(value: &Value, kind: KeyType) -> String {
     match value {
         Value::Table(_) => format!("must be {}, not a table", kind.words()),

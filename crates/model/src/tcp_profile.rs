@@ -1,56 +1,57 @@
-//! How a TCP end behaves.
+//! The behaviour of a TCP end.
 
 use crate::declare::{choice, section};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// How a sender finds out which segments are lost.
+/// The way in which a sender detects lost segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By three duplicates, or three SACKed segments above (RFC 5681, RFC 6675).
+    /// By three duplicate acknowledgements, or three SACKed segments above (RFC 5681, RFC 6675).
     Rfc6675,
-    /// By three SACKed segments above; what was sent again by time, as in ns-2.35's `scoreboard1.cc`.
+    /// By three SACKed segments above; lost retransmissions by time, as in ns-2.35's `scoreboard1.cc`.
     Ns2,
-    /// By time: what was sent later has arrived (RFC 8985).
+    /// By time: a segment that was sent later has arrived (RFC 8985).
     Rack,
 }
 
-/// How a window gets from where it was at a loss to ssthresh.
+/// The way in which a window falls to ssthresh after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// It falls at the first acknowledgement (RFC 5681, RFC 6675).
+    /// The window falls at the first acknowledgement (RFC 5681, RFC 6675).
     AtOnce,
-    /// Over a round trip, in proportion to what is delivered (RFC 6937).
+    /// The window falls over a round trip, in proportion to the delivered data (RFC 6937).
     Prr,
-    /// One segment for every second acknowledgement, as Linux had it before 3.2, in the form of ns-2.35's TCP-Linux.
+    /// The window falls by one segment for every second acknowledgement, as in Linux before 3.2 and ns-2.35's
+    /// TCP-Linux.
     Halving,
 }
 
-/// How a sender finds losses, and how its window falls while it repairs them.
+/// The ways in which a sender detects losses, and lowers its window while it repairs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RepairSwitches", into = "RepairSwitches")]
 pub struct LossRepair {
-    /// How it finds losses.
+    /// The way in which losses are detected.
     pub loss_detection: LossDetection,
-    /// How its window falls.
+    /// The way in which the window falls.
     pub reduction: Reduction,
 }
 
-/// The switches by which files and JSON say how losses are found and repaired.
+/// The switches of loss detection and repair in files and JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairSwitches {
-    /// Losses are found by time.
+    /// Whether losses are detected by time.
     pub rack: bool,
-    /// The window falls in proportion to what is delivered.
+    /// Whether the window falls in proportion to the delivered data.
     pub prr: bool,
-    /// In place of both, losses are repaired as ns-2.35's TCP-Linux does.
+    /// Whether, in place of both, losses are repaired as in ns-2.35's TCP-Linux.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rate_halving: bool,
 }
 
 impl RepairSwitches {
-    /// Resolves the switches of a stack with or without SACK: RACK reads its scoreboard, and rate halving brings a RACK
-    /// of its own.
+    /// Resolves the switches for a stack with or without SACK. RACK needs the SACK scoreboard, and rate halving
+    /// includes its own form of RACK.
     pub fn resolve(self, sack: bool) -> LossRepair {
         RepairSwitches { rack: sack && (self.rack || self.rate_halving), ..self }.into()
     }
@@ -75,7 +76,8 @@ impl From<RepairSwitches> for LossRepair {
 }
 
 impl From<LossRepair> for RepairSwitches {
-    /// Where somebody turns rate halving off, RACK and proportional rate reduction take its place.
+    /// Converts the ways into switches. If a file turns rate halving off, RACK and proportional rate reduction replace
+    /// it.
     fn from(repair: LossRepair) -> RepairSwitches {
         RepairSwitches {
             rack: repair.loss_detection != LossDetection::Rfc6675,
@@ -92,17 +94,17 @@ impl Default for LossRepair {
 }
 
 impl LossRepair {
-    /// Losses found and repaired as Linux does.
+    /// Loss detection and repair of Linux.
     pub const LINUX: LossRepair = LossRepair { loss_detection: LossDetection::Rack, reduction: Reduction::Prr };
-    /// Losses found and repaired as RFC 6675 says, without SACK RFC 6582.
+    /// Loss detection and repair of RFC 6675, or without SACK of RFC 6582.
     pub const TEXTBOOK: LossRepair =
         LossRepair { loss_detection: LossDetection::Rfc6675, reduction: Reduction::AtOnce };
-    /// Losses found and repaired as the TCP-Linux agent of ns-2.35 does.
+    /// Loss detection and repair of the TCP-Linux agent of ns-2.35.
     pub const NS2: LossRepair = LossRepair { loss_detection: LossDetection::Ns2, reduction: Reduction::Halving };
 }
 
 choice! {
-    /// A stack that has a name.
+    /// The TCP stacks with a name.
     pub enum NamedProfile {
         /// A current Linux.
         Linux = "linux",
@@ -112,13 +114,13 @@ choice! {
         Newreno = "newreno",
         /// The TCP-Linux agent of ns-2.35.
         Ns2Linux = "ns2-linux",
-        /// A sensor's.
+        /// The stack of a sensor.
         Lln = "lln",
     }
 }
 
 impl NamedProfile {
-    /// The switches of the profile.
+    /// Returns the switches of the profile.
     pub fn stack(self) -> TcpProfile {
         match self {
             NamedProfile::Linux => TcpProfile::LINUX,
@@ -194,7 +196,7 @@ impl Default for TcpProfile {
 }
 
 impl TcpProfile {
-    /// Profile `linux`.
+    /// Profile `linux`: a current Linux.
     pub const LINUX: TcpProfile = TcpProfile {
         sack: true,
         timestamps: true,
@@ -227,15 +229,16 @@ impl TcpProfile {
         ..TcpProfile::LINUX
     };
     /// Profile `ns2-linux`: the TCP-Linux agent of ns-2.35 (`Agent/TCP/Linux`) with its sink `TCPSink/Sack1`, which
-    /// acknowledges each segment (`tcp-linux.cc`, `scoreboard1.cc`, `ns-default.tcl`): two segments at first, SACK,
-    /// losses found by three above and repaired at half the rate; no probe, no undo.
+    /// acknowledges each segment. It has an initial window of two segments, SACK, loss detection by three segments
+    /// above, and repair at half the rate. It has no probe and no undo (`tcp-linux.cc`, `scoreboard1.cc`,
+    /// `ns-default.tcl`).
     pub const NS2_LINUX: TcpProfile =
         TcpProfile { repair: LossRepair::NS2, delayed_ack: false, initial_window: 2, ..TcpProfile::SACK };
-    /// Profile `newreno`: TCP Reno as the papers mean it (RFC 5681, RFC 6582).
+    /// Profile `newreno`: TCP Reno as papers define it (RFC 5681, RFC 6582).
     pub const NEWRENO: TcpProfile = TcpProfile { sack: false, timestamps: false, ..TcpProfile::SACK };
-    /// Profile `lln`: what fits a sensor (RFC 9006): NewReno without options, whose peer acknowledges each segment at
-    /// once, because two never fill a small window; two segments at first, and a timeout of a second at least (RFC
-    /// 6298, section 2.4).
+    /// Profile `lln`: a stack that fits a sensor (RFC 9006). It is NewReno without options, with an initial window of
+    /// two segments and a timeout of at least a second (RFC 6298, section 2.4). The peer acknowledges each segment at
+    /// once, because a small window may never have two.
     pub const LLN: TcpProfile = TcpProfile {
         window_scaling: false,
         delayed_ack: false,
@@ -249,7 +252,7 @@ impl TcpProfile {
 mod tests {
     use super::*;
 
-    /// The seeds of a sweep are a hash of it.
+    /// A hash of this JSON gives the seeds of a sweep.
     #[test]
     fn json_says_by_switches_how_losses_are_repaired() {
         let halving_without_sack = LossRepair { loss_detection: LossDetection::Rfc6675, reduction: Reduction::Halving };
