@@ -141,8 +141,8 @@ families! {
 
     /// Memory in a send buffer over its size: SORPC's sendbuffer occupancy ratio.
     pub struct OccupancyStats {
-        /// Occupancy of the send buffer of a sender on a host (`sk_wmem_queued` over `sk_sndbuf`), mean over the packets
-        /// that leave TCP.
+        /// Occupancy of the send buffer of a sender on a host (`sk_wmem_queued` over `sk_sndbuf`), mean over the
+        /// packets that leave TCP.
         sndbuf_percent_mean: mean = metric("sndbuf", "send buffer", "%").over_flows(Mean),
         /// Tenth percentile of that.
         sndbuf_percent_p10: quantile(0.1) = metric("sndbuf_p10", "p10", "%").over_flows(Mean),
@@ -158,8 +158,8 @@ families! {
 
     /// Packets in a send buffer over the congestion window.
     pub struct BufferedStats {
-        /// Packets in the send buffer of a sender on a host over the congestion window, mean over the packets that leave
-        /// TCP.
+        /// Packets in the send buffer of a sender on a host over the congestion window, mean over the packets that
+        /// leave TCP.
         buffered_windows_mean: mean = metric("buffered_windows", "buffered windows", "").over_flows(Mean),
         /// Tenth percentile of that.
         buffered_windows_p10: quantile(0.1) = metric("buffered_windows_p10", "p10", "").over_flows(Mean),

@@ -61,8 +61,9 @@ record! {
         seed: u64,
         /// Duration of the run, warm-up included.
         duration_s: f64,
-        /// Jain's fairness index of the flows' goodputs: 1 if all are equal, 1/n if one of n flows has everything; empty
-        /// when nothing was delivered. It means little for flows that need not be equal, such as a short and a long one.
+        /// Jain's fairness index of the flows' goodputs: 1 if all are equal, 1/n if one of n flows has everything;
+        /// empty when nothing was delivered. It means little for flows that need not be equal, such as a short and a
+        /// long one.
         jain_index: Option<f64> = metric("jain", "Jain index", "").most(1.0),
         /// False for a run that the machine could not keep up with, or that has no result.
         sound: bool,
@@ -123,7 +124,8 @@ record! {
         throughput_mbps: f64 = metric("throughput", "throughput", "Mbit/s").over_flows(Sum),
         /// Data packets sent after the warm-up, retransmissions included.
         sent_packets: u64 = metric("sent", "sent", "packets").over_flows(Sum),
-        /// Data packets that were dropped or lost anywhere on the path, counted at their send time, as in `sent_packets`.
+        /// Data packets that were dropped or lost anywhere on the path, counted at their send time, as in
+        /// `sent_packets`.
         lost_packets: u64 = metric("losses", "losses", "packets").over_flows(Sum),
         /// Data packets sent after the warm-up that had been sent before.
         retransmitted_packets: u64 = metric("retransmissions", "retransmissions", "packets").over_flows(Sum),
