@@ -11,7 +11,7 @@
  * window scale is the socket's, or the one of the handshake that passed. If neither is known the programs leave the
  * segment alone.
  *
- * A flow may have segments on two processors at once, though on no host and hardly on a router. Then one may find the
+ * A flow may be on two processors at once, which happens on no host and rarely on a router. Then a segment may find the
  * other's numbers half written, and the right edge may stay where it was.
  */
 #ifndef UNBLOAT_WINDOW_PROGRAM_H

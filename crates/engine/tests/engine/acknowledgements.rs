@@ -145,7 +145,7 @@ fn an_acknowledgement_that_opens_the_window_is_no_duplicate() {
 fn a_retransmission_among_capable_segments_is_answered_quickly() {
     let singles = |ecn| {
         let mut s = settled(TcpProfile { ecn, ..TcpProfile::LINUX });
-        // What waits for the hole takes less than half of it: there are no quick acknowledgements in a fuller buffer
+        // The segments that wait for the hole take less than half of it. A fuller buffer has no quick acknowledgements
         // (`__tcp_select_window`).
         s.flows[0].receive_window = Some(Bytes(2_000_000));
         let acks = acknowledgements(&s, losing([(1000, 1)]));
@@ -217,7 +217,7 @@ fn a_pushed_segment_is_acknowledged_at_once() {
         }
         false
     });
-    // While the first window of 65 535 bytes holds, more than half of it is pushed besides.
+    // During the first window of 65 535 bytes each half of it is pushed as well.
     assert_eq!(pushed[..8], [22, 45, 68, 91, 100, 146, 192, 239]);
     let settled_from = 260;
     for segment in
@@ -233,7 +233,7 @@ fn a_pushed_segment_is_acknowledged_at_once() {
 /// A short last segment is pushed, too, so it does not wait for a delayed acknowledgement.
 #[test]
 fn a_short_last_segment_is_acknowledged_at_once() {
-    // Whether a segment is the first or the second of two hangs on those that were pushed before.
+    // The segments pushed before decide whether one is the first or the second of two.
     for (before, tail) in [(333, 100), (334, 100), (333, 1448), (334, 1448)] {
         let mut s = settled(TcpProfile::LINUX);
         s.flows[0].cc = fixed_window(10);

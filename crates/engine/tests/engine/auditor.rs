@@ -315,7 +315,7 @@ impl Flow {
             ack.next,
             self.prefix
         );
-        // RFC 9293, section 3.8.6: what was offered is not taken back.
+        // RFC 9293, section 3.8.6: a receiver does not take back its offer.
         let right_edge = ack.next as u64 * self.mss + ack.window as u64;
         assert!(right_edge >= self.right_edge, "the window's edge moves back from {} to {right_edge}", self.right_edge);
         self.right_edge = right_edge;

@@ -76,7 +76,7 @@ fn it_fills_the_link_and_keeps_the_queue_short() {
     assert!(run.links[0].utilisation_percent > 95.0, "{} %", run.links[0].utilisation_percent);
     assert_eq!(run.flows[0].lost_packets, 0);
     assert!(run.links[0].queue_bytes_mean < 0.2 * 125_000.0, "{} bytes", run.links[0].queue_bytes_mean);
-    // STARTUP overshoots to a window of 2.89 bandwidth-delay products; DRAIN takes the queue away.
+    // STARTUP overshoots to a window of 2.89 bandwidth-delay products, and DRAIN drains the queue.
     let overshoot = greatest_queue(&series, 0.0, 1.0) as f64 / 125_000.0;
     assert!((1.7..2.3).contains(&overshoot), "{overshoot} bandwidth-delay products");
     let later = greatest_queue(&series, 1.2, 24.0) as f64 / 125_000.0;

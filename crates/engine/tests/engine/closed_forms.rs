@@ -140,7 +140,7 @@ fn a_full_buffer_delays_by_its_length_over_the_rate() {
     s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(50_000)));
     s.flows[0] = FlowGroup { packet: Bytes(1000), stack: TcpProfile { initial_window: 100, ..PROMPT }, ..flow("reno") };
     let run = records(&s);
-    // The first packet, which sets the rhythm of the rest, left behind the handshake's 52 bytes.
+    // The first packet left behind the handshake's 52 bytes, and sets the rhythm of the rest.
     close(run.links[0].queue_delay.queue_delay_ms_max.unwrap(), 200.0, 1e-5, "longest wait");
     // Base RTT, the queue, its own transmission and that of the acknowledgement, on a clock of microseconds that is
     // read up to three late.
@@ -190,7 +190,7 @@ fn cubic_follows_its_curve() {
     let (outcome, script) = watch(&s, &options, Script::new(losing([(900, 1)])));
     let repairs = script.retransmissions();
     let [(lost, _)] = repairs[..] else { panic!("one loss, one repair: {repairs:?}") };
-    // The epoch starts when the repair and all that was sent before it is acknowledged.
+    // The epoch starts when the repair, and everything sent before it, is acknowledged.
     let start = (lost + Nanos::from_millis(50)).as_secs_f64();
     let flows = outcome.series.unwrap().flows;
     let epoch = flows.time_s.iter().position(|t| *t > start).unwrap();
@@ -399,7 +399,7 @@ fn timeouts_double_up_to_two_minutes() {
     let times: Vec<Nanos> = script.retransmissions().iter().map(|(at, _)| *at).collect();
     let gaps = seconds_between(&times);
     assert!(gaps.len() >= 12, "{gaps:?}");
-    // The first rang late itself.
+    // The first timer rang late, too.
     let doubled =
         |pair: &[f64]| rings_after(pair[1], (2.0 * pair[0] / 1.125).min(120.0)) || rings_after(pair[1], 2.0 * pair[0]);
     assert!(gaps.windows(2).all(doubled), "{gaps:?}");

@@ -27,7 +27,7 @@ fn a_mark_reduces_the_window_without_a_loss() {
     // follow each other.
     let (least, most) = (cwnd[500..].iter().min().unwrap(), cwnd[500..].iter().max().unwrap());
     assert!(*least >= 15 && *most <= 66, "{least} to {most}: from pipe and threshold down to a quarter of them");
-    // A reduction is told to the receiver, which then ends its echo (RFC 3168, section 6.1.3).
+    // The sender announces its reduction to the receiver, which then ends its echo (RFC 3168, section 6.1.3).
     let told = script.sent.iter().filter(|(_, d)| d.flags & flag::CWR != 0 && is_data(d)).count();
     let ended =
         script.acks.windows(2).filter(|w| w[0].1.flags & flag::ECE != 0 && w[1].1.flags & flag::ECE == 0).count();

@@ -23,7 +23,7 @@ fn phone(queue: Queue, packets: u64, groups: Vec<FlowGroup>) -> Scenario {
     s.links[0].forward.delay = Nanos::from_millis(25);
     s.links[0].reverse.delay = Nanos::from_millis(25);
     s.hosts = vec![phone_of_2013(Bytes(packets * SEGMENT))];
-    // Else it would follow what the queue holds.
+    // Otherwise the window would follow the contents of the queue.
     let receive_window = Some(Bytes(4 << 20));
     s.flows = groups.into_iter().map(|group| FlowGroup { host: Some(0), receive_window, ..group }).collect();
     s
@@ -243,7 +243,7 @@ fn today(uploads: u32, gso: bool, byte_queue_limits: bool) -> (f64, f64) {
         let values: Vec<_> = rows.map(|row| column(row).expect("it has a ring")).collect();
         values.iter().sum::<f64>() / values.len() as f64 / 1500.0
     };
-    // In the device, and in all: the packet under way is in the device, and waits no more.
+    // The numbers in the device, and in all. The packet under way is in the device, and no longer waits.
     let in_device = of_uplink(&|row| links.ring_bytes[row].map(|bytes| bytes as f64));
     (in_device, of_uplink(&|row| Some(links.queue_bytes[row] as f64)) + 1.0)
 }

@@ -31,7 +31,7 @@ proptest! {
         let links = &outcome.run.links;
         prop_assert_eq!(links.iter().map(|link| link.drops).sum::<u64>(), auditor.dropped);
         prop_assert_eq!(links.iter().map(|link| link.wire_losses).sum::<u64>(), auditor.lost_on_the_wire);
-        // Those whose first copy is still under way at the end are on record already.
+        // The records already count copies whose first one is still under way at the end.
         prop_assert!(links.iter().filter_map(|link| link.duplicates).sum::<u64>() >= auditor.duplicated);
         for (record, link) in links.iter().zip(scenario.directions()) {
             prop_assert!((0.0..=100.0 + 1e-6).contains(&record.utilisation_percent), "{}", record.utilisation_percent);
@@ -269,7 +269,7 @@ fn a_late_syn_is_answered_by_a_challenge() {
         for (at, _) in handshake().filter(|(at, data)| is_syn(data) && *at < stands) {
             assert!(answer_to(*at).is_some_and(|(_, ack)| ack.flags & flag::SYN != 0 && ack.next == 0), "seed {seed}");
         }
-        // Of late packets of the handshake bare acknowledgements are answered too, unless no data came before.
+        // The receiver also answers late bare acknowledgements of the handshake, unless no data came before.
         let mut last: Option<Nanos> = None;
         for (at, data) in handshake().filter(|(at, _)| *at > stands) {
             let is_limited = last.is_some_and(|last| *at - last < MS(500));

@@ -118,7 +118,8 @@ fn queues_stay_within_their_limits(scenario: &Scenario, outcome: &Outcome) {
     let of_senders = with_rate.map(|group| group.access.queue.as_ref().and_then(Queue::limit));
     let mut limits: Vec<_> = scenario.directions().map(|link| link.queue.limit()).chain(of_senders).collect();
     for host in scenario.hosts.iter().filter(|host| host.ring > 0 || host.gso) {
-        // Its device holds more, and a buffer of several segments is one packet for its queue: the mean share tells.
+        // The host's device holds more, and a buffer of several segments is one packet for its queue, so only the mean
+        // share is checked.
         limits[2 * host.uplink] = None;
     }
     let links = &outcome.series.as_ref().expect("asked for").links;

@@ -222,7 +222,7 @@ pub fn network(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     with_receivers.prop_map(|(mut scenario, receivers)| {
         for (group, (controller, (tcp_rmem, read_rate), clock)) in scenario.flows.iter_mut().zip(receivers) {
             group.clock = clock.unwrap_or_default();
-            // Others than this one measure RTTs by timestamps.
+            // All window controllers except this one measure RTTs by timestamps.
             let is_static = |controller: &MechanismRef| controller.source == MechanismSource::Builtin("static".into());
             group.window_controller = controller.filter(|controller| group.stack.timestamps || is_static(controller));
             // A textbook's receiver has no buffer.

@@ -28,7 +28,7 @@ fn a_syn_ack_echoes_the_first_syn() {
     let syns: Vec<u32> = script.sent.iter().filter(|(_, data)| is_syn(data)).map(|(_, data)| data.tsval).collect();
     assert!(syns.len() == 4 && syns[3] > syns[0] + 3000, "{syns:?}");
     let answers = script.acks.iter().filter(|(_, ack)| ack.flags & flag::SYN != 0);
-    // Some answer a SYN, others come by a timer.
+    // Some of them answer a SYN, and a timer sends the others.
     let echoes: Vec<u32> = answers.map(|(_, ack)| ack.tsecr).collect();
     assert!(echoes.len() > 4 && echoes.iter().all(|echo| *echo == syns[0]), "{echoes:?}");
     let opened = script.returned[0].0;
@@ -55,7 +55,7 @@ fn an_answer_to_a_syn_comes_again_until_its_sender_is_heard_of() {
     assert!(bare(&script).iter().map(|(at, _)| *at).eq(returned[1..].iter().copied()));
 }
 
-// What a control is told.
+// Events of a congestion control.
 
 fn events_seen(window: i64, what: i64) -> MechanismRef {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sources/events_seen.bpf.c"));
@@ -129,7 +129,7 @@ fn an_overtaken_acknowledgement_is_answered() {
     }
     // 125 jiffies.
     assert!(answers.windows(2).all(|pair| (pair[1].0 - pair[0].0) > Nanos::from_millis(496)), "{answers:?}");
-    // The receiver has nothing to say to them.
+    // The receiver does not answer them.
     let last = script.acks.last().unwrap().1.next;
     assert_eq!(last, 3000);
 }

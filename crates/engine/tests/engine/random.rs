@@ -287,7 +287,7 @@ prop_compose! {
             reorder,
         });
         let jitter = jitter.filter(|jitter| jitter.spread > Nanos::ZERO);
-        // Where there is no delay to do without, packets that leave the order are held back.
+        // Without a delay that packets could skip, those that leave the order are held back.
         let held_back = (delay == Nanos::ZERO).then_some(Nanos::from_millis(1));
         let reorder = reorder.map(|(share, gap, by)| Reorder { share, gap, by: by.or(held_back) });
         let outages = outages.iter().scan(Nanos::ZERO, |end, (gap, lasts, lose)| {
@@ -322,7 +322,7 @@ pub fn impaired() -> impl Strategy<Value = Scenario> {
 /// Any scenario of these congestion controls, all of whose links may be impaired, and whose flows may start at random.
 pub fn impaired_of(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     let [scenario, both_ways, routed] = [(); 3].map(|()| controls.clone());
-    // In boxes: as they are, these values are too large for the stack of a thread.
+    // The strategies are in boxes, because these values are too large for the stack of a thread.
     let any = prop_oneof![scenario_of(scenario).boxed(), both_ways_of(both_ways).boxed(), routed_of(routed).boxed()];
     let with_links = any.prop_flat_map(|scenario| {
         let (directions, duration): (Vec<_>, _) = (scenario.directions().cloned().collect(), scenario.duration);

@@ -86,7 +86,7 @@ fn a_slow_reader_sets_the_rate() {
         let expected = rate as f64 / 1e6;
         assert!((flow.goodput_mbps / expected - 1.0).abs() < 0.01, "{} of {expected} Mbit/s", flow.goodput_mbps);
         assert_eq!((flow.timeouts, flow.retransmitted_packets), (0, 0));
-        // What it takes in a round trip, and the two segments of an acknowledgement.
+        // The bytes that the reader takes in a round trip, and the two segments of an acknowledgement.
         let least = acks.iter().map(|(_, ack)| ack.window).min().unwrap() as f64;
         assert!(least <= rate as f64 * 0.045 / 8.0 + 2.0 * 1448.0, "{rate} bit/s: {least} bytes are offered at least");
     }

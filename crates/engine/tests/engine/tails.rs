@@ -193,7 +193,7 @@ fn a_hole_that_is_not_proven_lost_is_filled_when_nothing_else_can_be_sent() {
 fn a_recovery_sends_the_end_of_what_is_outstanding_once_more() {
     let (flow, again) = outcome(&transfer(20, TcpProfile::SACK), losing([(12, 1), (19, 1)]));
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![12, 19]));
-    // Once: if that is lost too, the timer has to find out.
+    // The rescue happens once: if it is lost too, the timer finds the loss.
     let (flow, _) = outcome(&transfer(20, TcpProfile::SACK), losing([(12, 1), (19, 2)]));
     assert_eq!(flow.timeouts, 1);
 }
@@ -214,7 +214,7 @@ fn the_third_sacked_segment_counts_though_it_is_short() {
     assert_eq!((flow.timeouts, segments(&again)), (0, vec![16]));
 }
 
-// Duplicates too few for three.
+// Fewer than three duplicates.
 
 /// A window of three loses its first segment, which gives two duplicates. RFC 3042's new segments bring the third.
 #[test]

@@ -76,7 +76,7 @@ impl<P: Copy + std::fmt::Debug> UnderWay<P> {
         let of_latest = self.latest.filter(|(_, latest)| alike(latest, packet) && self.copies.iter().any(is_copy));
         while let Some((left, first)) = self.sent.front().copied() {
             if alike(&first, packet) {
-                // It may as well be the copy of the latest, and the copy come later.
+                // The packet may also be the copy of the latest, and the copy may come later.
                 let left = of_latest.map_or(left, |(earlier, _)| earlier);
                 self.latest = Some((left, first));
                 self.sent.pop_front();

@@ -76,7 +76,7 @@ fn rtac_keeps_a_share_where_drwa_starves() {
     let (mbit, rtt_ms, bdp) = (18.9, 18.2, 30);
     let share = |group| {
         let mut s = path(mbit, (1000.0 * rtt_ms) as u64, vec![group, with("autotuning", &[])]);
-        // An auto-tuned download alone waits 337 ms in it.
+        // An auto-tuned download alone waits 337 ms in this queue.
         s.links[0].forward.queue = droptail(Limit::Bytes(Bytes(780_000)));
         let both = flows(&s);
         let r = both[0].rtt.rtt_ms_mean.expect("samples") / rtt_ms;

@@ -18,7 +18,7 @@ pub fn write_traces(scenario: &Scenario, folder: &Path) -> io::Result<Scenario> 
     for link in with_files.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
         if let Service::Own(Transmitter::Trace(trace)) = &mut link.service {
             let name = PathBuf::from(format!("{}.trace", link.name));
-            // A file that is written over goes to the disk at once (ext4's auto_da_alloc), a new one need not.
+            // ext4 writes an overwritten file to the disk at once (auto_da_alloc), but not a new one.
             let _ = std::fs::remove_file(folder.join(&name));
             std::fs::write(folder.join(&name), trace.text())?;
             Arc::make_mut(trace).path = name;

@@ -372,12 +372,12 @@ fn a_policer_is_found_believed_and_dropped_again() {
 fn aggregated_acknowledgements_get_room() {
     let control = builtin("bbr");
     let mut sk = cruising(&control, 2);
-    // A round of two packets is no clump: far more were due.
+    // A round of two packets does not count as a clump, because far more were due.
     let settled = at_rate(10.0);
     sk.snd_cwnd = 500;
     acks(&control, &mut sk, 12, settled);
     let window = sk.snd_cwnd;
-    // Where none was due, 60 at once, after the two: at most 100 ms of the rate are granted, here 86.
+    // After the two, 60 packets come at once when none was due. At most 100 ms of the rate are granted, here 86.
     ack(&control, &mut sk, Said { acked: 60, round: false, after_us: 0, ..settled });
     assert_eq!(sk.snd_cwnd, window + 60);
     ack(&control, &mut sk, Said { acked: 60, round: false, after_us: 0, ..settled });

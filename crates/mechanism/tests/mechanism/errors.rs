@@ -267,7 +267,7 @@ fn writing_what_is_not_the_controls_is_refused() {
     let files = UserFiles::new("writes");
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", allowed, 1);
     load(MechanismSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control that writes what it may");
-    // A constant of the user's own is no member of a socket.
+    // A constant of the user's own does not count as a member of a socket.
     let own = refused_body("own-constant", "{ const int a = 1; a = 2; }");
     assert!(own.starts_with("FILE does not compile: FILE:5:"), "{own}");
 }

@@ -40,7 +40,7 @@ fn structures() -> Vec<(&'static str, usize, Vec<Member>)> {
     let structure = "typeof(((struct tcp_sock *)0)->sim)";
     let (offset, size, align) = (0, size_of::<usize>(), align_of::<usize>());
     let mut all = visible();
-    // Nobody else can name it.
+    // Other crates cannot name this member.
     let private = Member { structure, path: "storage", offset, size, align };
     let sim = all.iter_mut().find(|(name, ..)| *name == structure).expect("it is among them");
     sim.2.insert(0, private);

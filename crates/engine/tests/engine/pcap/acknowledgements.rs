@@ -41,7 +41,7 @@ fn acknowledgements_and_sack_blocks_lie_within_what_was_sent() {
 
 #[test]
 fn duplicates_are_reported() {
-    // So many acknowledgements are lost that timeouts send again what has arrived.
+    // The path loses enough acknowledgements that timeouts send segments again that have arrived.
     let losses = [("link.bottleneck.loss", "20%"), ("link.bottleneck.reverse.loss", "40%"), ("duration", "100s")];
     let (_, packets) = trace("duplicates", &losses);
     assert!(check_acknowledgements(&packets).1 > 0);
@@ -68,7 +68,7 @@ fn an_echo_is_the_value_seen_last() {
 
 #[test]
 fn windows_are_those_that_the_receivers_offer() {
-    // A textbook receiver offers all from the start. What the scale cannot express is rounded up.
+    // A textbook receiver offers its whole window from the start. Windows are rounded up to the scale.
     let cases = [
         ("60000b", 0, 60_000),
         ("100kb", 1, 100_000),

@@ -73,7 +73,7 @@ fn every_link_is_an_interface_where_packets_are_seen() {
         let seen = packets.iter().filter(|(other, _, bytes)| other == name && (bytes[15] == 1) == from_sender);
         seen.map(|(_, at, bytes)| (*at, bytes.clone())).collect::<Vec<_>>()
     };
-    // What is seen behind a link was seen before it, earlier and in the same order; some was dropped or lost between.
+    // Packets behind a link were before it, earlier and in the same order. Some were dropped or lost between.
     for hops in [["senders", "flows.0.access"], ["flows.0.access", "home"], ["home", "core"]] {
         let [before, behind] = hops.map(|name| at(name, true));
         assert!(behind.len() > 500, "{hops:?}: {} packets", behind.len());
@@ -110,7 +110,7 @@ fn the_senders_see_the_same_with_links_and_without() {
         let (names, packets) = read_interfaces(&path);
         assert_eq!(names.len(), if pcap_links { 6 } else { 1 });
         let seen = packets.into_iter().filter(|(name, ..)| name == "senders");
-        // A receiver counts its packets as they leave if somebody sees them there.
+        // A receiver numbers its packets as they leave, if a link there is watched.
         let plain = |mut bytes: Vec<u8>| {
             if bytes[15] == 2 {
                 bytes[4..6].fill(0);
