@@ -301,7 +301,7 @@ impl path::Packet for Packet {
         match self {
             Packet::Data(data) => data.flags |= flag::CE,
             Packet::Ack(ack) => ack.flags |= flag::CE,
-            // It is not ECN-capable, and nobody marks it.
+            // A datagram is not ECN-capable, so no queue marks it.
             Packet::Datagram(_) => {}
         }
     }

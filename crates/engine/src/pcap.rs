@@ -140,7 +140,7 @@ impl Pcap {
         })
     }
 
-    /// Writes what is still buffered; reports the first failure since the file was created.
+    /// Writes the buffered packets, and reports the first failure since the file was created.
     pub fn close(self) -> io::Result<()> {
         match self.failure {
             Some(failure) => Err(failure),

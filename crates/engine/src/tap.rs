@@ -1,4 +1,4 @@
-//! Watching packets go by, at no cost when nobody does.
+//! Observers of packet events, which cost nothing in a run without one.
 
 use crate::packet::{Ack, Data, Datagram, Packet};
 use model::units::Nanos;

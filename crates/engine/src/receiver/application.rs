@@ -1,5 +1,5 @@
-//! The application at the receiving end, if the time of its reading matters: because it is slow, or because the buffer
-//! follows what it reads. Any other application reads all data at once.
+//! The application at the receiving end, if the time of its reading matters. That is so if it is slow, or if the buffer
+//! follows the bytes that it reads. Any other application reads all data at once.
 
 use super::right_sizing::RightSizing;
 use model::units::{Bytes, Nanos, Rate};

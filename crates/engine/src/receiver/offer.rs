@@ -61,7 +61,7 @@ impl Receiver {
         waiting >= 2 || self.delayed_ack.was_pushed() && waiting > 0 && held == 0 || self.reading_reopens(held)
     }
 
-    /// Reports whether reading at least doubles what is left of a small window.
+    /// Reports whether reading at least doubles the rest of a small window.
     pub(super) fn reading_reopens(&mut self, held: u32) -> bool {
         let Some(window) = &self.window else { return false };
         let Some(left) = window.little_left(self.next) else { return false };

@@ -57,7 +57,7 @@ impl RightSizing {
 
 /// The window for a sender of which `copied` bytes came in the last round trip and at most `space` in one before. It is
 /// twice `copied`, so that losses can be repaired. Twice the share by which `copied` grew comes on top, because this
-/// window is that of the round trip after next.
+/// window applies to the round trip after next.
 fn needed_window(copied: u32, space: u32, mss: u32) -> u64 {
     let window = 2 * copied as u64 + CUSHION * mss as u64;
     window + 2 * (window * (copied - space) as u64 / space as u64)

@@ -24,8 +24,8 @@ impl Sender {
         (self.segments, self.last_payload) = (0, self.mss);
     }
 
-    /// Makes the sender serve an application that decides what it writes and when. Without a host the sender has a send
-    /// buffer as in Linux.
+    /// Makes the sender serve an application that decides on its writes and their time. Without a host the sender has a
+    /// send buffer as in Linux.
     pub fn serve_application(&mut self, meter: SendBufferMeter) {
         if self.send_queue.buffer().is_none() {
             self.write_through_buffer(model::SendBuffer::default(), true, meter);
@@ -170,7 +170,7 @@ impl Sender {
         ((sent + unsent) * self.mss, unsent * self.mss)
     }
 
-    /// The application writes into the buffer as far as there is room, and TCP sends what it may.
+    /// Lets the application write into the buffer while there is room, and TCP send the segments that it may.
     #[cold]
     #[inline(never)]
     pub(super) fn write_and_send<T: Tap>(&mut self, env: &mut Env<T>) {

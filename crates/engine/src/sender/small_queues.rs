@@ -140,7 +140,7 @@ impl Sender {
         true
     }
 
-    /// Reports whether the host has no packet of the sender, as far as that is known.
+    /// Reports whether the host has no known packet of the sender.
     pub(super) fn is_nothing_in_host(&self) -> bool {
         self.small_queue.as_ref().is_none_or(|queue| queue.wmem_alloc == 0)
     }

@@ -29,7 +29,7 @@ pub fn proportional_rate_reduction(sk: &mut TcpSock, delivered: u32, lost: u32, 
 }
 
 /// Rate halving (Linux before 3.2): while TCP repairs a loss, it sends a segment for every second acknowledgement until
-/// the window is down. The form is that of ns-2.35 (`tcp-linux.cc`: `next_pkts_in_flight_`).
+/// the window is down. It follows ns-2.35 (`tcp-linux.cc`: `next_pkts_in_flight_`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateHalving {
     /// The most segments in flight next.

@@ -53,7 +53,7 @@ impl End {
 }
 
 impl<T: Tap> Simulation<'_, T> {
-    /// The simulated time: all that happens before has happened.
+    /// The simulated time; every earlier event has happened.
     pub fn now(&self) -> Nanos {
         self.now
     }

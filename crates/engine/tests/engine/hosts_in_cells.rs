@@ -106,8 +106,8 @@ fn a_ring_is_ahead_of_what_is_urgent() {
     }
 }
 
-/// A host with one queue sends as a station without a host does, if neither knows what is in the host. The window has
-/// room in the queue.
+/// A host with one queue sends as a station without a host does, if neither knows the packets in the host. The window
+/// has room in the queue.
 #[test]
 fn without_back_pressure_a_host_is_any_station() {
     let window = ("flows.0.receive_window", "60kb");

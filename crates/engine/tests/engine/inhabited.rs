@@ -69,7 +69,7 @@ fn within_budget(scenario: Scenario) -> Scenario {
     random::lasting(scenario, duration)
 }
 
-/// The parameters of each control.
+/// The parameters of each congestion control.
 static PARAMETERS: LazyLock<BTreeMap<String, Vec<Parameter>>> = LazyLock::new(|| {
     let all = library().list().expect("they describe themselves");
     all.into_iter().map(|control| (control.name, control.parameters)).collect()

@@ -35,7 +35,7 @@ pub fn numbered(number: u64) -> impl ValueTree<Value = Scenario> {
     NETWORKS.with(|networks| networks.new_tree(&mut runner)).expect("its filters refuse little")
 }
 
-/// Bytes that a link can carry in the time `over`; on a trace, all that its opportunities allow.
+/// Bytes that a link can carry in the time `over`; on a trace, the bytes of all its opportunities.
 pub fn capacity_bytes(service: &Service, over: Nanos) -> f64 {
     match service {
         Service::Own(Transmitter::Rate(rate)) => rate.0 as f64 / 8.0 * over.as_secs_f64(),

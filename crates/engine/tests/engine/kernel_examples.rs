@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use unbloat_engine::{Error, Options};
 
-/// Example controls that do nothing on an acknowledgement: their window stays where it began.
+/// Example congestion controls that do nothing on an acknowledgement: their window stays where it began.
 const FIXED_WINDOW: [&str; 2] = ["tcp_ca_update.c", "tcp_ca_write_sk_pacing.c"];
 /// An example that calls every kernel function: BBR, DCTCP and CUBIC write one private state in turns. BBR sets the
 /// window last, whatever it finds there.

@@ -243,7 +243,7 @@ fn on_any_links(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
     prop_oneof![3 => on_wires, 1 => on_wifi(on_wifi_).boxed(), 1 => in_lte_cells(in_cells).boxed()]
 }
 
-/// Any scenario in which one link or more are those of a Wi-Fi cell.
+/// Any scenario with one link or more in a Wi-Fi cell.
 fn on_wifi(wired: BoxedStrategy<Scenario>) -> impl Strategy<Value = Scenario> {
     let station = (0..8usize, prop_oneof![Just(0.0), random::share(0.01, 0.9)]);
     let stations = prop::collection::vec((prop::bool::weighted(0.7), station), 3);
@@ -275,7 +275,7 @@ fn on_wifi(wired: BoxedStrategy<Scenario>) -> impl Strategy<Value = Scenario> {
     })
 }
 
-/// Any scenario in which one link or more are those of users of LTE cells.
+/// Any scenario with one link or more of users of LTE cells.
 fn in_lte_cells(wired: BoxedStrategy<Scenario>) -> impl Strategy<Value = Scenario> {
     let place = || (0..2usize, 1..16u8);
     let places = (place(), prop::collection::vec(prop::option::weighted(0.6, place()), 2));

@@ -168,7 +168,7 @@ fn bits_a_second(service: &Service) -> f64 {
     service.capacity().mean
 }
 
-/// Any scenario of any built-in controls, with a duration that keeps it within the budget.
+/// Any scenario of any built-in congestion controls, with a duration that keeps it within the budget.
 pub fn scenario() -> impl Strategy<Value = Scenario> {
     scenario_of(library().names())
 }

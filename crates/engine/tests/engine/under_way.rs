@@ -68,8 +68,8 @@ impl<P: Copy + std::fmt::Debug> UnderWay<P> {
     }
 
     /// Notes an arrival on a path that keeps the order. The packet is the first of those sent, or a copy of the latest,
-    /// or those before it are lost. The first of these that is possible leaves all that the others would leave for
-    /// later arrivals.
+    /// or those before it are lost. The first possible one of these leaves at least the packets for later arrivals that
+    /// the others would leave.
     fn arrive_in_order(&mut self, packet: &P) -> Nanos {
         let alike = self.alike;
         let is_copy = |other: &P| alike(other, packet);

@@ -49,7 +49,7 @@ fn flows_open_when_they_were_drawn_to() {
     }
 }
 
-/// On a link with room for all, a flow of one segment takes two round trips, whoever else there is.
+/// On a link with room for all, a flow of one segment takes two round trips, whatever other flows there are.
 #[test]
 fn a_flow_of_one_segment_takes_two_round_trips() {
     let mut s = scenario(30);
@@ -63,7 +63,7 @@ fn a_flow_of_one_segment_takes_two_round_trips() {
     assert!(completions.iter().all(|s| (0.080..0.0802).contains(s)), "{completions:?}");
 }
 
-/// The rows of a flow that arrives at random begin and end with it, and show all that it delivered. A flow of few has
+/// The rows of a flow that arrives at random begin and end with it, and show all that it delivered. The long flow has
 /// rows until the end.
 #[test]
 fn series_of_many_flows_end_with_them() {

@@ -46,11 +46,11 @@ pub struct ClassifyPacket {
     pub kind: PacketKind,
     /// Type of service, the ECN bits excluded.
     pub tos: u32,
-    /// Memory of all that the send buffer holds, bytes (`sk_wmem_queued`).
+    /// Memory of all data in the send buffer, bytes (`sk_wmem_queued`).
     pub wmem_queued: u32,
     /// Memory that the send buffer may take, bytes (`sk_sndbuf`); 0 if the packet has no socket here.
     pub sndbuf: u32,
-    /// Payload that the send buffer holds, bytes.
+    /// Payload in the send buffer, bytes.
     pub held: u32,
     /// The part of that payload that was not sent before this packet, bytes.
     pub unsent: u32,

@@ -314,7 +314,7 @@ fn what_is_none_is_a_sentence() {
     assert!(unknown.contains("lamda") && unknown.contains("lambda"), "{unknown}");
 }
 
-/// A default would have no effect on most paths, which nobody would notice.
+/// A default would have no effect on most paths, and users would not notice that.
 #[test]
 fn rtac_asks_for_the_path() {
     let refused = |params: &[(&str, ParamValue)]| {

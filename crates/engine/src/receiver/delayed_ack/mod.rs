@@ -249,7 +249,7 @@ impl DelayedAck {
     }
 
     /// The timestamp of an acknowledgement that a timer sends. A compressed one shows the time of the packet before it
-    /// (`tcp_compressed_ack_kick`), unless the timer is that of a second segment.
+    /// (`tcp_compressed_ack_kick`), unless the timer was set for a second segment.
     pub fn timer_shows(&self, now: Nanos) -> Nanos {
         let is_second_segments = self.delayed_until <= now || self.timer_rings == now;
         if self.compresses() && !is_second_segments { self.compressed.last_came } else { now }
