@@ -48,7 +48,7 @@ pub struct Data {
     pub tsval: u32,
     /// Echo of the receiver's timestamp.
     pub tsecr: u32,
-    /// IP length.
+    /// IP length, bytes.
     pub bytes: u16,
     /// Bits of [`flag`].
     pub flags: u8,
@@ -56,7 +56,7 @@ pub struct Data {
     pub counts: bool,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
-    /// The band of its host's queue that was chosen for it.
+    /// The band of the host's queue in which the classifier puts the packet, if there is one.
     pub band: Option<Band>,
     /// Another segment of the same buffer comes directly behind this one.
     pub is_followed: bool,
@@ -67,13 +67,13 @@ pub struct Data {
 pub struct Datagram {
     /// Number of the flow, from 0.
     pub flow: u32,
-    /// The time at which the program sent the datagram, or the datagram that this one answers.
+    /// The time at which the program sent the datagram; of a reply to a ping, the time of the ping.
     pub sent_at: Nanos,
-    /// IP length.
+    /// IP length, bytes.
     pub bytes: u16,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
-    /// The band of its host's queue that was chosen for it.
+    /// The band of the host's queue in which the classifier puts the packet, if there is one.
     pub band: Option<Band>,
     /// The datagram is a reply, and travels in the other direction.
     pub is_reply: bool,
@@ -82,7 +82,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// The number of its route (`path::Topology`).
+    /// The number of the packet's route (`path::Topology`).
     pub(crate) fn route(&self) -> u32 {
         2 * self.flow + u32::from(self.is_reply)
     }
@@ -113,13 +113,13 @@ pub struct Ack {
     pub tsecr: u32,
     /// Receive window, bytes.
     pub window: u32,
-    /// IP length.
+    /// IP length, bytes.
     pub bytes: u16,
     /// Bits of [`flag`].
     pub flags: u8,
     /// Type of service, the ECN bits excluded.
     pub tos: u8,
-    /// The band of its host's queue that was chosen for it.
+    /// The band of the host's queue in which the classifier puts the packet, if there is one.
     pub band: Option<Band>,
     /// The number of `blocks` in use.
     pub block_count: u8,
@@ -139,7 +139,7 @@ impl Data {
         self.flags & (flag::BARE | flag::RETRANSMISSION) == flag::BARE | flag::RETRANSMISSION
     }
 
-    /// The number of its route (`path::Topology`).
+    /// The number of the packet's route (`path::Topology`).
     #[inline]
     pub(crate) fn route(&self) -> u32 {
         route(self.flow)
@@ -190,7 +190,7 @@ impl Ack {
         &self.blocks[..self.block_count as usize]
     }
 
-    /// The number of its route (`path::Topology`).
+    /// The number of the packet's route (`path::Topology`).
     #[inline]
     pub(crate) fn route(&self) -> u32 {
         2 * self.flow + 1

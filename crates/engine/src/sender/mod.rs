@@ -176,7 +176,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The sender of flow `flow` of a group, in a run with this seed. The application keeps `ahead` of TCP.
+    /// The sender of flow `flow` of a group, in a run with this seed. The application writes `ahead` more than TCP has
+    /// sent.
     pub fn new(
         seed: u64,
         flow: u32,

@@ -40,7 +40,8 @@ enum Unit {
     Plain,
 }
 
-/// Integers up to this may be meant as multiples, if a global counts in 1/1024. No parameter may be such a multiple.
+/// Integers up to this may be meant as multiples if a global counts in 1/1024, because no parameter may be a larger
+/// multiple.
 const LARGEST_MULTIPLE: i64 = 10;
 
 impl Parameter {
