@@ -115,6 +115,12 @@ def test_words_on_words_and_words_cut_off_are_found(tab: Browser, tmp_path: File
     assert faults(tab, picture, tmp_path) == ["'aside' is cut off", "'one' lies on 'two'"]
 
 
+TOO_WIDE = """[...document.querySelectorAll('[class*=language-] pre > code')]
+  .filter(each => !each.closest('.language-text') && each.scrollWidth > each.clientWidth + 1)
+  .map(each => each.textContent.trim().slice(0, 60))"""
+"""Code whose lines go on beyond its block; what commands print may."""
+
+
 DRAWN = """new Promise(resolve => {
   const look = () => document.querySelector('pre.mermaid') ? setTimeout(look, 50) : resolve(
     [...document.querySelectorAll('.mermaid')].map(each => each.offsetHeight));
@@ -130,13 +136,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> File:
     return folder
 
 
-def test_every_picture_of_the_site_loads(tab: Browser, site: File) -> None:
-    pages = [file for file in site.rglob("*.html") if "<img" in file.read_text()]
+def test_every_picture_of_the_site_loads_and_no_code_is_hidden(tab: Browser, site: File) -> None:
     shown: dict[str, int] = {}
-    for page in pages:
+    hidden = []
+    for page in site.rglob("*.html"):
         tab.open(page, width=1280)
-        shown |= {f"{page.relative_to(site)}: {source}": width for source, width in tab.evaluate(LOADED)}
+        place = page.relative_to(site)
+        shown |= {f"{place}: {source}": width for source, width in tab.evaluate(LOADED)}
+        hidden += [f"{place}: {code}" for code in tab.evaluate(TOO_WIDE)]
     assert len(shown) > len(PICTURES) and [source for source, width in shown.items() if not width] == []
+    assert not hidden
 
 
 def test_every_diagram_of_the_site_is_drawn_without_the_network(tab: Browser, site: File) -> None:
