@@ -51,6 +51,6 @@ def run_all(kernel: str, what: Path | str, changes: Sequence[Mapping[str, object
 
     To begin a guest and to get to know the code that it executes takes as long as some seconds of a slow link.
     """
-    cells = [cell for each in changes for cell in source_of(what, each).cells()]
+    cells = [cell for each in changes for cell in source_of(what, each).points()]
     outcomes = guest.run_all(prepared(kernel), [(cell, Recording()) for cell in cells], lambda _: None)
     return [{**json.loads(record), "axes": dict(cell.axes)} for cell, (record, _) in zip(cells, outcomes, strict=True)]

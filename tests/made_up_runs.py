@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from unbloat.claims import series
 from unbloat.claims.measurements import Measurements
-from unbloat.results.cells import cells_of
+from unbloat.results.grid_points import points_of
 from unbloat.results.record import Record
 
 CC = "flows.0.cc"
@@ -64,10 +64,10 @@ def measured_run(
 def mean(
     runs: Measurements, name: str, labels: Sequence[str], selectors: Mapping[str, Any] | None = None, unit: str = ""
 ) -> float:
-    """The mean of a quantity over the seeds of a cell."""
+    """The mean of a quantity over the seeds of a grid point."""
     return float(runs.means(name, labels, selectors, unit)[0])
 
 
 def measurements(scenario: str, runs: Sequence[Record]) -> Measurements:
     """What claims are judged by, from runs in any order."""
-    return Measurements(scenario, cells_of(runs))
+    return Measurements(scenario, points_of(runs))

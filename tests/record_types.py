@@ -14,7 +14,7 @@ from typing import NotRequired, TypedDict
 '''
 RUN = (
     "    repeat: NotRequired[int]",
-    '    """Number of the repeat of its cell, from 1."""',
+    '    """Number of the repeat of its grid point, from 1."""',
     "    flows: list[Flow]",
     "    links: list[Link]",
     "    nodes: NotRequired[list[Node]]",

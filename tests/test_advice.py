@@ -15,10 +15,10 @@ from made_up_runs import CC, flow, in_turn, run
 from unbloat.api.results import Results
 from unbloat.report import results_tables
 from unbloat.report.advice import advice_of
-from unbloat.report.figures.cells import points, quantity
+from unbloat.report.figures.grid import points, quantity
 from unbloat.report.report import Facts, Fold, Heading, Table
 from unbloat.report.results_page import page_of
-from unbloat.report.results_tables import cells_columns
+from unbloat.report.results_tables import points_columns
 from unbloat.report.verdicts import Verdict, experiments_of
 from unbloat.results.bottleneck import Bottlenecks, add_up
 from unbloat.results.metrics import BY_KEY
@@ -150,7 +150,7 @@ def test_each_setting_is_told_by_itself_the_worst_first() -> None:
     # Single runs leave every lead open.
     assert rows(outcomes)[0]["lead over the next"] == snapshot("cubic: 45.0 (10.0 times) ?")
     assert certainty(outcomes) == snapshot(
-        "Every cell ran once, so leads are open (?): --repeat 5 says how far another run lies off; all runs are sound."
+        "Every grid point ran once, so leads are open (?): --repeat 5 says how far another run lies off; all runs are sound."
     )
 
 
@@ -225,7 +225,7 @@ def test_a_remedy_more_does_not_turn_the_advice() -> None:
 
 def test_the_table_of_a_sweep_shows_both_directions_too() -> None:
     sides = [two_ways("as it is", 291.0, 67.0), two_ways("CAKE", 1.7, 167.0), two_ways("fq_codel", 1.8, 168.0)]
-    table = {column.head: column.cells for column in cells_columns(Results(sides))}
+    table = {column.head: column.cells for column in points_columns(Results(sides))}
     all_flows = [n for n, of in enumerate(table["flow"]) if of == "all"]
     assert [table["queueing delay, modem"][n] for n in all_flows] == ["291", "1.70", "1.80"]
     assert [table["queueing delay, modem.reverse"][n] for n in all_flows] == ["67.0", "167", "168"]
@@ -240,7 +240,7 @@ def test_applications_are_told_by_what_people_wait_for() -> None:
     (row,), (alike, *_) = rows(runs), rows(runs, folded=True)
     assert (row["metric"], row["best queue"], row["worst queue"]) == ("R of call (of 93.2)", "cake: 92.0", "fifo: 31.4")
     assert (alike["metric"], alike["best queue"]) == ("page load mean of web (s)", "all: 1.95 to 2.00")
-    assert {"R", "MOS", "page load mean"} & {column.head for column in cells_columns(Results(runs))} >= {"R"}
+    assert {"R", "MOS", "page load mean"} & {column.head for column in points_columns(Results(runs))} >= {"R"}
 
 
 def test_unlike_applications_are_not_pooled() -> None:
@@ -278,7 +278,7 @@ def test_means_over_survivors_are_marked_and_nobody_is_ahead_by_them() -> None:
     ends = {"cubic": [9.5, None, 9.7], "vegas": [8.5, 8.6, 8.7], "reno": [None, None, None]}
     runs = [in_turn(cc, 7.0, end, seed) for cc, each in ends.items() for seed, end in enumerate(each)]
     results = Results(runs)
-    table = {column.head: column.cells for column in cells_columns(results)}
+    table = {column.head: column.cells for column in points_columns(results)}
     downloads = [cell for cell, of in zip(table["completion"], table["flow"], strict=True) if of == "1 download"]
     assert [str(each).partition("(")[2] for each in downloads] == snapshot(["2 of 3)", "", "0 of 3)"])
     found = verdict(runs, "completion of download")
@@ -306,7 +306,7 @@ def test_rates_of_different_times_are_not_added_up() -> None:
     assert labels(found["goodput of backup"].best) == ["cubic"]
     stats = results.stats.set_index(["of", "metric"])["mean"]
     assert stats["all flows", "goodput_mbps"].isna().all() and stats["flow 1", "goodput_mbps"].tolist() == [8.0, 8.0]
-    table = {column.head: column.cells for column in cells_columns(results)}
+    table = {column.head: column.cells for column in points_columns(results)}
     assert table["flow"] == 2 * ["all", "0 backup", "1 download"]
     assert table["goodput"] == ["-", "7.00", "8.00", "-", "6.00", "8.00"]
     goodput = BY_KEY["goodput"]
@@ -334,7 +334,7 @@ def test_rates_add_up_where_flows_share_a_link_all_of_the_time(
     assert add_up(record.run) is adds_up
 
 
-# ---------------------------------------------------------------- One cell
+# ---------------------------------------------------------------- One grid point
 
 
 def facts_of(outcomes: Sequence[Outcome]) -> dict[str, str]:
@@ -342,7 +342,7 @@ def facts_of(outcomes: Sequence[Outcome]) -> dict[str, str]:
     return dict(facts.items)
 
 
-def test_the_flows_of_one_cell_are_held_against_each_other() -> None:
+def test_the_flows_of_one_grid_point_are_held_against_each_other() -> None:
     runs = [run({}, 50.0 + n, flow(0, "cubic", 6.0 + n / 10), flow(1, "vegas", 3.0 - n / 10), seed=n) for n in range(3)]
     assert facts_of(runs) == snapshot(
         {
@@ -446,7 +446,7 @@ def test_the_modem_is_not_called_best_for_its_queue(number: int) -> None:
 
 def test_the_table_of_a_sweep_with_applications_has_a_row_for_each_flow() -> None:
     results = ub.scenario(MODEM, {"sweep.queue": REMEDIES[:2]}).run()
-    table = {column.head: column for column in cells_columns(results)}
+    table = {column.head: column for column in points_columns(results)}
     assert table["flow"].cells[:5] == ["all", "0 backup", "1 backup: responses", "2 call", "3 download"]
     call, download = 3, 4
     assert float(str(table["goodput"].cells[download])) > 0 and table["MOS"].cells[download] == "-"
@@ -474,13 +474,13 @@ def test_what_is_swept_is_not_told_as_one_value() -> None:
     assert (asked["The link modem"], asked["Runs"]) == snapshot(
         (
             "rate 5mbit, delay varied (5ms, 50ms), queue limit 256kb, reverse rate 20mbit, reverse queue limit 256kb",
-            "4, one of each cell, 3.00 to 4.00 s each, simulated",
+            "4, one of each grid point, 3.00 to 4.00 s each, simulated",
         )
     )
 
 
 @pytest.mark.parametrize(("cells", "is_open"), [(30, True), (31, False)])
-def test_tables_of_cells_are_open_up_to_thirty_rows(cells: int, is_open: bool) -> None:
+def test_tables_of_grid_points_are_open_up_to_thirty_rows(cells: int, is_open: bool) -> None:
     results = Results([run({LIMIT: f"{n + 1}p"}, 5.0, flow(0, "cubic", 9.0)) for n in range(cells)])
     (numbers,) = [section for section in page_of(results).sections if section.title == "Numbers"]
     assert isinstance(numbers.parts[0], Table if is_open else Fold)

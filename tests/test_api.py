@@ -251,7 +251,7 @@ def test_help_fits_on_a_screen() -> None:
 
 def test_the_smallest_scenario_is_a_rate_and_a_round_trip(small: Path) -> None:
     s = ub.scenario(rate="20mbit", rtt="40ms", buffer="2bdp", cc="cubic")
-    assert repr(s) == snapshot("<unbloat.Scenario '20mbit, 40ms': 1 cell, 30 s, 1 flow>") and s.axes == {}
+    assert repr(s) == snapshot("<unbloat.Scenario '20mbit, 40ms': 1 grid point, 30 s, 1 flow>") and s.axes == {}
     r = s.run(duration=2)
     (flow,), (link, _) = r.flows.to_dict("records"), r.links.to_dict("records")
     assert flow["cc"] == "cubic" and flow["base_rtt_ms"] == pytest.approx(40)
@@ -315,10 +315,10 @@ def test_keys_are_set_anew_one_after_the_other(small: Path) -> None:
             {"dask": "local", "repeat": 2, "series": True},
             snapshot("series: runs on a cluster record none; leave dask or series out"),
         ),
-        ({"live": True, "repeat": 2}, snapshot("live: shows each cell once; leave repeat out")),
+        ({"live": True, "repeat": 2}, snapshot("live: shows each grid point once; leave repeat out")),
         (
             {"pcap": "x.pcapng", "repeat": 2},
-            snapshot("pcap: holds the packets of each cell's one run; leave repeat out"),
+            snapshot("pcap: holds the packets of each grid point's one run; leave repeat out"),
         ),
     ],
 )

@@ -9,7 +9,7 @@ from unbloat.api.results import Results
 from unbloat.comparison import tolerance
 from unbloat.report import results_tables
 from unbloat.report.advice import advice_of
-from unbloat.report.figures.cells import points, quantity
+from unbloat.report.figures.grid import points, quantity
 from unbloat.report.names import path_of
 from unbloat.report.report import Table
 from unbloat.results.bottleneck import Bottlenecks
@@ -37,7 +37,7 @@ def run(standard: str, near: float, *, sound: bool = True) -> Record:
 RUNS = [run("802.11n", 200.0), run("802.11g", 400.0)]
 
 
-def test_it_is_the_busy_link_with_the_long_queue_in_all_cells_alike() -> None:
+def test_it_is_the_busy_link_with_the_long_queue_in_all_grid_points_alike() -> None:
     found = Bottlenecks.of([*RUNS, run("802.11n", 0.0)])
     assert found.name == "near"
     assert [found.link(each.run)["queue_delay_ms_mean"] for each in RUNS] == [200.0, 400.0]
@@ -56,7 +56,7 @@ def test_unsound_runs_have_no_say() -> None:
 
 def test_screen_answer_and_pictures_tell_of_it_by_name() -> None:
     results = Results(RUNS)
-    columns = {column.head: column.cells for column in results_tables.cells_columns(results)}
+    columns = {column.head: column.cells for column in results_tables.points_columns(results)}
     assert columns["queueing delay, near"] == ["200", "400"]
     table = next(part for part in advice_of(results) if isinstance(part, Table))
     assert table.columns[0].cells == ["queueing delay at near (ms)"]
@@ -81,7 +81,7 @@ def test_comparisons_take_the_same_link_of_both_sides(repeats: dict[str, int]) -
 
 def test_of_three_sets_too() -> None:
     found = tolerance.compare(("A", "B"), [run("", 200.0)], [run("", 210.0)])
-    assert found.cells[0].link == "near"
+    assert found.points[0].link == "near"
 
 
 def test_home_wifi_waits_in_the_air_and_not_on_the_internet() -> None:

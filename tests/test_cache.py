@@ -90,7 +90,7 @@ def test_series_are_kept_for_each_step(small: Path, cache: Path) -> None:
 
 
 def test_kill_9_loses_nothing_that_was_finished(tmp_path: Path, small: Path, cache: Path) -> None:
-    """One cell is quick and one endless: the quick one must survive, and the endless one's process must not."""
+    """One grid point is quick and one endless: the quick one must survive, and the endless one's process must not."""
     text = small.read_text() + '\n[sweep]\nduration = ["2s", "3s", "1000000s"]\n'
     file = tmp_path / "long.toml"
     file.write_text(text)

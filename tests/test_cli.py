@@ -74,7 +74,7 @@ def test_set_seed_and_cc_win_over_the_file(cli: Cli, small: Path) -> None:
     assert run["flows"][0]["goodput_mbps"] < 2
 
 
-def test_a_sweep_is_a_row_for_each_cell_with_its_axes(cli: Cli, sweep: Path) -> None:
+def test_a_sweep_is_a_row_for_each_grid_point_with_its_axes(cli: Cli, sweep: Path) -> None:
     runs = json.loads(cli("run", sweep, "--json").stdout)["runs"]
     cells = [tuple(run["axes"].values()) for run in runs]
     assert cells == [("reno", "15kb"), ("reno", "60kb"), ("cubic", "15kb"), ("cubic", "60kb")]

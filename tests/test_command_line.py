@@ -400,7 +400,7 @@ def test_a_paper_shows_what_its_parts_are_called(cli: Cli) -> None:
         ]
     )
     (thing,) = json.loads(cli("show", "cubic-plus", "--json").stdout)["things"]
-    assert thing["cost"]["cells"] == 78 and "abstract.I.500" in thing["ids"] and "fig6" in thing["parts"]
+    assert thing["cost"]["grid_points"] == 78 and "abstract.I.500" in thing["ids"] and "fig6" in thing["parts"]
 
 
 def test_a_scenario_without_its_ending_is_told_with_it(cli: Cli, small: Path) -> None:

@@ -40,14 +40,14 @@ def write(folder: Path, name: str, *runs: dict[str, Any]) -> Path:
 
 
 def cells(said: dict[str, Any], number: int = 0) -> list[dict[str, Any]]:
-    """The metrics of each cell of a comparison that `--json` printed, by their names; of links the first one's."""
-    listed = (cell["metrics"] for cell in said["comparisons"][number]["cells"])
+    """The metrics of each grid point of a comparison that `--json` printed, by their names; of links the first one's."""
+    listed = (cell["metrics"] for cell in said["comparisons"][number]["grid_points"])
     return [{each["metric"]: each for each in reversed(metrics)} for metrics in listed]
 
 
 def outside(folder: Path, a: dict[str, Any], b: dict[str, Any]) -> list[str]:
-    """The figures of one cell that lie outside the tolerances."""
-    (cell,) = compare(NAMES, *(files.read(write(folder, n, r)) for n, r in zip("ab", (a, b), strict=True))).cells
+    """The figures of one grid point that lie outside the tolerances."""
+    (cell,) = compare(NAMES, *(files.read(write(folder, n, r)) for n, r in zip("ab", (a, b), strict=True))).points
     return [compared.criterion.name for compared in cell.outside]
 
 
@@ -96,13 +96,13 @@ def test_python_compares_files(tmp_path: Path) -> None:
 def test_seeds_are_repeats_and_their_means_are_compared(tmp_path: Path) -> None:
     a = write(tmp_path, "a", run(seed=1, goodput=9.0), run(seed=2, goodput=11.0))
     b = write(tmp_path, "b", run(seed=3, goodput=10.0))
-    (cell,) = compare(NAMES, files.read(a), files.read(b)).cells
+    (cell,) = compare(NAMES, files.read(a), files.read(b)).points
     goodput = cell.compared[0]
     assert (goodput.a.mean, goodput.a.least, goodput.a.greatest) == (10.0, 9.0, 11.0)
     assert (goodput.a.n, goodput.b.n) == (2, 1) and cell.verdict == "within"
 
 
-def test_cells_of_one_side_only_are_said(cli: Cli, tmp_path: Path) -> None:
+def test_grid_points_of_one_side_only_are_said(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, "a", run("reno"), run("vegas"))
     write(tmp_path, "b", run("reno"), run("bbr"))
     done = cli("compare", "a.json", "b.json", "--json")
@@ -127,7 +127,7 @@ Only in B:
 
 * (two: bbr)
 
-1 cell: 1 within the tolerances, 0 outside, 0 unsound; 1 of 1 with goodput and queueing delay within theirs.
+1 grid point: 1 within the tolerances, 0 outside, 0 unsound; 1 of 1 with goodput and queueing delay within theirs.
 """)
 
 
@@ -147,10 +147,10 @@ Unsound, and not judged:
 
 * (two: reno) B: packets left 3 ms late
 
-1 cell: 0 within the tolerances, 0 outside, 1 unsound; 0 of 0 with goodput and queueing delay within theirs.
+1 grid point: 0 within the tolerances, 0 outside, 1 unsound; 0 of 0 with goodput and queueing delay within theirs.
 """)
     said = json.loads(cli("compare", "a.json", "b.json", "--json").stdout)
-    assert [cell["verdict"] for cell in said["comparisons"][0]["cells"]] == ["unsound"]
+    assert [cell["verdict"] for cell in said["comparisons"][0]["grid_points"]] == ["unsound"]
 
 
 def perturbed_run(goodput: float, label: str) -> dict[str, Any]:
@@ -185,8 +185,8 @@ Outside the tolerances without a reason:
 
 * (two: cubic) goodput
 
-2 cells: 0 within the tolerances, 2 outside (1 within the spread of one side, 1 without a reason), 0 unsound; 0 of 2
-with goodput and queueing delay within theirs.
+2 grid points: 0 within the tolerances, 2 outside (1 within the spread of one side, 1 without a reason), 0 unsound; 0 of
+2 with goodput and queueing delay within theirs.
 """)
 
 
@@ -234,7 +234,7 @@ def test_a_spread_of_something_else_is_refused(cli: Cli, tmp_path: Path) -> None
     done = cli("compare", "a.json", "a.json", "--spread", "spread.json")
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: no run of the spread belongs to a cell of A or B; its first run is of (two: vegas)"
+        "unbloat: no run of the spread belongs to a grid point of A or B; its first run is of (two: vegas)"
     )
 
 
@@ -279,12 +279,12 @@ Outside the tolerances without a reason:
 
 * (two: reno) queueing delay
 
-Reasons that no cell needs:
+Reasons that no grid point needs:
 
 * Long gone.
 
-3 cells: 2 within the tolerances, 1 outside (1 without a reason), 0 unsound; 2 of 3 with goodput and queueing delay
-within theirs.
+3 grid points: 2 within the tolerances, 1 outside (1 without a reason), 0 unsound; 2 of 3 with goodput and queueing
+delay within theirs.
 """)
 
 
@@ -294,7 +294,7 @@ within theirs.
         (
             "[[reason]]\n",
             snapshot(
-                "TMP/why.toml: holds no [[reasons]], each with `text` and, where it is about some cells only, `at`"
+                "TMP/why.toml: holds no [[reasons]], each with `text` and, where it is about some grid points only, `at`"
             ),
         ),
         (
@@ -334,7 +334,7 @@ def test_folders_files_and_what_is_printed_hold_the_same(cli: Cli, sweep: Path, 
 def test_two_labels_of_one_axis_can_be_compared(cli: Cli, sweep: Path) -> None:
     cli("run", sweep, "-o", "both")
     said = json.loads(cli("compare", "both", "--between", "cc=reno,cubic", "--json").stdout)
-    assert [cell["axes"] for cell in said["comparisons"][0]["cells"]] == [
+    assert [cell["axes"] for cell in said["comparisons"][0]["grid_points"]] == [
         {"link.bottleneck.queue.limit": "15kb"},
         {"link.bottleneck.queue.limit": "60kb"},
     ]
@@ -369,8 +369,8 @@ Outside the tolerances without a reason:
 
 * (two: cubic) queueing delay
 
-2 cells: 1 within the tolerances, 1 outside (1 without a reason), 0 unsound; 1 of 2 with goodput and queueing delay
-within theirs.
+2 grid points: 1 within the tolerances, 1 outside (1 without a reason), 0 unsound; 1 of 2 with goodput and queueing
+delay within theirs.
 <!-- end comparison -->
 """)
     page.write_text(f"My words.\n{first}")
@@ -386,7 +386,7 @@ def test_three_sets_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
     said = cli("compare", "a.json", "b.json", "c.json").stdout
     reno, cubic = (next(line for line in said.splitlines() if line.startswith(cc)) for cc in ("reno", "cubic"))
     assert reno.split()[4:7] == ["50.0", "90.0", "x"] and "91.0" in reno
-    assert cubic.split()[1:5] == ["10.0", "10.0", "50.0", "50.0"], "C has no such cell"
+    assert cubic.split()[1:5] == ["10.0", "10.0", "50.0", "50.0"], "C has no such grid point"
     assert said.split("\n\n")[1:] == snapshot(
         [
             """\
@@ -401,17 +401,17 @@ cubic      10.0  10.0                  50.0    50.0               40  40        
             "Outside the tolerances without a reason:",
             "* (two: reno) queueing delay",
             """\
-B against A: 2 cells: 1 within the tolerances, 1 outside (1 without a reason), 0 unsound; 1 of 2 with goodput and
+B against A: 2 grid points: 1 within the tolerances, 1 outside (1 without a reason), 0 unsound; 1 of 2 with goodput and
 queueing delay within theirs.\
 """,
             """\
-C against B: 1 cell: 0 within the tolerances, 0 outside, 1 unsound; 0 of 0 with goodput and queueing delay within
+C against B: 1 grid point: 0 within the tolerances, 0 outside, 1 unsound; 0 of 0 with goodput and queueing delay within
 theirs.
 """,
         ]
     )
     judged = json.loads(cli("compare", "a.json", "b.json", "c.json", "--json").stdout)
-    verdicts = [[cell["verdict"] for cell in each["cells"]] for each in judged["comparisons"]]
+    verdicts = [[cell["verdict"] for cell in each["grid_points"]] for each in judged["comparisons"]]
     assert verdicts == [["outside", "within"], ["unsound"]]
     assert [each["name"] for each in judged["sets"]] == ["a.json", "b.json", "c.json"]
 
@@ -443,7 +443,7 @@ theirs.
         (
             ["a.json", "other.json"],
             snapshot(
-                "unbloat: a.json and other.json have no cell in common: the first begins with (two: reno), the second with (two: bbr)"
+                "unbloat: a.json and other.json have no grid point in common: the first begins with (two: reno), the second with (two: bbr)"
             ),
         ),
         (
@@ -560,7 +560,7 @@ def test_every_comparison_has_the_same_shape(sweep: Path) -> None:
 
 
 def shapes(comparison: dict[str, Any]) -> list[dict[str, Any]]:
-    cell = comparison["cells"][0]
+    cell = comparison["grid_points"][0]
     metric = cell["metrics"][0]
     return [comparison, cell, metric, metric["a"], metric["b"], metric["difference"]]
 

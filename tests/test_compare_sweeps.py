@@ -55,7 +55,7 @@ def marks(comparison: ub.Comparison) -> list[str]:
 
 
 def goodput(comparison: SweepComparison) -> MetricDifference:
-    (cell,) = comparison.cells
+    (cell,) = comparison.points
     return next(metric for metric in cell.metrics if metric.name == "goodput_mbps")
 
 
@@ -118,8 +118,8 @@ cc    metric                  A          B            B - A  change
 ────  ──────────────  ─────────  ─────────  ───────────────  ──────
 reno  goodput Mbit/s  4.8 ± 3.8  5.3 ± 3.8  0.520 ± 0.020 *   +10.8
 
-1 cell, 5 metrics in all (--json has every one): 1 exceed their intervals (about 0 would by chance if nothing differed),
-4 do not, 0 stay open.
+1 grid point, 5 metrics in all (--json has every one): 1 exceed their intervals (about 0 would by chance if nothing
+differed), 4 do not, 0 stay open.
 """)
 
 
@@ -127,11 +127,11 @@ def test_two_labels_of_a_sweep_are_pairs(cli: Cli, sweep: Path, tmp_path: Path) 
     cli("sweep", sweep, *LOSSY, "--repeat", "3", "-o", "out")
     said = json.loads(cli("compare", "out", "--between", "cc=reno,cubic", "--json").stdout)
     (both,) = said["comparisons"]
-    assert [cell["axes"] for cell in both["cells"]] == [
+    assert [cell["axes"] for cell in both["grid_points"]] == [
         {"link.bottleneck.queue.limit": "15kb"},
         {"link.bottleneck.queue.limit": "60kb"},
     ]
-    metrics = {(metric["of"], metric["metric"]): metric for metric in both["cells"][0]["metrics"]}
+    metrics = {(metric["of"], metric["metric"]): metric for metric in both["grid_points"][0]["metrics"]}
     between = metrics["all flows", "goodput_mbps"]
     assert between["difference"]["is_paired"] and between["a"]["n"] == 3
     assert between["difference"]["mean"] == pytest.approx(between["b"]["mean"] - between["a"]["mean"])
@@ -153,7 +153,7 @@ def test_failed_runs_are_no_runs(cli: Cli, small: Path, tmp_path: Path) -> None:
     cli("sweep", small, "--set", 'sweep.flows.0.cc=["reno", "kernel:reno"]', "-o", "out")
     assert len(files.read(tmp_path / "out")) == 1
     said = json.loads(cli("compare", "out", "out", "--json").stdout)
-    assert [cell["axes"] for cell in said["comparisons"][0]["cells"]] == [{"flows.0.cc": "reno"}]
+    assert [cell["axes"] for cell in said["comparisons"][0]["grid_points"]] == [{"flows.0.cc": "reno"}]
 
 
 def test_a_goal_and_its_reasons_take_sweeps_too(cli: Cli, tmp_path: Path) -> None:
@@ -166,16 +166,16 @@ def test_a_goal_and_its_reasons_take_sweeps_too(cli: Cli, tmp_path: Path) -> Non
         ]
         write(tmp_path, name, *runs)
     said = json.loads(cli("compare", "a.json", "b.json", "b.json", "--json").stdout)
-    goodput, *_ = said["comparisons"][0]["cells"][0]["metrics"]
+    goodput, *_ = said["comparisons"][0]["grid_points"][0]["metrics"]
     assert (said["method"], goodput["a"]["n"], goodput["b"]["n"]) == ("tolerance", 5, 5)
 
 
-def test_sweeps_without_a_common_cell_are_a_sentence(cli: Cli, tmp_path: Path) -> None:
+def test_sweeps_without_a_common_grid_point_are_a_sentence(cli: Cli, tmp_path: Path) -> None:
     series(tmp_path, "a", LUCK)
     series(tmp_path, "b", LUCK, cc="cubic")
     done = cli("compare", "a.json", "b.json")
     assert done.returncode == 2 and stderr_of(done) == snapshot(
-        "unbloat: a.json and b.json have no cell in common: the first begins with (made up: reno), the second with (made up: cubic)"
+        "unbloat: a.json and b.json have no grid point in common: the first begins with (made up: reno), the second with (made up: cubic)"
     )
 
 
@@ -215,8 +215,8 @@ reno  goodput Mbit/s  5.00  5.10  0.100 =    +2.0\
 exact, and statistics have nothing to add.\
 """,
             """\
-1 cell, 5 metrics in all (--json has every one): 0 exceed their intervals (about 0 would by chance if nothing differed),
-4 do not, 0 stay open, 1 have no interval.\
+1 grid point, 5 metrics in all (--json has every one): 0 exceed their intervals (about 0 would by chance if nothing
+differed), 4 do not, 0 stay open, 1 have no interval.\
 """,
         ]
     )

@@ -15,7 +15,7 @@ FLOOD = SMALL.replace('{ limit = "30kb" }', "{}").replace('cc = "reno"', 'app = 
 
 
 def cost(text: str, series_ns: int | None = None) -> costs.Cost:
-    return costs.of(source_of(text).cells()[0], series_ns)
+    return costs.of(source_of(text).points()[0], series_ns)
 
 
 def test_a_full_link_is_what_a_flow_sends() -> None:

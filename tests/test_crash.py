@@ -83,7 +83,7 @@ def test_a_grid_that_is_ended_in_the_middle(
     assert run.returncode == status
     assert "Traceback" not in said
     if status > 0:
-        assert said.splitlines()[-1].partition(" (in the cell")[0] == words
+        assert said.splitlines()[-1].partition(" (in the grid point")[0] == words
     if not LINKS:
         assert cli("clean").returncode == 0
     wait_until_gone(held)

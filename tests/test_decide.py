@@ -1,4 +1,4 @@
-"""`--full`: repeats until the verdicts are sure, and intervals over cells with unequal numbers of repeats."""
+"""`--full`: repeats until the verdicts are sure, and intervals over grid points with unequal numbers of repeats."""
 
 import pytest
 from made_up_runs import measured_run, measurements
@@ -38,15 +38,15 @@ def paper(folder, claim):
 
 
 class Pretended:
-    """Gives every run a utilisation, from a mean and a spread for each cell, and counts what is asked for."""
+    """Gives every run a utilisation, from a mean and a spread for each grid point, and counts what is asked for."""
 
     def __init__(self, cells):
-        self.cells = cells
+        self.points = cells
         self.made = []
 
     def __call__(self, _, seeds, only):
         runs = []
-        for (buffer, cc), (mean, spread) in self.cells.items():
+        for (buffer, cc), (mean, spread) in self.points.items():
             axes = {"link.bottleneck.queue.limit": buffer, "flows.0.cc": cc}
             if only(axes):
                 runs += [run(axes, seed, mean + spread * NOISE[seed % len(NOISE)]) for seed in seeds]
@@ -54,8 +54,8 @@ class Pretended:
         return runs
 
     def repeats(self):
-        """Count the runs of each cell."""
-        return {cell: sum(each[:2] == cell for each in self.made) for cell in self.cells}
+        """Count the runs of each grid point."""
+        return {cell: sum(each[:2] == cell for each in self.made) for cell in self.points}
 
 
 def run(axes, seed, utilisation):
@@ -67,7 +67,7 @@ EVERY = """{ id = "all", says = "Cubic uses more", over = ["link.bottleneck.queu
 holds = "utilisation(cubic) > utilisation(reno)" }"""
 
 
-def test_only_cells_on_which_a_verdict_hangs_are_run_more_often(tmp_path):
+def test_only_grid_points_on_which_a_verdict_hangs_are_run_more_often(tmp_path):
     cells = {(buffer, cc): (50.0, 0.0) for buffer in BUFFERS for cc in ("reno", "cubic")}
     cells["1p", "cubic"] = (80.0, 0.01)  # sure at once
     cells["2p", "cubic"] = (52.0, 1.5)  # sure after some more
@@ -80,7 +80,7 @@ def test_only_cells_on_which_a_verdict_hangs_are_run_more_often(tmp_path):
     assert {made[buffer, "reno"] for buffer in BUFFERS} == {2}
     assert len(pretended.made) == len(set(pretended.made))
     (judged,) = judge(asked, found).claims()
-    assert (judged.verdict, judged.measured) == ("undecided", "in 2 of 3 cells, open at 3p")
+    assert (judged.verdict, judged.measured) == ("undecided", "in 2 of 3 grid points, open at 3p")
 
 
 def test_what_would_be_said_at_95_percent_is_not_sure_before_the_last_repeats(tmp_path):
@@ -113,7 +113,7 @@ def test_places_that_are_surely_not_the_largest_are_not_run_on(tmp_path):
     assert judged.half_width == pytest.approx(estimate(own).half_width)
 
 
-def test_an_interval_of_several_cells_takes_the_repeats_that_all_of_them_have():
+def test_an_interval_of_several_grid_points_takes_the_repeats_that_all_of_them_have():
     few = [run({"cc": "a"}, seed, float(seed)) for seed in (1, 2, 3)]
     many = [run({"cc": "b"}, seed, float(seed % 5)) for seed in range(1, 9)]
     still = [run({"cc": "c"}, seed, 7.0) for seed in (1, 2)]

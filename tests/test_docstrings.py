@@ -55,7 +55,7 @@ def test_every_kind_of_object_has_examples() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_of_a_docstring_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With two repeats in place of more: thirty of each cell are the same calls fifteen times."""
+    """With two repeats in place of more: thirty of each grid point are the same calls fifteen times."""
     monkeypatch.chdir(tmp_path)
     Path("scenario.toml").write_text(SCENARIO)
     Path("grid.toml").write_text(SCENARIO + RATES)

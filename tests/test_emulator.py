@@ -47,10 +47,10 @@ class Train:
 
     def task(self, program: Path, signal: Path) -> dict[str, object]:
         """Describe it to `behind_links.py`."""
-        (cell,) = source_of(self.scenario(), {}).cells()
+        (cell,) = source_of(self.scenario(), {}).points()
         near, far = self.programs(program, signal)
         shell = {"at": self.to, "program": near, "far": ["/bin/sh", "-c", far]}
-        return {"cell": cell.portable(), "algorithms": str(ALGORITHMS), **shell}
+        return {"point": cell.portable(), "algorithms": str(ALGORITHMS), **shell}
 
 
 @dataclass

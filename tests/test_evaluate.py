@@ -54,7 +54,7 @@ def test_types_of_columns_do_not_depend_on_values(small: Path) -> None:
     assert len(common) > 30 and one.dtypes[common].equals(many.dtypes[common])
 
 
-def test_cells_of_a_sweep_and_several_scenarios_have_rows(small: Path, sweep: Path) -> None:
+def test_grid_points_of_a_sweep_and_several_scenarios_have_rows(small: Path, sweep: Path) -> None:
     found = ub.evaluate([ub.scenario(small), sweep])
     assert len(found) == 5 and found["cc"].dropna().tolist() == ["reno", "reno", "cubic", "cubic"]
 

@@ -42,7 +42,7 @@ def test_the_page_repeats_the_command_with_its_tolerances(cli: Cli, small: Path,
     assert command in (tmp_path / "page.md").read_text()
 
 
-def test_unsound_runs_and_lone_cells_do_not_pass(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+def test_unsound_runs_and_lone_grid_points_do_not_pass(cli: Cli, sweep: Path, tmp_path: Path) -> None:
     a = saved(cli, tmp_path, sweep, "a")
     one = saved(cli, tmp_path, sweep, "one", "--cc", "reno")
     assert cli("compare", a, a, "--check").returncode == 0

@@ -35,7 +35,7 @@ def test_csv_has_every_flow_with_the_numbers_that_json_has(cli: Cli, sweep: Path
     assert [row["goodput_mbps"] for row in again] == [row["goodput_mbps"] for row in found]
 
 
-def test_repeated_cells_are_exported_with_their_intervals(cli: Cli, swept: Path, tmp_path: Path) -> None:
+def test_repeated_grid_points_are_exported_with_their_intervals(cli: Cli, swept: Path, tmp_path: Path) -> None:
     found = rows(cli("export", swept).stdout)
     goodputs = [row for row in found if row["metric"] == "goodput_mbps" and row["of"] == "all flows"]
     assert len(goodputs) == 4

@@ -108,7 +108,7 @@ def test_a_fault_names_scenario_file_line_and_callback(
     assert "flows.0.cc: " in done.stderr and f'{file.name}:{line}: cong_avoid of "mine"' in done.stderr
 
 
-def test_the_other_cells_of_a_sweep_go_on(cli: Cli, small: Path, write: Write, tmp_path: Path) -> None:
+def test_the_other_grid_points_of_a_sweep_go_on(cli: Cli, small: Path, write: Write, tmp_path: Path) -> None:
     names = [f"./{name}.bpf.c" for name in FAULTS]
     for name in names:
         write(name, FAULTS[name[2:-6]])
@@ -121,7 +121,7 @@ def test_the_other_cells_of_a_sweep_go_on(cli: Cli, small: Path, write: Write, t
         assert f"{name[2:]}:" in failure["reason"] and "cong_avoid" in failure["reason"]
     ran = cli("run", small, "--set", f'sweep.flows.0.cc=["reno", "{names[0]}"]')
     assert stderr_of(ran) == snapshot(
-        'unbloat: flows.0.cc: ./zero.bpf.c:6: cong_avoid of "mine" left snd_cwnd = 0, which is no window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction) (in the cell flows.0.cc=./zero.bpf.c)'
+        'unbloat: flows.0.cc: ./zero.bpf.c:6: cong_avoid of "mine" left snd_cwnd = 0, which is no window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction) (in the grid point flows.0.cc=./zero.bpf.c)'
     )
 
 

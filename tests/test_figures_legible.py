@@ -18,7 +18,7 @@ from matplotlib.text import Annotation
 from unbloat.papers.figures import hues_of
 from unbloat.report.figures.kinds import OF_SOCKETS, OVER_A_SWEEP, OVER_RUNS, WITHIN_RUNS, Width
 from unbloat.report.figures.style import COLOURS
-from unbloat.report.names import cell_label, path_of
+from unbloat.report.names import path_of, point_label
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
 
@@ -55,7 +55,7 @@ CONTROLS = ["cubic", "clpc", "reno", "vegas", "cubic_plus"]
 def of_cells(
     record: ub.Record, axes: dict[str, list[str]], change: Callable[[dict[str, Any], int], None]
 ) -> ub.Results:
-    """Make runs that nobody did: for each cell that of a record, changed by the number of the cell."""
+    """Make runs that nobody did: for each grid point that of a record, changed by its number."""
     runs = []
     for number, labels in enumerate(product(*axes.values())):
         run = deepcopy(record.run)
@@ -131,7 +131,7 @@ def test_many_flows_of_a_loss_in_columns(kinds: Sequence[str]) -> None:
 
 
 @pytest.mark.parametrize("width", ["page", "slide"])
-def test_a_mesh_above_panels_of_each_cell(width: Width) -> None:
+def test_a_mesh_above_panels_of_each_grid_point(width: Width) -> None:
     """What has one panel only takes the whole width, so that the names of nodes have room."""
     results = ub.scenario("sensors-in-a-building", {"duration": "100s", "warmup": "10s"}).run()
     assert not faults(results.plot(width=width))
@@ -256,7 +256,7 @@ def test_links_share_a_panel_however_many_flows_there_are() -> None:
 
 def test_a_switch_and_a_bare_number_are_named_with_their_axis() -> None:
     axes = {"host.phone.small_queues": "off", "queue": "sorpc", "flows.0.count": "3", "link.bottleneck.delay": "10ms"}
-    assert cell_label(axes) == "small_queues off sorpc count 3 10ms"
+    assert point_label(axes) == "small_queues off sorpc count 3 10ms"
 
 
 def test_what_a_metric_says_nothing_of_takes_no_look(small: Path) -> None:

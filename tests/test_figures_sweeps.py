@@ -16,9 +16,9 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from sentences import refused, stderr_of
 from unbloat.comparison.figures import agreement_of, changes, edges_of
-from unbloat.report.figures.cells import metrics_named, quantity, reach
 from unbloat.report.figures.delay_throughput import ellipse
 from unbloat.report.figures.draw import Choice
+from unbloat.report.figures.grid import metrics_named, quantity, reach
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES, unit_for
 from unbloat.report.names import short_name
@@ -122,7 +122,7 @@ THREE = {
 
 @pytest.fixture
 def made(small: Path) -> ub.Results:
-    """Runs that nobody did: a number of its own in each cell."""
+    """Runs that nobody did: a number of its own in each grid point."""
     (record,) = ub.scenario(small, {"duration": "100ms"}).run()
     runs = []
     for number, labels in enumerate(product(*THREE.values())):
@@ -199,7 +199,7 @@ def test_kinds_and_metrics_come_in_lists_or_with_commas(made: ub.Results) -> Non
         assert len(figure.axes) == 2
 
 
-def test_cells_of_saved_results_are_picked(cli: Cli, made: ub.Results, tmp_path: Path) -> None:
+def test_grid_points_of_saved_results_are_picked(cli: Cli, made: ub.Results, tmp_path: Path) -> None:
     made.save(tmp_path / "made")
     done = cli("plot", "made", "--only", "cc=cubic,vegas", "--only", "limit=15kb", "-o", "x.svg")
     assert done.returncode == 0 and (tmp_path / "x.svg").exists(), done.stderr
@@ -226,7 +226,7 @@ box: 25-75 %, whiskers: 5-95 % of 3 flows each\
 """)
 
 
-def test_cells_are_picked_by_their_labels(made: ub.Results) -> None:
+def test_grid_points_are_picked_by_their_labels(made: ub.Results) -> None:
     assert len(made.only(cc="vegas", rate=["1mbit", 2e6])) == 4 and len(made.only({"limit": "60kb"})) == 9
     assert [each.axes["flows.0.cc"] for each in made.only(lambda axes: axes["flows.0.cc"] == "reno")] == ["reno"] * 6
     with refused(

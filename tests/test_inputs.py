@@ -121,15 +121,15 @@ def test_code_that_is_edited_during_a_run_counts_too(
     copy = tmp_path / "algorithms"
     shutil.copytree(ALGORITHMS, copy)
     monkeypatch.setattr(identity, "ALGORITHMS", copy)
-    (cell,) = source_of(small).cells()
+    (cell,) = source_of(small).points()
     store = Store(tmp_path / "runs")
     code = Code.now()
     task = Task("key", code.stamp_with(cell))
 
-    def run(cell: _core.Cell, task: Task, progress: object) -> tuple[str, None]:
+    def run(cell: _core.GridPoint, task: Task, progress: object) -> tuple[str, None]:
         return cell.run(copy)[0], None
 
-    def edit(cell: _core.Cell, task: Task, progress: object) -> tuple[str, None]:
+    def edit(cell: _core.GridPoint, task: Task, progress: object) -> tuple[str, None]:
         file = copy / "include" / "vmlinux.h"
         file.write_text(file.read_text() + "\n")
         return run(cell, task, progress)
@@ -160,7 +160,7 @@ def test_notes_and_swap_files_beside_the_code_change_nothing(tmp_path: Path, mon
 
 def test_what_goes_to_a_dask_worker_is_what_was_hashed(small: Path, mine: Path, tmp_path: Path) -> None:
     """It is laid down there, and there too it may be changed until the run is over."""
-    (cell,) = source_of(small, {"flows.*.cc": str(mine)}).cells()
+    (cell,) = source_of(small, {"flows.*.cc": str(mine)}).points()
     there = portable.unpack(portable.pack(cell), tmp_path / "there")
     assert key_of(there) != key_of(cell), "the control has another path"
     assert [file.read_bytes() for file in there.sources(ALGORITHMS)] == [
@@ -181,7 +181,7 @@ def test_what_goes_to_a_dask_worker_is_what_was_hashed(small: Path, mine: Path, 
 
 def test_another_process_reads_the_same_scenario(small: Path) -> None:
     for source in (source_of(small, {"link.bottleneck.loss": "0.7%", "seed": 2**62 + 1}), source_of("mobile-lte")):
-        (cell,) = source.cells()
+        (cell,) = source.points()
         assert json.loads(_core.resolved(cell.portable()).json()) == json.loads(cell.json())
 
 

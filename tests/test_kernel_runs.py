@@ -40,7 +40,7 @@ def test_files_of_both_backends_can_be_compared(cli: Cli, small: Path) -> None:
     done = cli("compare", "kernel", "simulator", "--json")
     said = json.loads(done.stdout)
     assert [each["on"] for each in said["sets"]] == ["kernel", "simulator"]
-    metrics = {each["metric"]: each for each in said["comparisons"][0]["cells"][0]["metrics"]}
+    metrics = {each["metric"]: each for each in said["comparisons"][0]["grid_points"][0]["metrics"]}
     assert metrics["goodput_mbps"]["ratio"] == pytest.approx(goodput["simulator"] / goodput["kernel"], rel=1e-3)
 
 

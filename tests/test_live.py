@@ -160,7 +160,7 @@ def test_numbers_and_blocks() -> None:
 # ---------------------------------------------------------------- What it is told
 
 
-def steps_and_series(cell: _core.Cell, on: str) -> tuple[str, list[Step], Any]:
+def steps_and_series(cell: _core.GridPoint, on: str) -> tuple[str, list[Step], Any]:
     told: list[Step] = []
     record, tables = cell.run(ALGORITHMS, on=on, series_ns=50 * MS, steps=told.append)
     return record, told, tables
@@ -185,7 +185,7 @@ def check_steps(steps: Sequence[Step], tables: Any, links: Sequence[str]) -> Non
 
 
 def test_the_steps_that_are_told_are_the_series(small: Path) -> None:
-    cell = source_of(small, {"flows.0.count": "2"}).cells()[0]
+    cell = source_of(small, {"flows.0.count": "2"}).points()[0]
     record, steps, tables = steps_and_series(cell, "simulator")
     assert len(steps) == 40 and [len(step["flows"]) for step in steps[-1:]] == [2]
     check_steps(steps, tables, ["bottleneck", "bottleneck.reverse"])
@@ -194,7 +194,7 @@ def test_the_steps_that_are_told_are_the_series(small: Path) -> None:
 
 
 def test_access_links_are_not_told(small: Path) -> None:
-    cell = source_of(small, {"flows.0.access": {"rate": 8e6, "delay": 0.001}}).cells()[0]
+    cell = source_of(small, {"flows.0.access": {"rate": 8e6, "delay": 0.001}}).points()[0]
     _, steps, tables = steps_and_series(cell, "simulator")
     assert {row["link"] for step in steps for row in step["links"]} == {"bottleneck", "bottleneck.reverse"}
     assert set(np.frombuffer(tables["links"]["link"][1], tables["links"]["link"][0])) == {0, 1, 2}
@@ -205,11 +205,11 @@ def test_what_it_raises_ends_the_run(small: Path) -> None:
         raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):
-        source_of(small).cells()[0].run(ALGORITHMS, series_ns=50 * MS, steps=raises)
+        source_of(small).points()[0].run(ALGORITHMS, series_ns=50 * MS, steps=raises)
 
 
 def test_the_steps_of_a_real_run_are_its_series(small: Path) -> None:
-    cell = source_of(small, {"flows.0.cc": "kernel:reno"}).cells()[0]
+    cell = source_of(small, {"flows.0.cc": "kernel:reno"}).points()[0]
     _, steps, tables = steps_and_series(cell, "kernel")
     assert len(steps) >= 39
     check_steps(steps, tables, ["bottleneck", "bottleneck.reverse"])
@@ -226,7 +226,7 @@ def test_flows_have_the_names_of_pictures(small: Path) -> None:
     results = ub.scenario(text).run()
     from unbloat.report.names import flow_label
 
-    cell = source_of(text).cells()[0]
+    cell = source_of(text).points()[0]
     run = results.records[0].run
     assert flow_names(cell) == [flow_label(run, "", number) for number in range(4)]
     assert flow_names(cell) == ["vegas", "backup #1", "backup #2", "mine"]
@@ -234,7 +234,7 @@ def test_flows_have_the_names_of_pictures(small: Path) -> None:
 
 def test_a_call_is_watched_too() -> None:
     """It has no congestion control."""
-    (cell, *_) = source_of("family-evening").cells()
+    (cell, *_) = source_of("family-evening").points()
     names = flow_names(cell)
     assert len(names) == sum(cell.groups) and any("call" in name for name in names)
 
@@ -255,7 +255,7 @@ def test_a_simulation_keeps_a_pace_that_one_can_follow(monkeypatch: pytest.Monke
 
 def test_a_long_simulation_is_shown_in_half_a_minute(small: Path) -> None:
     def pace(duration: str, on: str = "simulator") -> float:
-        return pace_of(source_of(small, {"duration": duration}).cells()[0], on)
+        return pace_of(source_of(small, {"duration": duration}).points()[0], on)
 
     assert (pace("2s"), pace("90s"), pace("90s", "kernel")) == (1.0, 3.0, 1.0)
 

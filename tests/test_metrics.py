@@ -12,7 +12,7 @@ from made_up_runs import measured_run
 from sentences import refused
 from unbloat.claims.quantities import QUANTITIES, taken
 from unbloat.comparison.tolerance import criteria_of
-from unbloat.report.results_tables import text_of_cells, text_of_runs
+from unbloat.report.results_tables import text_of_points, text_of_runs
 from unbloat.results import rows
 from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded, markdown
 
@@ -139,18 +139,18 @@ def test_the_screen_uses_the_words_of_the_register(small: Path) -> None:
 def test_a_sweep_s_table_tells_flows_with_several_controls_apart(small: Path) -> None:
     """The question of most studies: ours against CUBIC in the same run."""
     swept = ub.scenario(small.read_text() + TWO, {"link.bottleneck.loss": "1%"}).run(repeat=2)
-    lines = [line.split() for line in text_of_cells(swept).splitlines()[6:9]]
+    lines = [line.split() for line in text_of_points(swept).splitlines()[6:9]]
     stats = swept.stats.set_index(["of", "metric"])["mean"]
     assert [line[:2] for line in lines] == [["all", "2"], ["0", "reno"], ["1", "cubic"]]
     assert float(lines[1][2]) == pytest.approx(stats["flow 0", "goodput_mbps"], rel=0.05)
-    alone = text_of_cells(ub.scenario(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}).run(repeat=2))
+    alone = text_of_points(ub.scenario(small, {"flows.0.count": 2, "link.bottleneck.loss": "1%"}).run(repeat=2))
     assert "flow" not in alone
 
 
 def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
     swept = ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(repeat=2)
-    text = text_of_cells(swept, ["rtt_p95", "queue_bytes_mean"])
-    assert text_of_cells(swept, ["rtt_mean"]) == text_of_cells(swept, ["rtt"]), "as the table heads the column"
+    text = text_of_points(swept, ["rtt_p95", "queue_bytes_mean"])
+    assert text_of_points(swept, ["rtt_mean"]) == text_of_points(swept, ["rtt"]), "as the table heads the column"
     assert "p95" in text and "queue" in text and "goodput" not in text
     with refused(
         ub.InputError,
@@ -158,7 +158,7 @@ def test_the_metrics_of_a_sweep_s_table_can_be_chosen(small: Path) -> None:
             "unknown metric colour; the metrics are bitrate, buffer, buffered_windows, buffered_windows_p10, buffered_windows_p25, buffered_windows_p50, buffered_windows_p75, buffered_windows_p90, completion, cpu_idle, cwnd, delay, delay_max, delay_p50, delay_p95, delay_p99, drops, duplicates, goodput, jain, lateness_p99, loss, loss_events, losses, marks, opinion, page_load, page_load_max, page_load_p50, page_load_p95, page_load_p99, queue_bytes, queue_delay, queue_delay_max, queue_delay_p50, queue_delay_p95, queue_delay_p99, rating, rating_in, rating_out, receiver_rtt, response, response_max, response_p50, response_p95, response_p99, retransmissions, retries, rtt, rtt_max, rtt_min, rtt_p50, rtt_p95, rtt_p99, sent, skipped, sndbuf, sndbuf_half_full, sndbuf_half_full_after, sndbuf_p10, sndbuf_p25, sndbuf_p50, sndbuf_p75, sndbuf_p90, stalled, stalls, startup, switches, throughput, timeouts, unfinished, utilisation, wait, wire_losses, wmem_queued"
         ),
     ):
-        text_of_cells(swept, ["colour"])
+        text_of_points(swept, ["colour"])
 
 
 def test_rows_have_the_types_of_the_register() -> None:

@@ -59,7 +59,7 @@ def ns2(*words: object, path: str = "", cwd: Path) -> "subprocess.CompletedProce
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment)
 
 
-def test_a_cell_is_a_dumbbell_there_and_its_figures_are_held_against_ours(scenario: Path) -> None:
+def test_a_grid_point_is_a_dumbbell_there_and_its_figures_are_held_against_ours(scenario: Path) -> None:
     done = ns2(scenario, cwd=scenario.parent)
     assert done.returncode == 0, done.stderr
     asked = (scenario.parent / "asked").read_text().split()
@@ -83,7 +83,7 @@ before
 
     tools/ns# dumbbell.toml cc=cubic --page page.md
 
-Of # cells within # %: loss #, payload #, mean window #
+Of # grid points within # %: loss #, payload #, mean window #
 
 | cc | loss ns# % | here % | apart % | payload ns# Mbit/s | here Mbit/s | apart % | mean window ns# packets | here packets | apart % |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -117,7 +117,7 @@ def test_a_flow_that_ns_2_says_nothing_of_is_a_failure(scenario: Path) -> None:
             (),
             ["cc=elastic"],
             snapshot(
-                "ns2: TMP/dumbbell.toml: no cell was picked that ns-2 can run; it has cubic, compound_ns2, reno, vegas, veno, westwood, tcp_lp"
+                "ns2: TMP/dumbbell.toml: no grid point was picked that ns-2 can run; it has cubic, compound_ns2, reno, vegas, veno, westwood, tcp_lp"
             ),
         ),
         (

@@ -13,7 +13,7 @@ import unbloat as ub
 from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import refused, stderr_of
-from unbloat._core import Cell
+from unbloat._core import GridPoint
 from unbloat.report.results_tables import FLOW_COLUMNS
 from unbloat.runs import experiment
 from unbloat.runs.checkpoint import Checkpoint
@@ -48,7 +48,7 @@ class Kernel:
         self.processes: list[int] = []
         self.why = ""
 
-    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, *_: object) -> None:
+    def run_all(self, folder: Path, tasks: Mapping[Task, GridPoint], processes: int, watch: Watch, *_: object) -> None:
         self.processes.append(processes)
         for task in tasks:
             if self.runs == self.stop_before:
@@ -201,7 +201,7 @@ def test_a_series_step_that_takes_the_packets_time_is_refused(cli: Cli, small: P
     sentence = "series 50us: with on = kernel a step must be at least 1000us; with a finer one the samples take"
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"unbloat: {sentence}") and done.stderr.count("\n") == 1
-    (cell,) = source_of(small, {}).cells()
+    (cell,) = source_of(small, {}).points()
     with refused(
         ub.InputError,
         snapshot(
@@ -213,7 +213,7 @@ def test_a_series_step_that_takes_the_packets_time_is_refused(cli: Cli, small: P
 
 
 def test_the_default_step_is_never_one_that_is_refused(small: Path) -> None:
-    (cell,) = source_of(small, {"duration": "150ms"}).cells()
+    (cell,) = source_of(small, {"duration": "150ms"}).points()
     steps = {on: experiment.series_step(cell, True, on) for on in ("simulator", "kernel", "vm")}
     assert steps == {"simulator": 100_000, "kernel": 1_000_000, "vm": 1_000_000}
 

@@ -149,7 +149,7 @@ def test_runs_are_counted_beforehand(tiny, capsys):
     assert main(["reproduce", str(tiny), "-j", "1", "--page"]) == 0
     assert forecast(capsys) == snapshot("unbloat: all 12 runs are cached")
     assert main(["reproduce", str(tiny), "-j", "1", "--page", "--choices"]) == 0
-    # The table beyond the paper has two cells; one of them is a cell of the paper too, the other has packets of 500 B.
+    # The table beyond the paper has two grid points; one of them is a grid point of the paper too, the other has packets of 500 B.
     assert forecast(capsys) == snapshot("unbloat: 1 of 14 runs are new, with 2000 packets at most: 0:00")
     assert main(["reproduce", str(tiny), "-j", "1", "--choices"]) == 0
     assert forecast(capsys) == snapshot("unbloat: all 2 runs are cached")
@@ -292,7 +292,7 @@ def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
     told = [line for line in capsys.readouterr().err.splitlines() if "16 runs" in line]
     # How long they take depends on the machine.
     assert [line.rpartition(": ")[0] for line in told] == snapshot(
-        ["unbloat: 4 cells, 3 to 4 times each where they draw anything, 2 of at most 16 runs kept"]
+        ["unbloat: 4 grid points, 3 to 4 times each where they draw anything, 2 of at most 16 runs kept"]
     )
 
 
@@ -401,7 +401,7 @@ def test_wrong_input_ends_with_status_2_and_a_sentence(tiny, capsys, name, told)
     assert plain(capsys.readouterr().err) == told
 
 
-def test_only_cells_that_draw_are_run_with_more_seeds(tmp_path):
+def test_only_grid_points_that_draw_are_run_with_more_seeds(tmp_path):
     asked = []
 
     def simulate(batch, seeds, only):
@@ -458,19 +458,19 @@ def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(pape
 
 
 def pretend(batch, seeds, only):
-    """Give an empty run for every cell asked for: the files are read, with their overrides, but not simulated."""
+    """Give an empty run for every grid point asked for: the files are read, with their overrides, but not simulated."""
     axes = all_axes(source_of(batch.file, batch.repeated([1])))
     return [measured_run(labels, 1, {}) for labels in axes if only(labels)]
 
 
 @cache
 def all_axes(source):
-    """Give the axes of each cell; several tables have the same grid."""
-    return [batches.without_repeat(dict(cell.axes)) for cell in source.cells()]
+    """Give the axes of each grid point; several tables have the same grid."""
+    return [batches.without_repeat(dict(cell.axes)) for cell in source.points()]
 
 
 @pytest.mark.parametrize("name", PAPER_NAMES)
-def test_every_label_of_a_paper_picks_one_cell(name):
+def test_every_label_of_a_paper_picks_one_grid_point(name):
     itself = read.load(reproduce.folder_of(name))
     for paper in (itself, *itself.other_readings()):
         check_labels(paper)

@@ -1,4 +1,4 @@
-"""Papers about grids: claims over many cells, windows over time, lines with intervals, all the paper's repeats."""
+"""Papers about grids: claims over many grid points, windows over time, lines with intervals, all the paper's repeats."""
 
 import dataclasses
 import math
@@ -54,20 +54,20 @@ A_ABOVE_B = "utilisation(a) > utilisation(b)"
 @pytest.mark.parametrize(
     ("take", "holds", "measured", "verdict"),
     [
-        ("every", A_ABOVE_B, "in 2 of 3 cells, not at 40", "direction only"),
-        ("most", A_ABOVE_B, "in 2 of 3 cells, not at 40", "reproduced"),
-        ("some", "utilisation(b) > utilisation(a)", "in 1 of 3 cells, only at 40", "reproduced"),
-        ("every", "utilisation(b) > utilisation(a)", "in 1 of 3 cells, only at 40", "not reproduced"),
-        ("every", "utilisation(a) >= 50", "in 3 of 3 cells", "reproduced"),
-        ("some", "utilisation(a) > 99", "in 0 of 3 cells", "not reproduced"),
+        ("every", A_ABOVE_B, "in 2 of 3 grid points, not at 40", "direction only"),
+        ("most", A_ABOVE_B, "in 2 of 3 grid points, not at 40", "reproduced"),
+        ("some", "utilisation(b) > utilisation(a)", "in 1 of 3 grid points, only at 40", "reproduced"),
+        ("every", "utilisation(b) > utilisation(a)", "in 1 of 3 grid points, only at 40", "not reproduced"),
+        ("every", "utilisation(a) >= 50", "in 3 of 3 grid points", "reproduced"),
+        ("some", "utilisation(a) > 99", "in 0 of 3 grid points", "not reproduced"),
     ],
 )
-def test_a_statement_about_a_grid_counts_its_cells(take, holds, measured, verdict):
+def test_a_statement_about_a_grid_counts_its_grid_points(take, holds, measured, verdict):
     assert judged(take=take, holds=holds) == (measured, verdict)
 
 
 def test_labels_that_a_claim_is_not_about_are_left_out():
-    assert judged(take="every", holds=A_ABOVE_B, without=["40"]) == ("in 2 of 2 cells", "reproduced")
+    assert judged(take="every", holds=A_ABOVE_B, without=["40"]) == ("in 2 of 2 grid points", "reproduced")
     assert judged(take="smallest", quantity="utilisation(a)", published="70", without=["10"])[0] == 70
 
 
@@ -87,7 +87,7 @@ def test_a_number_of_a_grid_is_judged_where_it_comes_from(take, published, direc
     assert outcome == (pytest.approx(measured), verdict)
 
 
-def test_cells_are_listed_within_their_setting():
+def test_grid_points_are_listed_within_their_setting():
     assert grid().labels(["buffer"], []) == [("10",), ("20",), ("40",)]
     assert grid().labels(["buffer", "cc"], ["20"]) == [("20", "a"), ("20", "b")]
     assert grid().labels([], ["20"]) == [()]
@@ -302,8 +302,8 @@ sweep = { "flows.0.cc" = ["reno", "cubic", "vegas"] }
 """
 
 
-def test_the_forecast_takes_cells_from_all_over_the_grid(tmp_path, monkeypatch):
-    """12 million packets a cell, 24 million in 24 s: 3 cells take 36 s for each repeat."""
+def test_the_forecast_takes_grid_points_from_all_over_the_grid(tmp_path, monkeypatch):
+    """12 million packets a grid point, 24 million in 24 s: 3 grid points take 36 s for each repeat."""
     (tmp_path / "grid.toml").write_text(SCENARIO)
     figure = Figure("figure1", "Use", "lines", ["10"], lines=["a"], panels=[Panel("all", "grid")])
     paper = paper_with([figure], full=40, folder=tmp_path).with_all_repeats()
@@ -319,9 +319,9 @@ def test_the_forecast_takes_cells_from_all_over_the_grid(tmp_path, monkeypatch):
     monkeypatch.setenv("UNBLOAT_CACHE", str(tmp_path / "cache"))
     told = sampled([paper], simulate, 2)
     assert told.words == snapshot(
-        "3 cells, 3 to 40 times each where they draw anything: 0.0 to 0.4 processor hours, 0:54 to 12:00 on 2 idle processors"
+        "3 grid points, 3 to 40 times each where they draw anything: 0.0 to 0.4 processor hours, 0:54 to 12:00 on 2 idle processors"
     )
-    assert told.durations_s == [1.0] * 9, "three repeats of three cells at least"
+    assert told.durations_s == [1.0] * 9, "three repeats of three grid points at least"
     assert asked == [([1], ["reno", "vegas"])]
 
 
@@ -341,13 +341,13 @@ def test_the_forecast_leaves_out_what_is_kept_and_remembers_the_pace(tmp_path, m
     monkeypatch.setattr("unbloat.papers.forecast._processor_s", lambda: next(used))
     told = sampled([paper], simulate, 2).words
     assert told == snapshot(
-        "3 cells, 3 to 40 times each where they draw anything, 2 of at most 120 runs kept: 0.0 to 0.4 processor hours, 0:42 to 11:48 on 2 idle processors"
+        "3 grid points, 3 to 40 times each where they draw anything, 2 of at most 120 runs kept: 0.0 to 0.4 processor hours, 0:42 to 11:48 on 2 idle processors"
     )
     (batch,) = batches_of(paper)
     really(batch, (1, 2), batch.wants)
     told = sampled([paper], simulate, 2).words
     assert told == snapshot(
-        "3 cells, 3 to 40 times each where they draw anything, 6 of at most 120 runs kept: 0.0 to 0.4 processor hours, 0:18 to 11:24 on 2 idle processors"
+        "3 grid points, 3 to 40 times each where they draw anything, 6 of at most 120 runs kept: 0.0 to 0.4 processor hours, 0:18 to 11:24 on 2 idle processors"
     )
 
 

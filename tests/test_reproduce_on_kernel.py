@@ -14,7 +14,7 @@ import pytest
 from inline_snapshot import snapshot
 from made_up_paper import PUBLISHED, SCENARIO, write_paper
 from sentences import plain
-from unbloat._core import Cell
+from unbloat._core import GridPoint
 from unbloat.cli.app import main
 from unbloat.papers import kernel as kernels
 from unbloat.papers import read, readme
@@ -49,7 +49,7 @@ class Kernel:
         self.why: str | None = None
         self.stop_at = ""
 
-    def run_all(self, folder: Path, tasks: Mapping[Task, Cell], processes: int, watch: Watch, *_: object) -> None:
+    def run_all(self, folder: Path, tasks: Mapping[Task, GridPoint], processes: int, watch: Watch, *_: object) -> None:
         task, cell = next(iter(tasks.items()))
         if self.stop_at and task.on != "simulator" and self.stop_at in cell.locate("link"):
             raise KeyboardInterrupt
@@ -94,7 +94,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_paper(tmp_path, {"kernel.toml": PLAN, "kernel.md": PAGE})
 
 
-def test_the_kernel_runs_the_cells_once_as_the_plan_says(
+def test_the_kernel_runs_the_grid_points_once_as_the_plan_says(
     tiny: Path, kernel: Kernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", str(tiny), "--on", "kernel"]) == 0
@@ -115,7 +115,7 @@ def test_the_json_has_all_three_verdicts(tiny: Path, kernel: Kernel, capsys: pyt
     ]
     reno = said["claims"][0]
     assert reno["measured"] == pytest.approx(reno["simulated_with_its_settings"]["measured"])
-    assert reno["measured"] != reno["simulated"]["measured"], "the paper's cell is not the kernel's"
+    assert reno["measured"] != reno["simulated"]["measured"], "the paper's grid point is not the kernel's"
     assert {reno["verdict"], reno["simulated"]["verdict"]} == {"reproduced"}
     assert (said["on"], said["unsound"]) == ("kernel", [])
 
@@ -355,7 +355,7 @@ def test_statements_have_the_three_measurements_beside_them(
 def test_a_kernel_takes_every_run_of_a_plan(name: str, on: str) -> None:
     paper = read.load(PAPERS / name)
     plan = kernels.load(paper).on(on)
-    cells = [cell for selection in plan.runs for cell in selection.cells(paper)]
+    cells = [cell for selection in plan.runs for cell in selection.points(paper)]
     assert cells or not plan.runs
     for cell in cells:
         cell.check(on)
@@ -371,6 +371,6 @@ def test_what_a_plan_covers_asks_for_labels_that_it_runs(name: str, on: str) -> 
     settings += [(group.scenario, group.at) for group in part.statements]
     assert settings
     for scenario, at in settings:
-        cells = [cell for selection in plan.runs if selection.scenario == scenario for cell in selection.cells(paper)]
+        cells = [cell for selection in plan.runs if selection.scenario == scenario for cell in selection.points(paper)]
         labels = {label for cell in cells for label in dict(cell.axes).values()}
         assert set(at) <= labels, (scenario, at)

@@ -72,7 +72,7 @@ def steady():
     )
 
 
-def test_labels_pick_a_cell_and_seeds_are_averaged():
+def test_labels_pick_a_grid_point_and_seeds_are_averaged():
     runs = grid()
     assert mean(runs, "queue_delay", ["50kb", "cubic"], {}) == 200
     assert mean(runs, "queue_delay", ["50kb", "cubic"], {}, "s") == pytest.approx(0.2)

@@ -13,7 +13,7 @@ from inline_snapshot import snapshot
 from made_up_runs import in_turn
 from sentences import refused
 from unbloat.api.results import Results
-from unbloat.report.results_tables import cells_columns, text_of_cells
+from unbloat.report.results_tables import points_columns, text_of_points
 from unbloat.results.bottleneck import add_up
 from unbloat.runs.experiment import command
 from unbloat.scenarios.source import as_toml, source_of
@@ -147,7 +147,7 @@ def test_pcap_gives_each_run_its_file(sweep: Path, tmp_path: Path) -> None:
 
 def test_a_result_shows_itself(small: Path) -> None:
     results = ub.scenario(small).run()
-    assert repr(results) == snapshot("<unbloat.Results of 'small': 1 cell, 1 run>")
+    assert repr(results) == snapshot("<unbloat.Results of 'small': 1 grid point, 1 run>")
     assert "goodput_mbps" in results._repr_html_()
 
 
@@ -179,7 +179,7 @@ def test_axes_are_numbers_too(small: Path) -> None:
     assert list(flows.sort_values("limit")["limit"])[-1] == "100kb"
 
 
-def test_statistics_can_pool_cells(sweep: Path) -> None:
+def test_statistics_can_pool_grid_points(sweep: Path) -> None:
     results = ub.scenario(sweep).run()
     pooled = results.pooled(by="cc").query("metric == 'goodput_mbps' and of == 'all flows'")
     # The limits were chosen: how far their goodputs lie apart is no interval of chance.
@@ -211,7 +211,7 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
     assert list(longer.runs["rate_bps"]) == [1e6, 2e6]
     assert list(longer.runs["rate"]) == ["1mbit", "2mbit"]
     del scenario["name"]
-    assert source_of(scenario).cells()[0].name == "scenario"
+    assert source_of(scenario).points()[0].name == "scenario"
     with refused(
         ub.InputError,
         snapshot(
@@ -328,7 +328,7 @@ def test_a_control_of_ones_own_is_an_axis_by_its_name(small: Path, tmp_path: Pat
     assert [each.axes["flows.*.cc"] for each in ub.scenario(small).run(cc=["reno", twin])] == ["reno", str(twin)]
 
 
-def test_a_choice_that_leaves_no_cell_is_a_sentence(sweep: Path) -> None:
+def test_a_choice_that_leaves_no_grid_point_is_a_sentence(sweep: Path) -> None:
     for repeat in (None, 2):
         with pytest.raises(ub.InputError, match=r"^only: .*flows\.0\.cc=reno"):
             ub.scenario(sweep).run(only=lambda axes: False, repeat=repeat)
@@ -357,7 +357,7 @@ def test_systems_that_tell_no_processors_of_a_process_have_some(monkeypatch: pyt
 def test_repeats_that_are_all_the_same_are_warned_of(small: Path) -> None:
     with pytest.warns(ub.IdenticalRepeats):
         swept = ub.scenario(small).run(repeat=3)
-    assert text_of_cells(swept).count("warning: the repeats differ by less than 0.01 %") == 1
+    assert text_of_points(swept).count("warning: the repeats differ by less than 0.01 %") == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ub.scenario(small, {"link.bottleneck.loss": "1%"}).run(repeat=3)
@@ -365,7 +365,7 @@ def test_repeats_that_are_all_the_same_are_warned_of(small: Path) -> None:
 
 
 def test_no_results_show_themselves_too() -> None:
-    assert repr(ub.Results([])) == snapshot("<unbloat.Results of 'no scenario': 0 cells, 0 runs>")
+    assert repr(ub.Results([])) == snapshot("<unbloat.Results of 'no scenario': 0 grid points, 0 runs>")
     assert ub.Results([]).axes == [] and len(ub.Results([]).runs) == len(ub.Results([]).flows) == 0
     assert "0 runs" in ub.Results([])._repr_html_()
 
@@ -377,13 +377,13 @@ def test_statistics_are_numbers_whether_there_are_intervals_or_not(small: Path) 
         assert [str(types[name]) for name in ("mean", "deviation", "ci95_low", "ci95_high")] == 4 * ["float64"]
 
 
-def test_rates_of_all_flows_are_sums_in_all_cells_or_in_none() -> None:
-    # In the cells of Vegas the flows share the link all of the time, in those of CUBIC one runs after the other.
+def test_rates_of_all_flows_are_sums_in_all_grid_points_or_in_none() -> None:
+    # In the grid points of Vegas the flows share the link all of the time, in those of CUBIC one runs after the other.
     results = Results([in_turn("cubic", 7.0, 9.5), in_turn("vegas", 2.0, 8.5)])
     assert [add_up(record.run) for record in results] == [False, True]
     goodputs = results.stats.query("of == 'all flows' and metric == 'goodput_mbps'")["mean"]
     assert len(goodputs) == 2 and goodputs.isna().all()
-    table = {column.head: column.cells for column in cells_columns(results)}
+    table = {column.head: column.cells for column in points_columns(results)}
     assert [cell for cell, of in zip(table["goodput"], table["flow"], strict=True) if of == "all"] == ["-", "-"]
     alone = Results([in_turn("vegas", 2.0, 8.5)]).stats.query("of == 'all flows' and metric == 'goodput_mbps'")
     assert alone["mean"].tolist() == [10.0]

@@ -13,7 +13,7 @@ from conftest import Cli
 from inline_snapshot import snapshot
 from pandas.testing import assert_frame_equal
 from sentences import refused
-from unbloat.report.results_tables import text_of_cells
+from unbloat.report.results_tables import text_of_points
 from unbloat.results import files
 from unbloat.scenarios.identity import code_hash
 from unbloat.system.paths import ALGORITHMS
@@ -176,12 +176,12 @@ def test_several_experiments_in_a_folder_stay_apart(small: Path, sweep: Path, tm
     ub.scenario(small, {"name": "two"}).run().save(tmp_path / "out" / "2")
     ub.scenario(sweep, {"name": "three"}).run().save(tmp_path / "out" / "3")
     results = ub.read(tmp_path / "out")
-    assert len(results) == 6 and [len(cell.records) for cell in results.cells] == [1] * 6
+    assert len(results) == 6 and [len(cell.records) for cell in results.points] == [1] * 6
     goodput = results.stats.query("metric == 'goodput_mbps' and of == 'all flows'")
     assert list(goodput["scenario"]) == ["one", "two", *["three"] * 4] and list(goodput["n"]) == [1] * 6
     assert list(goodput["cc"].isna()) == [True, True, *[False] * 4]
     assert list(results.pooled(by="cc").query("metric == 'goodput_mbps'")["n"]) == [1, 1, 2, 2]
-    rows = [line.split() for line in text_of_cells(results).splitlines()[6:12]]
+    rows = [line.split() for line in text_of_points(results).splitlines()[6:12]]
     assert [row[:3] for row in rows[1:3]] == [["two", *rows[1][1:3]], ["three", "reno", "15kb"]]
 
 
@@ -200,7 +200,7 @@ def test_runs_of_a_changed_scenario_are_no_repeats(tmp_path: Path, small: Path) 
     several(tmp_path / "sets", small)
     results = ub.read(tmp_path / "sets")
     assert [record.axes["results"] for record in results] == ["a", "a", "b", "b", "c", "c"]
-    assert [len(cell.records) for cell in results.cells] == 6 * [1]
+    assert [len(cell.records) for cell in results.points] == 6 * [1]
     results.save(tmp_path / "again")
     assert [record.axes for record in ub.read(tmp_path / "again")] == [record.axes for record in results]
 
@@ -209,7 +209,7 @@ def test_sets_whose_runs_have_other_seeds_are_repeats(tmp_path: Path, small: Pat
     for seed in (1, 2):
         ub.scenario(small, {"seed": seed, "link.bottleneck.loss": "1%"}).run().save(tmp_path / str(seed))
     ub.read(tmp_path / "1").save(tmp_path / "copy")
-    (cell,) = ub.read(tmp_path).cells
+    (cell,) = ub.read(tmp_path).points
     assert cell.axes == {} and len(cell.sound) == 2
 
 

@@ -48,7 +48,7 @@ def without_speed(said: str) -> str:
     return "\n".join([*first, re.sub(r"\d[\d.:]*( million)?", "#", last)])
 
 
-def test_every_cell_is_repeated_with_seeds_of_its_own(sweep: Path) -> None:
+def test_every_grid_point_is_repeated_with_seeds_of_its_own(sweep: Path) -> None:
     swept = ub.scenario(sweep, LOSSY).run(repeat=3)
     assert list(swept.runs.columns[:7]) == ["run", *AXES, f"{AXES[1]}_bytes", "repeat", "seed", "sound"]
     assert len(swept.runs) == 12 and list(swept.runs["repeat"]) == [1, 2, 3] * 4
@@ -93,7 +93,7 @@ def test_one_run_has_no_interval(cli: Cli, sweep: Path) -> None:
 def test_the_screen_tells_mean_and_interval(cli: Cli, sweep: Path) -> None:
     done = cli("sweep", sweep, "--set", "link.bottleneck.loss=1%", "--repeat", "3")
     assert done.stdout.splitlines()[0] == snapshot(
-        "small · 4 cells, 3 runs each · simulator · mean ± half of the 95 % confidence interval"
+        "small · 4 grid points, 3 runs each · simulator · mean ± half of the 95 % confidence interval"
     )
     assert done.stdout.count("±") > 8
     assert without_speed(done.stderr) == snapshot("""\
@@ -194,7 +194,10 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--repeat", "0"], snapshot("unbloat: repeat 0: a cell is run at least once, and at most 100,000 times")),
+        (
+            ["--repeat", "0"],
+            snapshot("unbloat: repeat 0: a grid point is run at least once, and at most 100,000 times"),
+        ),
         (
             ["--set", "sweep.seed=[1, 2]"],
             snapshot(
@@ -267,7 +270,7 @@ def test_progress_tells_runs_packets_and_time_left(capsys: pytest.CaptureFixture
 
 def test_a_sweep_shows_itself() -> None:
     swept = ub.scenario(SMALL, LOSSY).run(repeat=2)
-    assert repr(swept) == snapshot("<unbloat.Results of 'small': 1 cell, 2 runs>")
+    assert repr(swept) == snapshot("<unbloat.Results of 'small': 1 grid point, 2 runs>")
     assert "ci95_low" in swept._repr_html_()
 
 

@@ -166,7 +166,7 @@ def test_own_files_traces_and_crashes_reach_the_workers(workers: distributed.Cli
     mine.write_text('#include "mine.h"\n' + (ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
     controls = {"sweep.flows.0.cc": [str(mine), str(crashing(tmp_path)), "reno", "kernel:reno"]}
     swept = ub.scenario(SMALL, {**LOSSY, **controls}).run(dask=address(workers), repeat=1)
-    own, crashed, reno, kernel = swept.cells
+    own, crashed, reno, kernel = swept.points
     assert own.records[0].run["flows"][0]["goodput_mbps"] == reno.records[0].run["flows"][0]["goodput_mbps"]
     assert [plain(failure.reason) for failure in (*crashed.failures, *kernel.failures)] == snapshot(
         [

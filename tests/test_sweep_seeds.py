@@ -18,14 +18,14 @@ LIMITS = st.lists(st.integers(2, 10_000), min_size=1, max_size=6, unique=True)
 DELAYS = st.lists(st.integers(0, 500), min_size=1, max_size=4, unique=True)
 
 
-def cells(axes: dict[str, list[str]], more: str = "") -> dict[tuple[str, ...], _core.Cell]:
-    """The cells of a grid by their labels."""
+def cells(axes: dict[str, list[str]], more: str = "") -> dict[tuple[str, ...], _core.GridPoint]:
+    """The grid points of a grid by their labels."""
     sweep = "\n".join(f'"{axis}" = {values}' for axis, values in axes.items())
     found = _core.parse(f"{SMALL}\n{more}\n[sweep]\n{sweep}\n", Path.cwd(), [])
     return {tuple(label for _, label in cell.axes): cell for cell in found}
 
 
-def grid(limits: list[int], delays: list[int]) -> dict[tuple[str, ...], _core.Cell]:
+def grid(limits: list[int], delays: list[int]) -> dict[tuple[str, ...], _core.GridPoint]:
     return cells(
         {
             "link.bottleneck.queue.limit": [f"{limit}p" for limit in limits],
@@ -46,7 +46,7 @@ def test_another_value_on_an_axis_changes_no_other_run(
 
 
 @given(LIMITS, DELAYS, st.integers(1, 20))
-def test_no_two_cells_and_no_two_repeats_share_a_seed(limits: list[int], delays: list[int], repeats: int) -> None:
+def test_no_two_grid_points_and_no_two_repeats_share_a_seed(limits: list[int], delays: list[int], repeats: int) -> None:
     found = grid(limits, delays).values()
     seeds = {seed_of(cell, repeat) for cell in found for repeat in range(1, repeats + 1)}
     assert len(seeds) == len(found) * repeats
@@ -84,7 +84,7 @@ def test_what_a_scenario_is_called_changes_no_seed() -> None:
     ],
 )
 def test_published_runs_keep_their_seeds(file: str, seed: int) -> None:
-    """The last cell's first repeat: with another seed the page would show other numbers."""
+    """The last grid point's first repeat: with another seed the page would show other numbers."""
     last = _core.load(str(Path(__file__).parents[1] / file), [])[-1]
     assert seed_of(last, 1) == seed
 
@@ -94,7 +94,7 @@ def test_a_copy_of_a_control_meets_the_same_losses(tmp_path: Path) -> None:
     copy = tmp_path / "copy.bpf.c"
     copy.write_text((ALGORITHMS / "congestion" / "reno.bpf.c").read_text())
     swept = ub.scenario(SMALL, {"link.bottleneck.loss": "1%", "sweep.flows.0.cc": ["reno", str(copy)]}).run(repeat=3)
-    goodputs = [cell.records for cell in swept.cells]
+    goodputs = [cell.records for cell in swept.points]
     own, copied = ([record.run["flows"][0]["goodput_mbps"] for record in records] for records in goodputs)
     assert own == copied and len(set(own)) == 3
 

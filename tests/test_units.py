@@ -30,7 +30,7 @@ def read(key: str, text: str) -> int:
     """Give what a scenario with this value has: bits a second, nanoseconds or bytes."""
     (cell,) = source_of(
         {"duration": "1s", "link": {"bottleneck": BASE}, "flows": [{"cc": "reno"}]}, {key: text}
-    ).cells()
+    ).points()
     link: dict[str, Any] = json.loads(cell.json())["links"][0]["forward"]
     value = {"rate": link["service"]["Rate"], "delay": link["delay"], "limit": link["queue"]["limit"].get("Bytes")}
     return int(value[key.rpartition(".")[2]])

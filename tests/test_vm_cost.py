@@ -22,10 +22,10 @@ def test_what_was_measured_is_what_the_documentation_says() -> None:
         assert f"| {rate / 1e6:.0f} Mbit/s | {cost:.2f} |" in page
 
 
-def test_a_cell_costs_by_its_length_and_its_rate(small: Path) -> None:
+def test_a_grid_point_costs_by_its_length_and_its_rate(small: Path) -> None:
     """4 Mbit/s for 2 s; a recorded link is taken for a slow one."""
-    (cell,) = source_of(small, {}).cells()
+    (cell,) = source_of(small, {}).points()
     assert guest_processor_s(cell) == pytest.approx(2 * (0.06 + (0.42 - 0.06) * 2 / 18))
     small.write_text(small.read_text().replace('rate  = "4mbit"', f'trace = "{LTE}"'))
-    (recorded,) = source_of(small, {}).cells()
+    (recorded,) = source_of(small, {}).points()
     assert guest_processor_s(recorded) == pytest.approx(2 * 0.06)

@@ -64,7 +64,7 @@ def broken(tmp_path: Path) -> Path:
         (
             {"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]},
             snapshot(
-                "flows.0.clock.drift: 100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate (in the cell flows.0.clock.drift=100ppm)"
+                "flows.0.clock.drift: 100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate (in the grid point flows.0.clock.drift=100ppm)"
             ),
         ),
     ],
@@ -83,7 +83,7 @@ def test_a_family_s_evening_comes_to_a_guest() -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "ROOT/python/unbloat/data/scenarios/family-evening.toml:64: host.home.small_queues: is true on a kernel, unless the queue is a FIFO of so many packets or has such bands: leave it out, or simulate (in the cell queue=fq_codel, small_queues=off)"
+            "ROOT/python/unbloat/data/scenarios/family-evening.toml:64: host.home.small_queues: is true on a kernel, unless the queue is a FIFO of so many packets or has such bands: leave it out, or simulate (in the grid point queue=fq_codel, small_queues=off)"
         ),
     ):
         ub.scenario("family-evening").run(on="vm")

@@ -39,7 +39,7 @@ def test_a_table_has_the_mechanisms_and_paths_of_the_scenario(name: str) -> None
     assert all(all(row) for row in rows)
 
 
-def test_the_cells_in_a_guest_are_cells_of_the_scenario_and_stand_in_the_page() -> None:
+def test_the_grid_points_in_a_guest_are_cells_of_the_scenario_and_stand_in_the_page() -> None:
     axes = ub.scenario(SCENARIO).axes
     for control, path, beside in TOOL["IN_GUEST"]:
         assert control in axes["control"] and path in axes["path"] and beside in axes["beside"]
@@ -49,7 +49,7 @@ def test_the_cells_in_a_guest_are_cells_of_the_scenario_and_stand_in_the_page() 
 @pytest.mark.parametrize(
     ("name", "control", "path"), [("beside-cubic", "clpc", "CoDel"), ("alone", "rtac", "FIFO 8 BDP")]
 )
-def test_a_cell_comes_out_again(name: str, control: str, path: str) -> None:
+def test_a_grid_point_comes_out_again(name: str, control: str, path: str) -> None:
     beside, figures = TOOL["TABLES"][name]
     (runs,) = TOOL["cells_of"](lambda cell: cell == (control, path, beside), jobs=1).values()
     head, *rows = block(name)

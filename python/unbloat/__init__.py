@@ -13,7 +13,7 @@
 >>> r = s.run(cc=["cubic", "vegas"], series="100ms")  # repeat=10 gives intervals; on="vm" takes real Linux TCP
 >>> r.runs, r.flows, r.links                          # data frames: one row per run, flow, link
 >>> r.series("links")                                 # the queues over time
->>> r.stats                                           # mean, deviation and 95 % interval of each metric of each cell
+>>> r.stats                                           # each grid point's metrics: mean, deviation and 95 % interval
 >>> r.compare(between="cc").table                     # two labels of an axis, metric by metric
 >>> r.plot("queue_delay", over="time")                # a matplotlib figure
 >>> r.save("results"); r = ub.read("results")         # Parquet files, and the same object again

@@ -27,8 +27,8 @@ __all__ = [
     "LEAST_STEP_NS",
     "LINUX",
     "RENAMED_KEYS",
-    "Cell",
     "Error",
+    "GridPoint",
     "InputError",
     "RunError",
     "__version__",
@@ -100,7 +100,7 @@ class RunError(Error):
     """The input is right, but the run failed."""
 
 @final
-class Cell:
+class GridPoint:
     """One run of an experiment: the scenario itself, or one point of its grid."""
 
     name: str
@@ -108,9 +108,9 @@ class Cell:
     seed: int
     duration_s: float
     axes: list[tuple[str, str]]
-    """The axes of the sweep with this cell's labels, in the file's order."""
+    """The axes of the sweep with this grid point's labels, in the file's order."""
 
-    def seeded(self, seed: int) -> Cell:
+    def seeded(self, seed: int) -> GridPoint:
         """Return the same run with another seed."""
     def sources(self, algorithms: str | Path) -> list[Path]:
         """List the files that the user's own congestion controls are written in, headers beside them included."""
@@ -139,7 +139,7 @@ class Cell:
     doubts: list[str]
     """What may well not be meant though it is allowed, a sentence with its place each."""
 
-    def with_own_controls(self, paths: Mapping[Path, Path]) -> Cell:
+    def with_own_controls(self, paths: Mapping[Path, Path]) -> GridPoint:
         """Return the same run with the user's own congestion controls moved, from the paths (the keys) to others."""
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
         """Compile its congestion controls for the kernel; return the object files by what the scenario calls them."""
@@ -201,7 +201,7 @@ class Cell:
 
 def load(
     path: str | Path, overrides: Sequence[tuple[str, str]], warn: Callable[[str], object] | None = None
-) -> list[Cell]:
+) -> list[GridPoint]:
     """Read a scenario file; each override sets a key as if it stood in the file.
 
     The function `warn` gets the sentence of each warning.
@@ -209,11 +209,11 @@ def load(
 
 def parse(
     text: str, folder: str | Path, overrides: Sequence[tuple[str, str]], warn: Callable[[str], object] | None = None
-) -> list[Cell]:
+) -> list[GridPoint]:
     """Read a scenario's text; its paths are relative to `folder`. The function `warn` gets each warning's sentence."""
 
-def resolved(json: str) -> Cell:
-    """Read what `Cell.portable` gave in another process.
+def resolved(json: str) -> GridPoint:
+    """Read what `GridPoint.portable` gave in another process.
 
     The place of every error is `?: KEY`, which the other process can locate.
     """
@@ -224,8 +224,8 @@ def clean() -> list[str]:
 def control_name(name: str) -> str:
     """Return a name that a congestion control may have in the kernel; raises `InputError` for any other."""
 
-def simulate_all(cells: Sequence[Cell], algorithms: str | Path) -> list[str | Error]:
-    """Simulate cells one after the other; return the records of each as JSON, or its error.
+def simulate_all(points: Sequence[GridPoint], algorithms: str | Path) -> list[str | Error]:
+    """Simulate grid points one after the other; return the records of each as JSON, or its error.
 
     Each mechanism is read once: a change during the call has no effect.
     """

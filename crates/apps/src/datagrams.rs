@@ -123,7 +123,7 @@ mod tests {
         let text = "duration = \"10s\"\n[link.a]\nrate = \"1mbit\"\ndelay = \"1ms\"\n\
                     queue = { limit = \"10p\" }\n[[flows]]\napp = \"voice\"\n";
         let experiment = scenario::load_text(text, "a.toml", std::path::Path::new(""), &[]);
-        let scenario = &experiment.unwrap_or_else(|error| panic!("{error}")).cells[0].scenario;
+        let scenario = &experiment.unwrap_or_else(|error| panic!("{error}")).points[0].scenario;
         let voice = Datagrams { kind: DatagramKind::Voice, every: ms(20), packet: model::units::Bytes(200) };
         let mut stream = Stream::new(&voice, 0, Nanos::ZERO, ms(10_000), scenario);
         let (mut to_other, mut to_host) = (VecDeque::new(), VecDeque::new());

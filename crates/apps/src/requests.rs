@@ -245,7 +245,7 @@ mod tests {
         let text = "duration = \"60s\"\n[link.a]\nrate = \"1mbit\"\ndelay = \"1ms\"\n\
                     queue = { limit = \"10p\" }\n[[flows]]\ncc = \"reno\"\napp = \"messenger\"\n";
         let experiment = scenario::load_text(text, "a.toml", std::path::Path::new(""), &[]);
-        let group = &experiment.unwrap_or_else(|error| panic!("{error}")).cells[0].scenario.flows[0].clone();
+        let group = &experiment.unwrap_or_else(|error| panic!("{error}")).points[0].scenario.flows[0].clone();
         let requests = Requests { kind, connections, request: Bytes(200), response: Bytes(200) };
         Client::new(&requests, group, 10, Nanos::ZERO, Nanos::from_secs(60), Nanos::ZERO)
     }

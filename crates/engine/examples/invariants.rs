@@ -82,7 +82,7 @@ fn repeat(file: &Path) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    for cell in &experiment.cells {
+    for cell in &experiment.points {
         if let Err(why) = check(&cell.scenario) {
             eprintln!("{}: {why}", file.display());
             return ExitCode::FAILURE;
@@ -106,7 +106,7 @@ fn check_as_a_file(scenario: &Scenario, folder: &Path) -> Result<(), String> {
         scenario::load_text(&text, "scenario.toml", folder, &[]).map_err(|why| format!("cannot be read again: {why}"))
     };
     let experiment = panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(PANIC.take()))?;
-    check(&experiment.cells[0].scenario)
+    check(&experiment.points[0].scenario)
 }
 
 /// State that the workers of a search share.

@@ -14,7 +14,7 @@ fn main() {
         arguments.map(|a| a.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned())).expect("key=value")).collect();
     let experiment = scenario::load(Path::new(&file), &overrides).unwrap_or_else(|e| panic!("{e}"));
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    for cell in &experiment.cells {
+    for cell in &experiment.points {
         let (start, worked) = (Instant::now(), processor_seconds());
         let outcome =
             unbloat_engine::run(&cell.scenario, &library, &Options::default(), &mut |_| ControlFlow::Continue(()))

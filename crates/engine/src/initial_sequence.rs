@@ -94,7 +94,7 @@ mod tests {
             "#
         );
         let experiment = scenario::load_text(&text, "test.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
-        experiment.cells.into_iter().next().expect("one run").scenario
+        experiment.points.into_iter().next().expect("one run").scenario
     }
 
     /// Every packet event and the records of a run whose connections start with `isn`.

@@ -21,7 +21,7 @@
 //! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
 //! let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
 //! let options = unbloat_engine::Options::default();
-//! let scenario = &experiment.cells[0].scenario;
+//! let scenario = &experiment.points[0].scenario;
 //! let outcome = unbloat_engine::run(scenario, &library, &options, &mut |_| ControlFlow::Continue(()))?;
 //! assert!(outcome.run.flows[0].goodput_mbps > 9.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

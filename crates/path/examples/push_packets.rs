@@ -25,7 +25,7 @@ fn main() {
     let link = format!("[link.bottleneck]\nrate = \"12mbit\"\ndelay = \"0s\"\nqueue = {queue}\n");
     let text = format!("duration = \"1s\"\n{link}[[flows]]\ncc = \"reno\"\n");
     let experiment = scenario::load_text(&text, "arguments", Path::new(""), &[]).unwrap_or_else(|why| panic!("{why}"));
-    let queue = &experiment.cells[0].scenario.links[0].forward.queue;
+    let queue = &experiment.points[0].scenario.links[0].forward.queue;
     let mut qdisc = of(queue, RATE, BYTES, 1, 1).expect("one of ours");
     let mut rng = unbloat_path::rng(2, 2);
     let (mut now, mut free_at) = (Nanos::ZERO, Nanos::ZERO);

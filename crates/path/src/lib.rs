@@ -36,7 +36,7 @@
 //!     cc = "reno"
 //! "#;
 //! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
-//! let mut network: Network<Datagram> = Topology::new(&experiment.cells[0].scenario, &[1]).network();
+//! let mut network: Network<Datagram> = Topology::new(&experiment.points[0].scenario, &[1]).network();
 //! let mut lost = Lost(Vec::new());
 //! (0..10).for_each(|number| network.send(Nanos::ZERO, 0, Datagram(number), &mut lost));
 //!

@@ -280,7 +280,7 @@ host = "pc"
 cc = "reno"
 reverse = true
 "#;
-        let scenario = scenario::load_text(text, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
+        let scenario = scenario::load_text(text, "test", "".as_ref(), &[]).unwrap().points.remove(0).scenario;
         let hosts: Vec<_> = ends(&scenario, &[2, 2, 2, 1]).iter().map(|ends| (ends.sender, ends.receiver)).collect();
         assert_eq!(hosts, [(0, 1), (2, 3), (4, 5), (4, 5), (8, 9), (8, 9), (5, 4)]);
     }

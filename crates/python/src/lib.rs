@@ -3,9 +3,9 @@
 
 mod backend;
 mod catalogue;
-mod cell;
 mod columns;
 mod errors;
+mod grid_point;
 mod kernel;
 mod live;
 mod process;
@@ -33,9 +33,9 @@ mod _core {
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]
     use super::{
-        catalogue::classifiers, catalogue::mechanisms, catalogue::window_controllers, cell::Cell, cell::folds,
-        cell::record_columns, cell::simulate_all, columns::series_columns, duration_ns, line_of, load, parse, quantity,
-        resolved, scenario_keys,
+        catalogue::classifiers, catalogue::mechanisms, catalogue::window_controllers, columns::series_columns,
+        duration_ns, grid_point::GridPoint, grid_point::folds, grid_point::record_columns, grid_point::simulate_all,
+        line_of, load, parse, quantity, resolved, scenario_keys,
     };
 
     #[pymodule_init]
@@ -53,8 +53,12 @@ mod _core {
 /// warning's sentence.
 #[pyfunction]
 #[pyo3(signature = (path, overrides, warn=None))]
-fn load(path: PathBuf, overrides: Vec<(String, String)>, warn: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<cell::Cell>> {
-    cells(scenario::load(&path, &overrides), warn)
+fn load(
+    path: PathBuf,
+    overrides: Vec<(String, String)>,
+    warn: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<grid_point::GridPoint>> {
+    points(scenario::load(&path, &overrides), warn)
 }
 
 /// Reads a scenario's text; its paths are relative to `folder`. `warn` gets each warning's sentence.
@@ -65,27 +69,27 @@ fn parse(
     folder: PathBuf,
     overrides: Vec<(String, String)>,
     warn: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<cell::Cell>> {
-    cells(scenario::load_text(text, "<text>", &folder, &overrides), warn)
+) -> PyResult<Vec<grid_point::GridPoint>> {
+    points(scenario::load_text(text, "<text>", &folder, &overrides), warn)
 }
 
-/// Reads the output of `Cell.portable` in another process. The place of every error is `?: KEY`,
+/// Reads the output of `GridPoint.portable` in another process. The place of every error is `?: KEY`,
 /// which the other process can locate.
 #[pyfunction]
-fn resolved(json: &str) -> PyResult<cell::Cell> {
+fn resolved(json: &str) -> PyResult<grid_point::GridPoint> {
     let model::Portable(scenario) = serde_json::from_str(json).map_err(input_error)?;
-    Ok(cell::Cell(scenario::Cell::resolved(scenario)))
+    Ok(grid_point::GridPoint(scenario::GridPoint::resolved(scenario)))
 }
 
-fn cells(
+fn points(
     experiment: Result<scenario::Experiment, model::Error>,
     warn: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<cell::Cell>> {
+) -> PyResult<Vec<grid_point::GridPoint>> {
     let experiment = experiment.map_err(errors::scenario_error)?;
     if let Some(warn) = warn {
         experiment.warnings.iter().try_for_each(|warning| warn.call1((warning.to_string(),)).map(drop))?;
     }
-    Ok(experiment.cells.into_iter().map(cell::Cell).collect())
+    Ok(experiment.points.into_iter().map(grid_point::GridPoint).collect())
 }
 
 /// Converts a duration such as `10ms` to nanoseconds.

@@ -11,7 +11,7 @@
 //!     cc = "cubic"
 //! "#;
 //! let experiment = unbloat_scenario::load_text(text, "text", "".as_ref(), &[])?;
-//! assert_eq!(experiment.cells[0].scenario.links.len(), 1);
+//! assert_eq!(experiment.points[0].scenario.links.len(), 1);
 //!
 //! let error = unbloat_scenario::load_text(&text.replace("10mbit", "fast"), "text", "".as_ref(), &[]).expect_err("no rate");
 //! assert!(error.to_string().starts_with("text:4: link.bottleneck.rate"));
@@ -37,7 +37,7 @@ mod sweep;
 mod tree;
 mod write;
 
-pub use load::{Cell, Experiment, load, load_text};
+pub use load::{Experiment, GridPoint, load, load_text};
 pub use model::Error;
 pub use renamed::renamed_keys;
 pub use tree::line_of;

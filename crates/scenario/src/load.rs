@@ -23,14 +23,14 @@ pub struct Experiment {
     /// The file's name for itself (the key `name`), or the name of the file.
     pub name: String,
     /// The grid points, in the file's order with the last axis of the sweep fastest; never empty.
-    pub cells: Vec<Cell>,
+    pub points: Vec<GridPoint>,
     /// Accepted keys that the next release refuses, each with its place.
     pub warnings: Vec<Problem>,
 }
 
 /// One point of a sweep's grid, or the only scenario of a file without a sweep.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct GridPoint {
     /// The axes of the sweep, each with the label of this grid point; empty without a sweep.
     pub axes: Vec<(String, String)>,
     /// The scenario to run.
@@ -40,11 +40,11 @@ pub struct Cell {
     place: Location,
 }
 
-impl Cell {
-    /// Wraps a scenario that another process has read. Without a file, [`locate`](Cell::locate) returns the key alone,
+impl GridPoint {
+    /// Wraps a scenario that another process has read. Without a file, [`locate`](GridPoint::locate) returns the key alone,
     /// after the mark `?`.
-    pub fn resolved(scenario: Scenario) -> Cell {
-        Cell { axes: vec![], scenario, tree: Table::default(), place: Location::File("?".into()) }
+    pub fn resolved(scenario: Scenario) -> GridPoint {
+        GridPoint { axes: vec![], scenario, tree: Table::default(), place: Location::File("?".into()) }
     }
 
     /// Returns `FILE:LINE: KEY` for a dotted key such as `flows.0.cc`, for errors that only a later stage can find. A
@@ -127,7 +127,7 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     }
     let mut axes = sweep::axes(tree.remove("sweep"))?;
     axes.retain(|axis| !overrides.iter().any(|(key, _)| sweep::is_covered(axis, key)));
-    let trees = cell_trees(&tree, &axes, &overrides)?;
+    let trees = point_trees(&tree, &axes, &overrides)?;
 
     let stem = PathBuf::from(&*file).file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy().into_owned());
     let place = Location::File(file);
@@ -139,23 +139,23 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
             refuse_params_for_nobody(trees.iter().map(|(_, tree)| tree), chooser, params, &problems);
         }
     }
-    let cell = |((labels, tree), scenario): (_, Option<Scenario>)| {
+    let point = |((labels, tree), scenario): (_, Option<Scenario>)| {
         let axes = axes.iter().map(|axis| axis.name.clone()).zip::<Vec<String>>(labels).collect();
-        Some(Cell { axes, scenario: scenario?, tree, place: place.clone() })
+        Some(GridPoint { axes, scenario: scenario?, tree, place: place.clone() })
     };
-    let cells: Vec<_> = trees.into_iter().zip(scenarios).filter_map(cell).collect();
+    let points: Vec<_> = trees.into_iter().zip(scenarios).filter_map(point).collect();
     if problems.count() == 0 {
-        refuse_air_for_nobody(&cells, &problems);
+        refuse_air_for_nobody(&points, &problems);
     }
-    problems.unless_any(Experiment { name: experiment_name(&cells), cells, warnings: renaming.warnings })
+    problems.unless_any(Experiment { name: experiment_name(&points), points, warnings: renaming.warnings })
 }
 
-fn experiment_name(cells: &[Cell]) -> String {
-    cells.first().map_or_else(String::new, |cell| cell.scenario.name.clone())
+fn experiment_name(points: &[GridPoint]) -> String {
+    points.first().map_or_else(String::new, |point| point.scenario.name.clone())
 }
 
 /// Returns the labels and the tree of every grid point.
-fn cell_trees(
+fn point_trees(
     base: &Table,
     axes: &[sweep::Axis],
     overrides: &[(&str, Node)],
@@ -172,20 +172,20 @@ fn cell_trees(
     Ok(trees)
 }
 
-/// Rejects a Wi-Fi or LTE cell that no link names at any grid point, because it must be misspelled.
-fn refuse_air_for_nobody<'a>(cells: &'a [Cell], problems: &Problems) {
+/// Rejects a Wi-Fi or LTE grid point that no link names at any grid point, because it must be misspelled.
+fn refuse_air_for_nobody<'a>(points: &'a [GridPoint], problems: &Problems) {
     let links =
-        || cells.iter().flat_map(|cell| cell.scenario.links.iter().map(move |link| (cell, &link.forward.service)));
-    let medium = |(cell, service): (&'a Cell, &Service)| match service {
-        Service::Shared(member) => cell.scenario.media().find(|(kind, number, _)| (*kind, *number) == member.medium()),
+        || points.iter().flat_map(|point| point.scenario.links.iter().map(move |link| (point, &link.forward.service)));
+    let medium = |(point, service): (&'a GridPoint, &Service)| match service {
+        Service::Shared(member) => point.scenario.media().find(|(kind, number, _)| (*kind, *number) == member.medium()),
         Service::Own(_) => None,
     };
     let used: BTreeSet<(&str, &str)> = links().filter_map(medium).map(|(kind, _, name)| (kind, name)).collect();
-    for cell in cells {
-        for (kind, _, name) in cell.scenario.media() {
+    for point in points {
+        for (kind, _, name) in point.scenario.media() {
             if !used.contains(&(kind, name)) {
                 let key = format!("{kind}.{name}");
-                let place = tree::locate(&cell.tree, &key).unwrap_or_else(|| cell.place.clone());
+                let place = tree::locate(&point.tree, &key).unwrap_or_else(|| point.place.clone());
                 let message = format!("has no user; write {kind} = \"{name}\" for a link, or leave the cell out");
                 problems.add(&place, key, message);
             }

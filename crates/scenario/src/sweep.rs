@@ -25,7 +25,7 @@ pub(crate) struct Point {
 }
 
 /// The largest number of grid points; more must be a mistake.
-const MOST_CELLS: usize = 100_000;
+const MOST_POINTS: usize = 100_000;
 
 /// Reads the axes from the value of `sweep`.
 pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
@@ -46,10 +46,10 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
         let key = format!("sweep.{}", twice.name);
         return Err(Error::one(node.place, key, "is there twice; write one axis with all values"));
     }
-    let cells = axes.iter().try_fold(1usize, |cells, axis| cells.checked_mul(axis.points.len()));
-    match cells.is_some_and(|cells| cells <= MOST_CELLS) {
+    let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.points.len()));
+    match count.is_some_and(|count| count <= MOST_POINTS) {
         true => Ok(axes),
-        false => Err(Error::one(node.place, "sweep", format!("has more than {MOST_CELLS} cells"))),
+        false => Err(Error::one(node.place, "sweep", format!("has more than {MOST_POINTS} grid points"))),
     }
 }
 
@@ -74,7 +74,7 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
             other => {
                 let message = match is_scenario_key(&name) {
                     true => format!(
-                        "must be a list, one cell for each value, or a range such as {{ from = \"1mbit\", to \
+                        "must be a list, one grid point for each value, or a range such as {{ from = \"1mbit\", to \
                             = \"9mbit\", step = \"2mbit\" }}; here it is {}",
                         other.kind()
                     ),
@@ -154,13 +154,14 @@ fn flatten(table: &Table, prefix: &str, settings: &mut Vec<(String, Node)>) {
 
 /// Returns every combination of points, with the last axis fastest; one empty combination if there are no axes.
 pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<&Point>> {
-    let mut cells = vec![Vec::new()];
+    let mut found = vec![Vec::new()];
     for axis in axes {
-        let extend =
-            |cell: Vec<_>| axis.points.iter().map(move |point| cell.iter().copied().chain([point]).collect::<Vec<_>>());
-        cells = cells.into_iter().flat_map(extend).collect();
+        let extend = |before: Vec<_>| {
+            axis.points.iter().map(move |point| before.iter().copied().chain([point]).collect::<Vec<_>>())
+        };
+        found = found.into_iter().flat_map(extend).collect();
     }
-    cells
+    found
 }
 
 /// Whether an override of `key` replaces every setting of the axis. `*` in `key` matches any number.

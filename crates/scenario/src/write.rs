@@ -24,7 +24,7 @@ use std::path::Path;
 ///
 /// ```
 /// let text = "duration = '10s'\n[link.home]\nrate = '10mbit'\ndelay = '20ms'\nqueue = { limit = '50kb' }\n[[flows]]\ncc = 'cubic'";
-/// let read = |text: &str| unbloat_scenario::load_text(text, "text", "".as_ref(), &[]).map(|read| read.cells[0].scenario.clone());
+/// let read = |text: &str| unbloat_scenario::load_text(text, "text", "".as_ref(), &[]).map(|read| read.points[0].scenario.clone());
 /// let scenario = read(text)?;
 /// assert_eq!(read(&unbloat_scenario::to_toml(&scenario))?, scenario);
 /// # Ok::<(), unbloat_scenario::Error>(())

@@ -26,7 +26,7 @@ type Figures = BTreeMap<(usize, String), (Vec<f64>, u64)>;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let experiment = scenario::load(&Path::new(ROOT).join("benches/two-cubics.toml"), &[])?;
-    let scenario = &experiment.cells[0].scenario;
+    let scenario = &experiment.points[0].scenario;
     let library = mechanism::Library::open(Path::new(ROOT).join("algorithms"));
     let mut figures = Figures::new();
     for _ in 0..RUNS {

@@ -14,7 +14,7 @@ fn main() {
         .collect();
     let experiment = scenario::load(Path::new(&file), &overrides).unwrap_or_else(|error| panic!("{error}"));
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-    for cell in &experiment.cells {
+    for cell in &experiment.points {
         let mut go_on = |_: ProgressUpdate| ControlFlow::Continue(());
         match unbloat_testbed::run(&cell.scenario, &library, Time::Real, &Options::default(), &mut go_on) {
             Ok(outcome) => println!("{}", serde_json::to_string_pretty(&outcome.run).expect("records are plain")),

@@ -12,7 +12,7 @@
 //! "#;
 //! let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
 //! // Refuses what the running kernel does not have, before anything is set up.
-//! unbloat_testbed::check(&experiment.cells[0].scenario, kernel::running_version())?;
+//! unbloat_testbed::check(&experiment.points[0].scenario, kernel::running_version())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -216,7 +216,7 @@ mod tests {
             "duration = \"{duration}\"\n[link.bottleneck]\nrate = \"10mbit\"\ndelay = \"5ms\"\nqueue = {{}}\n\
              [[flows]]\ncc = \"kernel:reno\"\n"
         );
-        scenario::load_text(&text, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario
+        scenario::load_text(&text, "test", "".as_ref(), &[]).unwrap().points.remove(0).scenario
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn emulated(scenario: &Scenario) -> Vec<u32> {
 #[test]
 fn a_real_program_misses_the_packets_that_the_simulated_link_loses() {
     let scenario = scenario::load_text(SCENARIO, "a test", Path::new(""), &[]).expect("a scenario");
-    let scenario = &scenario.cells[0].scenario;
+    let scenario = &scenario.points[0].scenario;
     let simulated = simulated(scenario);
     assert_eq!(emulated(scenario), simulated);
     // Share and bursts, against the closed form: bad for 1/21 of the packets, in stays of 5, of which four fifths are

@@ -14,7 +14,7 @@ from unbloat.comparison.difference import SweepComparison
 from unbloat.comparison.reports import by_intervals, three_sets, within_tolerances
 from unbloat.report.report import Report
 from unbloat.results.axes import columns_of
-from unbloat.results.cells import CellKey
+from unbloat.results.grid_points import PointKey
 from unbloat.results.statistics import Tolerance
 from unbloat.scenarios.checks import names_in
 
@@ -48,7 +48,7 @@ class Comparison:
 
     @property
     def is_within(self) -> bool:
-        """True if both sides have the same sound cells, and each difference is within its tolerance or explained.
+        """True if both sides have the same sound grid points, and each difference is within its tolerance or explained.
 
         Two sweeps agree if no more metrics exceed their intervals than chance explains. They do not agree if
         single runs differ, or runs that are all alike: such a difference may be chance.
@@ -61,7 +61,7 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per cell and metric.
+        """One row per grid point and metric.
 
         - Keys: `scenario`, the axes, `comparison` ("B - A"), `of`, `metric`.
         - Means and their intervals: `a`, `b`, `a_half_width`, `b_half_width`.
@@ -77,13 +77,13 @@ class Comparison:
         )
         return pd.concat([keys, pd.DataFrame([row for _, row in rows])], axis=1)
 
-    def _rows(self) -> Iterator[tuple[CellKey, dict[str, Any]]]:
+    def _rows(self) -> Iterator[tuple[PointKey, dict[str, Any]]]:
         for letters, part in zip(LETTERS, self.parts, strict=False):
-            for cell in part.cells:
-                for metric in metrics_of(cell):
+            for point in part.points:
+                for metric in metrics_of(point):
                     a, b, between = metric["a"], metric["b"], metric["difference"] or {}
                     yield (
-                        cell.place,
+                        point.place,
                         {
                             "comparison": f"{letters[1]} - {letters[0]}",
                             "of": metric["of"],
@@ -120,7 +120,7 @@ class Comparison:
         return report_of(self)
 
     def plot(self, *, width: Width = "page", metrics: str | Sequence[str] = (), title: str | None = None) -> Figure:
-        """Draw B over A with the tolerance around equality, or each cell's change with its interval.
+        """Draw B over A with the tolerance around equality, or each grid point's change with its interval.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ def compare(
     reasons: str | Path | None = None,
     metrics: Sequence[str] = (),
 ) -> Comparison:
-    """Compare results cell by cell and metric by metric: B with A, and C with B.
+    """Compare results grid point by grid point and metric by metric: B with A, and C with B.
 
     The confidence intervals of metrics decide about two sweeps, and about two labels of one set. Tolerances decide
     about everything else, and wherever you give `tolerance`, `spread` or `reasons`. Default tolerances: goodput 3 %,
@@ -179,14 +179,15 @@ def compare(
     a, b, c : Results or path
         Results, or a file or folder that `Results.save` or `-o` wrote. Without `b`, name two labels of A.
     between : str or sequence or dict, optional
-        `AXIS=LABEL_A,LABEL_B` compares cells of A that have the first label with cells of B (or of A) that have the
-        second. `("AXIS", "LABEL_A", "LABEL_B")` and `{"AXIS": ["LABEL_A", "LABEL_B"]}` mean the same. The name of an
-        axis with two labels is enough. Two labels of one set are meant to differ, so no tolerance applies to them.
+        `AXIS=LABEL_A,LABEL_B` compares grid points of A that have the first label with grid points of B (or of A) that
+        have the second. `("AXIS", "LABEL_A", "LABEL_B")` and `{"AXIS": ["LABEL_A", "LABEL_B"]}` mean the same. The name
+        of an axis with two labels is enough. Two labels of one set are meant to differ, so no tolerance applies to
+        them.
     tolerance : mapping, optional
         Allowed differences, by short names of metrics: a share such as "5%" or 0.05, or a factor such as "1.5x".
         Other metrics keep their defaults. A named metric without a default joins the comparison.
     spread : Results or path, optional
-        Runs of the same cells along an axis that should make no difference. Their range explains differences.
+        Runs of the same grid points along an axis that should make no difference. Their range explains differences.
     reasons : path, optional
         A TOML file with reasons for differences outside the tolerances.
     metrics : sequence of str
@@ -195,12 +196,12 @@ def compare(
     Returns
     -------
     Comparison
-        `table` has a row per cell and metric, `is_within` says whether nothing differs, `print` lays it out.
+        `table` has a row per grid point and metric, `is_within` says whether nothing differs, `print` lays it out.
 
     Raises
     ------
     InputError
-        If the sets have no cell in common, or the arguments do not go together.
+        If the sets have no grid point in common, or the arguments do not go together.
 
     Examples
     --------

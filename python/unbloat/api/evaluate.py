@@ -45,7 +45,7 @@ def evaluate(
     Parameters
     ----------
     scenarios : Scenario, path, str or dict, or a sequence of these
-        Scenarios to run, with every cell of a sweep.
+        Scenarios to run, with every grid point of a sweep.
     set : sequence of dict, optional
         Keys to set, as in `Scenario.run`. Each scenario runs once with each dictionary.
     jobs : int, optional

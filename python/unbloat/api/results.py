@@ -32,7 +32,7 @@ class Results(RunSet):
     Attributes
     ----------
     records : list of Record
-        The finished runs: `record.axes` has the labels of its cell, `record.run` what `unbloat run --json` prints.
+        The finished runs: `record.axes` has the grid point's labels, `record.run` what `unbloat run --json` prints.
     failures : list of Failure
         The other runs, each with its `reason`. `run` collects them here with `repeat`, and raises the first without.
     about : About
@@ -70,11 +70,11 @@ class Results(RunSet):
         Parameters
         ----------
         other : Results or path, optional
-            Results of the same cells.
+            Results of the same grid points.
         between : str or sequence or dict, optional
             `AXIS=LABEL_A,LABEL_B`, `("AXIS", "LABEL_A", "LABEL_B")` or `{"AXIS": ["LABEL_A", "LABEL_B"]}`: compare A's
-            cells with one label with B's (by default A's own) with the other. An axis with just two labels needs no
-            more than its name.
+            grid points with one label with B's (by default A's own) with the other. An axis with just two labels needs
+            no more than its name.
         tolerance : mapping, optional
             Allowed differences of metrics, as in `unbloat.compare`.
         metrics : sequence of str

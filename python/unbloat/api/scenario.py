@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbloat._core import Cell, InputError
+from unbloat._core import GridPoint, InputError
 from unbloat.api.results import Results
 from unbloat.results.axes import Only
 from unbloat.runs.experiment import Experiment, Manner, check, execute
@@ -50,20 +50,20 @@ class Scenario:
     @property
     def name(self) -> str:
         """The scenario's `name` key."""
-        return self._cells[0].name
+        return self._points[0].name
 
     @property
     def axes(self) -> dict[str, list[str]]:
         """The axes of its grid, each with its labels; empty without a sweep."""
         labels: dict[str, dict[str, None]] = {}
-        for cell in axes_of(self._cells):
-            for axis, label in cell.items():
+        for point in axes_of(self._points):
+            for axis, label in point.items():
                 labels.setdefault(axis, {})[label] = None
         return {axis: list(found) for axis, found in labels.items()}
 
     @cached_property
-    def _cells(self) -> list[Cell]:
-        return self._source.cells()
+    def _points(self) -> list[GridPoint]:
+        return self._source.points()
 
     def keys(self, section: str | None = None) -> pd.DataFrame:
         """List the keys that a scenario may set, as `unbloat keys` does.
@@ -114,7 +114,7 @@ class Scenario:
         return Scenario(chosen_source(self._source, keys))
 
     def check(self, *, on: On = "simulator") -> list[str]:
-        """Check every cell of the scenario without running it, as `unbloat check` does.
+        """Check every grid point of the scenario without running it, as `unbloat check` does.
 
         Parameters
         ----------
@@ -140,13 +140,13 @@ class Scenario:
         """
         backend = backend_named(on)
         with self._source.placing_errors():
-            for cell in self._cells:
-                check(cell, backend)
+            for point in self._points:
+                check(point, backend)
                 if backend == "simulator":
-                    refuse_the_kernels_own(cell)
+                    refuse_the_kernels_own(point)
                 else:
-                    cell.objects(ALGORITHMS)
-        return list(dict.fromkeys(doubt for cell in self._cells for doubt in cell.doubts))
+                    point.objects(ALGORITHMS)
+        return list(dict.fromkeys(doubt for point in self._points for doubt in point.doubts))
 
     @accepting_old_names
     def run(
@@ -173,10 +173,11 @@ class Scenario:
         pcap: str | Path | None = None,
         pcap_links: bool = False,
     ) -> Results:
-        """Run every cell of the scenario, once or several times.
+        """Run every grid point of the scenario, once or several times.
 
-        With `repeat`, the seed of each repeat is a hash of its cell's settings. A run therefore does not depend on the
-        rest of the grid. The hash leaves out congestion controls, so that all of them meet the same random losses.
+        With `repeat`, the seed of each repeat is a hash of its grid point's settings. A run therefore does not depend
+        on the rest of the grid. The hash leaves out congestion controls, so that all of them meet the same random
+        losses.
 
         Parameters
         ----------
@@ -197,10 +198,10 @@ class Scenario:
         seed : int, optional
             Seed of the run's random draws. With `repeat`, another value gives a second, independent sample.
         repeat : int, optional
-            Runs of each cell, each with another seed. Default: one run with the scenario's own seed.
+            Runs of each grid point, each with another seed. Default: one run with the scenario's own seed.
         only : dict or callable, optional
             Labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", "2mbit"]}`, or a function that gets the axes of a
-            cell and returns whether to run it.
+            grid point and returns whether to run it.
         on : {"simulator", "sim", "kernel", "vm"}
             "simulator", or "sim" for short. "kernel": the TCP of the running kernel over emulated links, in real time,
             as root. "vm": the TCP of a stock kernel in a guest, in virtual time.
@@ -231,7 +232,7 @@ class Scenario:
         -------
         Results
             The runs, in the order of the grid. With `repeat`, runs that failed are in `failures`, and `stats` has each
-            metric of each cell: mean, deviation and 95 % confidence interval.
+            metric of each grid point: mean, deviation and 95 % confidence interval.
 
         Raises
         ------
@@ -243,7 +244,7 @@ class Scenario:
         Warns
         -----
         IdenticalRepeats
-            If the repeats of a cell are all the same, because hardly anything in the scenario is random.
+            If the repeats of a grid point are all the same, because hardly anything in the scenario is random.
 
         Examples
         --------
@@ -268,12 +269,16 @@ class Scenario:
         return Results.of(found).warn()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle keeps: cells are read again."""
+        """Return what a pickle keeps: grid points are read again."""
         return {"_source": self._source}
 
     def __repr__(self) -> str:
-        cell = self._cells[0]
-        parts = [count_of(len(self._cells), "cell"), f"{cell.duration_s:g} s", count_of(sum(cell.groups), "flow")]
+        point = self._points[0]
+        parts = [
+            count_of(len(self._points), "grid point"),
+            f"{point.duration_s:g} s",
+            count_of(sum(point.groups), "flow"),
+        ]
         return f"<unbloat.Scenario {self.name!r}: {', '.join(parts)}>"
 
     def __str__(self) -> str:
@@ -283,7 +288,7 @@ class Scenario:
 def checked_repeats(repeat: object) -> int:
     """Return a number of repeats; raises `InputError` for anything else."""
     if not 1 <= (repeats := whole("repeat", repeat)) <= MOST_REPEATS:
-        raise InputError(f"repeat {repeats}: a cell is run at least once, and at most {MOST_REPEATS:,} times")
+        raise InputError(f"repeat {repeats}: a grid point is run at least once, and at most {MOST_REPEATS:,} times")
     return repeats
 
 
@@ -296,9 +301,9 @@ def refuse_contradictions(manner: Manner, repeats: int | None, dask: str | None,
     if dask and series:
         raise InputError("series: runs on a cluster record none; leave dask or series out")
     if repeats is not None and manner.live:
-        raise InputError("live: shows each cell once; leave repeat out")
+        raise InputError("live: shows each grid point once; leave repeat out")
     if repeats is not None and pcap:
-        raise InputError("pcap: holds the packets of each cell's one run; leave repeat out")
+        raise InputError("pcap: holds the packets of each grid point's one run; leave repeat out")
 
 
 @accepting_old_names
@@ -347,9 +352,9 @@ def scenario(
     Examples
     --------
     >>> ub.scenario("home-dsl")
-    <unbloat.Scenario 'home DSL': 1 cell, 60 s, 2 flows>
+    <unbloat.Scenario 'home DSL': 1 grid point, 60 s, 2 flows>
     >>> ub.scenario(rate="20mbit", rtt="40ms", buffer="2bdp", cc="cubic")
-    <unbloat.Scenario '20mbit, 40ms': 1 cell, 30 s, 1 flow>
+    <unbloat.Scenario '20mbit, 40ms': 1 grid point, 30 s, 1 flow>
     >>> link = {"rate": "10mbit", "delay": "10ms", "queue": {"limit": "1bdp"}}
     >>> ub.scenario({"duration": 10, "link": {"bottleneck": link}, "flows": [{"cc": "cubic"}]}).run().flows
 
@@ -367,7 +372,7 @@ def scenario(
             )
         chosen = chosen_source(source, set, cc, seed, rtt, duration, window_controller)
     found = Scenario(chosen)
-    _ = found._cells  # Mistakes are told now, not when it is used.
+    _ = found._points  # Mistakes are told now, not when it is used.
     return found
 
 

@@ -1,4 +1,4 @@
-"""Claims: statements and published numbers, compared with measurements in one cell or over the cells of a grid."""
+"""Claims: statements and published numbers, compared with measurements in one grid point or over the grid points."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from unbloat.claims.verdicts import (
 
 TAKES_OF_NUMBERS = ("largest", "smallest", "mean")
 TAKES_OF_STATEMENTS = ("every", "most", "some")
-"""In every cell of the grid, in more than half of them, in at least one."""
+"""In every grid point, in more than half of them, in at least one."""
 
 
 class Claim(Struct, frozen=True, forbid_unknown_fields=True):
     """A statement: an inequality that `holds`, a `quantity` with its published value, or a `reduction` in per cent.
 
-    One about a grid names the axes that it goes `over`, and which of the cells it is about (`take`).
+    One about a grid names the axes that it goes `over`, and which of the grid points it is about (`take`).
     """
 
     id: str
@@ -74,14 +74,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Place:
-    """A place of a claim's grid: its setting, and the repeats that all cells of that have."""
+    """A place of a claim's grid: its setting, and the repeats that all grid points of that have."""
 
     setting: Sequence[str]
     runs: Measurements
     bounds: Bounds
 
     def measure(self, name: str, labels: tuple[str, ...], selectors: Selectors) -> Values:
-        """Measure in one of its cells."""
+        """Measure in one of its grid points."""
         return self.runs.means(name, [*self.setting, *labels], selectors)
 
     def decide(self, text: str) -> Answer:
@@ -110,17 +110,17 @@ def judge_claim(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bou
 
 
 def places_of(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple[str, ...]]:
-    """List the cells of the grid that a claim is about, by their labels; a claim without a grid has one, with none."""
+    """List the grid points that a claim is about, by their labels; a claim without a grid has one, with none."""
     return [labels for labels in runs.labels(claim.over, at) if not set(labels) & set(claim.without)]
 
 
 def settings_of(claim: Claim, at: Sequence[str], runs: Measurements) -> list[tuple[str, ...]]:
-    """List the labels of every cell that a claim measures."""
+    """List the labels of every grid point that a claim measures."""
     return [each for labels in places_of(claim, at, runs) for each in settings_at(claim, at, labels)]
 
 
 def settings_at(claim: Claim, at: Sequence[str], labels: Sequence[str]) -> list[tuple[str, ...]]:
-    """List the labels of the cells that a claim measures in one place of its grid."""
+    """List the labels of the grid points that a claim measures in one place of its grid."""
     named = {call.labels for _, expression in claim.expressions() for call in calls(expression)}
     return [(*at, *labels, *own) for own in sorted(named)]
 
@@ -140,7 +140,7 @@ def contenders(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Boun
 
 
 def open_settings(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> list[tuple[str, ...]]:
-    """List the labels of the cells whose further repeats may decide a claim; none if it is decided."""
+    """List the labels of the grid points whose further repeats may decide a claim; none if it is decided."""
     if judge_claim(claim, at, runs, bounds).verdict != "undecided":
         return []
     if claim.holds is None:
@@ -152,7 +152,7 @@ def open_settings(claim: Claim, at: Sequence[str], runs: Measurements, bounds: B
 
 
 def places(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) -> list[Place]:
-    """List the places of a claim's grid, each with the repeats that all of its cells have."""
+    """List the places of a claim's grid, each with the repeats that all of its grid points have."""
     labels = places_of(claim, at, runs)
     return [Place([*at, *each], runs.shared(settings_at(claim, at, each)), bounds) for each in labels]
 
@@ -160,7 +160,7 @@ def places(claim: Claim, at: Sequence[str], runs: Measurements, bounds: Bounds) 
 # ---------------------------------------------------------------- Numbers
 
 FOLDS: dict[str, Callable[[Sequence[float]], float]] = {"largest": max, "smallest": min, "mean": fmean, "": max}
-"""Functions that fold a claim's numbers of several cells into one."""
+"""Functions that fold a claim's numbers of several grid points into one."""
 
 
 def _value(claim: Claim, place: Place) -> Values:
@@ -188,9 +188,9 @@ def _direction(claim: Claim, places: Sequence[Place]) -> Answer:
 
 
 def _statement_of_a_grid(claim: Claim, labels: Sequence[Sequence[str]], places: Sequence[Place]) -> Outcome:
-    """Count the cells in which it holds; a statement about every cell that holds in most of them has its direction.
+    """Count the grid points in which it holds; one about every grid point that holds in most of them has its direction.
 
-    It is undecided where the open cells would make a difference.
+    It is undecided where the open grid points would make a difference.
     """
     answers = [place.decide(str(claim.holds)) for place in places]
     surely, at_most = answers.count(True), len(answers) - answers.count(False)
@@ -199,17 +199,17 @@ def _statement_of_a_grid(claim: Claim, labels: Sequence[Sequence[str]], places: 
     return Outcome(_in_words([" ".join(each) for each in labels], answers), verdict)
 
 
-def _verdict_of_count(claim: Claim, holding: int, cells: int) -> Verdict:
-    most = holding > cells / 2
-    holds = {"every": holding == cells, "most": most, "some": holding > 0}[claim.take]
+def _verdict_of_count(claim: Claim, holding: int, points: int) -> Verdict:
+    most = holding > points / 2
+    holds = {"every": holding == points, "most": most, "some": holding > 0}[claim.take]
     return judge_statement(holds, most and claim.take == "every")
 
 
 def _in_words(places: Sequence[str], answers: Sequence[Answer]) -> str:
-    """Say in how many cells a statement holds, and name the fewer: those in which it does not, or does."""
+    """Say in how many grid points a statement holds, and name the fewer: those in which it does not, or does."""
     named = {answer: [p for p, each in zip(places, answers, strict=True) if each is answer] for answer in set(answers)}
     holding, failing, undecided = (named.get(answer, []) for answer in (True, False, None))
-    words = f"in {len(holding)} of {len(answers)} cells"
+    words = f"in {len(holding)} of {len(answers)} grid points"
     if failing and holding:
         is_mostly = len(holding) > len(answers) / 2
         words += f", not at {', '.join(failing)}" if is_mostly else f", only at {', '.join(holding)}"

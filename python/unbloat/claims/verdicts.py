@@ -1,9 +1,9 @@
 """Verdicts: how near a measured number must come to a printed one, its confidence interval included.
 
 A value may be any function of means over the seeds, such as a ratio or the largest over a grid, and one seed is the
-same draw in every cell. So its interval is that of Tukey's jackknife: what the value is with each of the seeds left out
-makes a sample, of which Student's t gives the interval. For a mean, or the difference of two, that is the usual
-(paired) one.
+same draw in every grid point. So its interval is that of Tukey's jackknife: what the value is with each of the seeds
+left out makes a sample, of which Student's t gives the interval. For a mean, or the difference of two, that is the
+usual (paired) one.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Entry:
 EXPERIMENTS, LOOKING, FILES, KERNEL = "Experiments", "Looking things up", "Files", "This machine's kernel"
 COMMANDS = [
     Entry("run", EXPERIMENTS, "run", "Run a scenario: in the simulator, on this kernel, or in a guest."),
-    Entry("sweep", EXPERIMENTS, "run", "Run every cell of a grid several times, with confidence intervals."),
+    Entry("sweep", EXPERIMENTS, "run", "Run every grid point several times, with confidence intervals."),
     Entry("reproduce", EXPERIMENTS, "reproduce", "Repeat a paper's experiments and compare its numbers with ours."),
     Entry("compare", EXPERIMENTS, "compare", "Compare two or three sets of results, or two packet traces."),
     Entry("shell", EXPERIMENTS, "shell", "Run a shell, or any program, behind an emulated link.", CommandWithProgram),

@@ -53,7 +53,7 @@ SpreadOption = Annotated[
     typer.Option(
         "--spread",
         metavar="RESULTS",
-        help="More runs of the same cells with negligible changes, such as 1 us more delay. Their range explains "
+        help="More runs of the same grid points with negligible changes, such as 1 us more delay. Their range explains "
         "differences within it.",
         rich_help_panel=WHAT,
     ),
@@ -88,7 +88,7 @@ CheckOption = Annotated[
     bool,
     typer.Option(
         "--check",
-        help="Exit with status 1 after a difference without a reason, an unsound run, or a cell in one set only. "
+        help="Exit with status 1 after a difference without a reason, an unsound run, or a grid point in one set only. "
         "For sweeps: if more differences exceed their intervals than chance explains.",
         rich_help_panel=OUTPUT,
     ),

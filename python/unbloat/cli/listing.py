@@ -197,7 +197,7 @@ def paper_at(folder: Path) -> Thing:
     from unbloat.papers.read import load
 
     paper = load(folder)
-    cells = [cell for batch in batches_of(paper) for cell in batch.cells()]
+    points = [point for batch in batches_of(paper) for point in batch.points()]
     main = [claim for each in paper.statements for claim in each.claims if claim.main]
     return {
         "answer": {"Mechanism": flowing(paper.answer.mechanism), **paper.answer.said()} if paper.answer else {},
@@ -205,8 +205,8 @@ def paper_at(folder: Path) -> Thing:
         "main claims": [{"name": claim.id, "says": claim.says} for claim in main],
         "ids": paper.ids(),
         "cost": {
-            "cells": len(cells),
-            "simulated_s": sum(cell.duration_s for cell in cells),
+            "grid_points": len(points),
+            "simulated_s": sum(point.duration_s for point in points),
             "most_repeats": paper.seeds,
         },
     }
@@ -215,7 +215,10 @@ def paper_at(folder: Path) -> Thing:
 def paper_lines(thing: Thing) -> list[str]:
     """Draw a paper's answer, the names of its parts, and what they take."""
     cost = thing["cost"]
-    takes = f"{cost['cells']} cells of {cost['simulated_s']:,.0f} s in all, each {cost['most_repeats']} times at most"
+    takes = (
+        f"{cost['grid_points']} grid points of {cost['simulated_s']:,.0f} s in all, "
+        f"each {cost['most_repeats']} times at most"
+    )
     claims = [line for each in thing["main claims"] for line in wrapped(f"{each['name']}: {each['says']}", 2, 4)]
     answer = [line for term, said in thing["answer"].items() for line in wrapped(f"{term}: {said}", 2, 4)]
     return [

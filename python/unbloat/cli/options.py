@@ -115,7 +115,7 @@ OnlyOption = Annotated[
     typer.Option(
         "--only",
         metavar="AXIS=LABEL,...",
-        help="Use only the cells with these labels of an axis, such as cc=cubic,vegas. Repeat it for more axes.",
+        help="Use only the grid points with these labels of an axis, such as cc=cubic,vegas. Repeat it for more axes.",
     ),
 ]
 ControlOption = Annotated[
@@ -231,7 +231,7 @@ def refuse_no_table(key: str, value: str) -> None:
 
 
 def chosen(results: Results, only: Sequence[str] | None) -> Results:
-    """Pick the cells of results that `--only` names."""
+    """Pick the grid points of results that `--only` names."""
     wanted = labels_in(only)
     return results.only(wanted) if wanted else results
 

@@ -119,7 +119,7 @@ def check_command(
 ) -> int | None:
     """Check a scenario, or a congestion control for simulator and kernels.
 
-    For a scenario, the command reads every cell and reports where the scenario can run. A congestion control is
+    For a scenario, the command reads every grid point and reports where the scenario can run. A congestion control is
     compiled for simulator and kernel, with warnings, and runs in the simulator for a moment. Then a kernel's verifier
     checks it: that of the running kernel as root, otherwise those of kernels in guests. The status is 2 after an error.
     """
@@ -164,37 +164,37 @@ def of_scenario(file: str) -> Iterator[Finding]:
     from unbloat.scenarios.checks import BACKENDS
     from unbloat.scenarios.source import source_of
 
-    cells = source_of(file).cells()
-    axes = ", ".join(axis for axis, _ in cells[0].axes)
-    runs, each = (f"{len(cells)} runs over {axes}", " each") if axes else ("one run", "")
-    yield Finding("can be read", "yes", f"{runs}, {cells[0].duration_s:g} s{each}")
-    for doubt in dict.fromkeys(doubt for cell in cells for doubt in cell.doubts):
+    points = source_of(file).points()
+    axes = ", ".join(axis for axis, _ in points[0].axes)
+    runs, each = (f"{len(points)} runs over {axes}", " each") if axes else ("one run", "")
+    yield Finding("can be read", "yes", f"{runs}, {points[0].duration_s:g} s{each}")
+    for doubt in dict.fromkeys(doubt for point in points for doubt in point.doubts):
         yield Finding("is meant so", "?", doubt)
-    options = {str(control): options_of(cell) for cell in cells for control in cell.own_controls}
+    options = {str(control): options_of(point) for point in points for control in point.own_controls}
     for control, keys in options.items():
         yield from compiled(control, keys)
     for on in BACKENDS:
-        yield asked(f"{RUNS}{on}", partial(ask_all, cells, on))
+        yield asked(f"{RUNS}{on}", partial(ask_all, points, on))
 
 
-def options_of(cell: _core.Cell) -> dict[str, object]:
+def options_of(point: _core.GridPoint) -> dict[str, object]:
     """Return what a run's compiler is given, as keys of a scenario."""
-    folders, definitions = cell.compiler_options
+    folders, definitions = point.compiler_options
     return compile_keys([str(folder) for folder in folders], definitions)
 
 
-def ask_all(cells: Sequence[_core.Cell], on: str) -> None:
-    """Raise `InputError` if this backend lacks something that one of the cells asks for."""
-    for cell in cells:
-        cell.check(on)
+def ask_all(points: Sequence[_core.GridPoint], on: str) -> None:
+    """Raise `InputError` if this backend lacks something that one of the grid points asks for."""
+    for point in points:
+        point.check(on)
         if on == "simulator":
-            controls.refuse_the_kernels_own(cell)
+            controls.refuse_the_kernels_own(point)
     if on != "simulator":
         from unbloat.system.paths import ALGORITHMS
 
-        # Some controls are for the simulator only. Cells of a sweep mostly share theirs; a user's own are asked apart.
-        for cell in {tuple(cell.controls): cell for cell in cells if not cell.own_controls}.values():
-            cell.objects(ALGORITHMS)
+        # Some mechanisms are for the simulator only. Grid points mostly share theirs; a user's own are asked apart.
+        for point in {tuple(point.controls): point for point in points if not point.own_controls}.values():
+            point.objects(ALGORITHMS)
 
 
 # ---------------------------------------------------------------- A congestion control
@@ -210,8 +210,8 @@ def of_control(control: str, kernels: list[str], keys: dict[str, object]) -> Ite
         running = [] if kernels else list(taken_by_this(control, keys))
         yield from running
         if not any(finding.answer != "?" for finding in running):
-            (cell,) = trial(control, keys)
-            yield from taken_by(control, cell, kernels)
+            (point,) = trial(control, keys)
+            yield from taken_by(control, point, kernels)
 
 
 def compiled(control: str, keys: dict[str, object]) -> Iterator[Finding]:
@@ -219,9 +219,9 @@ def compiled(control: str, keys: dict[str, object]) -> Iterator[Finding]:
     from unbloat.scenarios.catalogue import trial
     from unbloat.system.paths import ALGORITHMS
 
-    (cell,) = trial(control, keys)
+    (point,) = trial(control, keys)
     yield asked(f"{control} compiles for the simulator, and runs there", lambda: run_apart(control, keys))
-    yield asked(f"{control} compiles to BPF", lambda: cell.objects(ALGORITHMS))
+    yield asked(f"{control} compiles to BPF", lambda: point.objects(ALGORITHMS))
 
 
 def run_apart(control: str, keys: dict[str, object], on: Backend = "simulator") -> None:
@@ -270,7 +270,7 @@ def warnings_caught() -> Iterator[list[str]]:
             caught.append(f"{path}: {text.rstrip()}")
 
 
-def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Finding]:
+def taken_by(control: str, point: _core.GridPoint, kernels: list[str]) -> Iterator[Finding]:
     """Run it for a moment in a guest of each kernel."""
     from unbloat.guest import guest
 
@@ -280,12 +280,12 @@ def taken_by(control: str, cell: _core.Cell, kernels: list[str]) -> Iterator[Fin
         except Error as error:
             yield Finding(f"{f'Linux {wanted}' if wanted else 'a kernel'} takes {control}", "?", str(error))
             continue
-        finding = asked(f"Linux {release} takes {control}", partial(run_in_guest, cell, wanted))
+        finding = asked(f"Linux {release} takes {control}", partial(run_in_guest, point, wanted))
         # Compiler warnings were shown already.
         yield replace(finding, why="") if finding.answer == "yes" else finding
 
 
-def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
+def run_in_guest(point: _core.GridPoint, kernel: str | None) -> None:
     """Run it there."""
     from unbloat.guest import guest
     from unbloat.runs.progress import prepared
@@ -293,7 +293,7 @@ def run_in_guest(cell: _core.Cell, kernel: str | None) -> None:
 
     there = prepared(kernel)
     try:
-        guest.run(there, cell, Recording(), lambda share: None)
+        guest.run(there, point, Recording(), lambda share: None)
     except RunError as error:  # What libbpf does not know how to load, such as a function that no kernel has.
         raise InputError(str(error)) from None
 

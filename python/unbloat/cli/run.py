@@ -122,7 +122,7 @@ RepeatOption = Annotated[
         "-n",
         "--repeat",
         metavar="N",
-        help="Run every cell N times, each time with another seed. The table then has confidence intervals.",
+        help="Run every grid point N times, each time with another seed. The table then has confidence intervals.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -166,7 +166,7 @@ def run_command(
 ) -> int | None:
     """Run a scenario: in the simulator, on this kernel, or in a guest.
 
-    Every cell of the scenario's grid runs once. With --repeat it runs N times, and the table has confidence intervals.
+    Every grid point of the scenario runs once. With --repeat it runs N times, and the table has confidence intervals.
     If a run fails, the command prints the others and exits with status 1.
     """
     panels, shown = listed(plot, "--plot"), metrics_listed(metrics)
@@ -220,7 +220,7 @@ def sweep_command(**values: Any) -> int | None:  # noqa: D103
     return run_command(**values)
 
 
-sweep_command.__doc__ = """Run every cell of a grid several times, with confidence intervals.
+sweep_command.__doc__ = """Run every grid point several times, with confidence intervals.
 
 This is `unbloat run --repeat N`: the status is 1 if runs failed, and the others are printed all the same.
 """
@@ -229,9 +229,9 @@ sweep_command.__signature__ = _repeating(inspect.signature(run_command, eval_str
 
 def table_of(results: Results, metrics: list[str], *, is_repeated: bool) -> str:
     """Draw runs as the table on the screen."""
-    from unbloat.report.results_tables import text_of_cells, text_of_runs
+    from unbloat.report.results_tables import text_of_points, text_of_runs
 
-    return text_of_cells(results, metrics) if is_repeated else text_of_runs(results, metrics)
+    return text_of_points(results, metrics) if is_repeated else text_of_runs(results, metrics)
 
 
 def check_figure(figure: Path | None, panels: list[str]) -> None:

@@ -202,7 +202,7 @@ def report_command(
     path = Path(what)
     if is_paper(path):
         if only:
-            raise InputError("report: --only picks cells of results; a paper is shown as a whole")
+            raise InputError("report: --only picks grid points of results; a paper is shown as a whole")
         from unbloat.papers.page import page_of
         from unbloat.papers.reproduce import paper_of, reproduce
 
@@ -266,8 +266,8 @@ def export_command(
         typer.Option(
             "--table",
             metavar="flows|links|runs|stats",
-            help="One row per flow, link or run; stats: one row per cell, with means and intervals. Default: stats "
-            "after --repeat, otherwise flows.",
+            help="One row per flow, link or run; stats: one row per grid point, with means and intervals. Default: "
+            "stats after --repeat, otherwise flows.",
         ),
     ] = None,
     only: OnlyOption = None,
@@ -282,7 +282,7 @@ def export_command(
     from unbloat.api.results import read
 
     found = chosen(read(results), only)
-    name: TableName = table or ("stats" if any(len(cell.records) > 1 for cell in found.cells) else "flows")
+    name: TableName = table or ("stats" if any(len(point.records) > 1 for point in found.points) else "flows")
     text = as_latex(found, name) if is_latex else as_csv(found, name)
     if output:
         write_text(output, text)
@@ -307,7 +307,7 @@ def as_latex(results: Results, table: TableName) -> str:
         case "links":
             columns = results_tables.links_columns(results)
         case "stats":
-            columns = results_tables.cells_columns(results)
+            columns = results_tables.points_columns(results)
         case "runs":
             raise InputError("export --latex: runs have no table on the screen: choose flows, links or stats")
     return f"{latex(columns)}\n"

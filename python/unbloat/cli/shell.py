@@ -77,31 +77,32 @@ def shell_command(
 
     check_kernel(kernel, on)
     keys, times = assigned(assignments), listed(rtt, "--rtt") or None
-    cells = chosen_source(scenario, keys, listed(cc, "--cc") or None, rtt=times).cells()
+    points = chosen_source(scenario, keys, listed(cc, "--cc") or None, rtt=times).points()
     if live:
         if on == "vm" or context.obj or far:
             raise InputError(
                 "shell --live: watches a shell in another terminal of this machine, not in a guest; start "
                 "that shell with its program and without --live"
             )
-        watch(cells[0].name)
+        watch(points[0].name)
         return 0
-    if len(cells) > 1:
-        axes = ", ".join(axis for axis, _ in cells[0].axes)
+    if len(points) > 1:
+        axes = ", ".join(axis for axis, _ in points[0].axes)
         raise InputError(f"{scenario}: has a sweep over {axes}; a shell has one link: choose with --set AXIS=VALUE")
     program = context.obj or [os.environ.get("SHELL") or "/bin/sh"]
     beyond = ["/bin/sh", "-c", far] if far else None
     if not context.obj:
         other = "receiver" if at == "sender" else "sender"
         tell(
-            f"this shell is the {at} behind the link of {cells[0].name}, and can reach the {other} only; exit leaves it"
+            f"this shell is the {at} behind the link of {points[0].name}, and can reach the {other} only; "
+            "exit leaves it"
         )
     if on == "vm":
-        return in_guest(kernel, cells[0], at, program, beyond)
+        return in_guest(kernel, points[0], at, program, beyond)
     # An interrupt at the terminal is for the program, which would inherit SIG_IGN from us, but not a handler.
     signal.signal(signal.SIGINT, lambda *_: None)
-    with closing(Sender(cells[0].name, program)) as steps:
-        status, unsound = cells[0].shell(
+    with closing(Sender(points[0].name, program)) as steps:
+        status, unsound = points[0].shell(
             ALGORITHMS, at=at, program=program, far=beyond, series_ns=STEP_NS, steps=steps.tell
         )
     if unsound:
@@ -109,16 +110,18 @@ def shell_command(
     return status
 
 
-def in_guest(kernel: str | None, cell: _core.Cell, at: str, program: Sequence[str], far: Sequence[str] | None) -> int:
+def in_guest(
+    kernel: str | None, point: _core.GridPoint, at: str, program: Sequence[str], far: Sequence[str] | None
+) -> int:
     """Run the program in a guest; return its status."""
     from unbloat.guest.program import Link, run
     from unbloat.runs.progress import prepared
     from unbloat.system.paths import ALGORITHMS
 
     # What no guest can have is said before one is booted, as is what does not compile.
-    cell.check_shell("vm")
-    cell.objects(ALGORITHMS)
-    return run(prepared(kernel), program, link=Link(cell, at, far))
+    point.check_shell("vm")
+    point.objects(ALGORITHMS)
+    return run(prepared(kernel), program, link=Link(point, at, far))
 
 
 # ---------------------------------------------------------------- Watching its link

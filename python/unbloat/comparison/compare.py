@@ -12,7 +12,7 @@ from unbloat.comparison import difference, tolerance
 from unbloat.comparison.difference import MetricDifference, SweepComparison
 from unbloat.comparison.tolerance import (
     Compared,
-    ComparedCell,
+    ComparedPoint,
     Criterion,
     KnownReason,
     Perturbed,
@@ -22,7 +22,7 @@ from unbloat.comparison.tolerance import (
 from unbloat.results import files
 from unbloat.results.axes import axis_named
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.cells import CellKey
+from unbloat.results.grid_points import PointKey
 from unbloat.results.metrics import ALL, METRICS, Metric, metric_named
 from unbloat.results.record import Record
 from unbloat.results.run_set import RunSet
@@ -145,7 +145,7 @@ def _with_label(name: str, label: str, records: Sequence[Record]) -> list[Record
 
 
 def _three(sets: Sequence[Side], options: Options) -> tuple[Part, ...]:
-    """Compare B with A, and C with B; where a spread is wanted, the third of a cell's values belongs to it."""
+    """Compare B with A, and C with B; where a spread is wanted, the third of a grid point's values belongs to it."""
     if options.between:
         raise InputError("compare takes one set of results or two with `between`, not three")
     a, b, c = (side.records for side in sets)
@@ -174,7 +174,7 @@ def _perturbed(
 
 
 class MetricRow(TypedDict):
-    """One metric of one cell, however it was compared."""
+    """One metric of one grid point, however it was compared."""
 
     of: str
     metric: str
@@ -191,14 +191,14 @@ class MetricRow(TypedDict):
 def dict_of(part: Part) -> dict[str, object]:
     """Return a comparison as JSON has it."""
     return {
-        "cells": [
+        "grid_points": [
             {
-                **_of_key(cell.place),
-                "verdict": cell.verdict if isinstance(cell, ComparedCell) else None,
-                "unsound": list(cell.unsound) if isinstance(cell, ComparedCell) else [],
-                "metrics": list(metrics_of(cell)),
+                **_of_key(point.place),
+                "verdict": point.verdict if isinstance(point, ComparedPoint) else None,
+                "unsound": list(point.unsound) if isinstance(point, ComparedPoint) else [],
+                "metrics": list(metrics_of(point)),
             }
-            for cell in part.cells
+            for point in part.points
         ],
         "only_a": [_of_key(place) for place in part.only[0]],
         "only_b": [_of_key(place) for place in part.only[1]],
@@ -206,18 +206,18 @@ def dict_of(part: Part) -> dict[str, object]:
     }
 
 
-def _of_key(place: CellKey) -> dict[str, object]:
+def _of_key(place: PointKey) -> dict[str, object]:
     return {"scenario": place.scenario, "axes": place.axes}
 
 
-def metrics_of(cell: ComparedCell | difference.CellDifference) -> Iterator[MetricRow]:
-    """Yield each metric of a cell."""
-    if not isinstance(cell, ComparedCell):
-        yield from (_row(each, each.of, METRICS[each.name], each.exceeds) for each in cell.metrics)
+def metrics_of(point: ComparedPoint | difference.PointDifference) -> Iterator[MetricRow]:
+    """Yield each metric of a grid point."""
+    if not isinstance(point, ComparedPoint):
+        yield from (_row(each, each.of, METRICS[each.name], each.exceeds) for each in point.metrics)
         return
-    for each in cell.compared:
+    for each in point.compared:
         metric = each.criterion.metric
-        of = ALL if metric.of == "flow" else cell.link if metric.of == "link" else "run"
+        of = ALL if metric.of == "flow" else point.link if metric.of == "link" else "run"
         row = _row(each, of, metric, not each.is_near)
         row["spread"] = vars(each.spread) if each.spread else None
         row["reason"] = each.reason.text if each.reason else None

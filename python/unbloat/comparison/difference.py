@@ -1,4 +1,4 @@
-"""Two sweeps, compared cell by cell and metric by metric, with the intervals that repeats give."""
+"""Two sweeps, compared grid point by grid point and metric by metric, with the intervals that repeats give."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unbloat.report.names import are_flows_told, flow_words
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one, values_by_seed
+from unbloat.results.grid_points import PointKey, ResultSet, by_point, in_both, in_one, values_by_seed
 from unbloat.results.metrics import MANY, Metric
 from unbloat.results.record import Record
 from unbloat.results.statistics import CONFIDENCE, Difference, Estimate, difference, estimate
@@ -16,7 +16,7 @@ from unbloat.system.legible import ALIKE
 
 @dataclass(frozen=True)
 class MetricDifference:
-    """One metric of one cell in both sweeps."""
+    """One metric of one grid point in both sweeps."""
 
     of: str
     """All flows, one of them, or a link."""
@@ -63,10 +63,10 @@ def _are_alike(side: Estimate) -> bool:
 
 
 @dataclass(frozen=True)
-class CellDifference:
-    """A cell of both sweeps."""
+class PointDifference:
+    """A grid point of both sweeps."""
 
-    place: CellKey
+    place: PointKey
     link: str
     """The name of its bottleneck."""
     metrics: tuple[MetricDifference, ...]
@@ -79,8 +79,8 @@ class SweepComparison:
     """Everything that two sweeps have in common, and what they have not."""
 
     sides: tuple[ResultSet, ResultSet]
-    cells: list[CellDifference]
-    only: tuple[list[CellKey], list[CellKey]]
+    points: list[PointDifference]
+    only: tuple[list[PointKey], list[PointKey]]
     unsound: tuple[int, int]
     """Runs that were left out, because they are not to be believed."""
     bottlenecks: Bottlenecks
@@ -89,7 +89,7 @@ class SweepComparison:
 
     def counts(self) -> dict[str, int]:
         """Count the differences by whether they exceed their intervals."""
-        metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
+        metrics = [metric for point in self.points for metric in point.metrics if metric.difference]
         return {
             "metrics": len(metrics),
             "exceed": sum(metric.exceeds is True for metric in metrics),
@@ -100,11 +100,11 @@ class SweepComparison:
 
     @property
     def is_within(self) -> bool:
-        """Return whether both have the same cells, all sound, and no more differences are clear than chance makes.
+        """Return whether both have the same grid points, all sound, and differ no more clearly than by chance.
 
         Where repeats are alike, or single, there is no chance to go by: whatever differs there differs.
         """
-        metrics = [metric for cell in self.cells for metric in cell.metrics if metric.difference]
+        metrics = [metric for point in self.points for metric in point.metrics if metric.difference]
         by_chance = (1 - CONFIDENCE) * len(metrics)
         exceed = sum(metric.exceeds is True for metric in metrics)
         differs = any(metric.exceeds is None and metric.is_visible for metric in metrics)
@@ -114,14 +114,14 @@ class SweepComparison:
 def compare(
     names: tuple[str, str], a: Sequence[Record], b: Sequence[Record], shown: Sequence[Metric] = ()
 ) -> SweepComparison:
-    """Compare sweep B with sweep A; raises `InputError` if they have no cell in common."""
+    """Compare sweep B with sweep A; raises `InputError` if they have no grid point in common."""
     sound = [[record for record in side if record.run["sound"]] for side in (a, b)]
-    sides = (by_cell(sound[0]), by_cell(sound[1]))
+    sides = (by_point(sound[0]), by_point(sound[1]))
     bottlenecks = Bottlenecks.of([*a, *b])
-    cells = [_cell(place, sides[0][place], sides[1][place], bottlenecks) for place in in_both(names, sides)]
+    points = [_point(place, sides[0][place], sides[1][place], bottlenecks) for place in in_both(names, sides)]
     return SweepComparison(
         (ResultSet.of(names[0], a), ResultSet.of(names[1], b)),
-        cells,
+        points,
         in_one(sides),
         (len(a) - len(sound[0]), len(b) - len(sound[1])),
         bottlenecks,
@@ -129,7 +129,7 @@ def compare(
     )
 
 
-def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record], bottlenecks: Bottlenecks) -> CellDifference:
+def _point(place: PointKey, a: Sequence[Record], b: Sequence[Record], bottlenecks: Bottlenecks) -> PointDifference:
     are_sums = bottlenecks.adds_up(place.scenario)
     values = (values_by_seed(a, are_sums=are_sums), values_by_seed(b, are_sums=are_sums))
     metrics = tuple(
@@ -142,4 +142,4 @@ def _cell(place: CellKey, a: Sequence[Record], b: Sequence[Record], bottlenecks:
     run = a[0].run
     are_told = 1 < len(run["flows"]) <= MANY and are_flows_told([*a, *b])
     flows = {f"flow {flow['flow']}": str(flow_words(flow)) for flow in run["flows"]} if are_told else {}
-    return CellDifference(place, bottlenecks.link(run)["link"], metrics, flows)
+    return PointDifference(place, bottlenecks.link(run)["link"], metrics, flows)

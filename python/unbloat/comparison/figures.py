@@ -1,4 +1,4 @@
-"""Pictures of comparisons: B over A with the tolerance around equality, or each cell's change with its interval."""
+"""Pictures of comparisons: B over A with the tolerance, or each grid point's change with its interval."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from unbloat.comparison import tolerance
 from unbloat.comparison.difference import MetricDifference, SweepComparison
 from unbloat.comparison.tolerance import Comparison, Criterion
 from unbloat.report import names
-from unbloat.report.figures.cells import metrics_named, quantity, value_of
 from unbloat.report.figures.draw import Choice, check, panels_of
+from unbloat.report.figures.grid import metrics_named, quantity, value_of
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.layout import BARE, broken, canvas, columns_of, finish, height_of_rows, row_label
 from unbloat.report.figures.style import GREY, SHADE, SIZES, Size, Style, colour, drawing, plain_logarithms, suit
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.cells import by_cell, in_both
+from unbloat.results.grid_points import by_point, in_both
 from unbloat.results.metrics import ALL, Metric
 from unbloat.results.record import Record
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import difference, estimate
 
 NAMED = 6
-"""Cells outside the tolerance that are named, at most."""
+"""Grid points outside the tolerance that are named, at most."""
 WIDE_NUMBERS, HIGH_NUMBERS = 0.25, 0.1
 """The shares of a panel's width and height that some numbers beside a point take."""
 PLACES = {"vm": "guest"}
 """Backends that have other names in words than as options."""
 POINTS = 200
 """Points of the edge of a tolerance."""
-MOST_CELLS = 40
-"""A figure with more cells than this is not legible."""
+MOST_POINTS = 40
+"""A figure with more grid points than this is not legible."""
 
 
 def draw(
@@ -58,7 +58,7 @@ def draw(
 
 
 def draw_sets(a: RunSet, b: RunSet, kinds: Sequence[str], choice: Choice) -> Figure:
-    """Draw how far two sets lie apart; raises `InputError` for kinds that draw one set, or without a common cell."""
+    """Draw how far two sets are apart; raises `InputError` for kinds of one set, or without a common grid point."""
     check(kinds, choice, is_two=True)
     if not a.records:
         raise InputError("nothing to draw: no run has a result")
@@ -74,7 +74,7 @@ def draw_sets(a: RunSet, b: RunSet, kinds: Sequence[str], choice: Choice) -> Fig
 
 
 def agreement_of(a: RunSet, b: RunSet, choice: Choice) -> Figure:
-    """Draw two sets within the usual tolerances, sweeps too; raises `InputError` if they have no cell in common."""
+    """Draw two sets within the usual tolerances, sweeps too; raises `InputError` without a common grid point."""
     compared = tolerance.compare(choice.sides, a.records, b.records)
     return draw(compared, choice.width, choice.metrics, choice.title)
 
@@ -83,29 +83,29 @@ def agreement_of(a: RunSet, b: RunSet, choice: Choice) -> Figure:
 
 
 Change = tuple[str, MetricDifference]
-"""A cell with a metric of it that has a difference in percent of A."""
+"""A grid point with a metric of it that has a difference in percent of A."""
 
 
 def changes(a: Sequence[Record], b: Sequence[Record], metric: Metric) -> list[Change]:
-    """Compare the cells that both sets have; those without a value, or where A's is zero, are left out."""
-    sides = [by_cell([record for record in side if record.is_sound]) for side in (a, b)]
+    """Compare the grid points that both sets have; those without a value, or where A's is zero, are left out."""
+    sides = [by_point([record for record in side if record.is_sound]) for side in (a, b)]
     bottlenecks = Bottlenecks.of([*a, *b])
     found = []
     for place in in_both(("A", "B"), (sides[0], sides[1])):
         values = [{each.seed: value_of(each.run, metric, bottlenecks) for each in side[place]} for side in sides]
         first, second = (estimate(side.values()) for side in values)
         each = MetricDifference(ALL, metric.name, first, second, difference(*values))
-        found.append((names.cell_label(place.axes), each))
-    return [(cell, each) for cell, each in found if each.change_percent is not None]
+        found.append((names.point_label(place.axes), each))
+    return [(point, each) for point, each in found if each.change_percent is not None]
 
 
 def _changes_of(compared: SweepComparison, metric: Metric) -> list[Change]:
-    """List the change of a metric of all flows, or of the bottleneck, in each cell in which A's mean is not zero."""
+    """List the change of a metric of all flows, or of the bottleneck, in each grid point where A's mean is not zero."""
     return [
-        (names.cell_label(cell.place.axes), each)
-        for cell in compared.cells
-        for each in cell.metrics
-        if each.name == metric.name and each.of in (ALL, cell.link) and each.change_percent is not None
+        (names.point_label(point.place.axes), each)
+        for point in compared.points
+        for each in point.metrics
+        if each.name == metric.name and each.of in (ALL, point.link) and each.change_percent is not None
     ]
 
 
@@ -113,7 +113,7 @@ def _changes(
     panels: Mapping[str, Sequence[Change]], sides: tuple[str, str], title: str, facts: str, size: Size
 ) -> Figure:
     """Draw a panel for each quantity, called by its name with its unit."""
-    heights = [height_of_rows([cell for cell, _ in found], size) for found in panels.values()]
+    heights = [height_of_rows([point for point, _ in found], size) for found in panels.values()]
     with drawing(size):
         figure, axes = canvas(size, heights, title, facts)
         for place, (what, found) in zip(axes, panels.items(), strict=True):
@@ -124,10 +124,10 @@ def _changes(
 
 
 def _draw_changes(found: Sequence[Change], what: str, sides: tuple[str, str], axes: Axes, size: Size) -> None:
-    """Draw the change of a metric, called `what` with its unit, from A to B in every cell, a line for its interval."""
-    if len(found) > MOST_CELLS:
+    """Draw the change of a metric, called `what`, from A to B in every grid point, with a line for its interval."""
+    if len(found) > MOST_POINTS:
         raise InputError(
-            f"comparison: {len(found)} cells are too many for one picture, which shows at most {MOST_CELLS}"
+            f"comparison: {len(found)} grid points are too many for one picture, which shows at most {MOST_POINTS}"
         )
     axes.axvline(0, color=GREY, linewidth=0.8 * size.line)
     for place, (_, change) in enumerate(found):
@@ -145,7 +145,7 @@ def _draw_changes(found: Sequence[Change], what: str, sides: tuple[str, str], ax
             capsize=2 * size.line,
             elinewidth=size.line,
         )
-    axes.set_yticks(range(len(found)), [row_label(cell, size) for cell, _ in found])
+    axes.set_yticks(range(len(found)), [row_label(point, size) for point, _ in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     low, high = axes.get_xlim()
@@ -160,9 +160,9 @@ def _draw_changes(found: Sequence[Change], what: str, sides: tuple[str, str], ax
 
 @dataclass(frozen=True)
 class Pair:
-    """A metric of one cell in both sets."""
+    """A metric of one grid point in both sets."""
 
-    cell: str
+    point: str
     a: float
     b: float
     is_near: bool
@@ -175,8 +175,8 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
     criteria = [each for each in compared.criteria if wanted is None or each.name in wanted]
     if not criteria:
         raise InputError(f"metric: compared were {', '.join(each.name for each in compared.criteria)}")
-    unsound = sum(cell.verdict == "unsound" for cell in compared.cells)
-    facts = f"{len(compared.cells)} cells{f', {unsound} of them unsound and left out' if unsound else ''}"
+    unsound = sum(point.verdict == "unsound" for point in compared.points)
+    facts = f"{len(compared.points)} grid points{f', {unsound} of them unsound and left out' if unsound else ''}"
     # Both axes have the same scale: a panel is about as high as it is wide.
     across = 1 if size.width < 5 else 2
     of_panels = [_pairs_of(compared, criterion) for criterion in criteria]
@@ -196,15 +196,15 @@ def _place(compared: Comparison, side: int) -> str:
 
 
 def _pairs_of(compared: Comparison, criterion: Criterion) -> list[Pair]:
-    """Pair the values of a criterion in each cell that is sound on both sides."""
+    """Pair the values of a criterion in each grid point that is sound on both sides."""
     found = []
-    for cell in compared.cells:
-        for each in cell.compared:
+    for point in compared.points:
+        for each in point.compared:
             values = (each.a.mean, each.b.mean)
-            if each.criterion == criterion and not cell.unsound and None not in values:
+            if each.criterion == criterion and not point.unsound and None not in values:
                 a, b = (float(value or 0.0) for value in values)
                 if math.isfinite(a) and math.isfinite(b):
-                    name = names.cell_label(cell.place.axes) or cell.place.scenario
+                    name = names.point_label(point.place.axes) or point.place.scenario
                     found.append(Pair(name, a, b, each.is_near, each.is_explained))
     return found
 
@@ -217,7 +217,7 @@ def _draw_agreement(
     Values of zero have no place on such an axis and are drawn at its foot.
     """
 
-    def is_near(a: float, b: float) -> bool:  # Packets' transmission times differ from cell to cell.
+    def is_near(a: float, b: float) -> bool:  # Packets' transmission times differ from grid point to grid point.
         return criterion.near(a, b, 0.0)
 
     positive = [value for pair in pairs for value in (pair.a, pair.b) if value > 0]
@@ -265,7 +265,7 @@ def _edge(a: float, end: float, is_near: Callable[[float, float], bool]) -> floa
 
 
 def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Size) -> None:
-    """Mark the cells whose values lie farthest apart with numbers, and name them below the axis."""
+    """Mark the grid points whose values lie farthest apart with numbers, and name them below the axis."""
     apart = sorted(outside, key=lambda pair: -abs(np.log(max(pair.b, low) / max(pair.a, low))))[:NAMED]
     small: Style = {"fontsize": 0.85 * size.small}
     places: dict[tuple[float, float], list[str]] = {}
@@ -275,7 +275,7 @@ def _name_the_farthest(axes: Axes, outside: Sequence[Pair], low: float, size: Si
         places.setdefault(place, []).append(str(number))
     for at, numbers in places.items():
         axes.annotate(", ".join(numbers), at, xytext=(3, 3), textcoords="offset points", **small)
-    words = "\n".join(f"{number}  {pair.cell}" for number, pair in enumerate(apart, 1))
+    words = "\n".join(f"{number}  {pair.point}" for number, pair in enumerate(apart, 1))
     below: Style = {"xycoords": ("axes fraction", axes.xaxis.label), "textcoords": "offset points"}
     axes.annotate(words, (0, 0), (0, -4), va="top", color=GREY, annotation_clip=False, **below, **small)
 

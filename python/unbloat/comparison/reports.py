@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from unbloat.comparison.difference import CellDifference, MetricDifference, SweepComparison
-from unbloat.comparison.tolerance import Compared, ComparedCell, Comparison, Criterion, KnownReason, tolerances
+from unbloat.comparison.difference import MetricDifference, PointDifference, SweepComparison
+from unbloat.comparison.tolerance import Compared, ComparedPoint, Comparison, Criterion, KnownReason, tolerances
 from unbloat.report.report import Listing, Part, Table
-from unbloat.report.results_tables import CELL_COLUMNS, FELT_COLUMNS, written
+from unbloat.report.results_tables import FELT_COLUMNS, POINT_COLUMNS, written
 from unbloat.report.table import Column, show
-from unbloat.results.cells import CellKey, ResultSet
+from unbloat.results.grid_points import PointKey, ResultSet
 from unbloat.results.metrics import AHEAD, ALL, METRICS
 from unbloat.results.statistics import CONFIDENCE, Estimate, estimate
 from unbloat.system.legible import count_of
@@ -32,7 +32,7 @@ def _named(sides: Sequence[ResultSet]) -> str:
     return ", ".join(f"{letter} is {side}" for letter, side in zip("ABC", sides, strict=False))
 
 
-def _columns_of_cells(places: Sequence[CellKey]) -> list[Column]:
+def _columns_of_points(places: Sequence[PointKey]) -> list[Column]:
     """Return a column for each axis, and one for the scenario where there are several."""
     axes = dict.fromkeys(axis for place in places for axis in place.order)
     columns = [Column(axis.rpartition(".")[2], "", [place.axes.get(axis, "") for place in places]) for axis in axes]
@@ -46,7 +46,7 @@ def _columns_of_cells(places: Sequence[CellKey]) -> list[Column]:
 
 def by_intervals(comparison: SweepComparison) -> list[Part]:
     """Lay the differences of two sweeps out, with their intervals."""
-    rows = [(cell, metric) for cell in comparison.cells for metric in _shown(cell, comparison)]
+    rows = [(point, metric) for point in comparison.points for metric in _shown(point, comparison)]
     heading = (
         f"{_named(comparison.sides)}. Means ± half of the 95 % confidence interval; "
         f"* behind a difference: it exceeds its interval, ? a single run leaves that open. {_how(comparison)}"
@@ -67,7 +67,7 @@ def by_intervals(comparison: SweepComparison) -> list[Part]:
 
 
 def _how(comparison: SweepComparison) -> str:
-    differences = (metric.difference for cell in comparison.cells for metric in cell.metrics)
+    differences = (metric.difference for point in comparison.points for metric in point.metrics)
     pairs = {difference.is_paired for difference in differences if difference}
     if pairs == {True}:
         return "The intervals are those of pairs: both sides have the same seeds."
@@ -76,17 +76,17 @@ def _how(comparison: SweepComparison) -> str:
     return "The intervals are those of pairs where both sides have the same seeds, otherwise Welch's."
 
 
-def _shown(cell: CellDifference, comparison: SweepComparison) -> Iterator[MetricDifference]:
+def _shown(point: PointDifference, comparison: SweepComparison) -> Iterator[MetricDifference]:
     """Yield the metrics that are wanted, by default those which a table of repeats shows, whose means differ."""
     wanted = comparison.shown
-    metrics = {(metric.of, metric.name): metric for metric in cell.metrics}
+    metrics = {(metric.of, metric.name): metric for metric in point.metrics}
     if not (wanted or comparison.bottlenecks.is_shared):
         metrics.pop((ALL, "jain_index"), None)  # It is of goodputs at different times.
-    names = [metric.name for metric in wanted] or list(dict.fromkeys([*FELT_COLUMNS, *CELL_COLUMNS]))
-    links = (cell.link, *comparison.bottlenecks.others)
+    names = [metric.name for metric in wanted] or list(dict.fromkeys([*FELT_COLUMNS, *POINT_COLUMNS]))
+    links = (point.link, *comparison.bottlenecks.others)
     places = [(of, name) for name in names for of in (links if METRICS[name].of == "link" else (ALL,))]
     of_flows = [name for name in names if METRICS[name].of == "flow" and (wanted or name in OF_EACH_FLOW)]
-    places += [(flow, name) for flow in cell.flows for name in of_flows]
+    places += [(flow, name) for flow in point.flows for name in of_flows]
     for place in places:
         metric = metrics.get(place)
         if metric and metric.difference and metric.difference.mean:
@@ -94,10 +94,10 @@ def _shown(cell: CellDifference, comparison: SweepComparison) -> Iterator[Metric
 
 
 def _columns_of_differences(
-    comparison: SweepComparison, rows: Sequence[tuple[CellDifference, MetricDifference]]
+    comparison: SweepComparison, rows: Sequence[tuple[PointDifference, MetricDifference]]
 ) -> list[Column]:
-    columns = _columns_of_cells([cell.place for cell, _ in rows])
-    flows = [cell.flows.get(metric.of, "") for cell, metric in rows]
+    columns = _columns_of_points([point.place for point, _ in rows])
+    flows = [point.flows.get(metric.of, "") for point, metric in rows]
     if any(flows):
         columns.append(Column("flow", "", [flow or "all" for flow in flows]))
     metrics = [metric for _, metric in rows]
@@ -132,7 +132,7 @@ def _count_of_differences(comparison: SweepComparison) -> str:
     by_chance = f" (about {judged * (1 - CONFIDENCE):.0f} would by chance if nothing differed)" if judged else ""
     fixed = f", {counts['fixed']} have no interval" if counts["fixed"] else ""
     return (
-        f"{count_of(len(comparison.cells), 'cell')}, {counts['metrics']} metrics in all (--json has every one): "
+        f"{count_of(len(comparison.points), 'grid point')}, {counts['metrics']} metrics in all (--json has every one): "
         f"{counts['exceed']} exceed their intervals{by_chance}, {counts['within']} do not, "
         f"{counts['open']} stay open{fixed}."
     )
@@ -143,43 +143,44 @@ def _count_of_differences(comparison: SweepComparison) -> str:
 
 def within_tolerances(comparison: Comparison) -> list[Part]:
     """Lay two sets out: both values of each criterion, how far they lie apart, and why."""
-    numbers = _numbered(comparison.cells)
-    columns = _columns_of_cells([cell.place for cell in comparison.cells])
+    numbers = _numbered(comparison.points)
+    columns = _columns_of_points([point.place for point in comparison.points])
     for number, criterion in enumerate(comparison.criteria):
-        compared = [cell.compared[number] for cell in comparison.cells]
+        compared = [point.compared[number] for point in comparison.points]
         ratio = "B / A" if criterion.is_count else "%"
         columns += [
             Column(criterion.head, f"A {criterion.unit}", [_value(criterion, each.a) for each in compared], True),
             Column("", "B", [_value(criterion, each.b) for each in compared], True),
             Column("", ratio, [_change(each) for each in compared], True),
         ]
-    columns.append(Column("", "", [_note(cell, numbers) for cell in comparison.cells]))
+    columns.append(Column("", "", [_note(point, numbers) for point in comparison.points]))
     heading = (
         f"{_named(comparison.sides)}. {FAR} marks what lies outside the tolerances: "
         f"{tolerances(comparison.criteria)}; B against A."
     )
-    return [heading, Table(columns), *_remarks(comparison, comparison.cells), _count_of_verdicts(comparison)]
+    return [heading, Table(columns), *_remarks(comparison, comparison.points), _count_of_verdicts(comparison)]
 
 
 def three_sets(first: Comparison, second: Comparison) -> list[Part]:
-    """Lay three sets out in one table: B compared with A, and C with B where C has the cell."""
-    third = {cell.place: cell for cell in second.cells}
-    rows = [(cell, third.get(cell.place)) for cell in first.cells]
+    """Lay three sets out in one table: B compared with A, and C with B where C has the grid point."""
+    third = {point.place: point for point in second.points}
+    rows = [(point, third.get(point.place)) for point in first.points]
     # The second comparison calls B what is C here, and A what is B: the first tells of that one's unsound runs.
     renamed = [
-        replace(cell, unsound=tuple(f"C{why[1:]}" for why in cell.unsound if why[0] == "B")) for cell in second.cells
+        replace(point, unsound=tuple(f"C{why[1:]}" for why in point.unsound if why[0] == "B"))
+        for point in second.points
     ]
-    every = [*first.cells, *renamed]
+    every = [*first.points, *renamed]
     numbers = _numbered(every)
-    columns = _columns_of_cells([cell.place for cell in first.cells])
+    columns = _columns_of_points([point.place for point in first.points])
     for number, criterion in enumerate(first.criteria):
-        of_a = [_value(criterion, cell.compared[number].a) for cell, _ in rows]
+        of_a = [_value(criterion, point.compared[number].a) for point, _ in rows]
         columns += [
             Column(criterion.head, f"A {criterion.unit}", of_a, True),
-            Column("", "B", [_marked(cell.compared[number]) for cell, _ in rows], True),
-            Column("", "C", [_marked(cell.compared[number]) if cell else "" for _, cell in rows], True),
+            Column("", "B", [_marked(point.compared[number]) for point, _ in rows], True),
+            Column("", "C", [_marked(point.compared[number]) if point else "" for _, point in rows], True),
         ]
-    notes = [", ".join(filter(None, (_note(cell, numbers) for cell in row if cell))) for row in rows]
+    notes = [", ".join(filter(None, (_note(point, numbers) for point in row if point))) for row in rows]
     columns.append(Column("", "", notes))
     heading = (
         f"{_named([*first.sides, second.sides[1]])}. {FAR} behind a value: outside the tolerances, held against the "
@@ -216,17 +217,17 @@ def _change(compared: Compared) -> str:
     return f"{ratio:.2f} {mark}" if compared.criterion.is_count else f"{100 * (ratio - 1):+.1f} {mark}"
 
 
-def _numbered(cells: Sequence[ComparedCell]) -> dict[KnownReason, int]:
+def _numbered(points: Sequence[ComparedPoint]) -> dict[KnownReason, int]:
     """Assign numbers to the reasons that are needed, in the order of the table."""
-    reasons = [each.reason for cell in cells for each in cell.outside if cell.verdict == "outside"]
+    reasons = [each.reason for point in points for each in point.outside if point.verdict == "outside"]
     return {reason: number for number, reason in enumerate(dict.fromkeys(filter(None, reasons)), 1)}
 
 
-def _note(cell: ComparedCell, numbers: Mapping[KnownReason, int]) -> str:
+def _note(point: ComparedPoint, numbers: Mapping[KnownReason, int]) -> str:
     """Return the footnotes of a row: the numbers of the reasons, or a remark that it has no reason."""
-    if cell.verdict == "unsound":
+    if point.verdict == "unsound":
         return "unsound"
-    return ", ".join(sorted({_why(each, numbers) for each in cell.outside}))
+    return ", ".join(sorted({_why(each, numbers) for each in point.outside}))
 
 
 def _why(compared: Compared, numbers: Mapping[KnownReason, int]) -> str:
@@ -236,23 +237,23 @@ def _why(compared: Compared, numbers: Mapping[KnownReason, int]) -> str:
     return f"[{numbers[compared.reason]}]" if compared.reason else "no reason"
 
 
-def _remarks(comparison: Comparison, cells: Sequence[ComparedCell]) -> Iterator[Part]:
-    """Yield the reasons and the cells that need a look."""
-    yield from (f"[{number}] {reason.text}" for reason, number in _numbered(cells).items())
+def _remarks(comparison: Comparison, points: Sequence[ComparedPoint]) -> Iterator[Part]:
+    """Yield the reasons and the grid points that need a look."""
+    yield from (f"[{number}] {reason.text}" for reason, number in _numbered(points).items())
     unexplained = [
-        f"({cell.place}) {', '.join(each.criterion.head for each in cell.outside if not each.is_explained)}"
-        for cell in cells
-        if cell.verdict == "outside" and not cell.is_explained
+        f"({point.place}) {', '.join(each.criterion.head for each in point.outside if not each.is_explained)}"
+        for point in points
+        if point.verdict == "outside" and not point.is_explained
     ]
     lists = {
-        "Unsound, and not judged": [f"({cell.place}) {why}" for cell in cells for why in cell.unsound],
+        "Unsound, and not judged": [f"({point.place}) {why}" for point in points for why in point.unsound],
         "Outside the tolerances without a reason": unexplained,
-        "Reasons that no cell needs": [reason.text for reason in comparison.idle_reasons],
+        "Reasons that no grid point needs": [reason.text for reason in comparison.idle_reasons],
         "Only in A": [f"({place})" for place in comparison.only[0]],
         "Only in B": [f"({place})" for place in comparison.only[1]],
     }
     yield from (Listing(head, lines) for head, lines in lists.items() if lines)
-    if any(cell.is_ahead for cell in cells):
+    if any(point.is_ahead for point in points):
         yield AHEAD
 
 
@@ -264,9 +265,9 @@ def _count_of_verdicts(comparison: Comparison) -> str:
     }
     outside = ", ".join(f"{counts[name]} {words}" for words, name in parts.items() if counts[name])
     outside = f"{counts['outside']} outside" + (f" ({outside})" if outside else "")
-    sound = [cell for cell in comparison.cells if not cell.unsound]
-    main = sum(all(each.criterion.name not in MAIN for each in cell.outside) for cell in sound)
+    sound = [point for point in comparison.points if not point.unsound]
+    main = sum(all(each.criterion.name not in MAIN for each in point.outside) for point in sound)
     return (
-        f"{count_of(len(comparison.cells), 'cell')}: {counts['within']} within the tolerances, {outside}, "
+        f"{count_of(len(comparison.points), 'grid point')}: {counts['within']} within the tolerances, {outside}, "
         f"{counts['unsound']} unsound; {main} of {len(sound)} with goodput and queueing delay within theirs."
     )

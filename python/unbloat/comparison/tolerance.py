@@ -1,7 +1,7 @@
-"""Two sets of results, compared cell by cell within tolerances; known reasons for what lies outside them.
+"""Two sets of results, compared grid point by grid point within tolerances; known reasons for what lies outside them.
 
 Runs of both sets belong together when their scenario's name and all labels of their sweep's axes agree. Runs that
-differ only in the seed are repeats of one cell; the comparison uses their means.
+differ only in the seed are repeats of one grid point; the comparison uses their means.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal
 
 from unbloat._core import InputError
 from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
-from unbloat.results.cells import CellKey, ResultSet, by_cell, in_both, in_one
+from unbloat.results.grid_points import PointKey, ResultSet, by_point, in_both, in_one
 from unbloat.results.metrics import BY_KEY, MEAN, Metric, is_ahead, metric_named
 from unbloat.results.record import Record, why_unsound
 from unbloat.results.rows import Run
@@ -91,7 +91,7 @@ def tolerances(criteria: Sequence[Criterion]) -> str:
 
 @dataclass(frozen=True)
 class KnownReason:
-    """Why figures of some cells lie apart."""
+    """Why figures of some grid points lie apart."""
 
     text: str
     at: tuple[tuple[str, tuple[str, ...]], ...]
@@ -102,7 +102,7 @@ class KnownReason:
     """The scenarios that are meant, as a pattern."""
 
     def matches(self, scenario: str, axes: Mapping[str, str], figure: str) -> bool:
-        """Return whether it is about this figure of this cell."""
+        """Return whether it is about this figure of this grid point."""
         return (
             fnmatch.fnmatchcase(scenario, self.scenario)
             and (not self.figures or figure in self.figures)
@@ -126,7 +126,9 @@ def read_reasons(file: Path, figures: Sequence[str]) -> list[KnownReason]:
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{file}: {error}") from None
     if not isinstance(entries, list):
-        raise InputError(f"{file}: holds no [[reasons]], each with `text` and, where it is about some cells only, `at`")
+        raise InputError(
+            f"{file}: holds no [[reasons]], each with `text` and, where it is about some grid points only, `at`"
+        )
     return [_reason(entry, f"{file}: reason {number}", figures) for number, entry in enumerate(entries, 1)]
 
 
@@ -154,12 +156,12 @@ def _labels(labels: object, where: str) -> tuple[str, ...]:
     return tuple(labels)
 
 
-# ---------------------------------------------------------------- Cells
+# ---------------------------------------------------------------- Grid points
 
 
 @dataclass(frozen=True)
 class Perturbed:
-    """More runs of a side's cells: along an axis that should make no difference, or of the same algorithm elsewhere."""
+    """More runs of a side's grid points: along an axis that should make no difference, or elsewhere."""
 
     words: str
     """Where the two together range: `on A's side`."""
@@ -177,7 +179,7 @@ class PerturbedRange:
 
 @dataclass(frozen=True)
 class Compared:
-    """One criterion of one cell in both sets."""
+    """One criterion of one grid point in both sets."""
 
     criterion: Criterion
     a: Estimate
@@ -197,10 +199,10 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class ComparedCell:
-    """One cell of both sets."""
+class ComparedPoint:
+    """One grid point of both sets."""
 
-    place: CellKey
+    place: PointKey
     link: str
     """The name of its bottleneck."""
     compared: tuple[Compared, ...]
@@ -211,7 +213,7 @@ class ComparedCell:
 
     @property
     def verdict(self) -> Verdict:
-        """Judge the cell; an unsound cell is neither near nor far."""
+        """Judge the grid point; an unsound grid point is neither near nor far."""
         if self.unsound:
             return "unsound"
         return "outside" if self.outside else "within"
@@ -237,24 +239,24 @@ class Comparison:
     """Everything that two sets have in common, and what they have not."""
 
     sides: tuple[ResultSet, ResultSet]
-    cells: list[ComparedCell]
-    only: tuple[list[CellKey], list[CellKey]]
+    points: list[ComparedPoint]
+    only: tuple[list[PointKey], list[PointKey]]
     idle_reasons: list[KnownReason]
-    """Reasons to which no cell is outside."""
+    """Reasons to which no grid point is outside."""
     criteria: tuple[Criterion, ...] = CRITERIA
 
     @property
     def is_within(self) -> bool:
-        """Return whether both have the same cells, each sound and within the tolerances or known not to be."""
+        """Return whether both have the same grid points, each sound and within the tolerances or known not to be."""
         return not any(self.only) and all(
-            cell.verdict == "within" or (not cell.unsound and cell.is_explained) for cell in self.cells
+            point.verdict == "within" or (not point.unsound and point.is_explained) for point in self.points
         )
 
     def counts(self) -> dict[str, int]:
-        """Count the verdicts, and the cells of one set only."""
-        counter = Counter(cell.verdict for cell in self.cells)
-        unexplained = sum(cell.verdict == "outside" and not cell.is_explained for cell in self.cells)
-        in_spread = sum(cell.verdict == "outside" and cell.is_in_spread for cell in self.cells)
+        """Count the verdicts, and the grid points of one set only."""
+        counter = Counter(point.verdict for point in self.points)
+        unexplained = sum(point.verdict == "outside" and not point.is_explained for point in self.points)
+        in_spread = sum(point.verdict == "outside" and point.is_in_spread for point in self.points)
         alone = {"only in A": len(self.only[0]), "only in B": len(self.only[1])}
         return {
             **{verdict: counter[verdict] for verdict in VERDICTS},
@@ -283,41 +285,43 @@ def compare(
     """
     bottlenecks = bottlenecks or Bottlenecks.of([*a, *b])
     criteria = tuple(replace(criterion, bottlenecks=bottlenecks) for criterion in criteria)
-    sides = (by_cell(a), by_cell(b))
+    sides = (by_point(a), by_point(b))
     both = in_both(names, sides)
-    near = [_by_cell(each, both) for each in around]
-    cells = [
-        _compare_cell(place, (sides[0][place], sides[1][place]), reasons, (near[0][place], near[1][place]), criteria)
+    near = [_by_point(each, both) for each in around]
+    points = [
+        _compare_point(place, (sides[0][place], sides[1][place]), reasons, (near[0][place], near[1][place]), criteria)
         for place in both
     ]
-    used = {compared.reason for cell in cells for compared in cell.compared}
+    used = {compared.reason for point in points for compared in point.compared}
     return Comparison(
         (ResultSet.of(names[0], a), ResultSet.of(names[1], b)),
-        cells,
+        points,
         in_one(sides),
         [reason for reason in reasons if reason not in used],
         criteria,
     )
 
 
-def _by_cell(around: Perturbed | None, places: Sequence[CellKey]) -> dict[CellKey, Perturbed | None]:
-    """Map each cell to its perturbed runs."""
+def _by_point(around: Perturbed | None, places: Sequence[PointKey]) -> dict[PointKey, Perturbed | None]:
+    """Map each grid point to its perturbed runs."""
     if around is None:
         return dict.fromkeys(places)
-    others = [(CellKey.of(record), record) for record in around.records if record.run["sound"]]
-    cells = {place: [record for where, record in others if place.holds(where)] for place in places}
-    if others and not any(cells.values()):
-        raise InputError(f"no run of the spread belongs to a cell of A or B; its first run is of ({others[0][0]})")
-    return {place: Perturbed(around.words, records) for place, records in cells.items()}
+    others = [(PointKey.of(record), record) for record in around.records if record.run["sound"]]
+    points = {place: [record for where, record in others if place.holds(where)] for place in places}
+    if others and not any(points.values()):
+        raise InputError(
+            f"no run of the spread belongs to a grid point of A or B; its first run is of ({others[0][0]})"
+        )
+    return {place: Perturbed(around.words, records) for place, records in points.items()}
 
 
-def _compare_cell(
-    place: CellKey,
+def _compare_point(
+    place: PointKey,
     sides: tuple[Sequence[Record], Sequence[Record]],
     reasons: Sequence[KnownReason],
     around: tuple[Perturbed | None, Perturbed | None],
     criteria: Sequence[Criterion],
-) -> ComparedCell:
+) -> ComparedPoint:
     compared = tuple(_compare_figure(criterion, place, sides, reasons, around) for criterion in criteria)
     unsound = [
         f"{name}: {why_unsound(record.run)}"
@@ -325,7 +329,7 @@ def _compare_cell(
         for record in side
         if not record.run["sound"]
     ]
-    return ComparedCell(
+    return ComparedPoint(
         place=place,
         link=criteria[0].bottlenecks.link(sides[0][0].run).get("link", ""),
         compared=compared,
@@ -336,7 +340,7 @@ def _compare_cell(
 
 def _compare_figure(
     criterion: Criterion,
-    place: CellKey,
+    place: PointKey,
     sides: tuple[Sequence[Record], Sequence[Record]],
     reasons: Sequence[KnownReason],
     around: tuple[Perturbed | None, Perturbed | None],

@@ -136,15 +136,15 @@ def forget_old(guests: Path) -> None:
         remove_from(guests, folder.name)
 
 
-def run(guest: Guest, cell: _core.Cell, recording: Recording, progress: Callable[[float], None]) -> Outcome:
-    """Run a cell in a guest of its own."""
-    return run_all(guest, [(cell, recording)], progress)[0]
+def run(guest: Guest, point: _core.GridPoint, recording: Recording, progress: Callable[[float], None]) -> Outcome:
+    """Run a grid point in a guest of its own."""
+    return run_all(guest, [(point, recording)], progress)[0]
 
 
 def run_all(
-    guest: Guest, runs: Sequence[tuple[_core.Cell, Recording]], progress: Callable[[float], None]
+    guest: Guest, runs: Sequence[tuple[_core.GridPoint, Recording]], progress: Callable[[float], None]
 ) -> list[Outcome]:
-    """Run cells one after the other in one guest: all but the first find a kernel that has done the like before.
+    """Run grid points one after the other in one guest: all but the first find a kernel that has done the like before.
 
     What a guest has done decides by how many microseconds its kernel is late, so the same runs in the same order give
     the same packets, and a run alone may give others.
@@ -158,13 +158,13 @@ def run_all(
             progress(machine.memory.share)
 
         answers: list[RunAnswer | Refusal] = json.loads(machine.memory.take_answer(wait))
-    return [outcome(cell, recording, answer) for (cell, recording), answer in zip(runs, answers, strict=True)]
+    return [outcome(point, recording, answer) for (point, recording), answer in zip(runs, answers, strict=True)]
 
 
-def outcome(cell: _core.Cell, recording: Recording, answer: RunAnswer | Refusal) -> Outcome:
+def outcome(point: _core.GridPoint, recording: Recording, answer: RunAnswer | Refusal) -> Outcome:
     """Read what the agent says of a run, and write its packets to their file."""
     if "error" in answer:
-        raise (InputError if answer["wrong_input"] else RunError)(located(answer["error"], cell))
+        raise (InputError if answer["wrong_input"] else RunError)(located(answer["error"], point))
     if recording.pcap and answer["pcap"]:
         Path(recording.pcap).write_bytes(base64.b64decode(answer["pcap"]))
     return answer["record"], columns_of(answer["columns"]) if answer["columns"] else None

@@ -1,7 +1,8 @@
-"""The payload of a guest: the cells to run, independent of how and where their files are written.
+"""The payload of a guest: the grid points to run, independent of how and where their files are written.
 
 The guest is a machine: a longer text moves everything in its memory, that takes other instructions and with them other
-microseconds, and where flows compete these decide who finds the queue full. So the same cell has the same payload.
+microseconds, and where flows compete these decide who finds the queue full. So the same grid point has the same
+payload.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from unbloat.scenarios.portable import Recording, encoded_objects, scenario_of
 from unbloat.system.paths import ALGORITHMS
 
 
-def payload(runs: Sequence[tuple[_core.Cell, Recording]]) -> bytes:
+def payload(runs: Sequence[tuple[_core.GridPoint, Recording]]) -> bytes:
     """Write it."""
-    task: Runs = {"runs": [run(cell, recording) for cell, recording in runs]}
+    task: Runs = {"runs": [run(point, recording) for point, recording in runs]}
     return json.dumps(task, sort_keys=True).encode()
 
 
-def run(cell: _core.Cell, recording: Recording) -> RunTask:
+def run(point: _core.GridPoint, recording: Recording) -> RunTask:
     """Describe one run."""
-    files = {str(file): base64.b64encode(file.read_bytes()).decode() for file in cell.sources(ALGORITHMS)}
+    files = {str(file): base64.b64encode(file.read_bytes()).decode() for file in point.sources(ALGORITHMS)}
     return {
-        "cell": scenario_of(cell),
+        "point": scenario_of(point),
         "files": files,
-        "objects": encoded_objects(cell),
+        "objects": encoded_objects(point),
         "series_ns": recording.series_ns,
         "pcap": bool(recording.pcap),
         "pcap_links": recording.pcap_links,

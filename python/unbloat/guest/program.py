@@ -27,20 +27,20 @@ STDIN, STDOUT = 0, 1
 
 @dataclass(frozen=True)
 class Link:
-    """A link that a program is behind, with the arguments of `Cell.shell`."""
+    """A link that a program is behind, with the arguments of `GridPoint.shell`."""
 
-    cell: _core.Cell
+    point: _core.GridPoint
     at: str
     far: Sequence[str] | None
 
     def as_dict(self) -> LinkTask:
         """Describe it to the agent; its congestion controls go along, compiled."""
         return {
-            "cell": scenario_of(self.cell),
+            "point": scenario_of(self.point),
             "algorithms": str(ALGORITHMS),
             "at": self.at,
             "far": None if self.far is None else list(self.far),
-            "objects": encoded_objects(self.cell),
+            "objects": encoded_objects(self.point),
         }
 
 
@@ -50,7 +50,7 @@ def run(
     """Run a command in a guest, in this folder and with this terminal if any; return its status as a shell does.
 
     It sees all files that this user may read. What it writes stays in the guest and goes with it. With a link, it is
-    behind that. Raises `RunError` if there is no such program or the guest ends by itself, and what `Cell.shell` does.
+    behind that. Raises `RunError` if there is no such program or the guest ends by itself, and as `GridPoint.shell`.
     """
     with_terminal = os.isatty(STDIN) and os.isatty(STDOUT)
     near, far = socket.socketpair()
@@ -70,7 +70,7 @@ def run(
             answer = json.loads(memory.take_answer(wait))
             relay.finish()
     if "error" in answer:
-        sentence = located(answer["error"], link.cell) if link else answer["error"]
+        sentence = located(answer["error"], link.point) if link else answer["error"]
         raise (InputError if answer["wrong_input"] else RunError)(sentence)
     status: int = answer["status"]
     return status

@@ -245,28 +245,28 @@ def shift_text(shift: Shift) -> str:
 def table(found: Difference) -> list[str]:
     """Lay the packets before the difference and the different ones side by side."""
     a, b = found.split.a, found.split.b
-    ends = [cell(side.next) if side.next else ["(no more packets)"] for side in (a, b)]
+    ends = [point(side.next) if side.next else ["(no more packets)"] for side in (a, b)]
     return [
         side_by_side(["A: ms from the SYN"], ["B: ms from the SYN"]),
-        *map(side_by_side, cells(a), cells(b)),
+        *map(side_by_side, points(a), points(b)),
         "-" * WIDTH,
         side_by_side(*ends),
     ]
 
 
-def cells(side: Side) -> list[list[str]]:
+def points(side: Side) -> list[list[str]]:
     """Write the last packets before the difference, so that both sides end in the same line."""
     packets = side.before[-BEFORE:]
-    return [*[[""]] * (BEFORE - len(packets)), *map(cell, packets)]
+    return [*[[""]] * (BEFORE - len(packets)), *map(point, packets)]
 
 
 def side_by_side(a: Sequence[str], b: Sequence[str]) -> str:
-    """Put two cells of some lines next to each other."""
+    """Put two grid points of some lines next to each other."""
     rows = zip_longest(a, b, fillvalue="")
     return "\n".join(f"{left:<{COLUMN}}{BETWEEN}{right}".rstrip() for left, right in rows)
 
 
-def cell(packet: Packet) -> list[str]:
+def point(packet: Packet) -> list[str]:
     """Write a packet in lines that fit a column."""
     words = f"{packet.at_ms:>10.3f} {described(packet)}"
     return textwrap.wrap(words, COLUMN, subsequent_indent=INDENT, drop_whitespace=True) or [words]

@@ -10,7 +10,7 @@ from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
 
-from unbloat._core import Cell
+from unbloat._core import GridPoint
 from unbloat.guest import guest
 from unbloat.lab.random_scenarios import Scenario
 from unbloat.runs.pool import run_all
@@ -46,14 +46,14 @@ class Runs:
 
     def simulate(self, scenarios: list[Scenario]) -> None:
         """Run all in the simulator."""
-        cells = {task: cell for cell, task in (self._run(each, SIMULATOR, each.simulated) for each in scenarios)}
-        places = {task: place for place, task in enumerate(cells)}
+        points = {task: point for point, task in (self._run(each, SIMULATOR, each.simulated) for each in scenarios)}
+        places = {task: place for place, task in enumerate(points)}
         with (
             tempfile.TemporaryDirectory(prefix="unbloat-differential-") as records,
             closing(Progress([each.duration_s for each in scenarios])) as bar,
         ):
-            processes = min(self._jobs, len(cells))
-            run_all(Path(records), cells, processes, lambda task, share: bar.update(places[task], share))
+            processes = min(self._jobs, len(points))
+            run_all(Path(records), points, processes, lambda task, share: bar.update(places[task], share))
 
     def in_guests(self, scenarios: list[Scenario], kernel: str, then: Callable[[Scenario], None]) -> None:
         """Run the scenarios without a trace in guests; `then` is called with each scenario once its trace exists."""
@@ -88,7 +88,7 @@ class Runs:
     def _in_guest(self, booted: guest.Guest, batch: list[Scenario], progress: Callable[[float], None]) -> None:
         """Run some in one guest."""
         runs = (self._run(each, GUEST, each.in_guest) for each in batch)
-        guest.run_all(booted, [(cell, task.recording) for cell, task in runs], progress)
+        guest.run_all(booted, [(point, task.recording) for point, task in runs], progress)
         progress(1)
 
     def _keep(self, finished: Scenario) -> None:
@@ -103,15 +103,15 @@ class Runs:
         text = self._text_of(of)
         return self._keeps and text.exists() and text.read_text() == of.text
 
-    def _run(self, of: Scenario, where: str, controls: tuple[str, ...]) -> tuple[Cell, Task]:
-        (cell,) = source_of(of.text, of.controls(controls)).cells()
+    def _run(self, of: Scenario, where: str, controls: tuple[str, ...]) -> tuple[GridPoint, Task]:
+        (point,) = source_of(of.text, of.controls(controls)).points()
         task = Task(
             key=f"{of.number}-{where}",
-            stamp=self._code.stamp_with(cell),
+            stamp=self._code.stamp_with(point),
             on="vm" if where == GUEST else "simulator",
             recording=Recording(pcap=str(self.trace(of, where)), pcap_headers_only=True),
         )
-        return cell, task
+        return point, task
 
 
 def _batches_for(missing: Collection[int]) -> list[range]:

@@ -77,7 +77,7 @@ def _rows(judged: JudgedPaper, measurements: Mapping[str, Measurements]) -> Iter
 
 
 def _dots(group: Statements, claim: Claim, verdict: Judged, runs: Measurements, bounds: Bounds) -> Iterator[Uncertain]:
-    """Place a statement's comparisons, in each cell of its grid, or a number over the published one."""
+    """Place a statement's comparisons, in each grid point of its grid, or a number over the published one."""
     if claim.holds is not None:
         for place in places(claim, group.at, runs, bounds):
             yield from margins(claim.holds, place.measure, runs.confidence)

@@ -1,6 +1,6 @@
 """Tables beyond what a paper printed, from `papers/<name>/choices.toml`: what open choices change, what comes next.
 
-A table has settings (cells of scenario files), quantities, and rows that differ in a label or in parameters.
+A table has settings (grid points of scenario files), quantities, and rows that differ in a label or in parameters.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from unbloat.results.statistics import estimate
 
 
 class Setting(Struct, frozen=True, forbid_unknown_fields=True):
-    """A cell that every row is measured in."""
+    """A grid point that every row is measured in."""
 
     name: str
     scenario: str
@@ -150,7 +150,7 @@ def _unit(column: Measurement) -> str:
 
 
 def _take(runs: Measurements, setting: Setting, column: Measurement, row: Variant) -> list[float]:
-    """Measure one cell with each of its seeds."""
+    """Measure one grid point with each of its seeds."""
     flow: dict[str, Selector] = {} if column.flow is None else {"flow": column.flow}
     selectors = {**flow, **column.select, **setting.select}
     return runs.values(column.quantity, [*setting.at, *row.at], selectors, column.unit)

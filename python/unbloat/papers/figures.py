@@ -136,7 +136,7 @@ def _published(axes: Axes, heights: Sequence[float], number: int, beside: float,
 
 
 def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int, hue: str) -> None:
-    """Draw a quantity over the groups; a cell that draws nothing has an interval of no width, a single run none.
+    """Draw a quantity over the groups; a grid point that draws nothing has an interval of no width, a single run none.
 
     Lines stand a little beside each other, so that every interval can be seen.
     """
@@ -322,7 +322,7 @@ def _bar_panel(axes: Axes, figure: Figure, panel: Panel, runs: Measurements, hue
 
 
 def _in_group(figure: Figure, at: list[str], bar: Bar, group: str, runs: Measurements) -> list[float]:
-    """Measure a bar of one group: of the cell with this label, or of the flows or nodes with this value."""
+    """Measure a bar of one group: of the grid point with this label, or of the flows or nodes with this value."""
     selectors: dict[str, Selector] = {} if bar.flow is None else {"flow": bar.flow}
     if figure.by:
         selectors[figure.by] = int(group) if group.isdecimal() else group

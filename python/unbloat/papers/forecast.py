@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
-from unbloat._core import Cell
+from unbloat._core import GridPoint
 from unbloat.papers.batches import Batch, Simulate, batches_of, place_of, without_repeat
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
@@ -39,7 +39,7 @@ class Forecast:
 
 def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool | None = None) -> Forecast:
     """Say how many runs there are and how long those take at most that are not kept; each batch has its repeats."""
-    runs, new = 0, list[Cell]()
+    runs, new = 0, list[GridPoint]()
     manner = Manner("simulator", None, cache, False, jobs)
     for batch, seeds in batches:
         lacking, wanted = lacking_of(batch, seeds, manner)
@@ -52,29 +52,29 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
         words = f"all {runs} runs are cached"
     elif len(new) < runs:
         words = f"{len(new)} of {runs} runs are new, with {packets} packets at most: {clock(seconds)}"
-    return Forecast(words, [cell.duration_s for cell in new])
+    return Forecast(words, [point.duration_s for point in new])
 
 
-def lacking_of(batch: Batch, seeds: int, manner: Manner) -> tuple[list[Cell], int]:
-    """List the cells of those of a batch's runs with so many seeds that are not kept, and count all its runs."""
+def lacking_of(batch: Batch, seeds: int, manner: Manner) -> tuple[list[GridPoint], int]:
+    """List the grid points of those of a batch's runs with so many seeds that are not kept, and count all its runs."""
     source = source_of(batch.file, batch.repeated(range(1, seeds + 1)))
     experiment = Experiment(source, manner, lambda axes: batch.wants(without_repeat(axes)))
     return experiment.lacking(batch.series or False), len(experiment.runs)
 
 
-def most_packets(cell: Cell) -> float:
+def most_packets(point: GridPoint) -> float:
     """Return how many data packets the slowest link can carry in a run; 0 if all links replay traces."""
-    return (cell.slowest_rate_bps or 0) * cell.duration_s / (8 * cell.smallest_packet_bytes)
+    return (point.slowest_rate_bps or 0) * point.duration_s / (8 * point.smallest_packet_bytes)
 
 
 # ---------------------------------------------------------------- Simulated with all repeats: from some of the runs
 
 SAMPLES = 2
-"""Cells of each scenario that are run first."""
+"""Grid points of each scenario that are run first."""
 
 
 def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None, cache: bool | None = None) -> Forecast:
-    """Run some cells of each scenario once, and say how long all of them take at least and at most that are not kept.
+    """Run some grid points of each scenario once, and estimate how long all that are not cached take.
 
     Nothing is run for the forecast alone: these are first repeats, and are kept like the others.
     """
@@ -86,7 +86,7 @@ def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None, cache
     with closing(Waiting()) as say:
         sent = []
         for batch in batches:
-            say("running some cells of every scenario once")
+            say("running some grid points of every scenario once")
             sent.append(timed.mean_packets(batch, simulate, manner))
     pace = timed.pace()
     left, lacking, runs = [0.0, 0.0], 0, 0
@@ -95,13 +95,13 @@ def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None, cache
         few, _ = lacking_of(batch, numbers[0], manner)
         most, wanted = lacking_of(batch, numbers[1], manner)
         left = [left[0] + packets * len(few), left[1] + packets * len(most)]
-        durations += [cell.duration_s for cell in few]
+        durations += [point.duration_s for point in few]
         lacking, runs = lacking + len(most), runs + wanted
     hours = [packets / pace / 3600 for packets in left]
     walls = [clock(3600 * each / processes) for each in hours]
     kept = f", {runs - lacking} of at most {runs} runs kept" if lacking < runs else ""
     words = (
-        f"{runs // repeats.most} cells, {numbers[0]} to {numbers[1]} times each where they draw anything{kept}: "
+        f"{runs // repeats.most} grid points, {numbers[0]} to {numbers[1]} times each where they draw anything{kept}: "
         f"{hours[0]:.1f} to {hours[1]:.1f} processor hours, {walls[0]} to {walls[1]} on {processes} idle processors"
     )
     return Forecast(words, durations)
@@ -115,11 +115,11 @@ class Timed:
         self._packets = self._seconds = 0.0
 
     def mean_packets(self, batch: Batch, simulate: Simulate, manner: Manner) -> float:
-        """Run some cells from all over a batch's grid, and return what they send in the mean, packets."""
-        every = [dict(cell.axes) for cell in source_of(batch.file, batch.overrides).cells()]
-        cells = [axes for axes in every if batch.wants(axes)]
-        number = min(SAMPLES, len(cells))
-        places = frozenset(place_of(cells[(2 * each + 1) * len(cells) // (2 * number)]) for each in range(number))
+        """Run some grid points from all over a batch's grid, and return what they send in the mean, packets."""
+        every = [dict(point.axes) for point in source_of(batch.file, batch.overrides).points()]
+        points = [axes for axes in every if batch.wants(axes)]
+        number = min(SAMPLES, len(points))
+        places = frozenset(place_of(points[(2 * each + 1) * len(points) // (2 * number)]) for each in range(number))
         new, _ = lacking_of(replace(batch, places=places), 1, manner)
         before = _processor_s()
         sent = [_packets(run) for run in simulate(batch, (1,), lambda axes: place_of(axes) in places)]
@@ -155,9 +155,9 @@ MEASURED = ((0.0, 0.0), (2e6, 0.06), (20e6, 0.42), (100e6, 2.21))
 Beyond the last the guest's processor is always busy, and that does not cost more."""
 
 
-def guest_processor_s(cell: Cell) -> float:
-    """Guess how long a processor takes for a cell; where its link follows a recording, as for a slow one."""
-    return cell.duration_s * per_guest_second(cell.slowest_rate_bps or MEASURED[1][0])
+def guest_processor_s(point: GridPoint) -> float:
+    """Guess how long a processor takes for a grid point; where its link follows a recording, as for a slow one."""
+    return point.duration_s * per_guest_second(point.slowest_rate_bps or MEASURED[1][0])
 
 
 def per_guest_second(rate: float) -> float:
@@ -171,11 +171,11 @@ def per_guest_second(rate: float) -> float:
 def of_plan(paper: Paper, plan: Plan, on: str, jobs: int | None) -> str:
     """Say how many runs a kernel does of a paper, and how long that takes if none is kept."""
     needed = plan.needed(plan.of(paper))
-    cells = [cell for selection in needed for cell in selection.cells(paper)]
+    points = [point for selection in needed for point in selection.points(paper)]
     if on == "kernel":
         seconds = sum(selection.real_seconds(paper, jobs) for selection in needed)
         how = f"on the kernel, in real time: {clock(seconds)} if all are new"
     else:
-        guest_s, processor_s = (sum(map(each, cells)) for each in (lambda cell: cell.duration_s, guest_processor_s))
+        guest_s, processor_s = (sum(map(each, points)) for each in (lambda point: point.duration_s, guest_processor_s))
         how = f"in guests, {clock(guest_s)} of their time: some {clock(processor_s)} of a processor's if all are new"
-    return f"{len(cells)} runs {how}"
+    return f"{len(points)} runs {how}"

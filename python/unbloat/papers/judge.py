@@ -136,7 +136,7 @@ def judge(paper: Paper, measurements: Mapping[str, Measurements]) -> JudgedPaper
 
 
 def open_cells(paper: Paper, measurements: Mapping[str, Measurements]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Name the cells whose further repeats may decide what is undecided: the scenario of each, and its labels."""
+    """Name the grid points whose further repeats may decide what is undecided: the scenario of each, and its labels."""
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:

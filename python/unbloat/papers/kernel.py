@@ -1,8 +1,8 @@
 """A kernel's rows beside the simulated and the published ones: `unbloat reproduce PAPER --on kernel`, or `--on vm`.
 
-A paper's `kernel.toml` says which cells of its scenarios a kernel runs and what they must be set to for that: the
+A paper's `kernel.toml` says which grid points of its scenarios a kernel runs and what they must be set to for that: the
 kernel's TCP cannot do everything that a paper's did. So there are two simulated columns: the paper's TCP, and the
-kernel's cell set for set.
+kernel's grid point set for set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from unbloat._core import Cell
+from unbloat._core import GridPoint
 from unbloat.claims.claim import Claim
 from unbloat.claims.measurements import Measurements
 from unbloat.papers import judge
@@ -45,20 +45,20 @@ Backend = Literal["", "kernel", "vm"]
 
 
 class Selection(Struct, frozen=True, forbid_unknown_fields=True):
-    """Cells of one scenario file that the kernel runs."""
+    """Grid points of one scenario file that the kernel runs."""
 
     scenario: str
     at: list[str] = []
-    """Labels that a cell must have; without any, every cell runs."""
+    """Labels that a grid point must have; without any, every grid point runs."""
     side_by_side: Annotated[int, Meta(ge=1)] = 1
-    """Number of cells that run at a time."""
+    """Number of grid points that run at a time."""
     set: dict[str, object] = {}
     """Keys of the scenario that are set anew."""
     on: Backend = ""
     """The backend that runs them; both if empty."""
 
     def covers(self, scenario: str, at: Sequence[str]) -> bool:
-        """Return whether a table's or a claim's setting is among the cells."""
+        """Return whether a table's or a claim's setting is among the grid points."""
         return scenario == self.scenario and set(self.at) <= set(at)
 
     def batch(self, paper: Paper, *, as_on_kernel: bool) -> Batch:
@@ -68,15 +68,15 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
         series = paper.series.get(self.scenario, "")
         return narrowed(Batch(self.scenario, file, tuple(self.at), overrides, series), paper)
 
-    def cells(self, paper: Paper) -> list[Cell]:
+    def points(self, paper: Paper) -> list[GridPoint]:
         """List the runs, as the kernel does them."""
         batch = self.batch(paper, as_on_kernel=True)
-        return [cell for cell in source_of(batch.file, batch.overrides).cells() if batch.wants(dict(cell.axes))]
+        return [point for point in source_of(batch.file, batch.overrides).points() if batch.wants(dict(point.axes))]
 
     def real_seconds(self, paper: Paper, jobs: int | None) -> float:
         """Say how many seconds the kernel takes for them in real time, with so many at a time."""
-        cells = self.cells(paper)
-        return math.ceil(len(cells) / (jobs or self.side_by_side)) * max(cell.duration_s for cell in cells)
+        points = self.points(paper)
+        return math.ceil(len(points) / (jobs or self.side_by_side)) * max(point.duration_s for point in points)
 
 
 class KernelReason(Reason, frozen=True, forbid_unknown_fields=True):
@@ -277,7 +277,7 @@ def _parts(results: KernelResults) -> Iterator[Part]:
         f"{results.name}: {counts_line(results.kernel)}",
     ]
     yield Listing("", counts)
-    yield f"{LEGEND} A kernel's cell is run once and has no interval."
+    yield f"{LEGEND} A kernel's grid point is run once and has no interval."
     for number, (table, _) in enumerate(results.kernel.tables):
         yield Table(_table(results, number), table.title)
     if results.kernel.statements:
@@ -303,7 +303,7 @@ def _table(results: KernelResults, number: int) -> list[Column]:
         lines.append([rows[row].name, table.columns[control], published_cells(rows[row], control), *values])
     heads = ["", "", "published", "simulated", MATCHED, results.name]
     columns = zip(heads, *lines, strict=True)
-    return [Column(head, "", cells, is_right=place > 1) for place, (head, *cells) in enumerate(columns)]
+    return [Column(head, "", points, is_right=place > 1) for place, (head, *points) in enumerate(columns)]
 
 
 def _statements(results: KernelResults) -> Table:

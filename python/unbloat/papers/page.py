@@ -62,7 +62,10 @@ def _asked(found: Reproduction) -> list[Part]:
         ("The question", "Do its numbers and its statements come out when its experiments are run again?"),
         ("Asked for", f"only `{paper.asked}`" if paper.asked else ""),
         ("Changed", changed),
-        ("Runs", f"{count_of(len(paper.scenarios()), 'scenario')}, each cell with {count_of(paper.seeds, 'seed')}"),
+        (
+            "Runs",
+            f"{count_of(len(paper.scenarios()), 'scenario')}, each grid point with {count_of(paper.seeds, 'seed')}",
+        ),
         ("Reproduced is", _bounds(found)),
     ]
     return [Facts([(term, said) for term, said in facts if said])]

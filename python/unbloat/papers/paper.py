@@ -29,23 +29,23 @@ class PaperError(InputError):
 
 @dataclass(frozen=True)
 class RepeatRule:
-    """The number of runs of a cell, and of those that may be enough."""
+    """The number of runs of a grid point, and of those that may be enough."""
 
     most: int
     few: int | None = None
     """Runs at first, up to `most` where a verdict needs more; None makes `most` in any case."""
 
     def at_first(self) -> Iterator[range]:
-        """Yield the seeds of one stage after the other; a cell that draws nothing takes no further stage.
+        """Yield the seeds of one stage after the other; a grid point that draws nothing takes no further stage.
 
-        The first has two seeds: a cell where they agree to the last digit draws nothing, and further seeds would only
-        repeat it.
+        The first has two seeds: a grid point where they agree to the last digit draws nothing, and further seeds would
+        only repeat it.
         """
         last = self.few or self.most
         return (seeds for seeds in (range(1, min(2, last) + 1), range(3, last + 1)) if seeds)
 
     def looks(self) -> Iterator[int]:
-        """Yield how many repeats the cells that go on have after each further stage: twice as many, at last `most`."""
+        """Yield how many repeats the remaining grid points have after each stage: twice as many, up to `most`."""
         made = self.few or self.most
         while made < self.most:
             # A stage shorter than the one before it would be a look for little.
@@ -461,5 +461,5 @@ class Paper:
 
     @property
     def repeats(self) -> RepeatRule:
-        """The number of runs of a cell."""
+        """The number of runs of a grid point."""
         return RepeatRule(self.seeds, self.few)

@@ -97,9 +97,9 @@ def _claims(judged: JudgedPaper) -> Table:
         if claim.main:
             said, setting = _parted(claim.says)
             rows.setdefault(said, []).append((setting or group.where, claim, verdict))
-    cells = [(_said(said, row), *_beside(row), _verdicts(row)) for said, row in rows.items()]
+    points = [(_said(said, row), *_beside(row), _verdicts(row)) for said, row in rows.items()]
     heads = ("main claim", "published", "measured", "verdict")
-    return Table([Column(head, "", each) for head, each in zip(heads, zip(*cells, strict=True), strict=True)])
+    return Table([Column(head, "", each) for head, each in zip(heads, zip(*points, strict=True), strict=True)])
 
 
 def _parted(says: str) -> tuple[str, str]:

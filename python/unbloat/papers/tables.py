@@ -342,7 +342,7 @@ def mark_of(judged: Judged) -> str:
 
 
 def five_digits(cell: object) -> str:
-    """Write a cell of a table that stands beside the paper's own numbers."""
+    """Write a grid point of a table that stands beside the paper's own numbers."""
     return measured(cell) if isinstance(cell, float) else str(cell)
 
 

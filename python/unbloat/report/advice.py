@@ -28,7 +28,7 @@ SINGLE = "?"
 
 def advice_of(results: RunSet) -> list[Part]:
     """Derive the answer from all sound runs."""
-    experiments = [each for each in experiments_of(results) if each.cells]
+    experiments = [each for each in experiments_of(results) if each.points]
     parts: list[Part] = []
     for each in experiments:
         parts += [Heading(title_of(each, experiments))] if len(experiments) > 1 else []
@@ -38,25 +38,25 @@ def advice_of(results: RunSet) -> list[Part]:
 
 def title_of(experiment: Experiment, among: Sequence[Experiment] = ()) -> str:
     """Name an experiment; by its axes where others have the same name."""
-    run = experiment.cells[0].sound[0].run
-    others = [each.cells[0].sound[0].run for each in among]
+    run = experiment.points[0].sound[0].run
+    others = [each.points[0].sound[0].run for each in among]
     name = str(run["scenario"])
     if len({where_ran(each) for each in others}) > 1:
         name += f", {where_ran(run)}"
     if sum((each["scenario"], where_ran(each)) == (run["scenario"], where_ran(run)) for each in others) > 1:
-        axes = list(experiment.cells[0].axes)
+        axes = list(experiment.points[0].axes)
         name += f", over {' and '.join(axes)}" if axes else ", without a sweep"
     return name
 
 
-# ---------------------------------------------------------------- Several cells
+# ---------------------------------------------------------------- Several grid points
 
 
 def _compared(experiment: Experiment) -> Iterator[Part]:
     """Yield a row for each setting and measure; where somebody is ahead, what is alike is folded."""
     verdicts = experiment.verdicts
     if not verdicts:
-        yield "No two cells differ in one setting only, so nothing can be held against each other."
+        yield "No two grid points differ in one setting only, so nothing can be held against each other."
         return
     told = [each for each in verdicts if not each.is_alike]
     alike = [each for each in verdicts if each.is_alike]
@@ -148,22 +148,22 @@ def _value(side: Side) -> str:
     return with_interval(side.value.mean, side.value.half_width)
 
 
-# ---------------------------------------------------------------- One cell
+# ---------------------------------------------------------------- One grid point
 
 
 def _alone(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Tell the values of the only cell, and which control has more where several compete."""
-    (cell,) = experiment.cells
-    shares = shares_of(cell, experiment.bottlenecks)
+    """Tell the values of the only grid point, and which control has more where several compete."""
+    (point,) = experiment.points
+    shares = shares_of(point, experiment.bottlenecks)
     for each in [*experiment.measures, *shares.values()]:
-        found, total = each.estimate(cell), len(cell.sound)
+        found, total = each.estimate(point), len(point.sound)
         known = f" ({found.n} of {total} runs)" if found.n < total else ""
         yield each.title[:1].upper() + each.title[1:], _amount(found, each.unit) + known
-    means = {cc: share.estimate(cell).mean or 0.0 for cc, share in shares.items()}
+    means = {cc: share.estimate(point).mean or 0.0 for cc, share in shares.items()}
     if not means:
         return
     first, following, *_ = sorted(means, key=lambda cc: -means[cc])
-    if by := difference(shares[following].by_seed(cell), shares[first].by_seed(cell)):
+    if by := difference(shares[following].by_seed(point), shares[first].by_seed(point)):
         is_open = "undecided: " if by.is_clear is False else ""
         said = f"{is_open}{with_interval(abs(by.mean), by.half_width)} Mbit/s"
         are_alike = NEAR["goodput"].are_alike(means[first], means[following], 0.0)
@@ -183,14 +183,14 @@ def _certainty(results: RunSet, verdicts: Sequence[Verdict]) -> str:
     total = len(results.records) + failed
     sound = sum(record.is_sound for record in results.records)
     undecided = sum(bool(each.undecided) and not each.partly for each in verdicts)
-    counts = [len(cell.sound) for cell in results.cells if cell.sound]
+    counts = [len(point.sound) for point in results.points if point.sound]
     parts = [] if sound else ["No run is sound"]
     if max(counts, default=0) > 1:
         ends = " to ".join(map(str, sorted({min(counts), max(counts)})))
         parts.append(f"± is the 95 % confidence interval of a mean over {ends} runs")
     elif sound:
         is_open = f", so leads are open ({SINGLE})" if verdicts else ""
-        parts.append(f"Every cell ran once{is_open}: --repeat 5 says how far another run lies off")
+        parts.append(f"Every grid point ran once{is_open}: --repeat 5 says how far another run lies off")
     if undecided:
         parts.append(f"undecided, because the interval of the lead holds 0: {undecided} of {len(verdicts)} rows")
     for words, number in (("unsound and not counted", total - failed - sound), ("failed", failed)):

@@ -176,13 +176,13 @@ class View:
         lines += self._link_lines(width)
         if self._flows:
             lines += ["", *self._flow_lines(width, max(1, height - len(lines) - AROUND))]
-        return "\n".join(cells(line, width).rstrip() for line in lines)
+        return "\n".join(points(line, width).rstrip() for line in lines)
 
     def _link_lines(self, width: int) -> Iterator[str]:
         picture = max(NARROWEST, width - NAME - 4 * (NUMBER + 2) - 4)
         span = f"queue, ms: last {short(picture * self._column_s)} s"
         heads = (f"{head:>{NUMBER + 1}}" for head in ("peak", "Mbit/s", "drops"))
-        yield f"{cells('link', NAME)}{'now':>{NUMBER}}  {cells(span, picture)} {' '.join(heads)}"
+        yield f"{points('link', NAME)}{'now':>{NUMBER}}  {points(span, picture)} {' '.join(heads)}"
         for name, link in self._busiest():
             seen = link.delay.between(self._column - picture + 1, self._column)
             most = max((value for value in seen if value is not None), default=None)
@@ -190,7 +190,7 @@ class View:
                 f"{text:>{NUMBER + 1}}" for text in (short(most), short(link.rate.at(self._column)), str(link.drops))
             )
             now = short(link.delay.at(self._column))
-            yield f"{cells(name, NAME)}{now:>{NUMBER}}  {sparkline(seen, most)} {' '.join(numbers)}"
+            yield f"{points(name, NAME)}{now:>{NUMBER}}  {sparkline(seen, most)} {' '.join(numbers)}"
 
     def _flow_lines(self, width: int, most: int) -> Iterator[str]:
         flows, others = self._chosen(min(most, MOST_FLOWS))
@@ -203,14 +203,14 @@ class View:
         ]
         heads = (f"cwnd: 0-{short(scales[0])} packets", f"goodput: 0-{short(scales[1])} Mbit/s")
         room = NUMBER + 2 + picture
-        yield f"{cells('flow', NAME)}{cells(heads[0], room)} {cells(heads[1], room)} {'RTT, ms':>{NUMBER + 1}}"
+        yield f"{points('flow', NAME)}{points(heads[0], room)} {points(heads[1], room)} {'RTT, ms':>{NUMBER + 1}}"
         for flow, window, goodput in zip(flows, windows, goodputs, strict=True):
             parts = [
                 f"{flow.cwnd:>{NUMBER}}  {sparkline(window, scales[0])}",
                 f"{short(flow.goodput.at(self._column)):>{NUMBER}}  {sparkline(goodput, scales[1])}",
                 f"{short(flow.rtt_ms):>{NUMBER + 1}}",
             ]
-            yield f"{cells(flow.name, NAME)}{' '.join(parts)}"
+            yield f"{points(flow.name, NAME)}{' '.join(parts)}"
         yield from others
 
     def _busiest(self) -> list[tuple[str, LinkTrack]]:
@@ -242,7 +242,7 @@ def height(value: float, top: float | None) -> int:
     return min(last, round(last * value / top)) if top else 0
 
 
-def cells(text: str, width: int) -> str:
+def points(text: str, width: int) -> str:
     """Cut or pad a text to so many columns of a terminal."""
     from rich.cells import set_cell_size
 

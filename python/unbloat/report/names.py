@@ -43,8 +43,8 @@ def path_of(records: Sequence[Record]) -> str:
     rate, rtt, buffer = map(common, words) if words else ("", "", "")
     if any(record.run.get("nodes") for record in records):
         return rtt
-    cells = [tuple(record.cell_axes.items()) for record in records]
-    differing = [what for what, each in zip(("rate", "RTT", "buffer"), words, strict=False) if _is_swept(cells, each)]
+    points = [tuple(record.point_axes.items()) for record in records]
+    differing = [what for what, each in zip(("rate", "RTT", "buffer"), words, strict=False) if _is_swept(points, each)]
     swept = f"{listed(differing)} swept" if differing else ""
     if name := bottlenecks.name:
         return joined_facts(
@@ -53,9 +53,9 @@ def path_of(records: Sequence[Record]) -> str:
     return joined_facts([rate, rtt, buffer, swept])
 
 
-def _is_swept(cells: Sequence[Hashable], words: Sequence[str]) -> bool:
-    """Return whether words differ from cell to cell, and do not within a cell, as those of two sets may."""
-    return len(set(words)) > 1 and len(set(zip(cells, words, strict=True))) == len(set(cells))
+def _is_swept(points: Sequence[Hashable], words: Sequence[str]) -> bool:
+    """Return whether words differ between grid points and agree within each, as those of two sets may."""
+    return len(set(words)) > 1 and len(set(zip(points, words, strict=True))) == len(set(points))
 
 
 def listed(words: Sequence[str]) -> str:
@@ -167,11 +167,11 @@ def size_words(size: float) -> str:
 def run_label(record: Record) -> str:
     """Name a run by its labels on the axes; a lone run needs no name."""
     unsound = "" if record.is_sound else "unsound"
-    return " ".join(filter(None, [cell_label(record.cell_axes), unsound]))
+    return " ".join(filter(None, [point_label(record.point_axes), unsound]))
 
 
-def cell_label(axes: Mapping[str, str]) -> str:
-    """Name a cell by its labels on some axes."""
+def point_label(axes: Mapping[str, str]) -> str:
+    """Name a grid point by its labels on some axes."""
     return " ".join(axis_label(axis, label) for axis, label in axes.items())
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from unbloat._core import InputError, __version__
 from unbloat.report import results_tables as tables
 from unbloat.report.advice import OPEN, advice_of, title_of
-from unbloat.report.figures.cells import ordered
 from unbloat.report.figures.draw import Choice, draw
+from unbloat.report.figures.grid import ordered
 from unbloat.report.figures.kinds import Width
 from unbloat.report.figures.style import SIZES
 from unbloat.report.figures.sweeps import has_numbers
@@ -37,13 +37,13 @@ FELT_DRAWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
 MOST_FELT = 3
 """Not more of what applications wait for is drawn."""
 FEW = 4
-"""Cells whose names find room in a narrow picture."""
+"""Grid points whose names find room in a narrow picture."""
 WITH_PANELS = 3
 """Axes of a sweep from which on a picture has panels for the labels of some."""
-OF_CELLS: Mapping[str, tuple[str, Sequence[str]]] = {
+OF_POINTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "delay_throughput": ("Goodput over queueing delay: better is up and to the right", ()),
-    "goodput": ("Goodput of each cell", ("goodput",)),
-    "queue_delay": ("Mean queueing delay of each cell", ("queue_delay",)),
+    "goodput": ("Goodput of each grid point", ("goodput",)),
+    "queue_delay": ("Mean queueing delay of each grid point", ("queue_delay",)),
 }
 OVER_TIME = {
     "queue_delay": "Queueing delay over time",
@@ -71,7 +71,7 @@ def _title(results: RunSet) -> str:
 
 def _each(results: RunSet) -> Iterator[tuple[str, RunSet]]:
     """Yield what can be held against each other, each with its title where there are several such parts."""
-    parts = [each for each in experiments_of(results) if each.cells]
+    parts = [each for each in experiments_of(results) if each.points]
     for part in parts:
         yield title_of(part, parts) if len(parts) > 1 else "", part.results
     if not parts:
@@ -84,7 +84,7 @@ def _each(results: RunSet) -> Iterator[tuple[str, RunSet]]:
 def _asked(results: RunSet) -> list[Part]:
     parts = experiments_of(results)
     if len(parts) > 1:  # What is known of how they were made is of the first only.
-        compared = [(title_of(each, parts), _compared(each.results)) for each in parts if each.cells]
+        compared = [(title_of(each, parts), _compared(each.results)) for each in parts if each.points]
         return [Facts([*((title, said) for title, said in compared if said), ("Runs", _runs(results))])]
     about = results.about
     facts = [("What runs", sentence)] if (sentence := opening_comment(about.scenario).partition("  ")[0]) else []
@@ -110,9 +110,9 @@ def _axes(results: RunSet) -> dict[str, list[str]]:
 
 def _runs(results: RunSet) -> str:
     total = len(results.records) + len(results.failures)
-    sizes = sorted({len(cell.records) + len(cell.failures) for cell in results.cells})
+    sizes = sorted({len(point.records) + len(point.failures) for point in results.points})
     each = " to ".join("one" if size == 1 else str(size) for size in dict.fromkeys((sizes[0], sizes[-1])))
-    parts = [str(total) if len(results.cells) == 1 else f"{total}, {each} of each cell"]
+    parts = [str(total) if len(results.points) == 1 else f"{total}, {each} of each grid point"]
     if results.records:
         places = dict.fromkeys((record.run["on"], record.run.get("kernel")) for record in results.records)
         where = (" ".join(filter(None, (_where(on), kernel))) for on, kernel in places)
@@ -138,31 +138,31 @@ def _pictures(results: RunSet) -> Iterator[Picture]:
 
 
 def _figures(results: RunSet) -> Iterator[tuple[str, Figure]]:
-    """Draw the cells, where there are several, and where series were recorded of a few runs, these."""
-    if len(results.cells) > 1 and len(results.records) > 1:
+    """Draw the grid points, where there are several, and where series were recorded of a few runs, these."""
+    if len(results.points) > 1 and len(results.records) > 1:
         over = "lines" if has_numbers(results.records) else "bars"
-        for kind, (caption, metrics) in _of_cells(results).items():
+        for kind, (caption, metrics) in _of_points(results).items():
             # A column has no room for the names of many points, nor for panels beside each other.
-            is_simple = len(results.cells) <= FEW or (metrics and len(ordered(results.records)) < WITH_PANELS)
+            is_simple = len(results.points) <= FEW or (metrics and len(ordered(results.records)) < WITH_PANELS)
             width: Width = "column" if is_simple else "page"
             try:
                 yield caption, draw(results, [over if metrics else kind], Choice(width, metrics, title=""))
             except InputError:
-                continue  # The cells have no such value, or are too many for a picture; the tables have them all.
+                continue  # The grid points have no such value, or are too many for a picture; the tables have them all.
     if results.has_series and 0 < len(results.records) <= MANY:
         for kind, caption in OVER_TIME.items():
             yield caption, draw(results, [kind], Choice("column", title=""))
 
 
-def _of_cells(results: RunSet) -> Mapping[str, tuple[str, Sequence[str]]]:
-    """Return the pictures of cells, each with its caption and what it draws; with applications what people wait for."""
+def _of_points(results: RunSet) -> Mapping[str, tuple[str, Sequence[str]]]:
+    """Return the pictures of grid points, each with its caption and metrics; with applications what people wait for."""
     felt = [METRICS[name] for name in tables.felt_of(results) if name in FELT_DRAWN][:MOST_FELT]
     if not felt:
-        return OF_CELLS
+        return OF_POINTS
     of_felt = {
-        each.key: (f"{each.title.removesuffix(' mean').capitalize()} of each cell", (each.key,)) for each in felt
+        each.key: (f"{each.title.removesuffix(' mean').capitalize()} of each grid point", (each.key,)) for each in felt
     }
-    return {**of_felt, "queue_delay": OF_CELLS["queue_delay"]}
+    return {**of_felt, "queue_delay": OF_POINTS["queue_delay"]}
 
 
 def _tables(results: RunSet) -> Iterator[Part]:
@@ -175,11 +175,11 @@ def _tables(results: RunSet) -> Iterator[Part]:
 
 
 def _numbers(results: RunSet) -> Iterator[Part]:
-    cells = tables.cells_columns(results)
-    is_repeated = any(len(cell.sound) > 1 for cell in results.cells)
-    title = "Each cell: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each cell"
-    table = Table(cells, title if len(results.cells) > 1 or is_repeated else "All flows")
-    rows = len(cells[0].cells)
+    columns = tables.points_columns(results)
+    is_repeated = any(len(point.sound) > 1 for point in results.points)
+    title = "Each grid point: the mean of its runs ± its 95 % confidence interval" if is_repeated else "Each grid point"
+    table = Table(columns, title if len(results.points) > 1 or is_repeated else "All flows")
+    rows = len(columns[0].cells)
     yield table if rows <= OPEN else Fold(f"{title} ({rows} rows)", [table])
     details = {
         "Every flow of every run": tables.flows_columns,
@@ -198,7 +198,7 @@ def _meanings() -> Iterator[tuple[str, str]]:
     shown = (
         *tables.FLOW_COLUMNS,
         *tables.LINK_COLUMNS,
-        *tables.CELL_COLUMNS,
+        *tables.POINT_COLUMNS,
         *tables.REAL_COLUMNS,
     )
     for name in dict.fromkeys(shown):

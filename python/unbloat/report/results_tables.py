@@ -1,4 +1,4 @@
-"""The tables that `unbloat run` prints, of runs and of repeated cells, each below a line about the experiment."""
+"""The tables that `unbloat run` prints, of runs and of repeated grid points, each below a line about the experiment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unbloat.report import names
 from unbloat.report.table import Column, fits, render, show
 from unbloat.results.bottleneck import RATES, Bottlenecks, directions
-from unbloat.results.cells import MetricOf, Repeats, estimates
+from unbloat.results.grid_points import MetricOf, Repeats, estimates
 from unbloat.results.metrics import (
     AHEAD,
     ALL,
@@ -53,14 +53,14 @@ HELD_UP_MS = 1.0
 """From this 95th percentile of the queueing delay on a queue holds packets up; acknowledgements that meet do not."""
 
 OF_LINKS = ("utilisation_percent", "queue_delay_ms_mean")
-CELL_COLUMNS = (
+POINT_COLUMNS = (
     *("goodput_mbps", "rtt_ms_mean", "loss_percent", "retransmitted_packets", "completion_s", "jain_index"),
     *OF_LINKS,
 )
-"""Columns of a cell: of its flows together, and of its bottleneck."""
+"""Columns of a grid point: of its flows together, and of its bottleneck."""
 OF_APPLICATIONS = ("opinion_score", "rating", "page_load_s_mean", "startup_s", "stalled_percent", "response_ms_mean")
 FELT_COLUMNS = (*OF_APPLICATIONS, "goodput_mbps")
-"""Columns of a cell with applications, in place of the other metrics of flows."""
+"""Columns of a grid point with applications, in place of the other metrics of flows."""
 LISTED = 20
 """Failed or unsound runs that are listed one by one, at most."""
 
@@ -68,9 +68,9 @@ LISTED = 20
 # ---------------------------------------------------------------- What ran
 
 
-def headline(results: RunSet, *, of_cells: bool = False) -> str:
-    """Describe what ran, or which cells did, and below it over which path, as far as that is the same for all runs."""
-    parts = _of_cells(results) if of_cells else _of_runs(results)
+def headline(results: RunSet, *, of_points: bool = False) -> str:
+    """Describe what ran, or which grid points did, and below it the path, as far as all runs share it."""
+    parts = _of_points(results) if of_points else _of_runs(results)
     return "\n".join(filter(None, [" · ".join(parts), names.path_of(results.records)]))
 
 
@@ -84,11 +84,11 @@ def _of_runs(results: RunSet) -> Iterator[str]:
         yield f"Jain index {first['jain_index']:.3f}"
 
 
-def _of_cells(results: RunSet) -> Iterator[str]:
-    repeats = max(len(cell.records) + len(cell.failures) for cell in results.cells)
+def _of_points(results: RunSet) -> Iterator[str]:
+    repeats = max(len(point.records) + len(point.failures) for point in results.points)
     if results.records:
         yield _common(results, lambda run: run["scenario"])
-    yield f"{count_of(len(results.cells), 'cell')}, {f'{repeats} runs' if repeats > 1 else 'one run'} each"
+    yield f"{count_of(len(results.points), 'grid point')}, {f'{repeats} runs' if repeats > 1 else 'one run'} each"
     if results.records:
         yield _common(results, where_ran)
     if repeats > 1:
@@ -139,7 +139,7 @@ def _called(record: Record, number: int) -> str:
 
 
 def _tables_of_runs(results: RunSet, metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield the tables; where they are long and too wide for the screen, those of each cell by themselves."""
+    """Yield the tables; where they are long and too wide for the screen, those of each grid point by themselves."""
     if metrics:
         yield from _chosen(results, metrics)
         return
@@ -148,8 +148,8 @@ def _tables_of_runs(results: RunSet, metrics: Sequence[Metric]) -> Iterator[str]
         yield from map(render, tables)
         return
     if felt_of(results):  # Applications have many flows each.
-        yield render(cells_columns(results))
-        yield "The flows and links of each cell stand in what -o DIR writes, and in --json."
+        yield render(points_columns(results))
+        yield "The flows and links of each grid point stand in what -o DIR writes, and in --json."
         return
     for record in results.records:
         alone = RunSet([Record({}, record.run)])
@@ -280,11 +280,11 @@ def _value_columns(columns: Iterable[str], rows: Sequence[Row], titled: bool) ->
     ]
 
 
-# ---------------------------------------------------------------- Cells
+# ---------------------------------------------------------------- Grid points
 
 
-def text_of_cells(results: RunSet, metrics: Sequence[str] = ()) -> str:
-    """Format repeated cells for a terminal; `metrics` replace the usual ones, by short names or columns."""
+def text_of_points(results: RunSet, metrics: Sequence[str] = ()) -> str:
+    """Format repeated grid points for a terminal; `metrics` replace the usual ones, by short names or columns."""
     failed = [f"{place(each.axes)}repeat {each.repeat}: {each.reason}" for each in results.failures]
     unsound = [
         f"{place(each.axes)}repeat {each.run['repeat']}: {why_unsound(each.run)}"
@@ -296,8 +296,8 @@ def text_of_cells(results: RunSet, metrics: Sequence[str] = ()) -> str:
         f"unsound, and not in the table: {count_of(len(unsound), 'run')}": unsound,
     }
     parts = [
-        headline(results, of_cells=True),
-        render(cells_columns(results, [metric_named(name) for name in metrics])),
+        headline(results, of_points=True),
+        render(points_columns(results, [metric_named(name) for name in metrics])),
         *(f"warning: {remark}" for remark in results.remarks()),
         *("\n".join([head, *(f"* {line}" for line in shortened(lines))]) for head, lines in lists.items() if lines),
     ]
@@ -311,10 +311,10 @@ def shortened(lines: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class CellRow:
-    """A row of the table: a cell, with all of its flows, one of them, or the mean of some."""
+class PointRow:
+    """A row of the table: a grid point, with all of its flows, one of them, or the mean of some."""
 
-    cell: Repeats
+    point: Repeats
     estimates: Mapping[MetricOf, Estimate]
     of: str
     """The object of the estimates that are its own."""
@@ -322,7 +322,7 @@ class CellRow:
     """The name of its flows."""
     cc: str
     link: str
-    """The cell's bottleneck."""
+    """The grid point's bottleneck."""
     has_end: bool
     """True if its flows have an end, which may lie behind that of the run."""
     is_alike: bool
@@ -333,7 +333,7 @@ class CellRow:
         if metric.of != "flow" and self.flow != ALL:
             return ""
         found = self.estimates.get(((link or self.link) if metric.of == "link" else self.of, metric.name))
-        total = len(self.cell.sound)
+        total = len(self.point.sound)
         is_missed = found is not None and (found.n or (self.has_end and metric.name == "completion_s"))
         counted = f" ({found.n} of {total})" if found is not None and is_missed and found.n < total else ""
         return written(found, has_interval=not self.is_alike) + counted
@@ -344,31 +344,31 @@ def written(value: Estimate | Difference | None, *, has_interval: bool = True) -
     return with_interval(value.mean if value else None, value.half_width if value and has_interval else None)
 
 
-def _cell_rows(results: RunSet) -> Iterator[CellRow]:
-    """Yield for each cell a row of all of its flows, and rows of the flows that there is something to tell of."""
+def _point_rows(results: RunSet) -> Iterator[PointRow]:
+    """Yield for each grid point a row of all of its flows, and rows of the flows that there is something to tell of."""
     bottlenecks = Bottlenecks.of(results.records)
     every = [flow for record in results.records for flow in record.run["flows"]]
     ends = {names.flow_group(flow) for flow in every if flow.get("completion_s") is not None}
     are_told = names.are_flows_told(results.records) or not bottlenecks.is_shared
-    for cell in results.cells:
-        found, is_alike = estimates(cell.sound, are_sums=bottlenecks.adds_up(cell.scenario)), cell.are_alike
-        flows = cell.records[0].run["flows"] if cell.records else []
-        link = bottlenecks.link(cell.records[0].run)["link"] if cell.records else ""
+    for point in results.points:
+        found, is_alike = estimates(point.sound, are_sums=bottlenecks.adds_up(point.scenario)), point.are_alike
+        flows = point.records[0].run["flows"] if point.records else []
+        link = bottlenecks.link(point.records[0].run)["link"] if point.records else ""
         have_ends = all(names.flow_group(flow) in ends for flow in flows)
         of_nobody = {(ALL, name) for name in _of_nobody(flows, bottlenecks)}
         of_all = {key: value for key, value in found.items() if key not in of_nobody}
-        yield CellRow(cell, of_all, ALL, ALL, "", link, have_ends, is_alike)
+        yield PointRow(point, of_all, ALL, ALL, "", link, have_ends, is_alike)
         if are_told and 1 < len(flows) <= MANY:
             for flow in flows:
                 of, called = f"flow {flow['flow']}", str(names.flow_words(flow))
-                yield CellRow(cell, found, of, called, flow["cc"], link, names.flow_group(flow) in ends, is_alike)
+                yield PointRow(point, found, of, called, flow["cc"], link, names.flow_group(flow) in ends, is_alike)
         elif are_told and len(flows) > MANY:
-            for group, members in _groups(cell).items():
+            for group, members in _groups(point).items():
                 size = max(map(len, members))
                 called = group if size == 1 else f"mean of {size} {group}"
                 controls = {flow["cc"] for flows in members for flow in flows}
                 cc = controls.pop() if len(controls) == 1 else ""
-                yield CellRow(cell, _means(group, members), group, called, cc, link, group in ends, is_alike)
+                yield PointRow(point, _means(group, members), group, called, cc, link, group in ends, is_alike)
 
 
 def _of_nobody(flows: Sequence[Flow], bottlenecks: Bottlenecks) -> list[str]:
@@ -382,12 +382,12 @@ def _of_nobody(flows: Sequence[Flow], bottlenecks: Bottlenecks) -> list[str]:
     return mixed if bottlenecks.is_shared else [*mixed, *RATES, "jain_index"]
 
 
-def _groups(cell: Repeats) -> dict[str, list[list[Flow]]]:
+def _groups(point: Repeats) -> dict[str, list[list[Flow]]]:
     """Sort many flows by their groups, those of each sound run; none where there are as many groups, or only one."""
-    groups = dict.fromkeys(_group(flow) for run in cell.runs for flow in run["flows"])
+    groups = dict.fromkeys(_group(flow) for run in point.runs for flow in run["flows"])
     if not 1 < len(groups) <= MANY:
         return {}
-    return {group: [[flow for flow in run["flows"] if _group(flow) == group] for run in cell.runs] for group in groups}
+    return {group: [[flow for flow in run["flows"] if _group(flow) == group] for run in point.runs] for group in groups}
 
 
 def _group(flow: Flow) -> str:
@@ -404,7 +404,7 @@ def _means(group: str, members: Sequence[Sequence[Flow]]) -> dict[MetricOf, Esti
 def usual(results: RunSet) -> list[Metric]:
     """Return the metrics that are shown: with applications what a person waits for, in place of rates and fairness."""
     felt = felt_of(results)
-    return [METRICS[name] for name in ((*felt, *OF_LINKS) if felt else CELL_COLUMNS)]
+    return [METRICS[name] for name in ((*felt, *OF_LINKS) if felt else POINT_COLUMNS)]
 
 
 def felt_of(results: RunSet) -> list[str]:
@@ -414,32 +414,32 @@ def felt_of(results: RunSet) -> list[str]:
     return found if any(name in OF_APPLICATIONS for name in found) else []
 
 
-def cells_columns(results: RunSet, metrics: Sequence[Metric] = ()) -> list[Column]:
-    """Lay out the table of cells; without `metrics` with the usual ones."""
-    rows = list(_cell_rows(results))
+def points_columns(results: RunSet, metrics: Sequence[Metric] = ()) -> list[Column]:
+    """Lay out the table of grid points; without `metrics` with the usual ones."""
+    rows = list(_point_rows(results))
     axes = [axis for axis in results.axes if axis != SEED]
     columns = []
-    if len({row.cell.scenario for row in rows}) > 1:
-        columns.append(Column("scenario", "", [row.cell.scenario for row in rows]))
-    columns += _axis_columns(axes, [row.cell.axes for row in rows])
+    if len({row.point.scenario for row in rows}) > 1:
+        columns.append(Column("scenario", "", [row.point.scenario for row in rows]))
+    columns += _axis_columns(axes, [row.point.axes for row in rows])
     if any(row.flow != ALL for row in rows):
         columns.append(Column("flow", "", [row.flow.removesuffix(" flows") for row in rows]))
-        is_an_axis = _is_an_axis(axes, [(row.cell.axes, row.cc) for row in rows])
+        is_an_axis = _is_an_axis(axes, [(row.point.axes, row.cc) for row in rows])
         if not is_an_axis and len({row.cc for row in rows} - {""}) > 1:
             columns.append(Column("cc", "", [row.cc for row in rows]))
-    if any(len(cell.records) + len(cell.failures) > 1 for cell in results.cells):
-        columns.append(Column("runs", "", [len(row.cell.sound) if row.flow == ALL else "" for row in rows], True))
+    if any(len(point.records) + len(point.failures) > 1 for point in results.points):
+        columns.append(Column("runs", "", [len(row.point.sound) if row.flow == ALL else "" for row in rows], True))
     bottlenecks = Bottlenecks.of(results.records)
     for metric in metrics or usual(results):
         columns.append(Column(bottlenecks.heading(metric), metric.unit, [row.value(metric) for row in rows], True))
         for link in bottlenecks.others if metric.of == "link" else ():
             head = f"{metric.title}, {link}"
             columns.append(Column(head, metric.unit, [row.value(metric, link) for row in rows], True))
-    columns.append(Column("", "", [_missing(row.cell) if row.flow == ALL else "" for row in rows]))
+    columns.append(Column("", "", [_missing(row.point) if row.flow == ALL else "" for row in rows]))
     return [column for column in columns if any(cell not in ("-", "") for cell in column.cells)]
 
 
-def _missing(cell: Repeats) -> str:
-    """Write how many runs of a cell are missing."""
-    counts = [(len(cell.failures), "failed"), (len(cell.records) - len(cell.sound), "unsound")]
+def _missing(point: Repeats) -> str:
+    """Write how many runs of a grid point are missing."""
+    counts = [(len(point.failures), "failed"), (len(point.records) - len(point.sound), "unsound")]
     return ", ".join(f"{number} {what}" for number, what in counts if number)

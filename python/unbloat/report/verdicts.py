@@ -1,4 +1,4 @@
-"""Measures that cells are judged by, and verdicts: who is best, alike or behind, and what runs leave undecided."""
+"""Measures that grid points are judged by, and verdicts: who is best, alike or behind, and what stays undecided."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from itertools import chain
 from statistics import fmean
 from typing import Literal
 
-from unbloat.report.figures.cells import ordered
+from unbloat.report.figures.grid import ordered
 from unbloat.results.bottleneck import Bottlenecks, directions
-from unbloat.results.cells import Repeats
+from unbloat.results.grid_points import Repeats
 from unbloat.results.metrics import MANY, METRICS, NO_CONTROL, Metric, number
 from unbloat.results.record import flows_by_group
 from unbloat.results.rows import Flow, Run
@@ -37,7 +37,7 @@ FEW = 4
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of each run by which cells are held against each other."""
+    """A number of each run by which grid points are held against each other."""
 
     title: str
     kind: Kind
@@ -54,26 +54,26 @@ class Measure:
         """The metric's unit."""
         return self.metric.unit
 
-    def by_seed(self, cell: Repeats) -> dict[int, float | None]:
-        """Return the values of a cell's sound runs by their seeds."""
-        return {record.run["seed"]: self.take(record.run) for record in cell.sound}
+    def by_seed(self, point: Repeats) -> dict[int, float | None]:
+        """Return the values of a grid point's sound runs by their seeds."""
+        return {record.run["seed"]: self.take(record.run) for record in point.sound}
 
-    def estimate(self, cell: Repeats) -> Estimate:
-        """Estimate the mean over a cell's sound runs."""
-        return estimate(self.by_seed(cell).values())
+    def estimate(self, point: Repeats) -> Estimate:
+        """Estimate the mean over a grid point's sound runs."""
+        return estimate(self.by_seed(point).values())
 
-    def are_alike(self, a: float, b: float, cells: Sequence[Repeats]) -> bool:
-        """Return whether the values of two cells differ by less than the tolerance."""
-        packets = [run.get("packet_ms") or 0.0 for cell in cells for run in cell.runs]
+    def are_alike(self, a: float, b: float, points: Sequence[Repeats]) -> bool:
+        """Return whether the values of two grid points differ by less than the tolerance."""
+        packets = [run.get("packet_ms") or 0.0 for point in points for run in point.runs]
         return NEAR[self.metric.key].are_alike(a, b, max(packets))
 
-    def gap(self, a: float, b: float, cells: Sequence[Repeats]) -> float:
+    def gap(self, a: float, b: float, points: Sequence[Repeats]) -> float:
         """Return how many times the greater of two values is the less; a packet that waits has the path's RTT too."""
         offset = NEAR[self.metric.key].units
         if self.metric.name == "rating":  # What counts is how far a call is from the best that it can be.
             a, b = BEST_RATING - a, BEST_RATING - b
         if self.metric.of == "link":
-            flows = [flow for cell in cells for run in cell.runs for flow in run["flows"]]
+            flows = [flow for point in points for run in point.runs for flow in run["flows"]]
             rtts = [flow["base_rtt_ms"] for flow in flows if flow.get("base_rtt_ms") is not None]
             offset = fmean(rtts) if rtts else 0.0
         low, high = sorted((a + offset, b + offset))
@@ -123,9 +123,9 @@ EVERY = Group(0, "")
 # ---------------------------------------------------------------- Measures
 
 
-def measures_of(cells: Sequence[Repeats], bottlenecks: Bottlenecks) -> list[Measure]:
-    """List the measures of cells with sound runs, all of one scenario."""
-    runs = [run for cell in cells for run in cell.runs]
+def measures_of(points: Sequence[Repeats], bottlenecks: Bottlenecks) -> list[Measure]:
+    """List the measures of grid points with sound runs, all of one scenario."""
+    runs = [run for point in points for run in point.runs]
     felt = {group: list(_felt(runs, group)) for group in _groups(runs)}
     bulk = [group for group, measures in felt.items() if not measures]
     return [*chain(*felt.values()), *_rates(runs, bulk, bottlenecks), *_waits(runs, bottlenecks)]
@@ -177,10 +177,10 @@ def _rate(adds_up: bool, group: Group, run: Run) -> float | None:
     return max((float((sum if adds_up else fmean)(way)) for way in rates if way), default=None)
 
 
-def shares_of(cell: Repeats, bottlenecks: Bottlenecks) -> dict[str, Measure]:
-    """Return the goodputs of a few controls that compete in a cell; none where goodputs do not add up."""
-    controls = dict.fromkeys(flow["cc"] for run in cell.runs for flow in run["flows"] if flow["cc"] != NO_CONTROL)
-    if not (1 < len(controls) <= FEW and bottlenecks.adds_up(cell.scenario)):
+def shares_of(point: Repeats, bottlenecks: Bottlenecks) -> dict[str, Measure]:
+    """Return the goodputs of a few controls that compete in a grid point; none where goodputs do not add up."""
+    controls = dict.fromkeys(flow["cc"] for run in point.runs for flow in run["flows"] if flow["cc"] != NO_CONTROL)
+    if not (1 < len(controls) <= FEW and bottlenecks.adds_up(point.scenario)):
         return {}
     return {cc: Measure(f"goodput of all flows with {cc}", "rate", GOODPUT, partial(_share, cc)) for cc in controls}
 
@@ -215,7 +215,7 @@ class Side:
     """A label of the compared axis in one setting, and its mean."""
 
     label: str
-    cell: Repeats
+    point: Repeats
     value: Estimate
     mean: float
     behind: Difference | None
@@ -258,19 +258,19 @@ class Verdict:
         if self.without:
             return math.inf
         first, last = self.best[0], self.behind[-1]
-        return self.measure.gap(first.mean, last.mean, (first.cell, last.cell))
+        return self.measure.gap(first.mean, last.mean, (first.point, last.point))
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Cells that can be held against each other: of one scenario, on one backend, over the same axes."""
+    """Grid points that can be held against each other: of one scenario, on one backend, over the same axes."""
 
     results: RunSet
 
     @cached_property
-    def cells(self) -> list[Repeats]:
-        """The cells with sound runs."""
-        return [cell for cell in self.results.cells if cell.sound]
+    def points(self) -> list[Repeats]:
+        """The grid points with sound runs."""
+        return [point for point in self.results.points if point.sound]
 
     @cached_property
     def bottlenecks(self) -> Bottlenecks:
@@ -279,31 +279,31 @@ class Experiment:
 
     @cached_property
     def measures(self) -> list[Measure]:
-        """The measures that its cells are judged by."""
-        return measures_of(self.cells, self.bottlenecks)
+        """The measures that its grid points are judged by."""
+        return measures_of(self.points, self.bottlenecks)
 
     @cached_property
     def axes(self) -> list[str]:
         """The axes with several labels, the compared one first."""
-        return ordered([record for cell in self.cells for record in cell.sound])
+        return ordered([record for point in self.points for record in point.sound])
 
     @cached_property
     def settings(self) -> dict[tuple[str, ...], dict[str, Repeats]]:
-        """The cells of each setting, by their labels on the compared axis."""
+        """The grid points of each setting, by their labels on the compared axis."""
         found: dict[tuple[str, ...], dict[str, Repeats]] = {}
         if self.axes:
             axis, *others = self.axes
-            for cell in self.cells:
-                found.setdefault(tuple(cell.axes[each] for each in others), {})[cell.axes[axis]] = cell
+            for point in self.points:
+                found.setdefault(tuple(point.axes[each] for each in others), {})[point.axes[axis]] = point
         return found
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Judge every setting by every measure, the worst case for a person first; settings stay together."""
         of_settings = []
-        for setting, cells in self.settings.items():
-            if len(cells) > 1:
-                found = [verdict_of(measure, setting, cells) for measure in self.measures]
+        for setting, points in self.settings.items():
+            if len(points) > 1:
+                found = [verdict_of(measure, setting, points) for measure in self.measures]
                 of_settings.append(sorted(found, key=_urgency))
         of_settings.sort(key=lambda found: min(map(_urgency, found), default=(1, 0.0)))
         return [verdict for found in of_settings for verdict in found]
@@ -314,35 +314,35 @@ def experiments_of(results: RunSet) -> list[Experiment]:
     found: dict[object, list[int]] = {}
     for place, record in results.by_number.items():
         run = record.run
-        kind = (run["scenario"], run["on"], run.get("kernel"), tuple(record.cell_axes))
+        kind = (run["scenario"], run["on"], run.get("kernel"), tuple(record.point_axes))
         found.setdefault(kind, []).append(place)
     if len(found) < 2:
         return [Experiment(results)]
     return [Experiment(results.part(numbers)) for numbers in found.values()]
 
 
-def verdict_of(measure: Measure, setting: tuple[str, ...], cells: Mapping[str, Repeats]) -> Verdict:
+def verdict_of(measure: Measure, setting: tuple[str, ...], points: Mapping[str, Repeats]) -> Verdict:
     """Hold the sides of a setting against the best of them."""
-    values = {label: measure.estimate(cell) for label, cell in cells.items()}
+    values = {label: measure.estimate(point) for label, point in points.items()}
     partly = {
-        label: (value.n, len(cells[label].sound))
+        label: (value.n, len(points[label].sound))
         for label, value in values.items()
-        if 0 < value.n < len(cells[label].sound)
+        if 0 < value.n < len(points[label].sound)
     }
     means = {label: float(value.mean) for label, value in values.items() if value.mean is not None}
     ranked = sorted(means, key=means.__getitem__, reverse=not measure.is_less_better)
     first = ranked[0] if ranked else ""
     best, undecided, behind = [], [], []
     for label in ranked:
-        by = None if label == first else difference(*(measure.by_seed(cells[each]) for each in (label, first)))
-        side = Side(label, cells[label], values[label], means[label], by)
-        if measure.are_alike(means[first], means[label], (cells[first], cells[label])):
+        by = None if label == first else difference(*(measure.by_seed(points[each]) for each in (label, first)))
+        side = Side(label, points[label], values[label], means[label], by)
+        if measure.are_alike(means[first], means[label], (points[first], points[label])):
             best.append(side)
         elif by is not None and by.is_clear is False:
             undecided.append(side)
         else:
             behind.append(side)
-    without = [label for label in cells if label not in means]
+    without = [label for label in points if label not in means]
     return Verdict(measure, setting, best, undecided, behind, without, partly)
 
 

@@ -100,28 +100,30 @@ def _ending_in(name: str, axes: Sequence[str]) -> list[str]:
     return [axis for axis in axes if axis == name] or [axis for axis in axes if axis.endswith(f".{name}")]
 
 
-# ---------------------------------------------------------------- Choosing cells
+# ---------------------------------------------------------------- Choosing grid points
 
 Pick = Callable[[Mapping[str, str]], bool]
-"""Called with the axes of a cell; returns whether it is wanted."""
+"""Called with the axes of a grid point; returns whether it is wanted."""
 Only = Pick | Mapping[str, object]
-"""A choice of cells: a function, or labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", 2e6]}`."""
+"""A choice of grid points: a function, or labels by axes, such as `{"cc": "cubic", "rate": ["1mbit", 2e6]}`."""
 
 
-def picked(only: Only | None, cells: Sequence[Mapping[str, str]]) -> list[int]:
-    """Return the numbers of the cells that are wanted; raises `InputError` if there are none."""
-    wants = _by_labels(only, cells) if isinstance(only, Mapping) else only
-    found = [number for number, cell in enumerate(cells) if wants is None or wants(cell)]
+def picked(only: Only | None, points: Sequence[Mapping[str, str]]) -> list[int]:
+    """Return the numbers of the grid points that are wanted; raises `InputError` if there are none."""
+    wants = _by_labels(only, points) if isinstance(only, Mapping) else only
+    found = [number for number, point in enumerate(points) if wants is None or wants(point)]
     if not found:
-        first = ", ".join(f"{axis}={label}" for axis, label in cells[0].items()) if cells else ""
-        raise InputError(f"only: no match among {count_of(len(cells), 'cell')}; the first has {first or 'no axes'}")
+        first = ", ".join(f"{axis}={label}" for axis, label in points[0].items()) if points else ""
+        raise InputError(
+            f"only: no match among {count_of(len(points), 'grid point')}; the first has {first or 'no axes'}"
+        )
     return found
 
 
-def _by_labels(wanted: Mapping[str, object], cells: Sequence[Mapping[str, str]]) -> Pick:
+def _by_labels(wanted: Mapping[str, object], points: Sequence[Mapping[str, str]]) -> Pick:
     labels: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        for axis, label in cell.items():
+    for point in points:
+        for axis, label in point.items():
             labels.setdefault(axis, {})[label] = None
     named = {axis_named(name, labels): values for name, values in wanted.items()}
     kept = {

@@ -14,20 +14,20 @@ from unbloat.results.rows import Flow, Link, Run
 
 @dataclass(frozen=True)
 class Bottlenecks:
-    """The bottleneck of each scenario, the same for all of its runs, so that what is said of cells can be compared."""
+    """The bottleneck of each scenario, the same for all of its runs, so that grid points can be compared."""
 
     names: Mapping[str, str]
     """The link's name by that of the scenario."""
     is_one_of_several: bool
     """True if other links have queues with a limit too, so that the text has to name the link."""
     judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The links, the bottleneck first, whose queues tell one cell from another: by the name of the scenario."""
+    """The links, the bottleneck first, whose queues tell one grid point from another: by the name of the scenario."""
     apart: frozenset[str] = frozenset()
     """Scenarios with a run in which the rates of all flows do not add up to what it carries (`add_up`)."""
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Bottlenecks:
-        """Find the link with the longest mean wait of any cell, times its utilisation; of equals, the first.
+        """Find the link with the longest mean wait of any grid point, times its utilisation; of equals, the first.
 
         Unsound runs have no say where there are sound ones. A queue through which little passes is no bottleneck,
         however long that waits: acknowledgements to one Wi-Fi station wait behind the data to another. The worst cell
@@ -52,7 +52,7 @@ class Bottlenecks:
         return not self.apart
 
     def adds_up(self, scenario: str) -> bool:
-        """Return whether the rates of a scenario's flows add up in all of its cells, so that these can be compared."""
+        """Return whether the rates of flows add up in all grid points of a scenario, so that they can be compared."""
         return scenario not in self.apart
 
     def link(self, run: Run) -> Link:
@@ -84,16 +84,16 @@ class Bottlenecks:
 
 
 def _worst_waits(records: Iterable[Record]) -> dict[str, dict[str, float]]:
-    """Return for each scenario and link the longest mean of its busy waits in any cell."""
+    """Return for each scenario and link the longest mean of its busy waits in any grid point."""
     waits: dict[tuple[str, str], dict[Hashable, list[float]]] = {}
     for record in records:
-        cell = (record.run["on"], record.run.get("kernel"), tuple(record.cell_axes.items()))
+        point = (record.run["on"], record.run.get("kernel"), tuple(record.point_axes.items()))
         for link in links_listed(record.run):
             own = waits.setdefault((record.run["scenario"], _name(link)), {})
-            own.setdefault(cell, []).append(busy_wait(link))
+            own.setdefault(point, []).append(busy_wait(link))
     worst: dict[str, dict[str, float]] = {}
-    for (scenario, name), cells in waits.items():
-        worst.setdefault(scenario, {})[name] = max(round(fmean(own), 9) for own in cells.values())
+    for (scenario, name), points in waits.items():
+        worst.setdefault(scenario, {})[name] = max(round(fmean(own), 9) for own in points.values())
     return worst
 
 

@@ -15,7 +15,7 @@ import msgspec
 from unbloat._core import InputError
 from unbloat.results import sets
 from unbloat.results.axes import is_of_axis, names_of
-from unbloat.results.cells import together
+from unbloat.results.grid_points import together
 from unbloat.results.metrics import COLUMNS, KINDS, NAMES, meaning
 from unbloat.results.record import PARTS, SEED, Failure, Outcome, Record
 from unbloat.results.rows import Run
@@ -44,7 +44,7 @@ class About:
     axes: Sequence[str] = ()
     """The axes of the grid."""
     repeat: int | None = None
-    """Runs planned for each cell; None if each ran once, with the scenario's own seed."""
+    """Runs planned for each grid point; None if each ran once, with the scenario's own seed."""
     on: str = ""
     """The backend: simulator, kernel or vm."""
     kernel: Sequence[str] = ()

@@ -184,7 +184,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
             "the name: `_bps` (bit/s), `_s`, `_bytes`, `_packets`, `_bdp`, `_percent`, `_per_s`, `_ppm`, `_dbm`, "
             "`_db`, `_value` for numbers without a unit.",
         ),
-        Column("repeat", "Number of the repeat of its cell, from 1; with `--repeat` or `repeat=` only."),
+        Column("repeat", "Number of the repeat of its grid point, from 1; with `--repeat` or `repeat=` only."),
         Column("seed", "Seed of the run's random draws."),
         Column("sound", "False for a run that the machine could not keep up with, or that has no result."),
     ),
@@ -332,7 +332,7 @@ ABOUT = {
     "flows": "`flows`: one row per flow of every run",
     "nodes": "`nodes`: one row per node of every mesh; absent without a mesh",
     "links": "`links`: one row per direction of every link",
-    "stats": "`stats`, `stats.parquet`: one row per cell and metric",
+    "stats": "`stats`, `stats.parquet`: one row per grid point and metric",
     "flow_series": '`series("flows")`, `flow_series.parquet`: one row per flow and step',
     "link_series": '`series("links")`, `link_series.parquet`: one row per link and step',
     "rtt_distribution": '`series("rtt")`, `rtt_distribution.parquet`: one row per flow and bin',

@@ -37,8 +37,8 @@ class Record:
         return int(self.run["seed"])
 
     @property
-    def cell_axes(self) -> dict[str, str]:
-        """The axes that its cell lies on: all but the seed's, along which runs are repeats."""
+    def point_axes(self) -> dict[str, str]:
+        """The axes that its grid point lies on: all but the seed's, along which runs are repeats."""
         return {axis: label for axis, label in self.axes.items() if axis != SEED}
 
     @property
@@ -95,7 +95,7 @@ def flows_by_group(run: Run) -> list[list[Flow]]:
 
 
 def never_connected(runs: Sequence[Run]) -> str:
-    """Say which flows of a cell never connected, in a sentence; empty where none is to be named.
+    """Say which flows of a grid point never connected, in a sentence; empty where none is to be named.
 
     Of a group of flows none may have connected: one of many flows may just begin when a run ends.
     """
@@ -124,7 +124,7 @@ MOST_NAMED = 4
 
 
 def place(axes: Mapping[str, str]) -> str:
-    """Name a cell, in brackets before what is said of it."""
+    """Name a grid point, in brackets before what is said of it."""
     return f"({', '.join(axes.values())}) " if axes else ""
 
 
@@ -139,4 +139,4 @@ class UnsoundRun(UserWarning):
 
 
 class IdenticalRepeats(UserWarning):
-    """Repeats of a cell came out the same, because hardly anything in the scenario is random."""
+    """Repeats of a grid point came out the same, because hardly anything in the scenario is random."""

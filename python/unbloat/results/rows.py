@@ -142,7 +142,7 @@ class Run(TypedDict):
     warmup_s: float
     groups: list[int]
     repeat: NotRequired[int]
-    """Number of the repeat of its cell, from 1."""
+    """Number of the repeat of its grid point, from 1."""
     flows: list[Flow]
     links: list[Link]
     nodes: NotRequired[list[Node]]

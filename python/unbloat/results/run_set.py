@@ -15,8 +15,8 @@ from unbloat._core import InputError
 from unbloat.results import files
 from unbloat.results.axes import Only, axis_named, columns_of, names_of, picked
 from unbloat.results.bottleneck import Bottlenecks
-from unbloat.results.cells import Repeats, cells_of, stats_of, where
 from unbloat.results.files import About
+from unbloat.results.grid_points import Repeats, points_of, stats_of, where
 from unbloat.results.metrics import NAMES, Row, of_frame, with_meanings
 from unbloat.results.record import (
     PARTS,
@@ -103,9 +103,9 @@ class RunSet:
         return list(dict.fromkeys(axis for outcome in self._outcomes for axis in outcome.axes))
 
     @cached_property
-    def cells(self) -> list[Repeats]:
-        """The cells of the grid in its order, each with its repeats."""
-        return cells_of(self._outcomes)
+    def points(self) -> list[Repeats]:
+        """The grid points in its order, each with its repeats."""
+        return points_of(self._outcomes)
 
     # ------------------------------------------------------------ Tables
 
@@ -182,16 +182,16 @@ class RunSet:
 
     @cached_property
     def stats(self) -> pd.DataFrame:
-        """The mean of each metric over the sound runs of each cell, with its deviation and 95 % confidence interval.
+        """Each grid point's metrics: the mean over the sound runs, with its deviation and 95 % confidence interval.
 
-        One row per cell and metric: the axes, `of` (all flows, one of them, a link), `metric`, `n`, `mean`,
+        One row per grid point and metric: the axes, `of` (all flows, one of them, a link), `metric`, `n`, `mean`,
         `deviation`, `ci95_low`, `ci95_high`. Runs that failed or are unsound do not count.
         """
         self._warn_of_unsound("left out of the statistics")
         return self._stats()
 
     def pooled(self, by: str | Sequence[str]) -> pd.DataFrame:
-        """Estimate the mean of each metric over all cells that agree on some axes.
+        """Estimate the mean of each metric over all grid points that agree on some axes.
 
         The deviation covers the other axes too. There is no interval: settings are chosen, and no sample of anything.
 
@@ -221,12 +221,12 @@ class RunSet:
     # ------------------------------------------------------------ What is done with them
 
     def only(self, pick: Only | None = None, /, **labels: object) -> Self:
-        """Choose cells of the grid.
+        """Choose grid points.
 
         Parameters
         ----------
         pick : dict or callable, optional
-            Labels by axes, or a function that gets the axes of a cell and returns whether it is wanted.
+            Labels by axes, or a function that gets the axes of a grid point and returns whether it is wanted.
         **labels
             The same as a dictionary: axes by the last part of their names, each with a label or several. A number is
             one in base units.
@@ -234,25 +234,25 @@ class RunSet:
         Returns
         -------
         Results
-            The runs of these cells, with their series.
+            The runs of these grid points, with their series.
 
         Raises
         ------
         InputError
-            If there is no such axis, label or cell.
+            If there is no such axis, label or grid point.
 
         Examples
         --------
         >>> r.only(cc="cubic", rate=["1mbit", "2mbit"]).plot("box")
 
         """
-        cells = [outcome.axes for outcome in self._outcomes]
-        kept: Sequence[int] = range(len(cells))
+        points = [outcome.axes for outcome in self._outcomes]
+        kept: Sequence[int] = range(len(points))
         for choice in (pick, labels or None):
             if choice is not None:
-                kept = sorted({*kept}.intersection(picked(choice, cells)))
+                kept = sorted({*kept}.intersection(picked(choice, points)))
         if not kept:
-            raise InputError("only: picks no cell")
+            raise InputError("only: picks no grid point")
         return self.part(kept)
 
     def part(self, numbers: Sequence[int], without: Collection[str] = ()) -> Self:
@@ -290,14 +290,14 @@ class RunSet:
         -------
         dict
             `runs`: each with its `axes`, `flows` and `links`; `failed`: the runs without a result; `stats`: the rows of
-            `stats` where cells were repeated.
+            `stats` where grid points were repeated.
 
         """
-        is_repeated = any("repeat" in record.run for record in self.records) or len(self.cells) < len(self.records)
+        is_repeated = any("repeat" in record.run for record in self.records) or len(self.points) < len(self.records)
         return {
             "runs": [{"axes": record.axes, **record.run} for record in self.records],
             "failed": [vars(failure) for failure in self.failures],
-            "stats": [{**cell.axes, **row} for cell, row in self._stats_rows(self.cells)] if is_repeated else [],
+            "stats": [{**point.axes, **row} for point, row in self._stats_rows(self.points)] if is_repeated else [],
         }
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -343,7 +343,7 @@ class RunSet:
 
     def __repr__(self) -> str:
         name = self.records[0].run["scenario"] if self.records else self.about.source or "no scenario"
-        parts = [count_of(len(self.cells), "cell"), count_of(len(self.records), "run")]
+        parts = [count_of(len(self.points), "grid point"), count_of(len(self.records), "run")]
         parts += [f"{len(self.failures)} failed"] if self.failures else []
         parts += [f"{number} unsound"] if (number := len(self._unsound())) else []
         return f"<unbloat.Results of {name!r}: {', '.join(parts)}>"
@@ -363,15 +363,15 @@ class RunSet:
         return [*self.doubts, *self.unconnected(), *self._identical_repeats()]
 
     def unconnected(self) -> list[str]:
-        """Name the flows that never connected: a sentence for each cell that has some, or for all cells together."""
+        """Name the flows that never connected: a sentence for each grid point that has some, or one for all."""
         said = [
-            f"{place(cell.axes)}{sentence}"
-            for cell in self.cells
-            if (sentence := never_connected([record.run for record in cell.records]))
+            f"{place(point.axes)}{sentence}"
+            for point in self.points
+            if (sentence := never_connected([record.run for record in point.records]))
         ]
         if len(said) <= MOST_UNCONNECTED:
             return said
-        return [f"{said[0]}; so it is in {len(said)} of {count_of(len(self.cells), 'cell')}"]
+        return [f"{said[0]}; so it is in {len(said)} of {count_of(len(self.points), 'grid point')}"]
 
     def warn(self) -> Self:
         """Issue warnings where repeats are all the same."""
@@ -380,8 +380,8 @@ class RunSet:
         return self
 
     def _identical_repeats(self) -> list[str]:
-        same = [cell for cell in self.cells if cell.are_alike and cell.records[0].run["on"] == "simulator"]
-        return [_identical(len(same), len(self.cells))] if same else []
+        same = [point for point in self.points if point.are_alike and point.records[0].run["on"] == "simulator"]
+        return [_identical(len(same), len(self.points))] if same else []
 
     def _unsound(self) -> list[Record]:
         return [record for record in self.records if not record.is_sound]
@@ -432,31 +432,31 @@ class RunSet:
 
         names = [by] if isinstance(by, str) else by
         axes = None if names is None else [axis_named(name, self.axes) for name in names]
-        rows = list(self._stats_rows(cells_of(self._outcomes, axes)))
+        rows = list(self._stats_rows(points_of(self._outcomes, axes)))
         kept = [axis for axis in self.axes if (axis != SEED if axes is None else axis in axes)]
-        several = [name for name in PLACE if len({getattr(cell, name) for cell, _ in rows}) > 1]
+        several = [name for name in PLACE if len({getattr(point, name) for point, _ in rows}) > 1]
         columns = {
-            **{name: [getattr(cell, name) for cell, _ in rows] for name in several},
+            **{name: [getattr(point, name) for point, _ in rows] for name in several},
             **columns_of(
-                [{axis: cell.axes[axis] for axis in kept if axis in cell.axes} for cell, _ in rows],
+                [{axis: point.axes[axis] for axis in kept if axis in point.axes} for point, _ in rows],
                 NAMES["stats"],
                 among=self.axes,
             ),
-            **({SEED: [cell.axes[SEED] for cell, _ in rows]} if SEED in kept else {}),
+            **({SEED: [point.axes[SEED] for point, _ in rows]} if SEED in kept else {}),
         }
         heads = pd.DataFrame(columns, index=range(len(rows)))
         return with_meanings(_joined(heads, [row for _, row in rows], STATS), "stats")
 
-    def _stats_rows(self, cells: Sequence[Repeats]) -> Iterator[tuple[Repeats, Row]]:
+    def _stats_rows(self, points: Sequence[Repeats]) -> Iterator[tuple[Repeats, Row]]:
         bottlenecks = Bottlenecks.of(self.records)
-        for cell in cells:
-            yield from ((cell, row) for row in stats_of(cell, are_sums=bottlenecks.adds_up(cell.scenario)))
+        for point in points:
+            yield from ((point, row) for row in stats_of(point, are_sums=bottlenecks.adds_up(point.scenario)))
 
 
 MOST_UNCONNECTED = 5
-"""Cells with flows that never connected that a warning names; with more, it names the first only."""
+"""Grid points with flows that never connected that a warning names; with more, it names the first only."""
 PLACE = ("scenario", "on", "kernel")
-"""The columns that tell the cells of several experiments apart."""
+"""The columns that tell the grid points of several experiments apart."""
 STATS = ("of", "metric", "n", "mean", "deviation", "ci95_low", "ci95_high")
 
 
@@ -490,8 +490,8 @@ def _scalars_of_failure(failure: Failure) -> Row:
     return {"scenario": failure.scenario, "on": failure.on, "kernel": failure.kernel, "failed": failure.reason}
 
 
-def _identical(cells: int, of: int) -> str:
-    which = "the repeats" if of == 1 else f"the repeats of {count_of(cells, 'cell')} of {of}"
+def _identical(points: int, of: int) -> str:
+    which = "the repeats" if of == 1 else f"the repeats of {count_of(points, 'grid point')} of {of}"
     return (
         f"{which} differ by less than 0.01 %, so they say no more than one run: hardly anything in the scenario is "
         "random, as loss, jitter, arrivals or a start such as 0s..1s would be"

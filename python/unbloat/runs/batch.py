@@ -56,7 +56,7 @@ _staying: list[BatchWorker] = []
 
 
 def run_all(sources: Sequence[Source], processes: int, *, is_kept: bool, progress: bool | None) -> list[Row]:
-    """Run every cell of each source; return the rows in their order.
+    """Run every grid point of each source; return the rows in their order.
 
     A process that dies takes the batch with it: its runs are tried again in smaller batches, until the one is found
     that kills it, which has the reason in its row.

@@ -71,27 +71,27 @@ def main() -> None:
 
 
 def run(batch: Batch, store: ShortStore) -> list[Row]:
-    """Do the runs that are not cached; return a row for each cell."""
+    """Do the runs that are not cached; return a row for each grid point."""
     os.chdir(batch["folder"])
     code = Code.now()
     rows: list[Row] = []
-    cells: list[tuple[Row, _core.Cell, str]] = []
+    points: list[tuple[Row, _core.GridPoint, str]] = []
     for item, source, overrides in batch["items"]:
         pairs = tuple((key, value) for key, value in overrides)
         scenario = Source(source["path"], source["text"], pairs, is_written=source["is_written"])
         try:
-            found = scenario.cells()
-            for cell in found:
-                cell.check("simulator")
+            found = scenario.points()
+            for point in found:
+                point.check("simulator")
         except _core.Error as error:
             rows.append(wrong({"item": item}, error))
             continue
-        for cell in found:
-            row: Row = {"item": item, "scenario": cell.name, "axes": dict(cell.axes), "seed": cell.seed}
+        for point in found:
+            row: Row = {"item": item, "scenario": point.name, "axes": dict(point.axes), "seed": point.seed}
             rows.append(row)
-            cells.append((row, cell, key_of(cell, code=code.hash)))
-    records = simulated({key: cell for _, cell, key in cells}, code, store)
-    for row, _, key in cells:
+            points.append((row, point, key_of(point, code=code.hash)))
+    records = simulated({key: point for _, point, key in points}, code, store)
+    for row, _, key in points:
         record = records[key]
         if isinstance(record, _core.Error):
             wrong(row, record)
@@ -100,11 +100,11 @@ def run(batch: Batch, store: ShortStore) -> list[Row]:
     return rows
 
 
-def simulated(cells: Mapping[str, _core.Cell], code: Code, store: ShortStore) -> dict[str, bytes | _core.Error]:
-    """Return the record of each cell by its key, and cache new ones."""
-    known: dict[str, bytes | _core.Error] = {**store.get(cells)}
-    missing = {key: cell for key, cell in cells.items() if key not in known}
-    stamps = {key: code.stamp_with(cell) for key, cell in missing.items()}
+def simulated(points: Mapping[str, _core.GridPoint], code: Code, store: ShortStore) -> dict[str, bytes | _core.Error]:
+    """Return the record of each grid point by its key, and cache new ones."""
+    known: dict[str, bytes | _core.Error] = {**store.get(points)}
+    missing = {key: point for key, point in points.items() if key not in known}
+    stamps = {key: code.stamp_with(point) for key, point in missing.items()}
     outcomes = _core.simulate_all(list(missing.values()), ALGORITHMS) if missing else []
     new: dict[str, bytes] = {}
     for key, outcome in zip(missing, outcomes, strict=True):

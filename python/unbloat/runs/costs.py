@@ -31,11 +31,11 @@ class Cost:
     """Bytes."""
 
 
-def of(cell: _core.Cell, series_ns: int | None = None) -> Cost:
+def of(point: _core.GridPoint, series_ns: int | None = None) -> Cost:
     """Estimate a run: links are full, and what datagrams bring beyond that waits if its queue has no limit."""
-    packets, waiting = cell.expected_packets()
-    flows = cell.steady_flows
-    samples = cell.duration_s * 1e9 / series_ns * (flows + cell.sampled_links) if series_ns else 0
+    packets, waiting = point.expected_packets()
+    flows = point.steady_flows
+    samples = point.duration_s * 1e9 / series_ns * (flows + point.sampled_links) if series_ns else 0
     under_way = min(waiting, MOST_UNDER_WAY)
     return Cost(packets, flows * FLOW_BYTES + under_way * PACKET_BYTES + samples * SAMPLE_BYTES)
 

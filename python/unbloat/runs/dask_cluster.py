@@ -51,7 +51,7 @@ def run_all(
                 failed(task, answer)
             elif "error" in answer:
                 kind = InputError if answer["wrong_input"] else RunError
-                failed(task, kind(located(answer["error"], tasks[task].cell)))
+                failed(task, kind(located(answer["error"], tasks[task].point)))
             else:
                 store.put(task.key, answer["record"], None, None)
                 watch(task, 1)
@@ -67,8 +67,8 @@ def _answers(
     files, code = code_files(), code_hash()
 
     def submit(task: Task, run: Planned) -> distributed.Future[dict[str, Any]]:
-        packed = pack(run.cell)
-        identity.refuse_changed(run.cell, files, run.stamp)
+        packed = pack(run.point)
+        identity.refuse_changed(run.point, files, run.stamp)
         return client.submit(dask_worker.run, packed, task.as_dict(), code, key=f"unbloat-{task.key}")
 
     under_way = {submit(*item): item[0] for item in islice(waiting, UNDER_WAY)}

@@ -47,7 +47,7 @@ _here = threading.local()
 
 
 def run(packed: Packed, task: dict[str, Any], wanted_code: str) -> dict[str, Any]:
-    """Run a cell; return its record as JSON, or the error."""
+    """Run a grid point; return its record as JSON, or the error."""
     here = Code.now()
     if here.hash != wanted_code:
         return {
@@ -59,8 +59,8 @@ def run(packed: Packed, task: dict[str, Any], wanted_code: str) -> dict[str, Any
     process: WorkerProcess = _here.process
     files = process.folder / "files"
     try:
-        cell = unpack(packed, files)
-        process.worker.take(replace(Task.of(task), stamp=here.stamp_with(cell)), cell.portable())
+        point = unpack(packed, files)
+        process.worker.take(replace(Task.of(task), stamp=here.stamp_with(point)), point.portable())
         while not any(share == 1 for share in process.worker.listen()):
             pass
     except _core.Error as error:

@@ -63,7 +63,7 @@ def execute(
     pcap: str | Path | None = None,
     pcap_links: bool = False,
 ) -> RunSet:
-    """Run every cell of a scenario once; the first run that fails is raised."""
+    """Run every grid point of a scenario once; the first run that fails is raised."""
     if pcap_links and not pcap:
         raise InputError("pcap_links: adds packets to the file that pcap names: name one")
     if pcap:
@@ -138,27 +138,27 @@ class Manner:
 
 @dataclass(frozen=True)
 class Planned:
-    """A run of an experiment: a cell with its seed, and the key of its results."""
+    """A run of an experiment: a grid point with its seed, and the key of its results."""
 
-    cell: _core.Cell
+    point: _core.GridPoint
     axes: Mapping[str, str]
-    """The cell's axes with their labels, as results have them."""
+    """The grid point's axes with their labels, as results have them."""
     key: str
     stamp: str
     """The stamp of the files that the key is a hash of."""
     repeat: int | None = None
-    """Counted from 1, where cells are repeated: the cell's seed is not its own then."""
+    """Counted from 1, where grid points are repeated: the grid point's seed is not its own then."""
 
     def task(self, manner: Manner, series_ns: int | None, pcap: str | None = None, pcap_links: bool = False) -> Task:
-        """Make the task that a worker gets: the cell, and how to run it."""
-        pace = pace_of(self.cell, manner.on) if manner.live else None
+        """Make the task that a worker gets: the grid point, and how to run it."""
+        pace = pace_of(self.point, manner.on) if manner.live else None
         return Task(self.key, self.stamp, manner.on, Recording(series_ns, pcap, pcap_links), pace)
 
     def record(self, store: Store) -> Record:
         """Read what it came to."""
         run = store.record(self.key)
-        if self.cell.own_controls:
-            name_controls(run, own_names(self.cell))
+        if self.point.own_controls:
+            name_controls(run, own_names(self.point))
         return Record(dict(self.axes), run if self.repeat is None else {"repeat": self.repeat, **run})
 
 
@@ -169,24 +169,24 @@ def name_controls(run: Run, names: Sequence[str | None]) -> None:
             flow["cc"] = name or flow["cc"]
 
 
-def refuse(cell: _core.Cell, on: str) -> None:
-    """Raise an error if nothing can come of a cell there, which is known before a guest is booted for it.
+def refuse(point: _core.GridPoint, on: str) -> None:
+    """Raise an error if nothing can come of a grid point there, which is known before a guest is booted for it.
 
     A guest's controls are compiled here.
     """
-    cell.check(on)
+    point.check(on)
     if on == "vm":
-        cell.objects(ALGORITHMS)
+        point.objects(ALGORITHMS)
         show_warnings()
 
 
-def check(cell: _core.Cell, on: str) -> None:
-    """Raise an error if a backend does not have what a cell asks for; it says which cell of a sweep that is."""
+def check(point: _core.GridPoint, on: str) -> None:
+    """Raise an error, which names the grid point, if a backend lacks something that it asks for."""
     try:
-        cell.check(on)
+        point.check(on)
     except InputError as error:
-        axes = ", ".join(f"{axis}={in_a_line(label)}" for axis, label in cell.axes)
-        raise InputError(f"{error} (in the cell {axes})" if axes else str(error)) from None
+        axes = ", ".join(f"{axis}={in_a_line(label)}" for axis, label in point.axes)
+        raise InputError(f"{error} (in the grid point {axes})" if axes else str(error)) from None
 
 
 Work = Callable[["Mapping[Task, Planned]"], None]
@@ -197,7 +197,7 @@ class Experiment:
     """The runs of a scenario, and the store that holds or will hold them."""
 
     def __init__(self, source: Source, manner: Manner, only: Only | None = None, repeats: int | None = None) -> None:
-        """Plan one run for each cell that `only` picks, or `repeats` runs with seeds of their own.
+        """Plan one run for each grid point that `only` picks, or `repeats` runs with seeds of their own.
 
         Raises `InputError` if it picks none.
         """
@@ -210,22 +210,22 @@ class Experiment:
         self._doubts: dict[str, None] = {}
         self._controls = identity.built_in_hashes()
         self._code = Code.now()
-        cells = source.cells()
-        axes = axes_of(cells)
+        points = source.points()
+        axes = axes_of(points)
         chosen = picked(only, axes)
-        if repeats is None:  # Of a sweep some cells may fail, and it says itself which.
+        if repeats is None:  # Of a sweep some grid points may fail, and it says itself which.
             for number in chosen:
-                check(cells[number], manner.on)
+                check(points[number], manner.on)
         where = manner.where()
         for number in chosen:
-            self._plan(cells[number], axes[number], where)
+            self._plan(points[number], axes[number], where)
 
-    def _plan(self, cell: _core.Cell, axes: Mapping[str, str], where: Sequence[str]) -> None:
-        stamp = self._code.stamp_with(cell)  # Before the files are hashed, so that no change comes in between.
-        self._controls |= identity.hashes(cell.sources(ALGORITHMS))
-        for seeded, repeat in [(cell, None)] if self._repeats is None else repeats_of(cell, self._repeats):
+    def _plan(self, point: _core.GridPoint, axes: Mapping[str, str], where: Sequence[str]) -> None:
+        stamp = self._code.stamp_with(point)  # Before the files are hashed, so that no change comes in between.
+        self._controls |= identity.hashes(point.sources(ALGORITHMS))
+        for seeded, repeat in [(point, None)] if self._repeats is None else repeats_of(point, self._repeats):
             self.runs.append(Planned(seeded, axes, key_of(seeded, where, self._code.hash), stamp, repeat))
-        self._doubts |= dict.fromkeys(cell.doubts)
+        self._doubts |= dict.fromkeys(point.doubts)
 
     def run(
         self,
@@ -269,25 +269,25 @@ class Experiment:
         is_all = bool(pcap) or PRINTING in os.environ or self.manner.live
         tasks, keys = {}, set()
         for number, run in enumerate(runs):
-            step = self._step(run.cell, series or self.manner.live)
+            step = self._step(run.point, series or self.manner.live)
             if pcap or (run.key not in keys and (is_all or not self.store.has(run.key, step, since_ns))):
                 file = pcap and str(numbered(Path(pcap), number, len(runs)))
                 tasks[run.task(self.manner, step, file or None, pcap_links)] = run
-                keys.add(run.key)  # Cells may come to the same: one run is enough.
+                keys.add(run.key)  # Grid points may come to the same: one run is enough.
         return tasks
 
-    def lacking(self, series: bool | str) -> list[_core.Cell]:
-        """List the cells of the runs that the store lacks."""
-        return [run.cell for run in self._tasks(self.runs, series, None, False, 0).values()]
+    def lacking(self, series: bool | str) -> list[_core.GridPoint]:
+        """List the grid points of the runs that the store lacks."""
+        return [run.point for run in self._tasks(self.runs, series, None, False, 0).values()]
 
     def _run_all(self, tasks: Mapping[Task, Planned]) -> None:
         for run in tasks.values():
-            refuse(run.cell, self.manner.on)
+            refuse(run.point, self.manner.on)
         guest = self.manner.guest()
-        watching = Watching([run.cell for run in tasks.values()], self.manner.on) if self.manner.live else None
-        durations = [run.cell.duration_s for run in tasks.values()]
+        watching = Watching([run.point for run in tasks.values()], self.manner.on) if self.manner.live else None
+        durations = [run.point.duration_s for run in tasks.values()]
         with closing(watching or self.manner.shown(durations)) as bar, packet_drafts(tasks) as (drafted, publish):
-            cells = {task: run.cell for task, run in drafted.items()}
+            points = {task: run.point for task, run in drafted.items()}
             place = {task: number for number, task in enumerate(drafted)}
 
             def update(task: Task, share: float) -> None:
@@ -296,13 +296,13 @@ class Experiment:
                 bar.update(place[task], share)
 
             def failed(task: Task, error: Error) -> None:
-                raise in_cell(cells[task], error)
+                raise in_point(points[task], error)
 
             step = (lambda task, rows: watching.step(place[task], rows)) if watching else None
             processes = min(self.manner.processes(), len(tasks))
             if self.manner.on == "simulator":
-                costs.tell((costs.of(cell, task.recording.series_ns) for task, cell in cells.items()), processes)
-            run_all(self.store.folder, cells, processes, update, guest, failed, step, self.store.spare)
+                costs.tell((costs.of(point, task.recording.series_ns) for task, point in points.items()), processes)
+            run_all(self.store.folder, points, processes, update, guest, failed, step, self.store.spare)
 
     def records(self) -> list[Outcome]:
         """Read the records of all runs."""
@@ -312,7 +312,7 @@ class Experiment:
         """Read the series of runs, simulating where they were not kept."""
         if not self.manner.is_real:
             self.run(series or True, runs=runs)
-        return [self.store.series(run.key, self._step(run.cell, series or True) or 0) for run in runs]
+        return [self.store.series(run.key, self._step(run.point, series or True) or 0) for run in runs]
 
     def results(self, outcomes: Sequence[Outcome], series: bool | str = False) -> RunSet:
         """Collect the results; the series are read when they are first asked for."""
@@ -324,7 +324,7 @@ class Experiment:
             return dict(zip(finished, self.series(series, [self.runs[n] for n in finished]), strict=True))
 
         if self.manner.is_real:
-            read()  # Now: a later run of the same cell takes its place in the store.
+            read()  # Now: a later run of the same grid point takes its place in the store.
         is_recorded = bool(series) or self.manner.on != "simulator"
         return RunSet(
             outcomes, self.about(outcomes), lambda kind: of_runs(read(), links, kind), is_recorded=is_recorded
@@ -360,9 +360,9 @@ class Experiment:
             doubts=list(self._doubts),
         )
 
-    def _step(self, cell: _core.Cell, series: bool | str) -> int | None:
+    def _step(self, point: _core.GridPoint, series: bool | str) -> int | None:
         """Return the step of the series, ns; a real run always records one, because it cannot be had later."""
-        return series_step(cell, series or self.manner.on != "simulator", self.manner.on)
+        return series_step(point, series or self.manner.on != "simulator", self.manner.on)
 
 
 @contextmanager
@@ -407,40 +407,40 @@ def command() -> str:
     return shlex.join([*called, *rest])
 
 
-def in_cell(cell: _core.Cell, error: Error) -> Error:
-    """Add to an error's sentence in which cell of a grid it happened."""
+def in_point(point: _core.GridPoint, error: Error) -> Error:
+    """Add to an error's sentence in which grid point it happened."""
     sentence, *rest = str(error).split("\n")
-    axes = ", ".join(f"{axis}={in_a_line(label)}" for axis, label in cell.axes)
-    where = f" (in the cell {axes})" if axes else ""
+    axes = ", ".join(f"{axis}={in_a_line(label)}" for axis, label in point.axes)
+    where = f" (in the grid point {axes})" if axes else ""
     return type(error)("\n".join([sentence + where, *rest]))
 
 
-def series_step(cell: _core.Cell, series: bool | str, on: str = "simulator") -> int | None:
-    """Return the step that `series` means for this cell, ns; None where no series is wanted.
+def series_step(point: _core.GridPoint, series: bool | str, on: str = "simulator") -> int | None:
+    """Return the step that `series` means for this grid point, ns; None where no series is wanted.
 
     Raises `InputError` for one that the kernel cannot be sampled at.
     """
     least = 0 if on == "simulator" else _core.LEAST_STEP_NS
     if isinstance(series, str):
-        step = checked_step(cell, series)
+        step = checked_step(point, series)
         if step < least:
             why = "with a finer one the samples take the time that packets need"
             raise InputError(f"series {series}: with on = {on} a step must be at least {least // 1000}us; {why}")
         return step
-    return max(least, round_step(cell.duration_s * 1e9 / STEPS)) if series else None
+    return max(least, round_step(point.duration_s * 1e9 / STEPS)) if series else None
 
 
-def checked_step(cell: _core.Cell, series: str) -> int:
+def checked_step(point: _core.GridPoint, series: str) -> int:
     """Read a step; raises `InputError` for any other text, and for a series too large for memory."""
     try:
         step = _core.duration_ns(series)
     except InputError as error:
         raise InputError(f"series: {error}") from None
-    flows, links = max(cell.steady_flows, 1), cell.sampled_links
-    least = max(1, math.ceil(cell.duration_s * 1e9 * (flows + links) / MOST_SAMPLES))
+    flows, links = max(point.steady_flows, 1), point.sampled_links
+    least = max(1, math.ceil(point.duration_s * 1e9 * (flows + links) / MOST_SAMPLES))
     if step < least:
         raise InputError(
-            f"series: a step of {series} is too short for {cell.duration_s:g} s, {count_of(flows, 'flow')} and "
+            f"series: a step of {series} is too short for {point.duration_s:g} s, {count_of(flows, 'flow')} and "
             f"{count_of(links, 'direction')} of links; use at least {least} ns (at most {MOST_SAMPLES:,} samples)"
         )
     return step

@@ -1,4 +1,4 @@
-"""Runs many cells at once, each in one of a few processes, and watches their progress."""
+"""Runs many grid points at once, each in one of a few processes, and watches their progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from unbloat.system.core_types import Step
 
 def run_all(
     folder: Path,
-    tasks: Mapping[Task, _core.Cell],
+    tasks: Mapping[Task, _core.GridPoint],
     processes: int,
     watch: Watch,
     guest: Path | None = None,
@@ -56,12 +56,12 @@ class Pool:
 
     def __init__(
         self,
-        tasks: Mapping[Task, _core.Cell],
+        tasks: Mapping[Task, _core.GridPoint],
         watch: Watch,
         failed: Failed | None = None,
         step: WatchSteps | None = None,
     ) -> None:
-        self._cells = tasks
+        self._points = tasks
         self._waiting = deque(tasks)
         self._watch = watch
         self._failed = failed
@@ -100,7 +100,7 @@ class Pool:
         while self._waiting:
             task = self._waiting.popleft()
             try:
-                worker.take(task, self._cells[task].portable())
+                worker.take(task, self._points[task].portable())
             except Error as error:
                 self._give_up(worker, task, error)
                 continue
@@ -127,7 +127,7 @@ class Pool:
                 self._start(worker)
 
     def _give_up(self, worker: Worker, task: Task, error: Error) -> None:
-        error = type(error)(located(str(error), self._cells[task]))
+        error = type(error)(located(str(error), self._points[task]))
         if self._failed is None:
             raise error
         self._failed(task, error)
@@ -189,7 +189,7 @@ class Worker:
         self._process.communicate()
 
     def take(self, task: Task, scenario: str) -> None:
-        """Start a task: the run of `scenario`, which is what `Cell.portable` gives."""
+        """Start a task: the run of `scenario`, which is what `GridPoint.portable` gives."""
         self.task = task
         self._tell({"task": task.as_dict(), "scenario": scenario})
 

@@ -1,6 +1,6 @@
 """The seeds of a sweep's repeats.
 
-A seed is a hash of what the cell comes to, whatever else is in the grid: a new value on an axis, a new axis, more
+A seed is a hash of what the grid point comes to, whatever else is in the grid: a new value on an axis, a new axis, more
 repeats leave every other run as it was. The congestion controls and their parameters do not count, so that all controls
 meet the same luck in the same other settings: the n-th packet that reaches the wire is lost for each of them or for
 none (a link's draws are its own). Their differences, run by run, are then free of that luck, and far fewer repeats tell
@@ -19,17 +19,17 @@ BITS = 48
 """Few enough for a JSON number to hold exactly, enough for repeats never to meet."""
 
 
-def seed_of(cell: _core.Cell, repeat: int) -> int:
-    """Return the seed of a cell's repeat, counted from 1; another seed in the scenario leads to other seeds here."""
-    text = json.dumps([json.loads(cell.settings()), repeat], sort_keys=True)
+def seed_of(point: _core.GridPoint, repeat: int) -> int:
+    """Return the seed of a grid point's repeat, counted from 1; it depends on the scenario's own seed."""
+    text = json.dumps([json.loads(point.settings()), repeat], sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[: BITS // 8], "big")
 
 
-def repeats_of(cell: _core.Cell, count: int) -> list[tuple[_core.Cell, int]]:
-    """Return `count` repeats of a cell, each with its number; raises `InputError` if the seed is an axis."""
-    if "seed" in dict(cell.axes):
+def repeats_of(point: _core.GridPoint, count: int) -> list[tuple[_core.GridPoint, int]]:
+    """Return `count` repeats of a grid point, each with its number; raises `InputError` if the seed is an axis."""
+    if "seed" in dict(point.axes):
         raise InputError(
-            f"{cell.locate('seed')}: a sweep with repeats draws its own seeds; remove this axis and use --repeat, "
+            f"{point.locate('seed')}: a sweep with repeats draws its own seeds; remove this axis and use --repeat, "
             "or run the listed seeds with `unbloat run`"
         )
-    return [(cell.seeded(seed_of(cell, number)), number) for number in range(1, count + 1)]
+    return [(point.seeded(seed_of(point, number)), number) for number in range(1, count + 1)]

@@ -36,12 +36,12 @@ Tables = dict[str, "pd.DataFrame"]
 """A run's series as they are read, by the names of their tables."""
 
 
-def key_of(cell: _core.Cell, where: Sequence[str] = (), code: str | None = None) -> str:
-    """Name the run of `cell`: the same scenario, parameters, seed, code and place give the same key, nothing else does.
+def key_of(point: _core.GridPoint, where: Sequence[str] = (), code: str | None = None) -> str:
+    """Name the run of `point`: only the same scenario, parameters, seed, code and place give the same key.
 
     `where` identifies what a run in that place depends on besides: nothing in the simulator. `code` is `code_hash()`.
     """
-    parts = [cell.json(), code or code_hash(), hash_files(cell.sources(ALGORITHMS)), *where]
+    parts = [point.json(), code or code_hash(), hash_files(point.sources(ALGORITHMS)), *where]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Sweeps: every cell of a grid several times, with seeds of their own, failures and all."""
+"""Sweeps: every grid point several times, with seeds of their own, failures and all."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
     guest = manner.guest()
     log.info("%d runs to do, %d cached", len(tasks), kept)
     if manner.on == "simulator" and not dask:
-        costs.tell((costs.of(run.cell, task.recording.series_ns) for task, run in tasks.items()), manner.processes())
-    durations = [run.cell.duration_s for run in tasks.values()]
+        costs.tell((costs.of(run.point, task.recording.series_ns) for task, run in tasks.items()), manner.processes())
+    durations = [run.point.duration_s for run in tasks.values()]
     place = {task: i for i, task in enumerate(tasks)}
     with closing(SweepProgress(durations, manner.progress, on=manner.on)) as bar:
 
@@ -76,9 +76,9 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
 
             dask_cluster.run_all(dask, store, tasks, manner.processes(), watch, failed)
         else:
-            cells = {task: run.cell for task, run in tasks.items()}
+            points = {task: run.point for task, run in tasks.items()}
             processes = min(manner.processes(), len(tasks))
-            run_all(store.folder, cells, processes, watch, guest, failed, spare=store.spare)
+            run_all(store.folder, points, processes, watch, guest, failed, spare=store.spare)
         said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}"
     log.info(said)
     return errors
@@ -89,11 +89,11 @@ def refusals(tasks: Mapping[Task, Planned], on: str) -> dict[str, Error]:
     errors: dict[str, Error] = {}
     for task, run in tasks.items():
         try:
-            refuse(run.cell, on)
+            refuse(run.point, on)
         except Error as error:
             errors[task.key] = error
     return errors
 
 
 def _failure(run: Planned, on: str, kernel: str | None, reason: str) -> Failure:
-    return Failure(dict(run.axes), run.repeat or 1, run.cell.seed, reason, run.cell.name, on, kernel)
+    return Failure(dict(run.axes), run.repeat or 1, run.point.seed, reason, run.point.name, on, kernel)

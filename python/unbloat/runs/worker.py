@@ -27,8 +27,8 @@ from unbloat.system.paths import ALGORITHMS
 
 Tell = Callable[..., None]
 """Answers with a line that has these members."""
-Runner = Callable[[_core.Cell, Task, Tell], tuple[str, Columns | None]]
-"""Runs a cell; returns the records as JSON and the series, if the task asks for them."""
+Runner = Callable[[_core.GridPoint, Task, Tell], tuple[str, Columns | None]]
+"""Runs a grid point; returns the records as JSON and the series, if the task asks for them."""
 
 
 def main() -> None:
@@ -48,16 +48,16 @@ def main() -> None:
     files = code_files()
     for line in sys.stdin:
         message = json.loads(line)
-        cell, task = _core.resolved(message["scenario"]), Task.of(message["task"])
-        end = attempt(run, store, cell, task, files, answers)
+        point, task = _core.resolved(message["scenario"]), Task.of(message["task"])
+        end = attempt(run, store, point, task, files, answers)
         for path, text in _core.take_warnings():
             say(answers, warned=str(path), text=text)
         say(answers, **end)
 
 
-def here(cell: _core.Cell, task: Task, tell: Tell) -> tuple[str, Columns | None]:
-    """Run a cell in this process."""
-    return cell.run(
+def here(point: _core.GridPoint, task: Task, tell: Tell) -> tuple[str, Columns | None]:
+    """Run a grid point in this process."""
+    return point.run(
         ALGORITHMS,
         on=task.on,
         **vars(task.recording),
@@ -83,22 +83,22 @@ class Steps:
 
 
 def in_guest(folder: Path) -> Runner:
-    """Run cells in guests that start from the state in `folder`."""
+    """Run grid points in guests that start from the state in `folder`."""
     from unbloat.guest import guest
 
-    def run(cell: _core.Cell, task: Task, tell: Tell) -> tuple[str, Columns | None]:
-        return guest.run(guest.Guest(folder), cell, task.recording, lambda share: tell(share=share))
+    def run(point: _core.GridPoint, task: Task, tell: Tell) -> tuple[str, Columns | None]:
+        return guest.run(guest.Guest(folder), point, task.recording, lambda share: tell(share=share))
 
     return run
 
 
 def attempt(
-    run: Runner, store: Store, cell: _core.Cell, task: Task, files: Sequence[Path], answers: IO[str]
+    run: Runner, store: Store, point: _core.GridPoint, task: Task, files: Sequence[Path], answers: IO[str]
 ) -> dict[str, Any]:
-    """Run a cell and store its results; return the answer that ends the task. `files` are those of the code."""
+    """Run a grid point and store its results; return the answer that ends the task. `files` are those of the code."""
     try:
-        record, columns = run(cell, task, partial(say, answers))
-        refuse_changed(cell, files, task.stamp)
+        record, columns = run(point, task, partial(say, answers))
+        refuse_changed(point, files, task.stamp)
         if columns is not None:
             find_libraries()
         store.put(task.key, record, task.recording.series_ns, columns)

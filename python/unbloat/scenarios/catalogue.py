@@ -163,11 +163,11 @@ def control(file: Path) -> Mechanism:
 
 def control_files(control: str) -> list[Path]:
     """List the files that a congestion control of the user's is written in, headers beside it included."""
-    (cell,) = trial(control)
-    return cell.sources(ALGORITHMS)
+    (point,) = trial(control)
+    return point.sources(ALGORITHMS)
 
 
-def trial(control: str, overrides: Mapping[str, object] | None = None) -> list[_core.Cell]:
+def trial(control: str, overrides: Mapping[str, object] | None = None) -> list[_core.GridPoint]:
     """Return a short run to try a congestion control: two flows over a link that drops packets of both."""
     from unbloat.scenarios.source import as_toml
 
@@ -228,23 +228,23 @@ Row = dict[str, str]
 
 def summary(file: Path) -> dict[str, Any]:
     """Summarise a scenario file; raises `InputError` for any other file."""
-    cells = source_of(file).cells()
+    points = source_of(file).points()
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
-        "title": cells[0].name,
-        "cells": len(cells),
+        "title": points[0].name,
+        "grid_points": len(points),
         "run": [row("", {key: data[key] for key in TOP if key in data})],
         "links": [
             *(row(f"wifi.{name}", table) for name, table in data.get("wifi", {}).items()),
             *(row(name, table) for name, table in data["link"].items()),
         ],
         "flows": [row(f"flows.{number}", table) for number, table in enumerate(data["flows"])],
-        "axes": [{"name": axis, "labels": ", ".join(labels)} for axis, labels in _axes(cells[0].axes, cells).items()],
+        "axes": [{"name": axis, "labels": ", ".join(labels)} for axis, labels in _axes(points[0].axes, points).items()],
     }
 
 
-def _axes(names: list[tuple[str, str]], cells: list[Any]) -> dict[str, list[str]]:
-    return {name: list(dict.fromkeys(dict(cell.axes)[name] for cell in cells)) for name, _ in names}
+def _axes(names: list[tuple[str, str]], points: list[Any]) -> dict[str, list[str]]:
+    return {name: list(dict.fromkeys(dict(point.axes)[name] for point in points)) for name, _ in names}
 
 
 def row(name: str, table: Mapping[str, Any]) -> Row:

@@ -40,7 +40,7 @@ def chosen_source(
         if len(names) == 1:
             added[f"flows.*.{key}"] = names[0]
         elif given is not None:
-            added[axis_over(key, source_of(source, {**(overrides or {}), **added}).cells()[0])] = names
+            added[axis_over(key, source_of(source, {**(overrides or {}), **added}).points()[0])] = names
     if rtt is not None:
         times = [_rtt(time) for time in several(rtt)]
         added |= cases(source, {**(overrides or {}), **added}, times)
@@ -94,15 +94,15 @@ def cases(scenario: What, overrides: Mapping[str, object], times: Sequence[str])
 
 def _shared_link(scenario: What, overrides: Mapping[str, object]) -> tuple[str, int]:
     """Find the one link of the scenario; return its name and the one-way delay of the senders' own links."""
-    cell = source_of(scenario, overrides).cells()[0]
-    if len(cell.link_names) != 1:
-        names = ", ".join(cell.link_names)
-        raise InputError(f"rtt: {cell.name} has the links {names}: set the delay of each with --set link.NAME.delay")
-    (link,) = cell.link_names
-    delays = {*cell.access_delays_ns}
+    point = source_of(scenario, overrides).points()[0]
+    if len(point.link_names) != 1:
+        names = ", ".join(point.link_names)
+        raise InputError(f"rtt: {point.name} has the links {names}: set the delay of each with --set link.NAME.delay")
+    (link,) = point.link_names
+    delays = {*point.access_delays_ns}
     if len(delays) > 1:
         raise InputError(
-            f"rtt: the flows of {cell.name} have round-trip times of their own, as their access links differ: "
+            f"rtt: the flows of {point.name} have round-trip times of their own, as their access links differ: "
             f"set the delay of the link, link.{link}.delay"
         )
     return link, delays.pop()

@@ -17,19 +17,19 @@ from unbloat.system.paths import mechanism_names
 log = logging.getLogger(__name__)
 
 
-def own_names(cell: _core.Cell) -> list[str | None]:
+def own_names(point: _core.GridPoint) -> list[str | None]:
     """Return, for each group of flows, the name of its control if that is a file of the user's own, otherwise None.
 
     The name is the file's: its text may be a copy of another control's that still calls itself by that one's name. Two
     controls of the same name are called as the scenario writes them.
     """
-    short = [named(written) if kind == "file" else None for kind, written in cell.controls]
+    short = [named(written) if kind == "file" else None for kind, written in point.controls]
     by_name: dict[str, set[tuple[str, str]]] = {}
-    for control, name in zip(cell.controls, short, strict=True):
+    for control, name in zip(point.controls, short, strict=True):
         by_name.setdefault(name or control[1], set()).add(control)
     return [
         name and (name if len(by_name[name]) == 1 else written)
-        for (_, written), name in zip(cell.controls, short, strict=True)
+        for (_, written), name in zip(point.controls, short, strict=True)
     ]
 
 
@@ -43,17 +43,17 @@ FILES = ("cc", "window_controller", "classifier", "trace")
 """Keys whose values may be files, by the last words of their names."""
 
 
-def axes_of(cells: Sequence[_core.Cell]) -> list[dict[str, str]]:
-    """Return the axes of a grid's cells with the labels that results have: files by their names, as `named` has them.
+def axes_of(points: Sequence[_core.GridPoint]) -> list[dict[str, str]]:
+    """Return the axes of grid points with the labels that results have: files by their names, as `named` has them.
 
     A label keeps its path where two labels of its axis have one name.
     """
     labels: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        for axis, label in cell.axes:
+    for point in points:
+        for axis, label in point.axes:
             labels.setdefault(axis, {})[label] = None
     short = {axis: short_labels(axis, list(found)) for axis, found in labels.items()}
-    return [{axis: short[axis][label] for axis, label in cell.axes} for cell in cells]
+    return [{axis: short[axis][label] for axis, label in point.axes} for point in points]
 
 
 def short_labels(axis: str, labels: Sequence[str]) -> dict[str, str]:
@@ -89,23 +89,23 @@ def known_control(name: str) -> str:
     return name
 
 
-def refuse_the_kernels_own(cell: _core.Cell) -> None:
+def refuse_the_kernels_own(point: _core.GridPoint) -> None:
     """Raise `InputError` if a flow has a congestion control that only kernels have."""
-    for number, (kind, name) in enumerate(cell.controls):
+    for number, (kind, name) in enumerate(point.controls):
         if kind == "kernel":
-            place = cell.locate(f"flows.{number}.cc")
+            place = point.locate(f"flows.{number}.cc")
             raise InputError(f"{place}: kernel:{name} is a kernel's own, and runs on kernel or vm only")
 
 
-def axis_over(key: str, cell: _core.Cell) -> str:
+def axis_over(key: str, point: _core.GridPoint) -> str:
     """Name the axis that runs several mechanisms of `key` side by side: the scenario's own, if it is for all flows.
 
     Raises `InputError` if its axis is about some flows only: whose should be which then?
     """
-    axes = [axis for axis, _ in cell.axes if re.fullmatch(rf"flows\.(\d+|\*)\.{key}", axis)]
+    axes = [axis for axis, _ in point.axes if re.fullmatch(rf"flows\.(\d+|\*)\.{key}", axis)]
     if not axes or axes == [f"flows.*.{key}"]:
         return f"sweep.flows.*.{key}"
-    if len(cell.controls) > 1:
+    if len(point.controls) > 1:
         raise InputError(
             f"{key}: the scenario has a sweep over {', '.join(axes)} already, and other flows too; say which of them "
             f"get which: --set 'sweep.{axes[0]}=[...]'"

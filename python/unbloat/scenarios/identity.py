@@ -84,14 +84,14 @@ class Code:
         present = stamp(files)
         return cls(files, present, code_hash_at(present))
 
-    def stamp_with(self, cell: _core.Cell) -> str:
-        """Return the stamp of all that a run of `cell` depends on."""
-        return f"{self.stamp}{stamp(cell.sources(ALGORITHMS))}"
+    def stamp_with(self, point: _core.GridPoint) -> str:
+        """Return the stamp of all that a run of `point` depends on."""
+        return f"{self.stamp}{stamp(point.sources(ALGORITHMS))}"
 
 
-def refuse_changed(cell: _core.Cell, files: Sequence[Path], before: str) -> None:
-    """Raise `RunError` if any of `files` or of the cell's own was changed since they had the stamp `before`."""
-    sources = cell.sources(ALGORITHMS)
+def refuse_changed(point: _core.GridPoint, files: Sequence[Path], before: str) -> None:
+    """Raise `RunError` if any of `files` or of the grid point's own was changed since they had the stamp `before`."""
+    sources = point.sources(ALGORITHMS)
     if f"{stamp(files)}{stamp(sources)}" != before:
         latest = max([*sources, *files], key=lambda file: file.stat().st_ctime_ns)
         raise RunError(f"{latest} was changed after the runs had begun, so this result is not kept: start again")

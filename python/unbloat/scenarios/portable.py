@@ -1,4 +1,4 @@
-"""A cell for another process or machine, and sentences from there."""
+"""A grid point for another process or machine, and sentences from there."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ PLACE = re.compile(r"^\?: ([^\s:]+)", re.MULTILINE)
 """Placeholder for file and line in an error from another process."""
 
 Packed = dict[str, Any]
-"""A cell for another machine: its scenario, and the user's own files by their paths."""
+"""A grid point for another machine: its scenario, and the user's own files by their paths."""
 
 
-def located(sentence: str, cell: _core.Cell) -> str:
+def located(sentence: str, point: _core.GridPoint) -> str:
     """Put file and line into a sentence from another process."""
-    return PLACE.sub(lambda place: cell.locate(place[1]), sentence)
+    return PLACE.sub(lambda place: point.locate(place[1]), sentence)
 
 
-def scenario_of(cell: _core.Cell) -> str:
-    """Write the cell's scenario in the form that `_core.resolved` reads, always in the same order."""
-    return json.dumps(json.loads(cell.portable()), sort_keys=True)
+def scenario_of(point: _core.GridPoint) -> str:
+    """Write the grid point's scenario in the form that `_core.resolved` reads, always in the same order."""
+    return json.dumps(json.loads(point.portable()), sort_keys=True)
 
 
-def encoded_objects(cell: _core.Cell) -> dict[str, str]:
-    """Compile a cell's congestion controls for a machine that has no compiler; as text."""
-    return {name: base64.b64encode(data).decode() for name, data in sorted(cell.objects(ALGORITHMS).items())}
+def encoded_objects(point: _core.GridPoint) -> dict[str, str]:
+    """Compile a grid point's congestion controls for a machine that has no compiler; as text."""
+    return {name: base64.b64encode(data).decode() for name, data in sorted(point.objects(ALGORITHMS).items())}
 
 
-def pack(cell: _core.Cell) -> Packed:
-    """Pack a cell with the user's own files, by their absolute paths."""
-    files = {str(absolute(file)): file.read_bytes() for file in cell.sources(ALGORITHMS)}
-    there = cell.with_own_controls({path: absolute(path) for path in cell.own_controls})
+def pack(point: _core.GridPoint) -> Packed:
+    """Pack a grid point with the user's own files, by their absolute paths."""
+    files = {str(absolute(file)): file.read_bytes() for file in point.sources(ALGORITHMS)}
+    there = point.with_own_controls({path: absolute(path) for path in point.own_controls})
     return {"scenario": there.portable(), "files": files}
 
 
-def unpack(packed: Packed, folder: Path) -> _core.Cell:
-    """Write the files into `folder`, each under its absolute path; return the cell, which finds them there."""
+def unpack(packed: Packed, folder: Path) -> _core.GridPoint:
+    """Write the files into `folder`, each under its absolute path; return the grid point, which finds them there."""
     for path, content in packed["files"].items():
         file = below(folder, Path(path))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-    cell = _core.resolved(packed["scenario"])
-    return cell.with_own_controls({path: below(folder, path) for path in cell.own_controls})
+    point = _core.resolved(packed["scenario"])
+    return point.with_own_controls({path: below(folder, path) for path in point.own_controls})
 
 
 def absolute(path: Path) -> Path:
@@ -68,7 +68,7 @@ Columns = dict[str, dict[str, tuple[str, bytes]]]
 
 @dataclass(frozen=True)
 class Recording:
-    """Time series and packets, as `Cell.run` takes them; nothing by default."""
+    """Time series and packets, as `GridPoint.run` takes them; nothing by default."""
 
     series_ns: int | None = None
     """The step of the time series."""

@@ -32,7 +32,7 @@ class Source:
     is_written: bool = False
     """The text was written here for a dictionary, so that its lines mean nothing to the user."""
 
-    def cells(self) -> list[_core.Cell]:
+    def points(self) -> list[_core.GridPoint]:
         """Read it; every mistake in it is in the `InputError`."""
         if self.text is None:
             return _core.load(self.path or "", self.overrides, self._warn)

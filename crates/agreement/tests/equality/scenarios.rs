@@ -103,7 +103,7 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
         );
     }
     let mut experiment = scenario::load_text(&text, name, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
-    experiment.cells.remove(0).scenario
+    experiment.points.remove(0).scenario
 }
 
 /// Whether a built-in uses one-way delays. Beside the others it soon sends only a packet or two at a time, so it starts

@@ -23,7 +23,7 @@ fn every_controller() -> Scenario {
          queue = {{ limit = \"100kb\" }}\nloss = \"0.2%\"\n{groups}"
     );
     let experiment = scenario::load_text(&text, "every_controller.toml", Path::new("."), &[]).expect("a scenario");
-    experiment.cells.into_iter().next().expect("one").scenario
+    experiment.points.into_iter().next().expect("one").scenario
 }
 
 #[test]

@@ -48,7 +48,7 @@ const EVENTS_BETWEEN_REPORTS: u32 = 1 << 16;
 /// "#;
 /// let experiment = scenario::load_text(text, "text", "".as_ref(), &[])?;
 /// let library = mechanism::Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
-/// let mut simulation = Simulation::new(&experiment.cells[0].scenario, &library)?;
+/// let mut simulation = Simulation::new(&experiment.points[0].scenario, &library)?;
 ///
 /// // The receiver is ours: it acknowledges each segment at once, and offers 64 kB.
 /// simulation.detach(End::Receiver(0));

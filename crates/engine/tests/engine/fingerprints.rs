@@ -35,7 +35,7 @@ fn fingerprints(scenario: &Scenario) -> (u64, u64) {
 
 fn of_file(file: &Path) -> (u64, u64) {
     let experiment = scenario::load(file, &[]).unwrap_or_else(|e| panic!("{e}"));
-    fingerprints(&experiment.cells[0].scenario)
+    fingerprints(&experiment.points[0].scenario)
 }
 
 /// The fingerprints of many random scenarios, combined in one.

@@ -225,7 +225,7 @@ cc = "cubic"
 count = 3
 "#
         );
-        let s = scenario::load_text(&text, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
+        let s = scenario::load_text(&text, "test", "".as_ref(), &[]).unwrap().points.remove(0).scenario;
         let goodputs: Vec<_> = simulate(&s).flows.iter().map(|flow| flow.goodput_mbps).collect();
         let lone = goodputs[0] / goodputs.iter().sum::<f64>();
         assert!(shares.contains(&lone), "{mode}: {goodputs:?}");

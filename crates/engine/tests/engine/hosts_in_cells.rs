@@ -49,7 +49,7 @@ fn simulate(cell: &str, changes: &[(&str, &str)]) -> Run {
     let changes: Vec<_> = changes.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(&text, "phone.toml", Path::new(""), &changes).unwrap_or_else(|error| panic!("{error}"));
     assert!(!library().names().is_empty());
-    run(&experiment.cells[0].scenario, &Options::default()).run
+    run(&experiment.points[0].scenario, &Options::default()).run
 }
 
 const SORPC: (&str, &str) = ("host.phone.classifier", "sorpc");
@@ -119,7 +119,7 @@ fn without_back_pressure_a_host_is_any_station() {
         .replace("host = \"phone\"", "reverse = true\npath = [\"line\", \"air\"]");
     let change = [(window.0.to_string(), window.1.to_string())];
     let experiment = load_text(&station, "station.toml", Path::new(""), &change).unwrap_or_else(|e| panic!("{e}"));
-    let other = run(&experiment.cells[0].scenario, &Options::default()).run;
+    let other = run(&experiment.points[0].scenario, &Options::default()).run;
     let (host, other) = (&phone.flows[0], &other.flows[0]);
     assert!((host.goodput_mbps / other.goodput_mbps - 1.0).abs() < 0.02, "{host:?} {other:?}");
     let rtts = [host, other].map(|flow| flow.rtt.rtt_ms_mean.expect("samples"));

@@ -34,7 +34,7 @@ fn share_of_the_link(file: &Path) -> Result<f64, Error> {
     let experiment = scenario::load_text(&text, "text", Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
     let library = Library::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms"));
     let go_on = &mut |_: ProgressUpdate| ControlFlow::Continue(());
-    let outcome = unbloat_engine::run(&experiment.cells[0].scenario, &library, &Options::default(), go_on)?;
+    let outcome = unbloat_engine::run(&experiment.points[0].scenario, &library, &Options::default(), go_on)?;
     Ok(outcome.run.flows.iter().map(|f| f.goodput_mbps).sum::<f64>() / 20.0)
 }
 

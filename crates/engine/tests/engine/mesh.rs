@@ -25,7 +25,7 @@ fn chain(hops: usize, senders: &[usize], changes: &[(&str, &str)]) -> Scenario {
     let changes: Vec<_> = changes.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(&text, "mesh.toml", Path::new(""), &changes).unwrap_or_else(|error| panic!("{error}"));
     assert!(!library().names().is_empty());
-    experiment.cells[0].scenario.clone()
+    experiment.points[0].scenario.clone()
 }
 
 fn record(scenario: &Scenario) -> Run {

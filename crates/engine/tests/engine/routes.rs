@@ -46,7 +46,7 @@ fn a_random_network_is_what_its_file_says() {
         let drawn = invariants::numbered(number).current();
         let text = scenario::to_toml(&written::write_traces(&drawn, folder.path()).unwrap());
         let read = scenario::load_text(&text, "random.toml", folder.path(), &[]);
-        let mut read = read.unwrap_or_else(|error| panic!("{number}: {error}\n{text}")).cells.remove(0).scenario;
+        let mut read = read.unwrap_or_else(|error| panic!("{number}: {error}\n{text}")).points.remove(0).scenario;
         for link in read.links.iter_mut().flat_map(|link| [&mut link.forward, &mut link.reverse]) {
             if let Service::Own(Transmitter::Trace(trace)) = &mut link.service {
                 Arc::make_mut(trace).path = "random".into();

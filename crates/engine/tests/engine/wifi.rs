@@ -27,7 +27,7 @@ fn downloads(standard: &str, rates: &[&str], queue: &str, changes: &[(&str, &str
     let changes: Vec<_> = changes.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(&text, "wifi.toml", Path::new(""), &changes).unwrap_or_else(|error| panic!("{error}"));
     assert!(!library().names().is_empty());
-    run(&experiment.cells[0].scenario, &Options::default()).run
+    run(&experiment.points[0].scenario, &Options::default()).run
 }
 
 /// The acknowledgements of a download take air. So its rate is below that of a lone sender of frames. It is above the
@@ -122,7 +122,7 @@ start = "121628961ns..590529921ns"
 "#;
     let experiment = load_text(text, "found.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
     assert!(!library().names().is_empty());
-    let link = &run(&experiment.cells[0].scenario, &Options::default()).run.links[0];
+    let link = &run(&experiment.points[0].scenario, &Options::default()).run.links[0];
     let percent = link.queue_percent_mean.expect("it has a limit");
     assert!(percent > 80.0 && percent <= 100.0, "{percent} %");
     // The queueing delay ends when a frame is on the air, and so does the count of bytes.

@@ -10,7 +10,7 @@ use model::{
 };
 use std::collections::BTreeMap;
 use std::path::Path;
-use unbloat_scenario::{Cell, Experiment, load_text};
+use unbloat_scenario::{Experiment, GridPoint, load_text};
 
 /// A sample file without a sweep.
 const SAMPLE: &str = r#"
@@ -40,14 +40,14 @@ fn experiment(text: &str, overrides: &[(&str, &str)]) -> Experiment {
 }
 
 fn only(text: &str, overrides: &[(&str, &str)]) -> Scenario {
-    let mut cells = experiment(text, overrides).cells;
+    let mut cells = experiment(text, overrides).points;
     assert_eq!(cells.len(), 1);
     cells.remove(0).scenario
 }
 
 fn axes(experiment: &Experiment) -> Vec<Vec<String>> {
-    let labels = |cell: &Cell| cell.axes.iter().map(|(_, label)| label.clone()).collect();
-    experiment.cells.iter().map(labels).collect()
+    let labels = |cell: &GridPoint| cell.axes.iter().map(|(_, label)| label.clone()).collect();
+    experiment.points.iter().map(labels).collect()
 }
 
 fn cc(scenario: &Scenario, group: usize) -> &str {
@@ -107,7 +107,7 @@ fn a_loss_model_has_netem_s_parameters_and_defaults() {
     let swept = experiment(&bursty, &[("sweep.link.bottleneck.loss.1-h", r#"["50%", "90%"]"#)]);
     assert_eq!(axes(&swept), [["50%"], ["90%"]]);
     let models = experiment(SAMPLE, &[("sweep.link.bottleneck.loss", r#"["25%", { p = "25%" }]"#)]);
-    let losses: Vec<_> = models.cells.iter().map(|cell| cell.scenario.links[0].forward.loss).collect();
+    let losses: Vec<_> = models.points.iter().map(|cell| cell.scenario.links[0].forward.loss).collect();
     assert_eq!(losses, [Loss::Uniform(0.25), Loss::Gemodel(bernoulli)]);
 }
 
@@ -268,7 +268,7 @@ fn a_path_starts_where_it_was_written() {
 fn the_kernel_s_own_controls_are_told_from_ours() {
     let text = SAMPLE.replace("params = {", "params.cubic_plus = {");
     let text = text + "[sweep]\n\"flows.0.cc\" = [\"cubic_plus\", \"kernel:cubic\"]\n";
-    let cells = experiment(&text, &[]).cells;
+    let cells = experiment(&text, &[]).points;
     assert_eq!(cells[0].scenario.flows[0].cc.source, MechanismSource::Builtin("cubic_plus".into()));
     assert_eq!(cells[1].scenario.flows[0].cc.source, MechanismSource::Kernel("cubic".into()));
     assert!(cells[1].scenario.flows[0].cc.params.is_empty());
@@ -302,11 +302,11 @@ fn contents_of_maps_are_read_overridden_and_kept_to_their_control() {
     assert_eq!(of(&[reno, ("flows.0.maps.rates.0", most)])["rates"]["0"], [u64::MAX as i128]);
 
     let swept = format!("{text}[sweep]\n\"flows.0.maps.rates.0\" = [1, 2]\n");
-    let cells = experiment(&swept, &[reno]).cells;
+    let cells = experiment(&swept, &[reno]).points;
     let rates: Vec<_> = cells.iter().map(|cell| cell.scenario.flows[0].cc.maps["rates"]["0"][0]).collect();
     assert_eq!(rates, [1, 2]);
 
-    let cell = &experiment(&text, &[x]).cells[0];
+    let cell = &experiment(&text, &[x]).points[0];
     assert!(cell.locate("flows.0.maps.flags.7").ends_with(": flows.0.maps.x.flags.7"));
     assert!(cell.locate("flows.0.maps.rates.0x1").ends_with(": flows.0.maps.rates.0x1"));
 }
@@ -335,14 +335,14 @@ fn a_sweep_is_a_grid_with_the_last_axis_fastest() {
         ["reno", "300p", "far"],
     ];
     assert_eq!(axes(&experiment), expected);
-    let names: Vec<_> = experiment.cells[0].axes.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<_> = experiment.points[0].axes.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["flows.0.cc", "link.bottleneck.queue.limit", "case"]);
-    let last = &experiment.cells[7].scenario;
+    let last = &experiment.points[7].scenario;
     assert_eq!((cc(last, 0), last.seed, last.links[0].forward.delay), ("reno", 9, Nanos::from_millis(50)));
     assert_eq!(last.links[0].forward.queue, Queue::Droptail { limit: Some(Limit::Packets(300)), ecn_threshold: None });
     // The settings of a case apply in addition to the file, and only in that case.
     assert_eq!(last.flows[0].cc.params["period"], ParamValue::Text("100ms".into()));
-    let near = &experiment.cells[6].scenario.flows[0].cc.params;
+    let near = &experiment.points[6].scenario.flows[0].cc.params;
     assert_eq!(near["period"], ParamValue::Text("5ms".into()));
     assert_eq!(near["threshold"], ParamValue::Text("30ms".into()));
 }
@@ -352,10 +352,10 @@ fn an_override_wins_over_an_axis() {
     let text = format!("{SAMPLE}{SWEEP}");
     let of_one_axis = experiment(&text, &[("flows.*.cc", "vegas")]);
     assert_eq!(axes(&of_one_axis), [["50kb", "near"], ["50kb", "far"], ["300p", "near"], ["300p", "far"]]);
-    assert!(of_one_axis.cells.iter().all(|cell| cc(&cell.scenario, 0) == "vegas"));
+    assert!(of_one_axis.points.iter().all(|cell| cc(&cell.scenario, 0) == "vegas"));
     let within_a_case = experiment(&text, &[("seed", "3")]);
-    assert_eq!(within_a_case.cells.len(), 8);
-    assert!(within_a_case.cells.iter().all(|cell| cell.scenario.seed == 3));
+    assert_eq!(within_a_case.points.len(), 8);
+    assert!(within_a_case.points.iter().all(|cell| cell.scenario.seed == 3));
 }
 
 #[test]
@@ -363,13 +363,13 @@ fn an_axis_may_come_from_the_command_line() {
     let experiment = experiment(SAMPLE, &[("sweep.flows.0.count", "[1, 5]"), ("name", "counted")]);
     assert_eq!(axes(&experiment), [["1"], ["5"]]);
     assert_eq!(experiment.name, "counted");
-    assert_eq!(experiment.cells[1].scenario.flows[0].count, 5);
+    assert_eq!(experiment.points[1].scenario.flows[0].count, 5);
 }
 
 /// Returns the labels of an axis with this range.
 fn labels(key: &str, range: &str) -> Vec<String> {
     let experiment = experiment(SAMPLE, &[(&format!("sweep.{key}"), range)]);
-    experiment.cells.iter().map(|cell| cell.axes[0].1.clone()).collect()
+    experiment.points.iter().map(|cell| cell.axes[0].1.clone()).collect()
 }
 
 #[test]
@@ -420,7 +420,7 @@ fn values_between_the_ends_have_three_digits() {
 fn a_range_may_be_a_table_of_its_own() {
     let experiment = experiment(&format!("{SAMPLE}[sweep.flows.0.count]\nfrom = 1\nto = 2\nstep = 1\n"), &[]);
     assert_eq!(axes(&experiment), [["1"], ["2"]]);
-    assert_eq!(experiment.cells[1].scenario.flows[0].count, 2);
+    assert_eq!(experiment.points[1].scenario.flows[0].count, 2);
 }
 
 #[test]
@@ -436,7 +436,7 @@ fn a_table_on_an_axis_replaces_the_whole_table() {
     let sweep = "[sweep]\n\"flows.0.params\" = [{ a = 1 }, { b = true }]";
     let experiment = experiment(&format!("{SAMPLE}{sweep}"), &[]);
     assert_eq!(axes(&experiment), [["{ a = 1 }"], ["{ b = true }"]]);
-    let params = &experiment.cells[1].scenario.flows[0].cc.params;
+    let params = &experiment.points[1].scenario.flows[0].cc.params;
     assert_eq!(*params, [("b".to_string(), ParamValue::Bool(true))].into());
 }
 
@@ -444,13 +444,13 @@ fn a_table_on_an_axis_replaces_the_whole_table() {
 fn later_stages_can_name_the_line() {
     let text = SAMPLE.replace("threshold = \"30ms\"", "cubic_plus = { theta = 0.9 }");
     let with_sweep = experiment(&format!("{text}\n[sweep]\n\"flows.0.cc\" = [\"cubic_plus\"]\n"), &[]);
-    let cell = &with_sweep.cells[0];
+    let cell = &with_sweep.points[0];
     assert_eq!(cell.locate("flows.0.cc"), "lines/home.toml:22: flows.0.cc");
     assert_eq!(cell.locate("flows.0.stop"), "lines/home.toml:14: flows.0.stop");
     assert_eq!(cell.locate("flows.0.params.theta"), "lines/home.toml:16: flows.0.params.cubic_plus.theta");
     assert_eq!(cell.locate("flows.0.params.period"), "lines/home.toml:16: flows.0.params.period");
     let overridden = experiment(SAMPLE, &[("flows.0.cc", "reno")]);
-    assert_eq!(overridden.cells[0].locate("flows.0.cc"), "flows.0.cc");
+    assert_eq!(overridden.points[0].locate("flows.0.cc"), "flows.0.cc");
 }
 
 #[test]
@@ -589,7 +589,7 @@ fn a_huge_limit_gives_a_huge_window() {
                 queue = {{ limit = \"{limit}\" }}\n[[flows]]\ncc = \"reno\"\n"
         );
         let experiment = load_text(&text, "huge.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
-        let scenario = &experiment.cells[0].scenario;
+        let scenario = &experiment.points[0].scenario;
         assert_eq!(scenario.ample_window(&scenario.flows[0]), Bytes(u64::MAX), "{limit}");
     }
 }

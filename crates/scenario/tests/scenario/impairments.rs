@@ -19,7 +19,7 @@ cc = "cubic"
 fn read(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(text, "test.toml", Path::new(""), &overrides);
-    experiment.unwrap_or_else(|error| panic!("{error}")).cells.swap_remove(0).scenario
+    experiment.unwrap_or_else(|error| panic!("{error}")).points.swap_remove(0).scenario
 }
 
 fn base(overrides: &[(&str, &str)]) -> Scenario {
@@ -158,15 +158,15 @@ fn limits_and_outages_can_be_swept() {
 "link.bottleneck.outages" = [[], [{ at = "5s", for = "2s" }]]
 "#;
     let experiment = load_text(&(BASE.to_string() + sweep), "test.toml", Path::new(""), &[]).unwrap();
-    let of = |cell: &unbloat_scenario::Cell| {
+    let of = |cell: &unbloat_scenario::GridPoint| {
         let link = &cell.scenario.links[0].forward;
         (link.queue.limit(), link.impairments.outages.len())
     };
-    let cells: Vec<_> = experiment.cells.iter().map(of).collect();
+    let cells: Vec<_> = experiment.points.iter().map(of).collect();
     let expected =
         [25_000, 50_000, 100_000].map(|bytes| [0, 1].map(|outages| (Some(Limit::Bytes(Bytes(bytes))), outages)));
     assert_eq!(cells, expected.concat());
-    assert_eq!(experiment.cells[0].axes[0].1, "0.5bdp");
+    assert_eq!(experiment.points[0].axes[0].1, "0.5bdp");
 }
 
 /// 4000 flows start from 1 s to 3 s. The mean of their starts is 2 s, and each start has a standard deviation of 2 s

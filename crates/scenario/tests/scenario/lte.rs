@@ -23,7 +23,7 @@ cc = "cubic"
 fn base(overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(BASE, "test.toml", Path::new(""), &overrides);
-    experiment.unwrap_or_else(|error| panic!("{error}")).cells.swap_remove(0).scenario
+    experiment.unwrap_or_else(|error| panic!("{error}")).points.swap_remove(0).scenario
 }
 
 /// 100 x 120 x 5.1152 bits are 61 382 bits. Checksum and headers leave 7666 bytes of them, sent in 1.10555 tries.

@@ -29,7 +29,7 @@ mesh = "office"
 fn load(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(OFFICE, "test.toml", Path::new(""), &overrides).map_err(|error| error.to_string())?;
-    Ok(experiment.cells.into_iter().next().expect("one").scenario)
+    Ok(experiment.points.into_iter().next().expect("one").scenario)
 }
 
 fn read(overrides: &[(&str, &str)]) -> Scenario {

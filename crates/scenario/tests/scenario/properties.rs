@@ -74,7 +74,7 @@ proptest! {
         let sweep: String = sizes.iter().enumerate().map(axis).collect();
         let text = format!("duration = \"1s\"\n[link.bottleneck]\nrate = \"1mbit\"\ndelay = \"0s\"\nqueue = {{}}\n\
             [[flows]]\ncc = \"reno\"\n[sweep]\n{sweep}");
-        let cells = load_text(&text, "t", Path::new(""), &[]).unwrap().cells;
+        let cells = load_text(&text, "t", Path::new(""), &[]).unwrap().points;
         prop_assert_eq!(cells.len(), sizes.iter().product::<usize>());
         let mut seen: Vec<_> = cells.iter().map(|cell| cell.axes.clone()).collect();
         prop_assert!(seen.is_sorted());

@@ -18,7 +18,7 @@ fn load(more: &str, overrides: &[(&str, &str)]) -> Experiment {
 }
 
 fn scenarios(experiment: &Experiment) -> Vec<&model::Scenario> {
-    experiment.cells.iter().map(|cell| &cell.scenario).collect()
+    experiment.points.iter().map(|cell| &cell.scenario).collect()
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn old_keys_mean_what_the_new_ones_do() {
     for (old, new) in pairs {
         let (old, new) = (load(old, &[]), load(new, &[]));
         assert_eq!(scenarios(&old), scenarios(&new));
-        assert_eq!(old.cells[0].axes, new.cells[0].axes);
+        assert_eq!(old.points[0].axes, new.points[0].axes);
         assert!(!old.warnings.is_empty() && new.warnings.is_empty());
     }
 }
@@ -93,6 +93,6 @@ fn a_key_under_both_names_is_refused() {
 fn names_of_the_user_stay() {
     let text = "[link.receiver]\nrate = \"1mbit\"\ndelay = \"1ms\"\nqueue = { limit = \"500kb\" }\n";
     let experiment = load(text, &[("link.receiver.rate", "2mbit"), ("sweep.receiver", "[{ label = \"receiver\" }]")]);
-    assert_eq!(experiment.cells[0].axes, [("receiver".to_string(), "receiver".to_string())]);
+    assert_eq!(experiment.points[0].axes, [("receiver".to_string(), "receiver".to_string())]);
     assert!(experiment.warnings.is_empty());
 }

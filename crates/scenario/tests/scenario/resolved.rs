@@ -38,7 +38,7 @@ fn read() -> Scenario {
     let text = EVERYTHING.replace("TRACE", LTE);
     unbloat_scenario::load_text(&text, "everything.toml", Path::new(""), &[])
         .expect("a scenario")
-        .cells
+        .points
         .remove(0)
         .scenario
 }
@@ -88,7 +88,7 @@ fn so_is_one_with_a_discipline_of_our_own() {
         "cake\", flowmode = \"dual-srchost",
     ] {
         let text = EVERYTHING.replace("kernel:fq_codel\", target = \"7ms", queue).replace("TRACE", LTE);
-        let cells = unbloat_scenario::load_text(&text, "own.toml", Path::new(""), &[]).expect("a scenario").cells;
+        let cells = unbloat_scenario::load_text(&text, "own.toml", Path::new(""), &[]).expect("a scenario").points;
         let written = &cells[0].scenario;
         let read = read_again(self::written(written)).expect("a scenario");
         assert_eq!(read.links[0].forward.queue, written.links[0].forward.queue);
@@ -97,7 +97,7 @@ fn so_is_one_with_a_discipline_of_our_own() {
 
 #[test]
 fn errors_name_the_key_alone() {
-    let cell = unbloat_scenario::Cell::resolved(read());
+    let cell = unbloat_scenario::GridPoint::resolved(read());
     assert_eq!(cell.locate("flows.0.cc"), "?: flows.0.cc");
     assert_eq!(cell.locate("flows.1.params.threshold"), "?: flows.1.params.threshold");
 }

@@ -44,7 +44,7 @@ fn the_mobile_scenario_takes_any_trace() {
     std::fs::write(&file, "0\n3\n3\n10\n").unwrap();
     let overrides = [("link.bottleneck.trace".to_string(), file.display().to_string())];
     let experiment = load(&folder().join("mobile-lte.toml"), &overrides);
-    let Service::Own(Transmitter::Trace(trace)) = &experiment.unwrap().cells[0].scenario.links[0].forward.service
+    let Service::Own(Transmitter::Trace(trace)) = &experiment.unwrap().points[0].scenario.links[0].forward.service
     else {
         panic!("the link has a rate");
     };
@@ -55,7 +55,7 @@ fn the_mobile_scenario_takes_any_trace() {
 fn a_trace_takes_the_place_of_a_rate() {
     let trace = folder().join("traces/lte-small.down").display().to_string();
     let overrides = [("link.bottleneck.trace".to_string(), trace)];
-    let scenario = load(&folder().join("geo-satellite.toml"), &overrides).unwrap().cells.remove(0).scenario;
+    let scenario = load(&folder().join("geo-satellite.toml"), &overrides).unwrap().points.remove(0).scenario;
     assert!(matches!(scenario.links[0].forward.service, Service::Own(Transmitter::Trace(_))));
 }
 

@@ -36,7 +36,7 @@ path = ["core", "laptop"]
 fn load(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment = load_text(HOME, "test.toml", Path::new(""), &overrides).map_err(|error| error.to_string())?;
-    Ok(experiment.cells.into_iter().next().expect("one").scenario)
+    Ok(experiment.points.into_iter().next().expect("one").scenario)
 }
 
 fn read(overrides: &[(&str, &str)]) -> Scenario {
@@ -70,7 +70,7 @@ fn limits_go_by_what_a_lone_sender_carries() {
     let shared = HOME.replace("queue = { limit = \"300p\" }\n", "").replace("queue = { limit = \"100p\" }\n", "");
     let shared = shared.replace("standard", "queue = { limit = \"1bdp\" }\nstandard");
     let experiment = load_text(&shared, "test.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let s = &experiment.cells[0].scenario;
+    let s = &experiment.points[0].scenario;
     assert_eq!((limit(s), s.wifi[0].queue.as_ref().and_then(Queue::limit)), (expected, expected));
 }
 
@@ -159,7 +159,7 @@ fn kinds_of(text: &str, overrides: &[(&str, &str)]) -> Result<Vec<&'static str>,
         Service::Shared(Member::Lte(_)) => "lte",
         _ => "other",
     };
-    Ok(experiment.cells.iter().map(|cell| kind(&cell.scenario.links[0].forward.service)).collect())
+    Ok(experiment.points.iter().map(|cell| kind(&cell.scenario.links[0].forward.service)).collect())
 }
 
 /// A radio cell that one case uses also exists in the other cases. Setting one kind of transmitter replaces the others.

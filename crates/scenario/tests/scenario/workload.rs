@@ -24,7 +24,7 @@ fn scenario(overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     load_text(BASE, "base.toml", Path::new(""), &overrides)
         .unwrap_or_else(|error| panic!("{error}"))
-        .cells
+        .points
         .remove(0)
         .scenario
 }
@@ -162,10 +162,10 @@ fn sweeps_over_workloads() {
 "link.bottleneck.reverse.queue.limit" = ["100p"]
 "#;
     let experiment = load_text(&format!("{BASE}{sweep}"), "base.toml", Path::new(""), &[]).unwrap();
-    assert_eq!(experiment.cells.len(), 12);
-    let label = |cell: usize, axis: usize| experiment.cells[cell].axes[axis].1.as_str();
+    assert_eq!(experiment.points.len(), 12);
+    let label = |cell: usize, axis: usize| experiment.points[cell].axes[axis].1.as_str();
     assert_eq!([label(0, 0), label(4, 0), label(8, 0)], ["2.5/s", "5/s", "10/s"]);
-    let flows = |cell: usize| experiment.cells[cell].scenario.flow_arrivals()[0].len();
+    let flows = |cell: usize| experiment.points[cell].scenario.flow_arrivals()[0].len();
     assert!(flows(0) < flows(4) && flows(4) < flows(8));
-    assert!(!experiment.cells[0].scenario.flows[1].reverse && experiment.cells[1].scenario.flows[1].reverse);
+    assert!(!experiment.points[0].scenario.flows[1].reverse && experiment.points[1].scenario.flows[1].reverse);
 }

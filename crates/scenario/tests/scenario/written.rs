@@ -7,7 +7,7 @@ use unbloat_scenario::{load, load_text, to_toml};
 fn read_again(scenario: &Scenario, what: &str) {
     let text = to_toml(scenario);
     let read = load_text(&text, "written.toml", Path::new(""), &[]);
-    let read = read.unwrap_or_else(|error| panic!("{what}: {error}\n{text}")).cells.remove(0).scenario;
+    let read = read.unwrap_or_else(|error| panic!("{what}: {error}\n{text}")).points.remove(0).scenario;
     assert!(read == *scenario, "{what}: {scenario:?} is read as {read:?}");
 }
 
@@ -29,7 +29,7 @@ fn every_cell_of_scenarios_and_papers_reads_as_itself() {
     let read: Vec<_> = files.iter().filter_map(|file| Some((file, load(file, &[]).ok()?))).collect();
     assert!(read.len() > 80, "{}", read.len());
     for (file, experiment) in read {
-        for cell in experiment.cells {
+        for cell in experiment.points {
             read_again(&cell.scenario, &format!("{} {:?}", file.display(), cell.axes));
         }
     }
@@ -80,5 +80,5 @@ fn what_no_shipped_file_has_reads_as_itself() {
         b = { x = 20.7 }
     "#;
     let read = load_text(text, "sample.toml", Path::new("here"), &[]).unwrap_or_else(|error| panic!("{error}"));
-    read_again(&read.cells[0].scenario, "sample");
+    read_again(&read.points[0].scenario, "sample");
 }

@@ -206,7 +206,7 @@ cc = "kernel:reno"
     #[test]
     fn both_ends_stop_when_one_fails() {
         const AN_HOUR: Nanos = Nanos::from_secs(3600);
-        let scenario = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
+        let scenario = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap().points.remove(0).scenario;
         let (near, far) = (Version::V4.address(0, 0), Version::V4.address(1, 0));
         let host = |own, peer| Host::new(own, peer, 1500, &scenario.flows[0].stack, false, None).unwrap();
         let pairs = [Pair { sender: host(near, far), receiver: host(far, near), reverse: false }];

@@ -253,7 +253,7 @@ app = "voice"
     /// end.
     #[test]
     fn flows_of_a_host_share_it_and_are_told_apart() {
-        let scenario = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap().cells.remove(0).scenario;
+        let scenario = scenario::load_text(SCENARIO, "test", "".as_ref(), &[]).unwrap().points.remove(0).scenario;
         let plan = Plan::new(&scenario).unwrap();
         assert_eq!((plan.flows.len(), plan.hosts.len()), (4, 1));
         for (number, flow) in plan.flows.iter().enumerate() {

@@ -146,7 +146,7 @@ cc = "reno"
             let change = [("link.line.queue".to_string(), queue.to_string())];
             let overrides = if queue.is_empty() { &[][..] } else { &change };
             let mut experiment = scenario::load_text(SCENARIO, "test", "".as_ref(), overrides).unwrap();
-            experiment.cells.remove(0).scenario.links.remove(0).forward
+            experiment.points.remove(0).scenario.links.remove(0).forward
         };
         let wait = |queue: &str| longest_wait(&link(queue), 1500, Nanos::from_secs(60));
         assert_eq!(wait(""), Nanos::from_secs(4));

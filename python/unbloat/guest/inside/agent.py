@@ -168,9 +168,9 @@ def do(task: RunTask, booted_s: float, progress: Callable[[float], None]) -> Run
         Path(path).write_bytes(base64.b64decode(data))
     pcap = Path("/trace.pcapng") if task["pcap"] else None
     try:
-        cell = _core.resolved(task["cell"])
+        point = _core.resolved(task["point"])
         sleep_until_multiple_of(BEGIN_S)
-        record, columns = cell.run(
+        record, columns = point.run(
             ALGORITHMS,
             on="vm",
             series_ns=task["series_ns"],

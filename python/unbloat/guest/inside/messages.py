@@ -11,7 +11,7 @@ Series = dict[str, dict[str, tuple[str, str]]]
 class RunTask(TypedDict):
     """A run to do."""
 
-    cell: str
+    point: str
     """The scenario, as `_core.resolved` reads it."""
     files: dict[str, str]
     """The user's own files in base64, by their paths."""
@@ -49,7 +49,7 @@ class Refusal(TypedDict):
 class LinkTask(TypedDict):
     """A link, and the end of it that a program is at."""
 
-    cell: str
+    point: str
     algorithms: str
     at: str
     far: list[str] | None

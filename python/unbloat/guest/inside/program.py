@@ -106,11 +106,11 @@ def behind_link(task: ProgramTask, link: LinkTask) -> int:
     """Run the program at one end of a link; return its status."""
     os.environ.clear()
     os.environ.update(task["environment"])
-    cell = _core.resolved(link["cell"])
+    point = _core.resolved(link["point"])
     # The program gets a process namespace of its own, in which a shell expects to control the terminal.
     program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
     objects = {name: base64.b64decode(data) for name, data in link["objects"].items()}
-    status, _ = cell.shell(
+    status, _ = point.shell(
         link["algorithms"], on="vm", at=link["at"], program=program, far=link["far"], objects=objects
     )
     return status

@@ -1,4 +1,4 @@
-"""Delay against throughput: a point for each run, an ellipse for the runs of a cell."""
+"""Delay against throughput: a point for each run, an ellipse for the runs of a grid point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from unbloat._core import InputError
 from unbloat.report import names
-from unbloat.report.figures.cells import Looks, View, groups_of, quantity, repeated, spans_decades, value_of
+from unbloat.report.figures.grid import Looks, View, groups_of, quantity, repeated, spans_decades, value_of
 from unbloat.report.figures.layout import columns_of, name_above
 from unbloat.report.figures.style import GREY, HALO, MARKERS, Box, Size, Style, colour, span
 from unbloat.results.bottleneck import Bottlenecks
@@ -34,7 +34,7 @@ MIDDLE = 0.5
 def draw(view: View) -> None:
     """Draw goodput over mean queueing delay, which falls to the right, so that better is up and to the right.
 
-    An ellipse is one standard deviation of the runs of a cell, as a normal distribution of both would have it.
+    An ellipse is one standard deviation of the runs of a grid point, as a normal distribution of both would have it.
     """
     axes, groups = view.axes, groups_in(view.whole)
     looks = view.looks(groups)
@@ -45,7 +45,7 @@ def draw(view: View) -> None:
                 [pair for pair in _pairs(runs, [group], view.bottlenecks) if None not in pair], dtype=float
             )
             if len(known):
-                clouds.append(Cloud(names.joined(where, group), *looks.look(runs[0].cell_axes, group), known))
+                clouds.append(Cloud(names.joined(where, group), *looks.look(runs[0].point_axes, group), known))
     if not clouds:
         raise InputError("delay_throughput: no sound run has both a goodput and a queueing delay")
     axes.margins(x=0.12, y=0.15)
@@ -85,13 +85,13 @@ def _pairs(
 def groups_in(records: Sequence[Record]) -> list[str]:
     """List the groups of flows that are drawn apart: none of them where there would be too many points."""
     groups = groups_of(records, GOODPUT)
-    cells = {tuple(record.cell_axes.items()) for record in records}
-    return groups if len(groups) * len(cells) <= MOST_CLOUDS else [""]
+    grid_points = {tuple(record.point_axes.items()) for record in records}
+    return groups if len(groups) * len(grid_points) <= MOST_CLOUDS else [""]
 
 
 @dataclass(frozen=True)
 class Cloud:
-    """The runs of a cell, or of a group of flows in it."""
+    """The runs of a grid point, or of a group of flows in it."""
 
     label: str
     hue: int

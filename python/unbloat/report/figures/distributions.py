@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from unbloat._core import InputError
-from unbloat.report.figures.cells import Looks, Sample, Shown, View, quantity, spans_decades, values_of
+from unbloat.report.figures.grid import Looks, Sample, Shown, View, quantity, spans_decades, values_of
 from unbloat.report.figures.layout import name_above, row_label
 from unbloat.report.figures.lines import Line
 from unbloat.report.figures.series import flow_lines, link_lines
@@ -94,7 +94,7 @@ def of_metric(metric: Metric, groups: Sequence[str], view: View, *, is_tail: boo
 
 
 def boxes_of_metric(metric: Metric, groups: Sequence[str], view: View) -> None:
-    """Draw a box of a metric for each cell and group of flows; where there is one value only, its number is told."""
+    """Draw a box of a metric for each grid point and group of flows; a single value is written as a number."""
     axes, size = view.axes, view.size
     samples, looks = _known(metric, view), view.looks(groups)
     hues = [looks.look(each.axes, each.group)[0] for each in samples]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from unbloat._core import InputError
 from unbloat.report import names
 from unbloat.report.figures import delay_throughput, distributions, mesh, series, sweeps
-from unbloat.report.figures.cells import (
+from unbloat.report.figures.grid import (
     Shown,
     View,
     groups_of_all,
@@ -79,8 +79,8 @@ class Choice:
 
 
 USUALLY = Choice()
-MOST_CELLS = 6
-"""More cells than this share panels over time, if they have the same label on the axis that is compared."""
+MOST_POINTS = 6
+"""More grid points than this share panels over time, if they have the same label on the axis that is compared."""
 PART = 0.8
 """Height of a panel that is one of several over time."""
 SHARED = ("lines", "bars", "delay_throughput")
@@ -229,12 +229,12 @@ def _lines_over_time(kinds: Sequence[str], results: RunSet) -> int:
 
 
 def _over_time(kind: str, results: RunSet, lines: int) -> list[Panel]:
-    """Return a panel, or where there are too many lines one for each cell, or each label that is compared."""
+    """Return a panel, or where there are too many lines one for each grid point, or each label that is compared."""
     records = results.records
     axes = ordered(records)
     if lines <= MANY:
         axes = []
-    elif len({tuple(record.cell_axes.items()) for record in records}) > MOST_CELLS:
+    elif len({tuple(record.point_axes.items()) for record in records}) > MOST_POINTS:
         axes = axes[:1]
     height = PART if axes else 1.0
     return [Panel(kind, part, partial(series.draw, kind), height, title) for title, part in parts(kind, results, axes)]

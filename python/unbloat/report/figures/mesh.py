@@ -8,7 +8,7 @@ from statistics import fmean
 from matplotlib.axes import Axes
 
 from unbloat._core import InputError
-from unbloat.report.figures.cells import View, repeated
+from unbloat.report.figures.grid import View, repeated
 from unbloat.report.figures.layout import columns_of
 from unbloat.report.figures.style import COLOURS, GREY, Size, Style, small
 from unbloat.results.record import Record
@@ -23,7 +23,7 @@ WIDEST = 14
 
 
 def draw(name: str, where: str, view: View) -> None:
-    """Draw a mesh of a cell's runs: hops to the right, circles as large as goodputs, in the mean over the runs."""
+    """Draw a mesh of a grid point's runs: hops to the right, circles as large as the mean goodputs."""
     records, axes, size = view.records, view.axes, view.size
     nodes = nodes_of(records[0], name)
     goodputs = {node["node"]: _goodput(records, node) for node in nodes}

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from unbloat._core import InputError
 from unbloat.report import names
-from unbloat.report.figures.cells import Looks, Shown, View
+from unbloat.report.figures.grid import Looks, Shown, View
 from unbloat.report.figures.layout import at_top, remark
 from unbloat.report.figures.lines import Line, Mark, over_time, smooth
 from unbloat.report.figures.style import COLOURS, PALE, SHADE
@@ -222,7 +222,7 @@ def flow_lines(shown: Shown, table: pd.DataFrame, y: str, x: str = "time_s") -> 
     for key, rows in table.groupby(["run", "flow"], sort=True):
         number, flow = cast("tuple[int, int]", key)
         record, where = by_number[number], wheres[number]
-        look = looks.look(record.cell_axes, _place(record, flow))
+        look = looks.look(record.point_axes, _place(record, flow))
         group = names.flow_group(record.run["flows"][flow])
         # A run that is called by its control's name need not have it twice.
         is_said = group in where.split() and not record.run["flows"][flow].get("name")
@@ -256,7 +256,7 @@ def link_lines(shown: Shown, table: pd.DataFrame, y: str, x: str = "time_s") -> 
             where = wheres[number]
             own = direction(name, links) if len(links) > 1 else ""
             label = names.joined(where, own) or name
-            hue, dash = looks.look(by_number[number].cell_axes, name)
+            hue, dash = looks.look(by_number[number].point_axes, name)
             hue += OF_LINKS if looks.axis is None else 0
             members = (label, where or "all links")
             yield Line(label, members, hue, dash, rows[x].to_numpy(dtype=float), rows[y].to_numpy(dtype=float))

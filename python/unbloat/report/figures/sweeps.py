@@ -16,7 +16,7 @@ from matplotlib.ticker import NullLocator
 
 from unbloat._core import InputError
 from unbloat.report import names
-from unbloat.report.figures.cells import (
+from unbloat.report.figures.grid import (
     MOST_PANELS,
     Looks,
     View,
@@ -131,23 +131,23 @@ def across(kind: str, records: Sequence[Record], wanted: str | None) -> str:
 
 
 def curves(view: View, metric: Metric, axis: str, looks: Looks) -> list[Curve]:
-    """Estimate a metric along an axis: a curve for each cell of the other axes and each group of flows."""
+    """Estimate a metric along an axis: a curve for each grid point of the other axes and each group of flows."""
     groups = groups_of(view.records, metric)
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
-    cells: dict[str, dict[str, str]] = {}
+    grid_points: dict[str, dict[str, str]] = {}
     for group in groups:
         for point in points(view.records, metric, group, view.whole):
-            cell = {other: label for other, label in point.axes.items() if other != axis}
-            others = names.cell_label(cell)
-            cells[others] = cell
+            grid_point = {other: label for other, label in point.axes.items() if other != axis}
+            others = names.point_label(grid_point)
+            grid_points[others] = grid_point
             found.setdefault((others, group), {}).setdefault(point.axes.get(axis, ""), []).extend(point.values)
     drawn = [
         Curve(
             names.joined(others, group),
-            *looks.look(cell, group),
+            *looks.look(grid_point, group),
             {at: estimate(values) for at, values in found[others, group].items() if values},
         )
-        for others, cell in cells.items()
+        for others, grid_point in grid_points.items()
         for group in groups
     ]
     if not (known := [curve for curve in drawn if curve.at]):
@@ -159,7 +159,7 @@ def curves(view: View, metric: Metric, axis: str, looks: Looks) -> list[Curve]:
 
 
 def lines(metric: Metric, groups: Sequence[str], x: str, view: View) -> None:
-    """Draw a metric over an axis, a line for each cell of the others, with intervals.
+    """Draw a metric over an axis, a line for each grid point of the others, with intervals.
 
     What lies between labels that are no numbers is nothing: they have points alone. `groups` are those of flows in the
     whole picture, whose looks are the same in each of its panels.
@@ -196,7 +196,7 @@ def _look(curve: Curve, size: Size, is_joined: bool, are_two: bool) -> Style:
 
 
 def bars(metric: Metric, groups: Sequence[str], x: str, view: View) -> None:
-    """Draw a metric over an axis, a bar for each cell of the others, with intervals; `groups` as for `lines`."""
+    """Draw a metric over an axis, a bar for each grid point of the others, with intervals; `groups` as for `lines`."""
     axes, size = view.axes, view.size
     axis = along(view.records, x, is_number=False)
     looks = view.looks(groups, without=[axis.name])

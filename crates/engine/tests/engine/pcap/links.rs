@@ -62,7 +62,7 @@ fn every_link_is_an_interface_where_packets_are_seen() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("links.pcapng");
     let experiment = scenario::load_text(LINKS, "links.toml", Path::new(""), &[]).expect("a scenario");
-    let scenario = &experiment.cells[0].scenario;
+    let scenario = &experiment.points[0].scenario;
     let options = Options { pcap: Some(path.clone()), pcap_links: true, ..Default::default() };
     let outcome = run(scenario, &options).expect("a run");
     let (names, packets) = read_interfaces(&path);
@@ -106,7 +106,7 @@ fn the_senders_see_the_same_with_links_and_without() {
     let senders = [false, true].map(|pcap_links| {
         let path = folder.path().join(format!("{pcap_links}.pcapng"));
         let options = Options { pcap: Some(path.clone()), pcap_links, ..Default::default() };
-        run(&experiment.cells[0].scenario, &options).expect("a run");
+        run(&experiment.points[0].scenario, &options).expect("a run");
         let (names, packets) = read_interfaces(&path);
         assert_eq!(names.len(), if pcap_links { 6 } else { 1 });
         let seen = packets.into_iter().filter(|(name, ..)| name == "senders");

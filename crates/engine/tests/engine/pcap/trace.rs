@@ -129,7 +129,7 @@ pub fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let experiment =
         scenario::load_text(text, "test.toml", Path::new(""), &overrides).unwrap_or_else(|e| panic!("{e}"));
-    experiment.cells.into_iter().next().expect("one run").scenario
+    experiment.points.into_iter().next().expect("one run").scenario
 }
 
 pub fn library() -> Library {

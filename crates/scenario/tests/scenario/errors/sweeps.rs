@@ -15,7 +15,7 @@ const SWEEP: &[Case] = &[
          seed, emulator, profile, compile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such \
          as { label = \"a\", \"flows.0.cc\" = \"reno\" } (did you mean flows?)"),
     ("count = 2", "[sweep]\n\"flows.0.cc\" = \"a\"",
-     "base.toml:16: sweep.flows.0.cc: must be a list, one cell for each value, or a range such as { from = \"1mbit\", \
+     "base.toml:16: sweep.flows.0.cc: must be a list, one grid point for each value, or a range such as { from = \"1mbit\", \
          to = \"9mbit\", step = \"2mbit\" }; here it is a string"),
     ("count = 2", "[sweep]\n\"flows.1.cc\" = [\"a\"]",
      "base.toml:16: flows.1.cc: there is no flows.1; the file has 1, counted from 0, and * stands for all"),

@@ -15,7 +15,7 @@ access = { rate = "1gbit" }
 "#;
 
 fn scenario(text: &str, overrides: &[(String, String)]) -> Scenario {
-    scenario::load_text(text, "test", "".as_ref(), overrides).unwrap().cells.remove(0).scenario
+    scenario::load_text(text, "test", "".as_ref(), overrides).unwrap().points.remove(0).scenario
 }
 
 fn network(scenario: &Scenario, monitors: Vec<FlowMonitor>, options: &Options) -> Network {

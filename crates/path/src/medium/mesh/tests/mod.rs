@@ -33,7 +33,7 @@ fn scenario(nodes: &str, keys: &str, seed: u64) -> Scenario {
          cc = \"reno\"\nmesh = \"m\"\n"
     );
     let experiment = scenario::load_text(&text, "mesh.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
-    experiment.cells[0].scenario.clone()
+    experiment.points[0].scenario.clone()
 }
 
 /// Builds a chain of nodes n0 to n(count - 1). `signals` has the strength at the next node, at the

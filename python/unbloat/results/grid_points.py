@@ -1,4 +1,4 @@
-"""The cells of a grid with all of their repeats: where they lie, and what repeats say about each metric."""
+"""The grid points with all of their repeats: where they lie, and what repeats say about each metric."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class CellKey:
-    """The place of a cell: its scenario and the labels of the axes."""
+class PointKey:
+    """The place of a grid point: its scenario and the labels of the axes."""
 
     scenario: str
     labels: frozenset[tuple[str, str]]
@@ -27,9 +27,9 @@ class CellKey:
     """The axes as the file has them; two files may differ in that."""
 
     @classmethod
-    def of(cls, record: Record) -> CellKey:
-        """Return the key of a run's cell."""
-        axes = record.cell_axes
+    def of(cls, record: Record) -> PointKey:
+        """Return the key of a run's grid point."""
+        axes = record.point_axes
         return cls(record.run["scenario"], frozenset(axes.items()), tuple(axes))
 
     @property
@@ -38,7 +38,7 @@ class CellKey:
         labels = dict(self.labels)
         return {axis: labels[axis] for axis in self.order}
 
-    def holds(self, other: CellKey) -> bool:
+    def holds(self, other: PointKey) -> bool:
         """Return whether the other lies here, whatever axes it has besides."""
         return self.scenario == other.scenario and self.labels <= other.labels
 
@@ -47,15 +47,15 @@ class CellKey:
         return f"{self.scenario}: {labels}" if labels else self.scenario
 
 
-RunsByCell = dict[CellKey, list[Record]]
+RunsByPoint = dict[PointKey, list[Record]]
 """The runs of a set by their places."""
 
 
-def by_cell(records: Sequence[Record]) -> RunsByCell:
+def by_point(records: Sequence[Record]) -> RunsByPoint:
     """Sort runs by their places."""
-    places: RunsByCell = {}
+    places: RunsByPoint = {}
     for record in records:
-        places.setdefault(CellKey.of(record), []).append(record)
+        places.setdefault(PointKey.of(record), []).append(record)
     return places
 
 
@@ -80,19 +80,19 @@ class ResultSet:
         return f"{self.name} ({' '.join(filter(None, (self.on, self.kernel)))})"
 
 
-def in_both(names: tuple[str, str], sides: tuple[RunsByCell, RunsByCell]) -> list[CellKey]:
+def in_both(names: tuple[str, str], sides: tuple[RunsByPoint, RunsByPoint]) -> list[PointKey]:
     """List the places that two sets have in common; raises `InputError` if there are none."""
     both = [place for place in sides[0] if place in sides[1]]
     if not both:
         first = [next(iter(side), "nothing") for side in sides]
         raise InputError(
-            f"{names[0]} and {names[1]} have no cell in common: "
+            f"{names[0]} and {names[1]} have no grid point in common: "
             f"the first begins with ({first[0]}), the second with ({first[1]})"
         )
     return both
 
 
-def in_one(sides: tuple[RunsByCell, RunsByCell]) -> tuple[list[CellKey], list[CellKey]]:
+def in_one(sides: tuple[RunsByPoint, RunsByPoint]) -> tuple[list[PointKey], list[PointKey]]:
     """List the places that only the first has, and those that only the second has."""
     a, b = sides
     return [place for place in a if place not in b], [place for place in b if place not in a]
@@ -106,7 +106,7 @@ MetricOf = tuple[str, str]
 
 @dataclass(frozen=True)
 class Repeats:
-    """All runs of a cell, or of several where cells are pooled."""
+    """All runs of a grid point, or of several where grid points are pooled."""
 
     axes: dict[str, str]
     records: list[Record]
@@ -145,20 +145,20 @@ def _alike(by_seed: Mapping[int, float | None]) -> bool:
     return max(known) - min(known) <= ALIKE * max(map(abs, known))
 
 
-def cells_of(outcomes: Sequence[Outcome], by: Sequence[str] | None = None) -> list[Repeats]:
+def points_of(outcomes: Sequence[Outcome], by: Sequence[str] | None = None) -> list[Repeats]:
     """Sort runs by their labels on the axes `by`, in the order of the grid; by default by all but the seed's.
 
-    Runs of other scenarios, and on other backends or kernels, are other cells.
+    Runs of other scenarios, and on other backends or kernels, are other grid points.
     """
-    cells: dict[Hashable, Repeats] = {}
+    points: dict[Hashable, Repeats] = {}
     for outcome in outcomes:
         axes = {axis: label for axis, label in outcome.axes.items() if (axis != SEED if by is None else axis in by)}
-        cell = cells.setdefault((*where(outcome), tuple(axes.items())), Repeats(axes, [], [], *where(outcome)))
+        point = points.setdefault((*where(outcome), tuple(axes.items())), Repeats(axes, [], [], *where(outcome)))
         if isinstance(outcome, Record):
-            cell.records.append(outcome)
+            point.records.append(outcome)
         else:
-            cell.failures.append(outcome)
-    return list(cells.values())
+            point.failures.append(outcome)
+    return list(points.values())
 
 
 def where(outcome: Outcome) -> tuple[str, str, str | None]:
@@ -184,7 +184,7 @@ def estimates(records: Sequence[Record], *, are_sums: bool) -> dict[MetricOf, Es
 
 
 def values_by_seed(records: Sequence[Record], *, are_sums: bool) -> dict[MetricOf, dict[int, float | None]]:
-    """Return each metric of one cell by the seeds of its runs; `are_sums` as `values_of` has it."""
+    """Return each metric of one grid point by the seeds of its runs; `are_sums` as `values_of` has it."""
     values: dict[MetricOf, dict[int, float | None]] = {}
     for record, metric, value in values_of(records, are_sums=are_sums):
         values.setdefault(metric, {})[record.run["seed"]] = value
@@ -192,10 +192,10 @@ def values_by_seed(records: Sequence[Record], *, are_sums: bool) -> dict[MetricO
 
 
 def values_of(records: Sequence[Record], *, are_sums: bool) -> Iterator[tuple[Record, MetricOf, float | None]]:
-    """Yield every metric of the runs of a cell.
+    """Yield every metric of the runs of a grid point.
 
-    Rates of all flows have a value only where they are sums, in every cell that this one is compared with
-    (`Bottlenecks.adds_up`): a column in which some cells have a value would make these look better or worse.
+    Rates of all flows have a value only where they are sums, in every grid point that this one is compared with
+    (`Bottlenecks.adds_up`): a column in which some grid points have a value would make these look better or worse.
     """
     for record in records:
         for of, metrics in metrics_of(record.run):
@@ -203,13 +203,13 @@ def values_of(records: Sequence[Record], *, are_sums: bool) -> Iterator[tuple[Re
                 yield record, (of, name), value if are_sums or of != ALL or name not in RATES else None
 
 
-def stats_of(cell: Repeats, *, are_sums: bool) -> Iterator[Mapping[str, object]]:
-    """Yield a row per metric of a cell: mean, deviation and interval over the sound runs.
+def stats_of(point: Repeats, *, are_sums: bool) -> Iterator[Mapping[str, object]]:
+    """Yield a row per metric of a grid point: mean, deviation and interval over the sound runs.
 
-    Where cells are pooled there is no interval: their settings are chosen, and not drawn like the luck of repeats.
+    Pooled grid points have no interval: their settings are chosen, and not drawn like the luck of repeats.
     """
-    is_pooled = len({tuple(record.cell_axes.items()) for record in cell.sound}) > 1
-    for (of, metric), estimate in estimates(cell.sound, are_sums=are_sums).items():
+    is_pooled = len({tuple(record.point_axes.items()) for record in point.sound}) > 1
+    for (of, metric), estimate in estimates(point.sound, are_sums=are_sums).items():
         yield {
             "of": of,
             "metric": metric,
@@ -230,8 +230,8 @@ SET = "results"
 def together(sets: Mapping[str, Sequence[Outcome]]) -> list[Outcome]:
     """Put sets together, which have names; runs that are in several count once.
 
-    Runs of the same cell and seed with other numbers are no repeats, but of a scenario that was changed: then every run
-    has the name of its set as a label of a further axis.
+    Runs of the same grid point and seed with other numbers are no repeats, but of a scenario that was changed: then
+    every run has the name of its set as a label of a further axis.
     """
     once: list[tuple[str, Outcome]] = []
     seen: dict[Hashable, set[Hashable]] = {}

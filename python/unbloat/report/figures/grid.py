@@ -1,4 +1,4 @@
-"""Cells of a grid as pictures show them: their values, their colours and dashes, their panels."""
+"""Grid points as pictures show them: their values, their colours and dashes, their panels."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def value_of(run: Run, metric: Metric, bottlenecks: Bottlenecks, group: str = ""
 
 @dataclass(frozen=True)
 class Sample:
-    """All values of a metric in a cell, or in a group of its flows."""
+    """All values of a metric in a grid point, or in a group of its flows."""
 
     label: str
     axes: Mapping[str, str]
@@ -89,7 +89,7 @@ class Sample:
 
 
 def values_of(records: Sequence[Record], metric: Metric, whole: Sequence[Record] | None = None) -> list[Sample]:
-    """Collect all values of a metric, those of single flows, links or runs, by cells and groups; empty ones too.
+    """Collect all values of a metric, those of single flows, links or runs, by grid points and groups; empty ones too.
 
     The bottleneck is that of the whole picture.
     """
@@ -103,19 +103,19 @@ def values_of(records: Sequence[Record], metric: Metric, whole: Sequence[Record]
                 known = values.setdefault(names.flow_group(row) if metric.fold and several else "", [])
                 if (value := number(row, metric.name)) is not None:
                     known.append(float(value))
-        axes = repeats[0].cell_axes
+        axes = repeats[0].point_axes
         found += [
             Sample(names.joined(where, group) or "all", axes, group, np.array(known)) for group, known in values.items()
         ]
     return found
 
 
-# ---------------------------------------------------------------- Cells
+# ---------------------------------------------------------------- Grid points
 
 
 @dataclass(frozen=True)
 class Point:
-    """A cell with the values of its repeats."""
+    """A grid point with the values of its repeats."""
 
     axes: dict[str, str]
     values: tuple[float, ...]
@@ -131,21 +131,21 @@ class Point:
 def points(
     records: Sequence[Record], metric: Metric, group: str = "", whole: Sequence[Record] | None = None
 ) -> list[Point]:
-    """Return a point for each cell of the grid in its order; unsound runs do not count."""
-    cells: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
+    """Return a point for each grid point in its order; unsound runs do not count."""
+    grid_points: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
     bottlenecks = Bottlenecks.of(whole or records)
     for record in records:
-        values = cells.setdefault(tuple(record.cell_axes.items()), [])
+        values = grid_points.setdefault(tuple(record.point_axes.items()), [])
         if record.is_sound:
             values.append(value_of(record.run, metric, bottlenecks, group))
     return [
         Point(dict(axes), tuple(float(value) for value in values if value is not None), values.count(None))
-        for axes, values in cells.items()
+        for axes, values in grid_points.items()
     ]
 
 
 def means_of(records: Sequence[Record], metric: Metric) -> list[float]:
-    """Return the mean of each cell and group of flows; 0 where none is known."""
+    """Return the mean of each grid point and group of flows; 0 where none is known."""
     return [
         point.estimate.mean or 0.0 for group in groups_of(records, metric) for point in points(records, metric, group)
     ]
@@ -155,7 +155,7 @@ def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
     """Return the axes that have several labels, and the labels of each."""
     labels: dict[str, dict[str, None]] = {}
     for record in records:
-        for axis, label in record.cell_axes.items():
+        for axis, label in record.point_axes.items():
             labels.setdefault(axis, {})[label] = None
     return {axis: list(known) for axis, known in labels.items() if len(known) > 1}
 
@@ -174,12 +174,12 @@ def reach(estimates: Sequence[Estimate], metric: Metric) -> np.ndarray:
 
 
 def repeated(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
-    """Yield the sound runs of each cell with its name."""
-    cells: dict[str, list[Record]] = {}
+    """Yield the sound runs of each grid point with its name."""
+    grid_points: dict[str, list[Record]] = {}
     for record in records:
         if record.is_sound:
-            cells.setdefault(names.run_label(record), []).append(record)
-    yield from cells.items()
+            grid_points.setdefault(names.run_label(record), []).append(record)
+    yield from grid_points.items()
 
 
 # ---------------------------------------------------------------- Looks
@@ -199,7 +199,7 @@ def ordered(records: Sequence[Record], without: Sequence[str] = ()) -> list[str]
 
 @dataclass(frozen=True)
 class Looks:
-    """The colours and dashes of a picture's cells and groups of flows, the same in each of its panels."""
+    """The colours and dashes of a picture's grid points and groups of flows, the same in each of its panels."""
 
     axis: str | None
     """The axis of the colours; None where colours tell groups apart."""
@@ -218,17 +218,17 @@ class Looks:
         without: Sequence[str] = (),
     ) -> Looks:
         """Assign looks by all records of a picture to those of a panel, whose records may lack some axes."""
-        there = {axis for record in part or whole for axis in record.cell_axes}
+        there = {axis for record in part or whole for axis in record.point_axes}
         axes = [axis for axis in ordered(whole, without) if axis in there]
         if not axes:
             return cls(None, (), list(groups), [""])
         axis, rest = axes[0], tuple(axes[1:])
-        hues = dict.fromkeys(record.cell_axes.get(axis, "") for record in whole)
-        dashes = dict.fromkeys(_joined(record.cell_axes, rest, group) for record in whole for group in groups)
+        hues = dict.fromkeys(record.point_axes.get(axis, "") for record in whole)
+        dashes = dict.fromkeys(_joined(record.point_axes, rest, group) for record in whole for group in groups)
         return cls(axis, rest, list(hues), list(dashes))
 
     def look(self, axes: Mapping[str, str], group: str = "") -> tuple[int, int]:
-        """Return the numbers of the colour and of the dashes of a group of flows in a cell."""
+        """Return the numbers of the colour and of the dashes of a group of flows in a grid point."""
         if self.axis is None:
             return self.hues.index(group) if group in self.hues else 0, 0
         return self.hues.index(axes.get(self.axis, "")), self.dashes.index(_joined(axes, self.others, group))
@@ -252,7 +252,7 @@ class Looks:
 
 
 def _joined(axes: Mapping[str, str], others: Sequence[str], group: str) -> str:
-    label = names.cell_label({axis: axes[axis] for axis in others if axes.get(axis)})
+    label = names.point_label({axis: axes[axis] for axis in others if axes.get(axis)})
     return " ".join(filter(None, [label, group]))
 
 
@@ -279,7 +279,7 @@ class Shown:
         return Bottlenecks.of(self.whole)
 
     def looks(self, groups: Sequence[str] = ("",), without: Sequence[str] = ()) -> Looks:
-        """Return the looks of its cells and of groups of flows."""
+        """Return the looks of its grid points and of groups of flows."""
         return Looks.of(self.whole, self.records, groups, without)
 
 
@@ -307,7 +307,7 @@ def parts(kind: str, results: RunSet, axes: Sequence[str]) -> list[tuple[str, Ru
         return [("", results)]
     found: dict[str, list[int]] = {}
     for place, record in results.by_number.items():
-        labels = [record.cell_axes.get(axis, "") for axis in axes]
+        labels = [record.point_axes.get(axis, "") for axis in axes]
         several = ", ".join(map(names.axis_label, axes, labels))
         title = f"{names.short_name(axes[0])} {labels[0]}" if len(axes) == 1 else several
         found.setdefault(title, []).append(place)

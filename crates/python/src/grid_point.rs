@@ -24,10 +24,10 @@ const FULL_PACKET_BITS: f64 = 1500.0 * 8.0;
 
 /// One run of an experiment: the scenario itself, or one point of its grid.
 #[pyclass(frozen, module = "unbloat._core")]
-pub struct Cell(pub scenario::Cell);
+pub struct GridPoint(pub scenario::GridPoint);
 
 #[pymethods]
-impl Cell {
+impl GridPoint {
     /// Name of the scenario.
     #[getter]
     fn name(&self) -> &str {
@@ -41,10 +41,10 @@ impl Cell {
     }
 
     /// Returns this run with another seed.
-    fn seeded(&self, seed: u64) -> Cell {
-        let mut cell = self.0.clone();
-        cell.scenario.seed = seed;
-        Cell(cell)
+    fn seeded(&self, seed: u64) -> GridPoint {
+        let mut point = self.0.clone();
+        point.scenario.seed = seed;
+        GridPoint(point)
     }
 
     /// Duration of the run in seconds, warm-up included.
@@ -97,14 +97,14 @@ impl Cell {
 
     /// Returns this run with other paths of the user's own mechanisms. `paths` has the new path for
     /// each present one.
-    fn with_own_controls(&self, paths: HashMap<PathBuf, PathBuf>) -> Cell {
-        let mut cell = self.0.clone();
-        for mechanism in cell.scenario.mechanisms_mut() {
+    fn with_own_controls(&self, paths: HashMap<PathBuf, PathBuf>) -> GridPoint {
+        let mut point = self.0.clone();
+        for mechanism in point.scenario.mechanisms_mut() {
             if let MechanismSource::File(path) = &mut mechanism.source {
                 *path = paths.get(path).unwrap_or(path).clone();
             }
         }
-        Cell(cell)
+        GridPoint(point)
     }
 
     /// Compiles the run's mechanisms for the kernel, by the names under which a library takes them.
@@ -319,7 +319,7 @@ impl Cell {
     }
 }
 
-impl Cell {
+impl GridPoint {
     /// Returns the library of this stamp: a later run with one stamp reads no file again.
     fn library_at(&self, algorithms: PathBuf, stamp: String) -> Arc<Library> {
         let options = &self.0.scenario.compile;
@@ -350,12 +350,12 @@ const MOST_LIBRARIES: usize = 16;
 /// Simulates runs one after the other, and reads each mechanism once. Returns the records of each
 /// as JSON, or its error.
 #[pyfunction]
-pub fn simulate_all(py: Python<'_>, cells: Vec<Py<Cell>>, algorithms: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
+pub fn simulate_all(py: Python<'_>, points: Vec<Py<GridPoint>>, algorithms: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
     let mut libraries: Vec<(&Compile, Library)> = Vec::new();
-    let mut found = Vec::with_capacity(cells.len());
-    for cell in &cells {
-        let Cell(cell) = cell.get();
-        let options = &cell.scenario.compile;
+    let mut found = Vec::with_capacity(points.len());
+    for point in &points {
+        let GridPoint(point) = point.get();
+        let options = &point.scenario.compile;
         let known = libraries.iter().position(|(known, _)| *known == options);
         let number = known.unwrap_or_else(|| {
             let library = Library::open(algorithms.clone()).with_options(options).reading_once();
@@ -363,16 +363,16 @@ pub fn simulate_all(py: Python<'_>, cells: Vec<Py<Cell>>, algorithms: PathBuf) -
             libraries.len() - 1
         });
         let library = &libraries[number].1;
-        let mut watcher = Watcher::new(&cell.scenario, None, None);
+        let mut watcher = Watcher::new(&point.scenario, None, None);
         let outcome = py
-            .detach(|| Backend::Simulator.run(cell, library, &Options::default(), &mut |moment| watcher.look(moment)));
+            .detach(|| Backend::Simulator.run(point, library, &Options::default(), &mut |moment| watcher.look(moment)));
         if let Some(raised) = watcher.raised {
             return Err(raised);
         }
         found.push(match outcome {
             Ok(mut outcome) => {
-                outcome.run.describe(&cell.scenario);
-                record(&cell.scenario, &outcome).into_pyobject(py)?.into_any().unbind()
+                outcome.run.describe(&point.scenario);
+                record(&point.scenario, &outcome).into_pyobject(py)?.into_any().unbind()
             }
             Err(error) => error.into_value(py).into_any(),
         });
