@@ -278,3 +278,32 @@ def test_goodputs_that_hardly_differ_look_alike(four_paths: ub.Results) -> None:
 def test_what_a_paper_prints_is_not_hidden_by_black_bars() -> None:
     hues = hues_of([[str(number) for number in range(len(COLOURS) - 1)]])
     assert "#000000" not in hues[0].values()
+
+
+# ---------------------------------------------------------------- Found by drawing every kind of each shipped scenario
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_an_interval_that_reaches_below_a_logarithmic_axis(four_paths: ub.Results, width: Width) -> None:
+    """Its lower end has no place on the axis, and took the whole layout with it."""
+    again = [ub.Record({**each.axes, "seed": seed}, deepcopy(each.run)) for each in four_paths.records for seed in "12"]
+    for record in again[::2]:
+        record.run["flows"][0]["goodput_mbps"] *= 0.1
+    assert not faults(ub.Results(again, four_paths.about).plot("lines", width=width))
+
+
+def test_labels_of_numbers_that_stand_close_together_are_turned() -> None:
+    results = ub.scenario("lte-download", {"duration": "2s", "warmup": "500ms"}).run()
+    assert not faults(results.plot("lines", width="column"))
+
+
+def test_a_varying_rate_beside_the_warm_up_and_a_long_name() -> None:
+    queues = [{"label": "256 KB of drop-tail"}, {"label": "CAKE", "link.bottleneck.queue": {"kind": "cake"}}]
+    results = ub.scenario("mobile-lte", {"duration": "5s", "warmup": "2s", "sweep.queue": queues}).run(series="100ms")
+    assert not faults(results.plot("throughput", width="column"))
+
+
+@pytest.mark.parametrize("width", ["page", "column"])
+def test_names_of_bands_beside_a_bound_in_panels_of_parts(width: Width) -> None:
+    results = ub.scenario("web-beside-a-download", {"duration": "15s", "warmup": "5s"}).run()
+    assert not faults(results.plot("cwnd", width=width))

@@ -83,6 +83,8 @@ MOST_POINTS = 6
 """More grid points than this share panels over time, if they have the same label on the axis that is compared."""
 PART = 0.8
 """Height of a panel that is one of several over time."""
+TITLE = 1.5
+"""Height of a panel's title, in lines of its type."""
 SHARED = ("lines", "bars", "delay_throughput")
 """Kinds whose parts have the same scales."""
 
@@ -133,7 +135,7 @@ def draw(results: RunSet, kinds: Sequence[str] = (), choice: Choice = USUALLY) -
             if panel.title:
                 title = broken(panel.title, BARE * size.width / columns_of(place), size)
                 place.set_title(title, loc="left" if panel.kind in OVER_TIME else "right", fontsize=size.font)
-            panel.draw(View(whole, panel.part, place, size, rows))
+            panel.draw(View(whole, panel.part, place, _size_of(panel, size), rows))
         axes = [place for place, _ in drawn]
         if most > 1:
             _share_scales(drawn)
@@ -278,12 +280,19 @@ OVER_AN_AXIS = {"bars": sweeps.bars, "lines": sweeps.lines}
 # ---------------------------------------------------------------- Panels that share something
 
 
+def _size_of(panel: Panel, size: Size) -> Size:
+    """Return the measures of a panel: one over time that is a part is less high, and has its title above."""
+    if panel.kind not in OVER_TIME or not panel.title:
+        return size
+    return replace(size, panel=size.panel * panel.height - TITLE * size.font / 72)
+
+
 def _top(panels: Sequence[Panel], whole: Sequence[Record], size: Size, rows: int, across: int) -> float:
     """Return the upper end of a scale that is enough for all parts of a quantity, which are drawn for it."""
     tops = []
     for panel in panels:
         scratch = Figure().subplots(1, across, squeeze=False)[0][0]
-        panel.draw(View(whole, panel.part, scratch, size, rows))
+        panel.draw(View(whole, panel.part, scratch, _size_of(panel, size), rows))
         tops.append(float(scratch.get_ylim()[1]))
     return max(tops)
 

@@ -160,11 +160,14 @@ def axes_of(records: Sequence[Record]) -> dict[str, list[str]]:
     return {axis: list(known) for axis, known in labels.items() if len(known) > 1}
 
 
-def reach(estimates: Sequence[Estimate], metric: Metric) -> np.ndarray:
-    """Return how far intervals reach down and up, cut to values that the metric can have; 0 without interval."""
+def reach(estimates: Sequence[Estimate], metric: Metric, foot: float = 0.0) -> np.ndarray:
+    """Return how far intervals reach down and up, cut to values that the metric can have; 0 without interval.
+
+    `foot` is the least value of a logarithmic axis, which has no place for less.
+    """
     high = np.inf if metric.most is None else metric.most
     ends = [
-        (min(each.half_width, each.mean), min(each.half_width, high - each.mean))
+        (min(each.half_width, each.mean - foot), min(each.half_width, high - each.mean))
         if each.half_width and each.mean is not None
         else (0.0, 0.0)
         for each in estimates

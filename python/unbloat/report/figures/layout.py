@@ -147,7 +147,11 @@ def height_of_rows(labels: Sequence[str], size: Size) -> float:
 
 def turn_long_labels(axes: Axes, labels: Sequence[str], size: Size, share: float = 0.8) -> None:
     """Turn the labels along the lower axis where they have no room beside each other on this share of the width."""
-    if (max(map(len, labels), default=0) + 2) * len(labels) > share * size.letters(columns_of(axes)):
+    room = share * size.letters(columns_of(axes))
+    places = axes.transAxes.inverted().transform(axes.transData.transform([(tick, 1.0) for tick in axes.get_xticks()]))
+    gaps = np.diff(np.sort(places[:, 0])) if len(labels) > 1 else [1.0]
+    longest = max(map(len, labels), default=0)
+    if (longest + 2) * len(labels) > room or (longest + 1) > room * min(gaps):
         axes.tick_params(axis="x", rotation=30)
         for label in axes.get_xticklabels():
             label.set(ha="right", rotation_mode="anchor")

@@ -185,7 +185,7 @@ def capacity(view: View) -> None:
     x, y = (runs[0][name].to_numpy() for name in ("time_s", "capacity_mbps"))
     (line,) = smooth([Line("", (), 0, 0, x, np.nan_to_num(y))])
     view.axes.fill_between(line.x, line.y, color=SHADE, linewidth=0, zorder=1)
-    at_top(view.axes, "shaded: what the link could carry")
+    remark(view.axes, "shaded: what the link could carry")
 
 
 # ---------------------------------------------------------------- Lines

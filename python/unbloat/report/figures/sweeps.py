@@ -179,7 +179,7 @@ def lines(metric: Metric, groups: Sequence[str], x: str, view: View) -> None:
         axes.errorbar(
             [places[label] + beside for label in there],
             [np.nan if each.mean is None else max(each.mean, foot) for each in estimates],
-            reach(estimates, metric),
+            reach(estimates, metric, foot),
             **style,
             clip_on=False,  # What is 0 stands on the frame, which would cut it.
             capsize=2 * size.line,
