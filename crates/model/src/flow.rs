@@ -33,7 +33,7 @@ section! {
             "what BPF maps of the control hold when the run begins, such as rates = { 0 = 1250000 }: by map and key the \
             value, a whole number or a list of them for a struct's members; a table maps.CC holds for the control CC \
             only";
-        /// The application of the group's programs; `None` = each writes one transfer.
+        /// What its programs do; `None` = each writes a transfer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub app: Option<App>;
         /// number of flows in the group
@@ -53,14 +53,13 @@ section! {
             router, and from there along path";
         key nodes: Option<Names> = Means("all but the border router, in the file's order") =>
             "the nodes of the mesh that send";
-        /// The numbers of the links whose forward directions make up the forward path, from the senders or the border
-        /// router of their mesh on.
+        /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
+        /// from the border router of their mesh.
         pub path: Vec<usize>;
         key path: Option<Names> = Means("every link, in the file's order") =>
             "the links between senders and receivers, from the senders on: the forward path passes their forward \
             directions";
-        /// The numbers of the links whose reverse directions make up the reverse path, in the order in which packets
-        /// pass them.
+        /// The links whose reverse directions make up the reverse path, in the order in which packets pass them.
         pub reverse_path: Vec<usize>;
         key reverse_path: Option<Names> = Means("those of path, the other way round") =>
             "the links whose reverse directions the reverse path passes, in this order";
@@ -109,7 +108,7 @@ section! {
         /// lost
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub write_rate: Option<Rate> = Means("as much as TCP takes"), RATES;
-        /// The window controller of the receivers; `None` = they have none.
+        /// What lowers the window that the receiver shows; `None` = nothing does.
         // The seeds of sweeps are a hash of the JSON, so the field keeps its first name there.
         #[serde(default, rename = "receiver", skip_serializing_if = "Option::is_none")]
         pub window_controller: Option<MechanismRef>;
@@ -254,7 +253,7 @@ section! {
     pub struct Access: Default in "access" {
         /// what a sender's own link carries
         pub rate: Option<Rate> = Means("no constraint"), RATES;
-        /// The queue before the link, if it has a rate; `None` = a queue that never drops.
+        /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub queue: Option<Queue>;
         "queue" = KeyType::Table, Means("a queue that never drops") =>

@@ -309,7 +309,7 @@ fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String
     if bound(least) <= value && value <= bound(most) {
         return Ok(value);
     }
-    // Packets and bytes do not compare.
+    // Packets do not compare with bytes.
     let what = if value.partial_cmp(&bound(least)).is_none() { "counts something else" } else { "is out of range" };
     Err(format!("{written} {what}; it may be {least} to {most}"))
 }

@@ -154,7 +154,7 @@ section! {
         key rate_halving: Option<bool> = Means("as the base says") =>
             "in place of prr and rack, repair as ns-2.35's TCP-Linux does: a segment for every second acknowledgement \
             until the window is down; a loss is found by three SACKed segments above";
-        /// Loss detection and repair.
+        /// How losses are found and repaired.
         #[serde(flatten)]
         pub repair: LossRepair;
         /// forward RTO recovery (RFC 5682)
@@ -171,7 +171,7 @@ section! {
         pub limited_transmit: bool = Means("as the base says");
         /// no growth of an unused window, decay when idle (RFC 7661 as Linux does it)
         pub cwnd_validation: bool = Means("as the base says");
-        // In JSON, whose hash gives the seeds of a sweep, the field comes later.
+        // In JSON, whose hash the seeds of a sweep are, the field stands further down.
         key gate: Option<bool> = Means("as the base says") =>
             "where a control asks for it, wait before each window and send that at once, in place of pacing; simulator \
             only";
@@ -179,8 +179,7 @@ section! {
         pub ecn: bool = Means("as the base says");
         /// pace every flow at Linux's default rates
         pub pacing: bool = Means("as the base says");
-        /// Whether, if the congestion control asks for it, the sender waits before each window and sends that at once,
-        /// in place of pacing.
+        /// Where a control asks for it, wait before each window and send that at once, in place of pacing.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub gate: bool;
         /// initial window in segments (RFC 6928)
