@@ -339,12 +339,12 @@ def test_repeats_have_series(small: Path) -> None:
 def test_what_there_is_is_a_frame() -> None:
     found = ub.catalogue()
     assert found["kind"].iloc[0] == "scenarios" and set(found["kind"]) == {
-        *("scenarios", "controls", "window_controllers", "classifiers", "queues", "links", "papers")
+        *("scenarios", "congestion_controls", "window_controllers", "classifiers", "queues", "links", "papers")
     }
     with refused(
         ub.InputError,
         snapshot(
-            "kind: unknown value control (did you mean controls?); valid: scenarios, controls, window_controllers, classifiers, queues, links, papers"
+            "kind: unknown value control (did you mean controls?); valid: scenarios, congestion_controls, window_controllers, classifiers, queues, links, papers"
         ),
     ):
         ub.catalogue("control")

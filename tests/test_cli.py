@@ -113,7 +113,7 @@ def test_an_own_file_runs_like_a_built_in_one(cli: Cli, small: Path, tmp_path: P
         (
             ["--cc", "cubik"],
             snapshot(
-                "unbloat: unknown congestion control cubik (did you mean cubic?); `unbloat list controls` shows all"
+                "unbloat: unknown congestion control cubik (did you mean cubic?); `unbloat list congestion-controls` shows all"
             ),
         ),
         (["--cc", "./none.bpf.c"], snapshot("unbloat: flows.0.cc: there is no file ./none.bpf.c")),
@@ -217,7 +217,7 @@ def wait_for_children(pid: int) -> list[int]:
 
 def test_list_names_everything(cli: Cli) -> None:
     found = json.loads(cli("list", "--json").stdout)
-    assert {"reno", "cubic", "cubic_plus", "vegas"} <= {entry["name"] for entry in found["controls"]}
+    assert {"reno", "cubic", "cubic_plus", "vegas"} <= {entry["name"] for entry in found["congestion_controls"]}
     assert {"home-dsl", "transatlantic-1g"} <= {entry["name"] for entry in found["scenarios"]}
     assert "cubic-plus" in {entry["name"] for entry in found["papers"]}
     assert all(entry["about"] for entries in found.values() for entry in entries)
@@ -255,9 +255,9 @@ def test_show_tells_all_about_one_thing(cli: Cli) -> None:
     assert (done.returncode, stderr_of(done)) == (
         2,
         snapshot(
-            "unbloat: list: unknown kind cubik (did you mean cubic?); valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
+            "unbloat: list: unknown kind cubik (did you mean cubic?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
         ),
     )
     assert stderr_of(cli("list", "cubic_plus")) == snapshot(
-        "unbloat: list: unknown kind cubic_plus; `unbloat show cubic_plus` shows it; valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
+        "unbloat: list: unknown kind cubic_plus; `unbloat show cubic_plus` shows it; valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
     )

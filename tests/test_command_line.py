@@ -201,7 +201,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["run", "home-dsl", "--cc", "cubicplus"],
             snapshot(
-                "unbloat: unknown congestion control cubicplus (did you mean cubic_plus?); `unbloat list controls` shows all"
+                "unbloat: unknown congestion control cubicplus (did you mean cubic_plus?); `unbloat list congestion-controls` shows all"
             ),
         ),
         (
@@ -225,19 +225,19 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["list", "cubicplus"],
             snapshot(
-                "unbloat: list: unknown kind cubicplus (did you mean cubic_plus?); valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind cubicplus (did you mean cubic_plus?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
             ),
         ),
         (
             ["list", "fq_codl"],
             snapshot(
-                "unbloat: list: unknown kind fq_codl (did you mean fq_codel?); valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind fq_codl (did you mean fq_codel?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
             ),
         ),
         (
             ["list", "scenaros"],
             snapshot(
-                "unbloat: list: unknown kind scenaros (did you mean scenarios?); valid: scenarios, controls, window-controllers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind scenaros (did you mean scenarios?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
             ),
         ),
         (
@@ -277,7 +277,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["run", "home-dsl", "--cc", "cubicc"],
             snapshot(
-                "unbloat: unknown congestion control cubicc (did you mean cubic?); `unbloat list controls` shows all"
+                "unbloat: unknown congestion control cubicc (did you mean cubic?); `unbloat list congestion-controls` shows all"
             ),
         ),
         (["load", "cubicc"], snapshot("unbloat: unknown name cubicc (did you mean cubic?); `unbloat list` shows all")),
@@ -616,7 +616,7 @@ def test_a_kind_can_be_listed_alone(cli: Cli) -> None:
 
 def test_one_thing_as_json_is_one_thing(cli: Cli) -> None:
     (thing,) = json.loads(cli("show", "cubic_plus", "--json").stdout)["things"]
-    assert (thing["name"], thing["kind"]) == ("cubic_plus", "controls")
+    assert (thing["name"], thing["kind"]) == ("cubic_plus", "congestion_controls")
     assert any(parameter["name"] == "threshold" for parameter in thing["parameters"])
 
 

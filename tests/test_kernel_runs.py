@@ -130,7 +130,7 @@ def test_a_control_draws_from_the_seed_in_both_backends(small: Path, tmp_path: P
         (
             ["--cc", "cubik"],
             snapshot(
-                "unbloat: unknown congestion control cubik (did you mean cubic?); `unbloat list controls` shows all"
+                "unbloat: unknown congestion control cubik (did you mean cubic?); `unbloat list congestion-controls` shows all"
             ),
         ),
     ],

@@ -213,7 +213,7 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
         (
             ["--cc", "cubik"],
             snapshot(
-                "unbloat: unknown congestion control cubik (did you mean cubic?); `unbloat list controls` shows all"
+                "unbloat: unknown congestion control cubik (did you mean cubic?); `unbloat list congestion-controls` shows all"
             ),
         ),
         (

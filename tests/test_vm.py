@@ -82,7 +82,7 @@ def started_by(process: int, program: str) -> list[int]:
 
 def test_every_control_works_on_the_oldest_kernel(scenario: Write, kernel: str) -> None:
     """Each has a flow of its own, but the one that no kernel tells what the other nodes of its mesh send."""
-    controls = [name for name in ub.catalogue("controls")["name"] if name != "dtpa_auto"]
+    controls = [name for name in ub.catalogue("congestion_controls")["name"] if name != "dtpa_auto"]
     link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "200p" }'
     file = scenario(link, *(f'cc = "{name}"' for name in controls))
     (run,) = guests.run_all(kernel, file)

@@ -100,30 +100,37 @@ PortOption = Annotated[
         metavar="PORT",
         min=1,
         max=65535,
-        help="For a window controller: control only connections to this port.",
+        help="For a window controller: lower only the windows of connections to this port.",
     ),
 ]
 DestOption = Annotated[
     str | None,
     typer.Option(
-        "--dest", metavar="NET", help="For a window controller: control only connections to this address or network."
+        "--dest",
+        metavar="NET",
+        help="For a window controller: lower only the windows of connections to this address or network.",
     ),
 ]
 GroupOption = Annotated[
     str | None,
     typer.Option(
-        "--cgroup", metavar="CGROUP", help="For a window controller: control only sockets of this control group."
+        "--cgroup",
+        metavar="CGROUP",
+        help="For a window controller: lower only the windows of this control group's sockets.",
     ),
 ]
 RouterOption = Annotated[
-    bool, typer.Option("--router", help="For a window controller: also control connections that this machine forwards.")
+    bool,
+    typer.Option(
+        "--router", help="For a window controller: also lower the windows of connections that this machine forwards."
+    ),
 ]
 MapOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
         metavar="NAME[KEY]=VALUE",
-        help="Put a value into a BPF map of the control. Commas separate the members of a struct.",
+        help="Put a value into a BPF map of the congestion control. Commas separate the members of a struct.",
     ),
 ]
 VerboseOption = Annotated[
@@ -298,7 +305,7 @@ def loaded_already(control: str, name: str | None) -> LoadedControl | None:
 
 
 def sources_of(control: str) -> list[Path]:
-    """List the source files of a user's own control; a shipped control has none."""
+    """List the source files of a user's own congestion control; a shipped one has none."""
     if not Path(control.partition("#")[0]).is_file():
         return []
     from unbloat.scenarios.catalogue import control_files

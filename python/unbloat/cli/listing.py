@@ -28,7 +28,7 @@ Thing = dict[str, Any]
 
 TITLES = {
     "scenarios": "scenarios",
-    "controls": "congestion controls",
+    "congestion_controls": "congestion controls",
     "window_controllers": "window controllers",
     "classifiers": "classifiers",
     "queues": "queue disciplines",
@@ -170,7 +170,7 @@ def from_file(file: Path) -> Thing:
     if file.suffix == ".c":
         from unbloat.scenarios.catalogue import control
 
-        return {"kind": "controls", "path": str(file), **control(file)}
+        return {"kind": "congestion_controls", "path": str(file), **control(file)}
     return {"kind": "scenarios", "name": file.stem, "path": str(file), **scenario_of(file)}
 
 
@@ -179,7 +179,7 @@ def described(kind: str, entry: Entry | Mechanism) -> Thing:
     from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
 
     paths = {
-        "controls": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
+        "congestion_controls": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
         "window_controllers": ALGORITHMS / "window" / f"{entry['name']}.bpf.c",
         "classifiers": ALGORITHMS / "classify" / f"{entry['name']}.bpf.c",
         "scenarios": SCENARIOS / f"{entry['name']}.toml",

@@ -44,7 +44,9 @@ unbloat new paper papers/mine"""
 def new_command(
     kind: Annotated[
         Literal["scenario", "control", "paper"],
-        typer.Argument(metavar="KIND", help="scenario, control (a congestion control) or paper.", show_default=False),
+        typer.Argument(
+            metavar="KIND", help="What to write: a scenario, a congestion control, or a paper.", show_default=False
+        ),
     ],
     name: Annotated[Path, typer.Argument(metavar="NAME", help="Name or path of the template.", show_default=False)],
 ) -> None:
@@ -83,9 +85,9 @@ def write_template(template: Path, file: Path, called: Path) -> None:
 
 RUNS = "runs on "
 BTF = Path("/sys/kernel/btf/vmlinux")
-"""The types of the running kernel, without which it takes no control."""
+"""The types of the running kernel, without which it loads no congestion control."""
 PLACE = re.compile(r"^<text>:\d+: flows\.0\.cc: ", re.MULTILINE)
-"""The place in a sentence about a control: the trial's text, which the user has not seen."""
+"""The place in a sentence about a congestion control: the trial's text, which the user has not seen."""
 CHECK_EXAMPLES = """\
 unbloat check my-line.toml
 unbloat check ./mine.bpf.c

@@ -106,7 +106,7 @@ class Group:
 
     control: str
     in_linux: str | None
-    """Linux's name for the control, if the guest runs the kernel's own in place of ours."""
+    """Linux's name for the congestion control, if the guest runs the kernel's own in place of ours."""
     size: int | None
     """Bytes; none is without end."""
     receiver: tuple[str, ...]
@@ -116,7 +116,7 @@ class Group:
 
     @property
     def control_in_guest(self) -> str:
-        """The control that the guest's kernel runs."""
+        """The congestion control that the guest's kernel runs."""
         return f"kernel:{self.in_linux}" if self.in_linux else self.control
 
     def lines(self) -> list[str]:

@@ -388,7 +388,7 @@ def _look(run: Record, flow: int, hues: Hues) -> dict[str, Any]:
 
 
 def _name_controls(axes: Axes, hues: Hues) -> None:
-    """Name flows where there are several controls in the figure; those of one need no names."""
+    """Name flows where the figure has several congestion controls; those of one need no names."""
     if len(hues) > 1:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 

@@ -248,10 +248,10 @@ class Apart(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer(Struct, frozen=True, forbid_unknown_fields=True):
-    """The paper in a few sentences, for an engineer who chooses a control."""
+    """The paper in a few sentences, for an engineer who chooses a congestion control."""
 
     mechanism: str
-    """One sentence: what the control does."""
+    """One sentence: what the congestion control does."""
     works: str
     """Whether it works as published: begins with Yes, No or Partly."""
     use_for: str

@@ -152,7 +152,7 @@ def _value(side: Side) -> str:
 
 
 def _alone(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Tell the values of the only grid point, and which control has more where several compete."""
+    """Tell the values of the only grid point, and which congestion control has more where several compete."""
     (point,) = experiment.points
     shares = shares_of(point, experiment.bottlenecks)
     for each in [*experiment.measures, *shares.values()]:

@@ -178,7 +178,7 @@ def _rate(adds_up: bool, group: Group, run: Run) -> float | None:
 
 
 def shares_of(point: Repeats, bottlenecks: Bottlenecks) -> dict[str, Measure]:
-    """Return the goodputs of a few controls that compete in a grid point; none where goodputs do not add up."""
+    """Return the goodputs of a few congestion controls in a grid point; none where goodputs do not add up."""
     controls = dict.fromkeys(flow["cc"] for run in point.runs for flow in run["flows"] if flow["cc"] != NO_CONTROL)
     if not (1 < len(controls) <= FEW and bottlenecks.adds_up(point.scenario)):
         return {}

@@ -163,7 +163,7 @@ class Planned:
 
 
 def name_controls(run: Run, names: Sequence[str | None]) -> None:
-    """Name the controls of flows by their groups, where those have names."""
+    """Name the congestion controls of flows by their groups, where those have names."""
     for name, flows in zip(names, flows_by_group(run), strict=True):
         for flow in flows:
             flow["cc"] = name or flow["cc"]

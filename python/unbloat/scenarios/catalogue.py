@@ -62,7 +62,7 @@ def catalogue() -> dict[str, Sequence[Entry | Mechanism]]:
     keys = _core.scenario_keys()
     return {
         "scenarios": scenarios(),
-        "controls": _core.mechanisms(ALGORITHMS),
+        "congestion_controls": _core.mechanisms(ALGORITHMS),
         "window_controllers": _core.window_controllers(ALGORITHMS),
         "classifiers": _core.classifiers(ALGORITHMS),
         "queues": queues(keys),

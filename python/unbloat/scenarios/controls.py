@@ -18,10 +18,10 @@ log = logging.getLogger(__name__)
 
 
 def own_names(point: _core.GridPoint) -> list[str | None]:
-    """Return, for each group of flows, the name of its control if that is a file of the user's own, otherwise None.
+    """Return the name of each group's congestion control if that is a file of the user's own, otherwise None.
 
-    The name is the file's: its text may be a copy of another control's that still calls itself by that one's name. Two
-    controls of the same name are called as the scenario writes them.
+    The name is the file's: its text may be a copy of another congestion control's that still has that one's name. Two
+    of the same name are called as the scenario writes them.
     """
     short = [named(written) if kind == "file" else None for kind, written in point.controls]
     by_name: dict[str, set[tuple[str, str]]] = {}
@@ -81,11 +81,11 @@ def refuse_discipline(name: str, device: str | None) -> None:
 
 
 def known_control(name: str) -> str:
-    """Return the name of a control if there may be one; raises `InputError` for one that is spelled like another."""
+    """Return the name of a congestion control; raises `InputError` if it is a misspelling of a shipped one."""
     names = mechanism_names("congestion")
     is_name = re.fullmatch(r"\w+", name) is not None
     if is_name and name not in names and (hint := did_you_mean(name, names)):
-        raise InputError(f"unknown congestion control {name}{hint}; `unbloat list controls` shows all")
+        raise InputError(f"unknown congestion control {name}{hint}; `unbloat list congestion-controls` shows all")
     return name
 
 

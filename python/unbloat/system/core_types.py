@@ -122,7 +122,7 @@ class UnloadedControl(TypedDict):
     draining: int
     """Sockets that keep it until they close."""
     default_now: str | None
-    """The default of new connections, if it had been this control."""
+    """The default of new connections, if it had been this congestion control."""
     default_is_restored: bool
     cgroups: list[str]
     """Control groups whose new connections no longer get it."""

@@ -1,4 +1,4 @@
-"""Text that people read: names that control no terminal, numbers with the digits that mean something."""
+"""Text that people read: names that send a terminal no commands, numbers with the digits that mean something."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from unbloat._core import RENAMED_KEYS
 
-KINDS = {"receivers": "window_controllers"}
+KINDS = {"controls": "congestion_controls", "receivers": "window_controllers"}
 """Kinds of the catalogue by their old names."""
 
 P = ParamSpec("P")
@@ -29,7 +29,7 @@ def warn(sentence: str, stacklevel: int = 3) -> None:
 
 
 def say(old: str, new: str) -> str:
-    """Write the warning about a name that is no key of a file."""
+    """Write the warning about a name outside a scenario's file."""
     return f"{old} is called {new} now; the next release refuses the old name"
 
 

@@ -79,12 +79,12 @@ class UnitName:
 
     @classmethod
     def of_control(cls, name: str) -> UnitName:
-        """Name the unit of a congestion control; raises `InputError` if no control can have this name."""
+        """Name the unit of a congestion control; raises `InputError` if it cannot have this name."""
         return cls(control_name(name))
 
     @classmethod
     def at_device(cls, kind: Kind, device: str) -> UnitName:
-        """Name the unit of a device's mechanism; it has one of each kind at most. No control's name has a "-"."""
+        """Name the unit of a device's mechanism; it has one of each kind at most. No mechanism's name has a "-"."""
         return cls(f"{kind}-{escaped(device)}")
 
     @property
@@ -104,9 +104,9 @@ class AtBoot:
 
     program: tuple[str, ...]
     control: str
-    """The control's name, or its file, maybe with `#NAME` behind it."""
+    """The congestion control's name, or its file, maybe with `#NAME` behind it."""
     sources: Sequence[Path] = ()
-    """The files that a control of the user's own is written in."""
+    """The files that a congestion control of the user's own is written in."""
 
 
 def prepare(control: str, sources: Sequence[Path] = ()) -> AtBoot:
@@ -197,7 +197,7 @@ def written(path: Path, text: str) -> Unit:
 
 
 def keep_sources(at_boot: AtBoot, unit: UnitName) -> str:
-    """Copy a user's own control to where root alone can change it; return what the unit loads."""
+    """Copy a user's own congestion control to where root alone can change it; return what the unit loads."""
     if not at_boot.sources:
         return at_boot.control
     write_folder(unit.sources, at_boot.sources)
@@ -206,7 +206,7 @@ def keep_sources(at_boot: AtBoot, unit: UnitName) -> str:
 
 
 def remove_control(name: str) -> Path | None:
-    """Remove the unit of a control as `remove` does; there is none for what cannot be the name of a control."""
+    """Remove the unit of a congestion control as `remove` does; a name that no unit can have has none."""
     try:
         unit = UnitName.of_control(name)
     except InputError:
