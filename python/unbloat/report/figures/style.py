@@ -271,6 +271,7 @@ STEPS = {
     "Mb/s": ((1e-3, "Gb/s", 1e4), (1.0, "Mb/s", 1.0), (1e3, "kb/s", 1e-3), (1e6, "b/s", 0.0)),
     "ms": ((1e-3, "s", 1e4), (1.0, "ms", 0.1), (1e3, "\N{MICRO SIGN}s", 0.0)),
     "KB": ((1e-3, "MB", 1e4), (1.0, "KB", 0.0)),
+    "kB": ((1e-3, "MB", 1e4), (1.0, "kB", 0.0)),
 }
 """By units: a factor, the unit that it leads to, and the largest value from which on that is used."""
 
