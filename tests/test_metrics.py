@@ -14,7 +14,7 @@ from unbloat.claims.quantities import QUANTITIES, taken
 from unbloat.comparison.tolerance import criteria_of
 from unbloat.report.results_tables import text_of_points, text_of_runs
 from unbloat.results import rows
-from unbloat.results.metrics import BY_KEY, COLUMNS, FELT, METRICS, folded, markdown
+from unbloat.results.metrics import BY_KEY, COLUMNS, METRICS, USER_PERCEIVED, folded, markdown
 
 pytestmark = pytest.mark.usefixtures("shared_runs")
 
@@ -53,7 +53,7 @@ def test_every_column_is_defined(small: Path) -> None:
             "node",
             "hops",
         }
-        assert described(name) - set(table) <= absent | FELT, name
+        assert described(name) - set(table) <= absent | USER_PERCEIVED, name
 
 
 def test_the_reference_has_every_column_with_its_unit_and_its_words() -> None:
@@ -90,7 +90,7 @@ def test_units_end_the_names() -> None:
         "unfinished",
         "skipped",
     }
-    counts |= {name for name in FELT if name.startswith("buffered_windows")}
+    counts |= {name for name in USER_PERCEIVED if name.startswith("buffered_windows")}
     counts |= {"loss_events", "overflows", "frames", "frame_retries", "channel_failures", "unacknowledged"}
     for metric in METRICS.values():
         assert metric.name in counts or endings[metric.unit] in metric.name.split("_"), metric.name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unbloat._core import InputError, RunError
 from unbloat.api.scenario import Scenario
 from unbloat.results.axes import columns_of
-from unbloat.results.metrics import FELT, FLOW_METRICS, LINK_METRICS, of_frame, with_meanings
+from unbloat.results.metrics import FLOW_METRICS, LINK_METRICS, USER_PERCEIVED, of_frame, with_meanings
 from unbloat.runs import batch
 from unbloat.scenarios.checks import check_jobs
 from unbloat.scenarios.chosen import refuse_lists
@@ -23,7 +23,7 @@ Scenarios = Scenario | str | Path | Mapping[str, Any]
 """One scenario, as `ub.scenario` takes it."""
 NUMBERS = (
     *("duration_s", "data_packets", "jain_index"),
-    *(metric.name for metric in FLOW_METRICS if metric.name not in FELT),
+    *(metric.name for metric in FLOW_METRICS if metric.name not in USER_PERCEIVED),
     *(metric.name for metric in LINK_METRICS),
 )
 """Columns that every frame has; those of applications come behind them where there are some."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from unbloat.report.names import are_flows_told, flow_words
+from unbloat.report.names import are_flows_reported, flow_words
 from unbloat.results.bottleneck import Bottlenecks
 from unbloat.results.grid_points import PointKey, ResultSet, by_point, in_both, in_one, values_by_seed
 from unbloat.results.metrics import MANY, Metric
@@ -140,6 +140,6 @@ def _point(place: PointKey, a: Sequence[Record], b: Sequence[Record], bottleneck
         if key in values[1]
     )
     run = a[0].run
-    are_told = 1 < len(run["flows"]) <= MANY and are_flows_told([*a, *b])
-    flows = {f"flow {flow['flow']}": str(flow_words(flow)) for flow in run["flows"]} if are_told else {}
+    are_reported = 1 < len(run["flows"]) <= MANY and are_flows_reported([*a, *b])
+    flows = {f"flow {flow['flow']}": str(flow_words(flow)) for flow in run["flows"]} if are_reported else {}
     return PointDifference(place, bottlenecks.link(run)["link"], metrics, flows)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from unbloat.comparison.difference import MetricDifference, PointDifference, SweepComparison
 from unbloat.comparison.tolerance import Compared, ComparedPoint, Comparison, Criterion, KnownReason, tolerances
 from unbloat.report.report import Listing, Part, Table
-from unbloat.report.results_tables import FELT_COLUMNS, POINT_COLUMNS, written
+from unbloat.report.results_tables import POINT_COLUMNS, USER_PERCEIVED_COLUMNS, written
 from unbloat.report.table import Column, show
 from unbloat.results.grid_points import PointKey, ResultSet
 from unbloat.results.metrics import AHEAD, ALL, METRICS
@@ -82,7 +82,7 @@ def _shown(point: PointDifference, comparison: SweepComparison) -> Iterator[Metr
     metrics = {(metric.of, metric.name): metric for metric in point.metrics}
     if not (wanted or comparison.bottlenecks.is_shared):
         metrics.pop((ALL, "jain_index"), None)  # It is of goodputs at different times.
-    names = [metric.name for metric in wanted] or list(dict.fromkeys([*FELT_COLUMNS, *POINT_COLUMNS]))
+    names = [metric.name for metric in wanted] or list(dict.fromkeys([*USER_PERCEIVED_COLUMNS, *POINT_COLUMNS]))
     links = (point.link, *comparison.bottlenecks.others)
     places = [(of, name) for name in names for of in (links if METRICS[name].of == "link" else (ALL,))]
     of_flows = [name for name in names if METRICS[name].of == "flow" and (wanted or name in OF_EACH_FLOW)]

@@ -101,12 +101,12 @@ def reproduce(
     stages = StagedProgress()
     simulate = simulator(cache=cache, jobs=jobs, stages=stages)
     if full:
-        told = forecast.sampled(papers, simulate, jobs, cache)
+        estimate = forecast.sampled(papers, simulate, jobs, cache)
     else:
         batches = [(batch, each.seeds) for each in papers for batch in batches_of(each)]
-        told = forecast.counted(batches + _beyond(chosen, beyond), jobs, cache)
-    log.info(told.words)
-    stages.expect(told.durations_s)
+        estimate = forecast.counted(batches + _beyond(chosen, beyond), jobs, cache)
+    log.info(estimate.words)
+    stages.expect(estimate.durations_s)
     measured = [measure_until_sure(each, simulate) for each in papers]
     judged = [judge(*pair) for pair in zip(papers, measured, strict=True)]
     return Reproduction(judged, [*measured], _measured_tables(chosen, beyond, simulate))
@@ -120,9 +120,9 @@ def measure_extra_tables(
     if table is not None:
         one_of(f"{chosen.name}: table", table, list(tables))
         tables = {table: tables[table]}
-    told, stages = forecast.counted(_beyond(chosen, tables.values()), jobs, cache), StagedProgress()
-    log.info(told.words)
-    stages.expect(told.durations_s)
+    estimate, stages = forecast.counted(_beyond(chosen, tables.values()), jobs, cache), StagedProgress()
+    log.info(estimate.words)
+    stages.expect(estimate.durations_s)
     return _measured_tables(chosen, tables.values(), simulator(cache=cache, jobs=jobs, stages=stages))
 
 

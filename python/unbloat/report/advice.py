@@ -58,12 +58,12 @@ def _compared(experiment: Experiment) -> Iterator[Part]:
     if not verdicts:
         yield "No two grid points differ in one setting only, so nothing can be held against each other."
         return
-    told = [each for each in verdicts if not each.is_alike]
+    reported = [each for each in verdicts if not each.is_alike]
     alike = [each for each in verdicts if each.is_alike]
-    rows = told or alike
+    rows = reported or alike
     yield _table(experiment, rows[:OPEN], "The worst cases first")
-    if rest := [*rows[OPEN:], *(alike if told else ())]:
-        title = "Alike within the tolerance" if len(told) <= OPEN else "Further cases"
+    if rest := [*rows[OPEN:], *(alike if reported else ())]:
+        title = "Alike within the tolerance" if len(reported) <= OPEN else "Further cases"
         yield Fold(f"{title} ({count_of(len(rest), 'row')})", [_table(experiment, rest)])
 
 
@@ -132,11 +132,11 @@ def _cost(verdict: Verdict, among: Sequence[Verdict]) -> str:
     if not verdict.is_decided or verdict.undecided:
         return ""
     label = verdict.best[0].label
-    told = []
+    reported = []
     for each in cost_of(verdict, among)[:COSTS]:
         own, best = next(side for side in each.behind if side.label == label), each.best[0]
-        told.append(f"{each.measure.title} {_value(own)}, with {best.label} {_value(best)} {each.measure.unit}")
-    return (f"{label}: " if told and len(verdict.best) > 1 else "") + "; ".join(told)
+        reported.append(f"{each.measure.title} {_value(own)}, with {best.label} {_value(best)} {each.measure.unit}")
+    return (f"{label}: " if reported and len(verdict.best) > 1 else "") + "; ".join(reported)
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -214,7 +214,7 @@ def joined(where: str, what: str) -> str:
     return f"{where}: {what}" if where and what else where or what
 
 
-def are_flows_told(records: Sequence[Record]) -> bool:
+def are_flows_reported(records: Sequence[Record]) -> bool:
     """Return whether flows have names, other controls or an end, so that each is of interest."""
     return any(
         len({flow["cc"] for flow in record.run["flows"]}) > 1

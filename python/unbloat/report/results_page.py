@@ -33,8 +33,8 @@ ROWS = 400
 """Longer tables of single flows are left to the result files."""
 KEPT = 12
 """Letters of a hash that a page shows."""
-FELT_DRAWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
-MOST_FELT = 3
+PERCEIVED_DRAWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
+MOST_PERCEIVED = 3
 """Not more of what applications wait for is drawn."""
 FEW = 4
 """Grid points whose names find room in a narrow picture."""
@@ -132,9 +132,9 @@ def _pictures(results: RunSet) -> Iterator[Picture]:
     for title, part in _each(results):
         for caption, figure in _figures(part):
             is_wide = figure.get_figwidth() > SIZES["column"].width
-            told = f"{title}: {caption}" if title else caption
+            whole = f"{title}: {caption}" if title else caption
             svg = inline(figure, f"{caption}: {title or _title(part)}", next(numbers))
-            yield Picture("", told, svg, is_wide=is_wide)
+            yield Picture("", whole, svg, is_wide=is_wide)
 
 
 def _figures(results: RunSet) -> Iterator[tuple[str, Figure]]:
@@ -156,13 +156,14 @@ def _figures(results: RunSet) -> Iterator[tuple[str, Figure]]:
 
 def _of_points(results: RunSet) -> Mapping[str, tuple[str, Sequence[str]]]:
     """Return the pictures of grid points, each with its caption and metrics; with applications what people wait for."""
-    felt = [METRICS[name] for name in tables.felt_of(results) if name in FELT_DRAWN][:MOST_FELT]
-    if not felt:
+    perceived = [METRICS[name] for name in tables.perceived_of(results) if name in PERCEIVED_DRAWN][:MOST_PERCEIVED]
+    if not perceived:
         return OF_POINTS
-    of_felt = {
-        each.key: (f"{each.title.removesuffix(' mean').capitalize()} of each grid point", (each.key,)) for each in felt
+    of_perceived = {
+        each.key: (f"{each.title.removesuffix(' mean').capitalize()} of each grid point", (each.key,))
+        for each in perceived
     }
-    return {**of_felt, "queue_delay": OF_POINTS["queue_delay"]}
+    return {**of_perceived, "queue_delay": OF_POINTS["queue_delay"]}
 
 
 def _tables(results: RunSet) -> Iterator[Part]:

@@ -59,7 +59,7 @@ POINT_COLUMNS = (
 )
 """Columns of a grid point: of its flows together, and of its bottleneck."""
 OF_APPLICATIONS = ("opinion_score", "rating", "page_load_s_mean", "startup_s", "stalled_percent", "response_ms_mean")
-FELT_COLUMNS = (*OF_APPLICATIONS, "goodput_mbps")
+USER_PERCEIVED_COLUMNS = (*OF_APPLICATIONS, "goodput_mbps")
 """Columns of a grid point with applications, in place of the other metrics of flows."""
 LISTED = 20
 """Failed or unsound runs that are listed one by one, at most."""
@@ -147,7 +147,7 @@ def _tables_of_runs(results: RunSet, metrics: Sequence[Metric]) -> Iterator[str]
     if all(map(fits, tables)) or len(tables[0][0].cells) <= MANY or not results.axes:
         yield from map(render, tables)
         return
-    if felt_of(results):  # Applications have many flows each.
+    if perceived_of(results):  # Applications have many flows each.
         yield render(points_columns(results))
         yield "The flows and links of each grid point stand in what -o DIR writes, and in --json."
         return
@@ -349,7 +349,7 @@ def _point_rows(results: RunSet) -> Iterator[PointRow]:
     bottlenecks = Bottlenecks.of(results.records)
     every = [flow for record in results.records for flow in record.run["flows"]]
     ends = {names.flow_group(flow) for flow in every if flow.get("completion_s") is not None}
-    are_told = names.are_flows_told(results.records) or not bottlenecks.is_shared
+    are_reported = names.are_flows_reported(results.records) or not bottlenecks.is_shared
     for point in results.points:
         found, is_alike = estimates(point.sound, are_sums=bottlenecks.adds_up(point.scenario)), point.are_alike
         flows = point.records[0].run["flows"] if point.records else []
@@ -358,11 +358,11 @@ def _point_rows(results: RunSet) -> Iterator[PointRow]:
         of_nobody = {(ALL, name) for name in _of_nobody(flows, bottlenecks)}
         of_all = {key: value for key, value in found.items() if key not in of_nobody}
         yield PointRow(point, of_all, ALL, ALL, "", link, have_ends, is_alike)
-        if are_told and 1 < len(flows) <= MANY:
+        if are_reported and 1 < len(flows) <= MANY:
             for flow in flows:
                 of, called = f"flow {flow['flow']}", str(names.flow_words(flow))
                 yield PointRow(point, found, of, called, flow["cc"], link, names.flow_group(flow) in ends, is_alike)
-        elif are_told and len(flows) > MANY:
+        elif are_reported and len(flows) > MANY:
             for group, members in _groups(point).items():
                 size = max(map(len, members))
                 called = group if size == 1 else f"mean of {size} {group}"
@@ -403,14 +403,14 @@ def _means(group: str, members: Sequence[Sequence[Flow]]) -> dict[MetricOf, Esti
 
 def usual(results: RunSet) -> list[Metric]:
     """Return the metrics that are shown: with applications what a person waits for, in place of rates and fairness."""
-    felt = felt_of(results)
-    return [METRICS[name] for name in ((*felt, *OF_LINKS) if felt else POINT_COLUMNS)]
+    perceived = perceived_of(results)
+    return [METRICS[name] for name in ((*perceived, *OF_LINKS) if perceived else POINT_COLUMNS)]
 
 
-def felt_of(results: RunSet) -> list[str]:
+def perceived_of(results: RunSet) -> list[str]:
     """List what there is to be told of applications, and of other flows beside them."""
     flows = [flow for record in results for flow in record.run["flows"]]
-    found = [name for name in FELT_COLUMNS if any(flow.get(name) is not None for flow in flows)]
+    found = [name for name in USER_PERCEIVED_COLUMNS if any(flow.get(name) is not None for flow in flows)]
     return found if any(name in OF_APPLICATIONS for name in found) else []
 
 

@@ -19,8 +19,8 @@ from unbloat.results.rows import Flow, Run
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import NEAR, Difference, Estimate, difference, estimate
 
-Kind = Literal["felt", "wait", "rate"]
-FELT: Sequence[Sequence[str]] = (
+Kind = Literal["perceived", "wait", "rate"]
+USER_PERCEIVED: Sequence[Sequence[str]] = (
     ("rating",),
     ("page_load_s_mean",),
     ("startup_s", "stalled_percent"),
@@ -126,24 +126,26 @@ EVERY = Group(0, "")
 def measures_of(points: Sequence[Repeats], bottlenecks: Bottlenecks) -> list[Measure]:
     """List the measures of grid points with sound runs, all of one scenario."""
     runs = [run for point in points for run in point.runs]
-    felt = {group: list(_felt(runs, group)) for group in _groups(runs)}
-    bulk = [group for group, measures in felt.items() if not measures]
-    return [*chain(*felt.values()), *_rates(runs, bulk, bottlenecks), *_waits(runs, bottlenecks)]
+    perceived = {group: list(_perceived(runs, group)) for group in _groups(runs)}
+    bulk = [group for group, measures in perceived.items() if not measures]
+    return [*chain(*perceived.values()), *_rates(runs, bulk, bottlenecks), *_waits(runs, bottlenecks)]
 
 
-def _felt(runs: Sequence[Run], group: Group) -> Iterator[Measure]:
+def _perceived(runs: Sequence[Run], group: Group) -> Iterator[Measure]:
     """Yield what the application of a group, or the size of its flows, makes a person wait for."""
     flows = [flow for run in runs for flow in group.flows(run)]
-    found = next((each for each in FELT if any(flow.get(own) is not None for flow in flows for own in each)), ())
+    found = next(
+        (each for each in USER_PERCEIVED if any(flow.get(own) is not None for flow in flows for own in each)), ()
+    )
     for column in found:
         metric = METRICS[column]
-        yield Measure(group.title(metric.title), "felt", metric, partial(_folded, metric, group))
+        yield Measure(group.title(metric.title), "perceived", metric, partial(_folded, metric, group))
     ended = {
         place for run in runs for place, flow in enumerate(group.flows(run)) if flow.get("completion_s") is not None
     }
     if ended and not found:
         metric = METRICS["completion_s"]
-        yield Measure(group.title(metric.title), "felt", metric, partial(_last, ended, group))
+        yield Measure(group.title(metric.title), "perceived", metric, partial(_last, ended, group))
 
 
 def _folded(metric: Metric, group: Group, run: Run) -> float | None:
@@ -348,7 +350,7 @@ def verdict_of(measure: Measure, setting: tuple[str, ...], points: Mapping[str, 
 
 def _urgency(verdict: Verdict) -> tuple[int, float]:
     """Return where it stands: first what people feel, then by how many times the worst is worse than the best."""
-    return (0 if verdict.measure.kind == "felt" and verdict.is_decided else 1, -verdict.gap)
+    return (0 if verdict.measure.kind == "perceived" and verdict.is_decided else 1, -verdict.gap)
 
 
 def cost_of(verdict: Verdict, others: Sequence[Verdict]) -> list[Verdict]:
@@ -357,7 +359,7 @@ def cost_of(verdict: Verdict, others: Sequence[Verdict]) -> list[Verdict]:
     Rate is paid for in what people wait for, and in how long packets do; these in rate, or in another's waiting.
     """
     best = verdict.best[0].label
-    kinds = ("felt", "wait") if verdict.measure.kind == "rate" else ("felt", "rate")
+    kinds = ("perceived", "wait") if verdict.measure.kind == "rate" else ("perceived", "rate")
     found = [
         each
         for each in others

@@ -135,7 +135,7 @@ FLOW_METRICS = _metrics("flows", "flow")
 LINK_METRICS = _metrics("links", "link")
 RUN_METRICS = _metrics("runs", "run")
 NODE_METRICS = _metrics("nodes", "node")
-FELT = {each["name"] for each in DECLARED["flows"] if each["is_rare"] and each["metric"]}
+USER_PERCEIVED = {each["name"] for each in DECLARED["flows"] if each["is_rare"] and each["metric"]}
 """Metrics of applications, of senders on hosts and of flows from meshes, absent where there is none."""
 METRICS = {metric.name: metric for metric in (*FLOW_METRICS, *LINK_METRICS, *RUN_METRICS, *NODE_METRICS)}
 """Every metric by the name of its column."""
@@ -296,7 +296,7 @@ def folded(flows: Sequence[Row]) -> Metrics:
     return {
         metric.name: metric.fold.of(flows, metric.name)
         for metric in FLOW_METRICS
-        if metric.fold and (metric.name not in FELT or is_there(flows, metric))
+        if metric.fold and (metric.name not in USER_PERCEIVED or is_there(flows, metric))
     }
 
 

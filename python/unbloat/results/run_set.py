@@ -420,12 +420,12 @@ class RunSet:
         """Make the table of flows, links or nodes; an axis whose labels a column of theirs has is left out."""
         numbered = [(number, row) for number, record in self.by_number.items() for row in rows_of(record.run, part)]
         heads = self._heads(part).iloc[[number for number, _ in numbered]].reset_index(drop=True)
-        told = [
+        named = [
             name
             for axis, name in names_of(self.axes, NAMES[part]).items()
             if numbered and list(heads[name]) == [row.get(axis.rpartition(".")[2]) for _, row in numbered]
         ]
-        return with_meanings(_joined(heads.drop(columns=told), [row for _, row in numbered]), part)
+        return with_meanings(_joined(heads.drop(columns=named), [row for _, row in numbered]), part)
 
     def _stats(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
         import pandas as pd

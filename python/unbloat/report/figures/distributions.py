@@ -111,8 +111,8 @@ def boxes_of_metric(metric: Metric, groups: Sequence[str], view: View) -> None:
             axes.plot(np.maximum(each.values, foot), at, ".", **style)
     if foot:
         span(axes.xaxis, values)
-    told = f"one {metric.of} each" if numbers == {1} else f"{BOXES} of {_counted(metric, numbers)}"
-    axes.set_xlabel(f"{quantity(metric, view.bottlenecks)}\n{told}", **BELOW_BOXES)
+    words = f"one {metric.of} each" if numbers == {1} else f"{BOXES} of {_counted(metric, numbers)}"
+    axes.set_xlabel(f"{quantity(metric, view.bottlenecks)}\n{words}", **BELOW_BOXES)
 
 
 def _counted(metric: Metric, numbers: set[int]) -> str:

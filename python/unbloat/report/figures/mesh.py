@@ -125,7 +125,7 @@ def _node(
     share = (goodput / most) ** 0.5 if goodput else 0.15
     hue = GREY if goodput is None else COLOURS[0]
     axes.plot(*place, "o", color=hue, alpha=0.75, markersize=max(share * LARGEST * size.line * 0.6, 3), zorder=2)
-    told = name if goodput is None else f"{name}{between}{goodput:.2f}"
-    told += f", {drops:.0f} dropped" if drops >= 1 else ""
+    label = name if goodput is None else f"{name}{between}{goodput:.2f}"
+    label += f", {drops:.0f} dropped" if drops >= 1 else ""
     words: Style = {"fontsize": small(axes), "bbox": BEHIND, "zorder": 1.5, "ha": "center", "va": "top"}
-    axes.annotate(told, place, xytext=(0, -0.32 * LARGEST * size.line), textcoords="offset points", **words)
+    axes.annotate(label, place, xytext=(0, -0.32 * LARGEST * size.line), textcoords="offset points", **words)
