@@ -57,7 +57,7 @@ pub fn attach(control: &str, group: Group) -> Result<Attachment, Error> {
     if !offered.iter().any(|name| name == control) {
         let there = offered.join(", ");
         return Err(Error::input(format!(
-            "the kernel offers no congestion control \"{control}\", only {there}; `unbloat load` adds one"
+            "the kernel lacks the congestion control \"{control}\"; it has {there}; `unbloat load` adds one"
         )));
     }
     let attachment = Attachment { control: control.to_string(), cgroup: folder_of(group)? };
@@ -83,7 +83,7 @@ pub fn detach(group: Group) -> Result<Attachment, Error> {
             remove(number);
             Ok(attachment)
         }
-        None => Err(Error::input(format!("`unbloat attach` has given {} nothing", cgroup.display()))),
+        None => Err(Error::input(format!("`unbloat attach` gave nothing to {}", cgroup.display()))),
     }
 }
 
@@ -119,8 +119,8 @@ pub(super) fn folder_of(group: Group) -> Result<PathBuf, Error> {
     let folder = root.join(below);
     if !folder.join("cgroup.procs").is_file() {
         return Err(Error::input(format!(
-            "{} is no control group: name a folder under {}, or its path from there, such as \
-                system.slice/backup.service",
+            "{} is not a control group: name a folder under {}, or its path from there, such as \
+             system.slice/backup.service",
             named.display(),
             root.display()
         )));
@@ -129,7 +129,7 @@ pub(super) fn folder_of(group: Group) -> Result<PathBuf, Error> {
     if folder == root {
         let which = if matches!(group, Group::Own) { "the group that this command runs in" } else { "this group" };
         return Err(Error::input(format!(
-            "{which}, {}, is the root, which holds every process of the machine: name another group, or say --everyone",
+            "{which}, {}, is the root with every process of the machine: name another group, or add --everyone",
             root.display()
         )));
     }
@@ -167,8 +167,8 @@ const CHOOSER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/chooser.bpf.o")
 fn chooser(control: &str) -> Result<Object, Error> {
     if CHOOSER.is_empty() {
         return Err(Error::machine(
-            "this build of unbloat has no program for control groups, because there was no clang: install clang and \
-             build it again",
+            "this build of unbloat lacks the program for control groups, because clang was missing: install clang and \
+             build again",
         ));
     }
     let (loaded, said) = listening(|| {
@@ -180,7 +180,7 @@ fn chooser(control: &str) -> Result<Object, Error> {
         object.load()
     });
     loaded.map_err(|error| {
-        let mut error = Error::machine(format!("the kernel does not take the program that chooses {control}: {error}"));
+        let mut error = Error::machine(format!("the kernel refuses the program that chooses {control}: {error}"));
         error.log = Some(said);
         error
     })
@@ -192,14 +192,14 @@ fn link(chooser: &mut Object, cgroup: &Path) -> Result<Link, Error> {
     let program = chooser.progs_mut().next().expect("it has one program");
     program
         .attach_cgroup(folder.as_raw_fd())
-        .map_err(|e| Error::machine(format!("the kernel attaches no program to {}: {e}", cgroup.display())))
+        .map_err(|e| Error::machine(format!("the kernel cannot attach a program to {}: {e}", cgroup.display())))
 }
 
 // ---------------------------------------------------------------- Pins and notes
 
 fn pin(link: &mut Link, number: u64) -> Result<(), Error> {
     mount_bpffs()?;
-    fs::create_dir_all(PINS).map_err(|e| Error::machine(format!("{PINS} cannot be made: {e}")))?;
+    fs::create_dir_all(PINS).map_err(|e| Error::machine(format!("{PINS} cannot be created: {e}")))?;
     let path = Path::new(PINS).join(number.to_string());
     link.pin(&path).map_err(|e| Error::machine(format!("{} cannot be pinned: {e}", path.display())))
 }

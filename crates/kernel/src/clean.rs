@@ -27,7 +27,7 @@ pub fn clean() -> Result<Vec<String>, Error> {
     for (name, map) in held_by_maps(&types.operations_layout) {
         if is_of_the_dead(&name) {
             map.delete(&0_u32.to_ne_bytes())
-                .map_err(|e| Error::machine(format!("the kernel does not unregister {name}: {e}")))?;
+                .map_err(|e| Error::machine(format!("the kernel cannot unregister {name}: {e}")))?;
             removed.push(format!("the congestion control {name}"));
         }
     }

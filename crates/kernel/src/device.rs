@@ -32,7 +32,7 @@ impl Device {
             Ok(index) => Ok(Device { name: name.to_string(), index }),
             Err(_) => {
                 let there = names().join(", ");
-                Err(Error::input(format!("there is no network device {name}; there are {there}")))
+                Err(Error::input(format!("unknown network device {name}; valid: {there}")))
             }
         }
     }
@@ -50,8 +50,8 @@ impl Device {
             kind if WITH_ETHERNET.contains(&kind) => Ok(ETHERNET_HEADER),
             kind if WITHOUT_HEADER.contains(&kind) => Ok(0),
             kind => Err(Error::machine(format!(
-                "{} is of a kind ({kind}) whose frames are not known: take a device with Ethernet frames, or one with \
-                 IP alone, such as PPP or TUN",
+                "{} has frames of an unknown kind ({kind}): use a device with Ethernet frames or with IP alone, such \
+                 as PPP or TUN",
                 self.name
             ))),
         }
@@ -63,8 +63,8 @@ impl Device {
         let kinds = netlink()?.qdiscs(self.index).map_err(machine)?;
         if kinds.iter().any(|kind| kind == "ingress") {
             return Err(Error::machine(format!(
-                "{0} has the queue discipline ingress, which leaves no room for clsact; clsact does what it does: \
-                 remove it (tc qdisc del dev {0} ingress), and give its filters to clsact",
+                "{0} has the queue discipline ingress, which excludes clsact: remove it (tc qdisc del dev {0} \
+                 ingress) and move its filters to clsact",
                 self.name
             )));
         }
@@ -84,7 +84,7 @@ pub(crate) fn netlink() -> Result<Netlink, Error> {
 }
 
 fn machine(error: io::Error) -> Error {
-    Error::machine(format!("the kernel does not tell about its devices: {error}"))
+    Error::machine(format!("the kernel does not list its devices: {error}"))
 }
 
 /// Lists the names of the devices of this namespace.

@@ -93,20 +93,20 @@ fn types() -> Vec<Check> {
             let (there, about) = ask(types);
             Check::new(what, "loading", there, about).or(remedy)
         }
-        Err(_) => unknown(what, "loading", "cannot be told without types").or("see above"),
+        Err(_) => unknown(what, "loading", "unknown without types").or("see above"),
     };
     let either = |there: bool, yes: &str, no: &str| (there, if there { yes } else { no }.to_string());
     vec![
         types,
         question(
             "BPF congestion controls",
-            &|types| either(types.has_controls, "yes", "the types have none"),
+            &|types| either(types.has_controls, "yes", "missing in the types"),
             "boot a kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_JIT",
         ),
         question(
             "links for them (Linux 6.4)",
             &|types| either(types.has_links, "yes", "a map is the registration"),
-            "nothing: loading works without",
+            "nothing: loading works without them",
         )
         .optional(),
         question(
@@ -152,11 +152,8 @@ fn network() -> Vec<Check> {
     checks.push(try_out("TUN devices", &tun.as_ref().map(|_| ())).or(module_remedy("tun")));
     for kind in QDISCS {
         let there = namespace.within(|| has_qdisc(kind));
-        let found = if there.as_ref().is_ok_and(|there| *there) {
-            "yes".into()
-        } else {
-            "the kernel does not know it".to_string()
-        };
+        let found =
+            if there.as_ref().is_ok_and(|there| *there) { "yes".into() } else { "the kernel lacks it".to_string() };
         let check = Check::new(format!("qdisc {kind}"), purpose(kind), there.unwrap_or(false), found);
         checks.push(check.or(module_remedy(&format!("sch_{}", module_of(kind)))));
     }
@@ -198,7 +195,7 @@ fn controls() -> Vec<Check> {
     let there = available();
     let check = |name: &&str| {
         let has = there.iter().any(|known| known == name);
-        let found = if has { "yes" } else { "not among those on offer" };
+        let found = if has { "yes" } else { "not available" };
         Check::new(format!("the kernel's {name}"), "comparisons", has, found).or(module_remedy(&format!("tcp_{name}")))
     };
     CONTROLS.iter().map(check).collect()
@@ -211,6 +208,6 @@ fn module_remedy(module: &str) -> String {
     if list.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file))) {
         format!("modprobe {module}")
     } else {
-        format!("boot a kernel with {module}: this one has no such module")
+        format!("boot a kernel with {module}: this one lacks the module")
     }
 }

@@ -110,14 +110,14 @@ pub(crate) fn available() -> Vec<String> {
 /// kernel load a module of that name.
 pub fn require_own(name: &str) -> Result<(), Error> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
-        .map_err(|error| Error::machine(format!("the kernel opens no socket: {}", error.desc())))?;
+        .map_err(|error| Error::machine(format!("the kernel cannot open a socket: {}", error.desc())))?;
     match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name)) {
         Ok(()) => Ok(()),
         Err(nix::Error::ENOENT) => {
             let there = available().join(", ");
-            Err(Error::input(format!("the kernel has no congestion control \"{name}\"; it has {there}")))
+            Err(Error::input(format!("the kernel lacks the congestion control \"{name}\"; it has {there}")))
         }
-        Err(error) => Err(Error::machine(format!("the kernel does not give \"{name}\" to a socket: {}", error.desc()))),
+        Err(error) => Err(Error::machine(format!("the kernel cannot set \"{name}\" on a socket: {}", error.desc()))),
     }
 }
 
@@ -127,7 +127,7 @@ fn refuse_taken(name: &str) -> Result<(), Error> {
 
 fn taken(name: &str) -> Error {
     Error::input(format!(
-        "the kernel has a congestion control \"{name}\" already: unload it, or choose another name with --as"
+        "the kernel already has a congestion control \"{name}\": unload it, or choose another name with --as"
     ))
 }
 
@@ -172,7 +172,7 @@ fn fill_maps(loaded: &Object, object: &KernelObject) -> Result<(), Error> {
         let map = loaded.maps().find(|map| map.name() == name.as_str()).expect("the object declares it");
         map.update(key, value, MapFlags::ANY).map_err(|error| Error {
             about: Some(About::Map(name.clone())),
-            ..Error::input(format!("{}: the kernel takes no contents for map {name}: {error}", object.source))
+            ..Error::input(format!("{}: the kernel refuses the contents of map {name}: {error}", object.source))
         })?;
     }
     Ok(())
@@ -183,7 +183,7 @@ fn attach(loaded: &mut Object, object: &KernelObject) -> Result<Link, Error> {
         loaded.maps_mut().find(|map| map.name() == object.variable.as_str()).expect("it was there when it was opened");
     map.attach_struct_ops().map_err(|error| match error.kind() {
         libbpf_rs::ErrorKind::AlreadyExists => taken(object.name.as_str()),
-        _ => Error::machine(format!("the kernel does not register {} as \"{}\": {error}", object.source, object.name)),
+        _ => Error::machine(format!("the kernel cannot register {} as \"{}\": {error}", object.source, object.name)),
     })
 }
 
@@ -203,7 +203,10 @@ pub(super) fn explained(source: &str, error: &libbpf_rs::Error, said: String) ->
         (Some(fault), _) => Error::input(format!("{source} {fault}")),
         (None, Some(refusal)) => Error::input(refused(source, &refusal)),
         (None, None) => {
-            let line = said.lines().find_map(|line| line.strip_prefix("libbpf: ")).unwrap_or("no reason was given");
+            let line = said.lines().find_map(|line| line.strip_prefix("libbpf: ")).unwrap_or(
+                "the kernel gave no \
+                                                                                              reason",
+            );
             Error::machine(format!("{source} cannot be loaded: {line} ({error})"))
         }
     };
@@ -216,8 +219,7 @@ fn refused(source: &str, refusal: &Refusal) -> String {
     // The verifier says this of an argument that only newer kernels pass.
     if reason.starts_with("func 'cong_control' doesn't have") && running_version() < WITH_ACK {
         return format!(
-            "{source}: {program} reads the flags of cong_control, which the kernel passes since Linux 6.10; this one \
-             is older"
+            "{source}: {program} reads the flags of cong_control, which need Linux 6.10; this kernel is older"
         );
     }
     let at = at.as_ref().map_or(String::new(), |at| format!(", at {at}"));

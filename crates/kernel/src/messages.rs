@@ -25,17 +25,17 @@ pub(crate) fn listening<T>(action: impl FnOnce() -> T) -> (T, String) {
 pub(crate) fn fault(said: &str) -> Option<String> {
     let between = |start: &str, end: &str| said.split_once(start).and_then(|(_, rest)| Some(rest.split_once(end)?.0));
     if let Some(function) = between("extern (func ksym) '", "': not found") {
-        return Some(format!("calls {function}, which this kernel does not have"));
+        return Some(format!("calls {function}, which this kernel lacks"));
     }
     if let Some(program) = between("invalid reuse of prog ", " in sec") {
-        return Some(format!("names the program {program} for two callbacks: each needs one of its own"));
+        return Some(format!("uses the program {program} for two callbacks; each needs its own"));
     }
     // "failed to resolve CO-RE relocation <byte_off> [7] struct tcp_sock.member (0:1 @ offset 4)"
     let member = between("failed to resolve CO-RE relocation <", " (")?.rsplit(' ').next()?;
     let (structure, member) = member.split_once('.')?;
     // A suffix after three underscores distinguishes declarations of one struct.
     let structure = structure.split("___").next().unwrap_or(structure);
-    Some(format!("uses {structure}.{member}, which this kernel does not have"))
+    Some(format!("uses {structure}.{member}, which this kernel lacks"))
 }
 
 /// A program that the verifier refused: its name, the reason in one line, and the place in the
@@ -61,7 +61,7 @@ pub(crate) fn refusal(said: &str) -> Option<Refusal> {
         // The line before it has the explanation.
         [.., words, last] if last.starts_with("invalid bpf_context access") && words.starts_with("func '") => words,
         [.., last] => last,
-        [] => "no reason was given",
+        [] => "the kernel gave no reason",
     };
     let at = lines.iter().rev().find_map(|line| line.strip_prefix("; ")).map(place);
     Some(Refusal { program, reason: reason.to_string(), at })

@@ -94,8 +94,8 @@ impl Netlink {
         self.ask("queue discipline", RouteNetlinkMessage::NewQueueDiscipline(message), flags).map_err(|error| {
             let kind = qdisc.kind;
             let why = match error.kind() {
-                io::ErrorKind::NotFound => format!("this kernel has no queue discipline {kind} (module sch_{kind})"),
-                io::ErrorKind::InvalidInput => format!("the kernel does not take these parameters of {kind}"),
+                io::ErrorKind::NotFound => format!("this kernel lacks the queue discipline {kind} (module sch_{kind})"),
+                io::ErrorKind::InvalidInput => format!("the kernel refuses these parameters of {kind}"),
                 _ => return error,
             };
             io::Error::new(error.kind(), why)
@@ -228,7 +228,7 @@ impl Netlink {
             }),
             _ => None,
         });
-        counts.ok_or_else(|| io::Error::other("the kernel does not count what its queue discipline does"))
+        counts.ok_or_else(|| io::Error::other("the kernel does not report counters of its queue discipline"))
     }
 
     /// Deletes the discipline at a device's root: `tc qdisc del dev DEV root`.

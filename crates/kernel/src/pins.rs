@@ -76,7 +76,7 @@ fn finish(note: &mut Note, make_default: bool) -> Result<(), Error> {
 
 fn pin(loaded: &mut Loaded, path: &Path) -> Result<(), Error> {
     mount_bpffs()?;
-    std::fs::create_dir_all(PINS).map_err(|e| Error::machine(format!("{PINS} cannot be made: {e}")))?;
+    std::fs::create_dir_all(PINS).map_err(|e| Error::machine(format!("{PINS} cannot be created: {e}")))?;
     loaded.pin(path).map_err(|e| Error::machine(format!("{} cannot be pinned: {e}", path.display())))
 }
 
@@ -169,8 +169,8 @@ fn refuse_restricted(name: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::machine(format!(
-        "{name} cannot be the default here: in a network namespace that is not the machine's first, the kernel takes \
-         only a control with the flag TCP_CONG_NON_RESTRICTED"
+        "{name} cannot be the default here: in another network namespace than the machine's first, a default needs \
+         the flag TCP_CONG_NON_RESTRICTED"
     )))
 }
 

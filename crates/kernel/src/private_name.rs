@@ -33,8 +33,12 @@ impl PrivateName {
     pub(crate) fn new() -> Result<PrivateName, Error> {
         let name = ControlName::new(&format!("{PREFIX}{:0DIGITS$x}", random() >> (64 - 4 * DIGITS)))
             .expect("15 letters, digits and a dot");
-        let mark = mark(name.as_str())
-            .map_err(|e| Error::machine(format!("the kernel makes no BPF map to mark a living run with: {e}")))?;
+        let mark = mark(name.as_str()).map_err(|e| {
+            Error::machine(format!(
+                "the kernel cannot create the BPF map that marks a running \
+                                                 experiment: {e}"
+            ))
+        })?;
         Ok(PrivateName { name, _mark: mark })
     }
 }

@@ -42,8 +42,8 @@ impl Stamp {
     pub fn load(longest: Nanos) -> Result<Stamp, Error> {
         if COMPILED.is_empty() {
             return Err(Error::machine(
-                "this build of unbloat cannot see how long packets wait in a host, because there was no clang: install \
-                 clang and build it again",
+                "this build of unbloat cannot measure how long packets wait in a host, because clang was missing: \
+                 install clang and build again",
             ));
         }
         let shift = shift_for(longest);
@@ -56,7 +56,7 @@ impl Stamp {
             object.load()
         });
         let object = loaded.map_err(|error| {
-            let sentence = format!("the kernel does not take the program that tells how long packets wait: {error}");
+            let sentence = format!("the kernel refuses the program that measures how long packets wait: {error}");
             let mut error = Error::machine(sentence);
             error.log = Some(said);
             error

@@ -152,7 +152,7 @@ fn count_runs() -> Result<OwnedFd, Error> {
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if fd < 0 {
         let error = std::io::Error::from_raw_os_error(-fd);
-        return Err(Error::machine(format!("the kernel does not count the runs of BPF programs: {error}")));
+        return Err(Error::machine(format!("the kernel cannot count the runs of BPF programs: {error}")));
     }
     // SAFETY: the descriptor is new and nobody else's.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })

@@ -46,15 +46,16 @@ impl Types {
     pub(crate) fn read() -> Result<Types, Error> {
         let types = Types::find().map_err(|why| {
             Error::machine(format!(
-                "no kernel types (BTF): {why}; loading needs a kernel built with CONFIG_DEBUG_INFO_BTF, as those of \
-                 Debian, Ubuntu and Fedora are"
+                "kernel types (BTF) are missing: {why}; loading needs a kernel with CONFIG_DEBUG_INFO_BTF, as Debian, \
+                 Ubuntu and Fedora have"
             ))
         })?;
         if types.has_controls {
             Ok(types)
         } else {
             Err(Error::machine(
-                "this kernel takes no congestion controls in BPF: it needs CONFIG_BPF_SYSCALL and CONFIG_BPF_JIT",
+                "this kernel does not support congestion controls in BPF: it needs CONFIG_BPF_SYSCALL and \
+                 CONFIG_BPF_JIT",
             ))
         }
     }
@@ -69,10 +70,12 @@ impl Types {
             Some(path) => {
                 let path = Path::new(&path);
                 of(&|| Btf::from_path(path))
-                    .map_err(|_| format!("{OVERRIDE} names {}, which holds none", path.display()))
+                    .map_err(|_| format!("{OVERRIDE} names {}, which contains none", path.display()))
             }
             None => OF_THE_KERNEL
-                .get_or_init(|| of(&Btf::from_vmlinux).map_err(|_| "there is no /sys/kernel/btf/vmlinux".to_string()))
+                .get_or_init(|| {
+                    of(&Btf::from_vmlinux).map_err(|_| "/sys/kernel/btf/vmlinux does not exist".to_string())
+                })
                 .clone(),
         }
     }

@@ -48,8 +48,7 @@ pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
     let users = users(name, &types).saturating_sub(u32::from(is_default));
     if users > 0 && !drain {
         return Err(Error::machine(format!(
-            "{name} is in use by {}: close them, or say --drain: then no new socket gets it and these keep it until \
-                they close",
+            "{name} is in use by {}: close them, or add --drain, which lets them keep it until they close",
             sockets(users)
         )));
     }
@@ -88,9 +87,9 @@ fn known(name: &str) -> Result<ControlName, Error> {
         format!("`unbloat load` has loaded {}", names.join(", "))
     };
     Err(Error::input(if available().iter().any(|known| known == name) {
-        format!("{name} is the kernel's own or held by another process; {loaded}")
+        format!("{name} belongs to the kernel or to another process; {loaded}")
     } else {
-        format!("there is no congestion control {name}; {loaded}")
+        format!("unknown congestion control {name}; {loaded}")
     }))
 }
 
@@ -113,7 +112,7 @@ fn restore_default(before: Option<String>) -> Result<String, Error> {
         }
     }
     Err(refused
-        .unwrap_or_else(|| Error::machine("the kernel offers no congestion control to take its place as the default")))
+        .unwrap_or_else(|| Error::machine("the kernel has no other congestion control that could be the default")))
 }
 
 /// Deletes the map's one element, which unregisters it: before Linux 6.4 the map is the
@@ -121,7 +120,7 @@ fn restore_default(before: Option<String>) -> Result<String, Error> {
 fn unregister_map(name: &ControlName) -> Result<(), Error> {
     let path = pin_path(name);
     let map = MapHandle::from_pinned_path(&path).map_err(|e| Error::machine(format!("{}: {e}", path.display())))?;
-    map.delete(&0_u32.to_ne_bytes()).map_err(|e| Error::machine(format!("the kernel does not unregister {name}: {e}")))
+    map.delete(&0_u32.to_ne_bytes()).map_err(|e| Error::machine(format!("the kernel cannot unregister {name}: {e}")))
 }
 
 /// Waits until the kernel no longer offers the name; it unregisters a link some time later.
@@ -130,7 +129,7 @@ fn wait_until_gone(name: &str) -> Result<(), Error> {
     while available().iter().any(|known| known == name) {
         if start.elapsed() > PATIENCE {
             return Err(Error::machine(format!(
-                "{name} is unpinned, and the kernel still offers it: another process holds it too"
+                "{name} is unpinned, but the kernel still has it, because another process uses it"
             )));
         }
         std::thread::sleep(Duration::from_millis(2));

@@ -15,7 +15,7 @@ const NEEDS_MODULES: &str = "tcp_ca_kfunc.c";
 fn the_kernels_examples_load_and_work() {
     for path in trees().iter().flat_map(|tree| controls(tree)) {
         let file = path.display().to_string();
-        let may_lack = path.ends_with(NEEDS_MODULES).then_some("which this kernel does not have");
+        let may_lack = path.ends_with(NEEDS_MODULES).then_some("which this kernel lacks");
         let refused = refused(&path);
         let name = name_of("example");
         match unbloat_kernel::load(&library(), &control(MechanismSource::File(path)), Some(&name)) {

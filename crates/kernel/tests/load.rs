@@ -84,7 +84,7 @@ fn a_name_that_is_taken() {
     assert!(error.is_input);
     assert_eq!(
         error.message,
-        "the kernel has a congestion control \"reno\" already: unload it, or choose another name with --as"
+        "the kernel already has a congestion control \"reno\": unload it, or choose another name with --as"
     );
 }
 
@@ -119,20 +119,20 @@ fn what_this_kernel_does_not_have() {
                 SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked) { warp_drive(sk); }";
     let file = UserFile::control("function", body, GROWS);
     let error = refused(&control(file.source()), &name_of("function"));
-    assert_eq!(error.message, format!("{} calls warp_drive, which this kernel does not have", file.path()));
+    assert_eq!(error.message, format!("{} calls warp_drive, which this kernel lacks", file.path()));
 
     let body = "struct tcp_sock___later { __u32 warp; } __attribute__((preserve_access_index));\n\
                 SEC(\"struct_ops\") void BPF_PROG(grow, struct sock *sk, __u32 ack, __u32 acked)\n\
                 { tcp_sk(sk)->snd_cwnd += ((struct tcp_sock___later *)sk)->warp; }";
     let file = UserFile::control("member", body, GROWS);
     let error = refused(&control(file.source()), &name_of("member"));
-    assert_eq!(error.message, format!("{} uses tcp_sock.warp, which this kernel does not have", file.path()));
+    assert_eq!(error.message, format!("{} uses tcp_sock.warp, which this kernel lacks", file.path()));
 }
 
 #[test]
 fn a_program_for_two_callbacks() {
     let file = UserFile::control("reuse", GROW, &format!("{GROWS}, .min_tso_segs = (void *)halve"));
     let error = refused(&control(file.source()), &name_of("reuse"));
-    let sentence = "names the program halve for two callbacks: each needs one of its own";
+    let sentence = "uses the program halve for two callbacks; each needs its own";
     assert_eq!(error.message, format!("{} {sentence}", file.path()));
 }

@@ -79,7 +79,7 @@ impl MechanismKind {
     /// The function that a program at a device calls, with the error for a file without it.
     fn entry(self) -> Result<&'static Function, Error> {
         match self {
-            MechanismKind::CongestionControl => Err(Error::input("a congestion control stands at no device")),
+            MechanismKind::CongestionControl => Err(Error::input("a congestion control belongs to no device")),
             MechanismKind::WindowController => Ok(&window::WINDOW),
             MechanismKind::Classifier => Ok(&classifier::CLASSIFY),
         }
@@ -381,7 +381,7 @@ impl Library {
                 if path.is_file() { Ok((path, None)) } else { Err(self.no_builtin(kind, name)) }
             }
             MechanismSource::Kernel(name) => Err(self.only_in_the_kernel(name)),
-            MechanismSource::None => Err(Error::input("datagrams have no congestion control")),
+            MechanismSource::None => Err(Error::input("datagrams need no congestion control")),
         }
     }
 
@@ -389,19 +389,22 @@ impl Library {
         let names = self.names_of(kind);
         let what = kind.what();
         if names.is_empty() {
-            return Error::input(format!("{} holds no {what}s", self.folder.display()));
+            return Error::input(format!("{} contains no {what}s", self.folder.display()));
         }
         let hint = did_you_mean(name, names.iter().map(String::as_str));
         Error::input(format!(
-            "there is no {what} \"{name}\"{hint}; there are {}, or the path of a .bpf.c file",
+            "unknown {what} \"{name}\"{hint}; valid: {}, or the path of a .bpf.c file",
             names.join(", ")
         ))
     }
 
     fn only_in_the_kernel(&self, name: &str) -> Error {
-        let ours =
-            if self.names().iter().any(|own| own == name) { format!(", or name {name}, ours") } else { "".into() };
-        Error::input(format!("kernel:{name} is the running kernel's own: run it with --on kernel or --on vm{ours}"))
+        let ours = if self.names().iter().any(|own| own == name) {
+            format!(", or write {name}, unbloat's own")
+        } else {
+            "".into()
+        };
+        Error::input(format!("kernel:{name} belongs to the running kernel: run it with --on kernel or --on vm{ours}"))
     }
 
     /// Reads a mechanism's file and the files that it includes. A built-in includes only files of the folder.
@@ -533,7 +536,7 @@ fn object_name(source: &MechanismSource, path: &Path) -> String {
 }
 
 fn no_file(path: &Path) -> Error {
-    Error::input(format!("there is no file {}", path.display()))
+    Error::input(format!("the file {} does not exist", path.display()))
 }
 
 /// Splits `file.bpf.c#name`, which names one of several congestion controls in a file.

@@ -38,11 +38,11 @@ section! {
     /// Messages, each of which is answered.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Messenger: Default in "messenger" {
-        "kind" = KeyType::Choice(App::KINDS), Required => "messenger: short messages over TCP, each of which is answered";
-        /// the time from one to the next, answered or not
+        "kind" = KeyType::Choice(App::KINDS), Required => "messenger: short messages over TCP, each answered";
+        /// time from one message to the next, answered or not
         pub every: Nanos = Default("1s"), SOME_TIME;
-        /// what the program does about a message for which the send buffer has no room: goes on and writes it later,
-        /// leaves it out, or does nothing else until it is written
+        /// what the program does if a message finds the send buffer full: write it later (wait), leave it out (skip),
+        /// or block (delay)
         pub when_full: WhenFull = Default("wait");
         /// size of a request, in whole packets if it is more than one
         pub request: Bytes = Default("200b"), MESSAGES;
@@ -57,10 +57,10 @@ section! {
     pub struct Game: Default in "game" {
         "kind" = KeyType::Choice(&["game"]), Required =>
             "game: small messages over TCP at a steady pace, each answered";
-        /// the time from one to the next, answered or not
+        /// time from one message to the next, answered or not
         pub every: Nanos = Default("100ms"), SOME_TIME;
-        /// what the program does about a message for which the send buffer has no room: goes on and writes it later,
-        /// leaves it out, or does nothing else until it is written
+        /// what the program does if a message finds the send buffer full: write it later (wait), leave it out (skip),
+        /// or block (delay)
         pub when_full: WhenFull = Default("wait");
         /// size of a request, in whole packets if it is more than one
         pub request: Bytes = Default("60b"), MESSAGES;
@@ -73,8 +73,8 @@ section! {
     /// Chunks of an upload, each of which the cloud confirms.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Upload: Default in "upload" {
-        "kind" = KeyType::Choice(&["upload"]), Required => "upload: chunks to a cloud, each of which it confirms";
-        /// size of a chunk, which the cloud confirms
+        "kind" = KeyType::Choice(&["upload"]), Required => "upload: chunks to a server that confirms each";
+        /// size of a chunk
         pub chunk: Bytes = Default("4mb"), MESSAGES;
         /// size of the confirmation
         pub response: Bytes = Default("300b"), MESSAGES;
@@ -87,10 +87,10 @@ section! {
     /// Web pages: one object, then others over all connections.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Web: Default in "web" {
-        "kind" = KeyType::Choice(&["web"]), Required => "web: pages of one object and others that follow it";
-        /// connections that load a page
+        "kind" = KeyType::Choice(&["web"]), Required => "web: pages of one object and others that follow";
+        /// number of connections that load a page
         pub connections: u32 = Default("6"), "1..100";
-        /// objects beside the page itself
+        /// number of objects besides the page itself
         pub objects: u32 = Default("40"), "0..10000";
         /// size of a request, in whole packets if it is more than one
         pub request: Bytes = Default("500b"), MESSAGES;
@@ -105,16 +105,16 @@ section! {
     /// A video stream in pieces.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Video: Default in "video" {
-        "kind" = KeyType::Choice(&["video"]), Required => "video: a film in pieces, of a quality that suits the rate";
-        /// the lowest quality
+        "kind" = KeyType::Choice(&["video"]), Required => "video: a film in pieces, in a quality that suits the rate";
+        /// rate of the lowest quality
         pub lowest: Rate = Default("500kbit"), RATES;
-        /// the highest; each has one and a half times the rate of the one below
+        /// largest rate of a quality; each quality has one and a half times the rate of the one below
         pub highest: Rate = Default("5mbit"), RATES;
-        /// how long a piece plays
+        /// playing time of a piece
         pub piece: Nanos = Default("4s"), "10ms..3600s";
-        /// how much must be loaded before it plays
+        /// playing time to load before playback starts
         pub startup: Nanos = Default("8s"), SOME_TIME;
-        /// how much is loaded ahead at most
+        /// largest playing time to load ahead
         pub most: Nanos = Default("30s"), SOME_TIME;
         /// size of a request, in whole packets if it is more than one
         pub request: Bytes = Default("500b"), MESSAGES;
@@ -127,7 +127,7 @@ section! {
     pub struct Voice: Default in "voice" {
         "kind" = KeyType::Choice(&["voice"]), Required =>
             "voice: a call of 64 kbit/s in both directions (G.711 over RTP and UDP)";
-        /// the time from one packet to the next
+        /// time from one packet to the next
         pub every: Nanos = Default("20ms"), SOME_TIME;
         /// IP length of a packet
         pub packet: Bytes = Default("200b"), DATAGRAMS;
@@ -139,7 +139,7 @@ section! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Ping: Default in "ping" {
         "kind" = KeyType::Choice(&["ping"]), Required => "ping: ICMP echo requests and their replies";
-        /// the time from one to the next
+        /// time from one request to the next
         pub every: Nanos = Default("200ms"), SOME_TIME;
         /// IP length of a packet
         pub packet: Bytes = Default("84b"), DATAGRAMS;
@@ -151,7 +151,7 @@ section! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Udp in "udp" {
         "kind" = KeyType::Choice(&["udp"]), Required => "udp: datagrams at a constant rate";
-        /// the rate of the packets
+        /// rate of the packets
         pub rate: Rate = Required, RATES;
         /// IP length of a packet
         pub packet: Bytes = Default("1500b"), DATAGRAMS;

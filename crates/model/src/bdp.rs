@@ -55,17 +55,17 @@ impl Product {
     pub fn times(&self, text: &str, in_packets: bool) -> Result<Limit, QuantityError> {
         let Bdp(millionths) = text.parse()?;
         if millionths == 0 {
-            return Err(QuantityError(format!("\"{text}\" leaves no room; write more than \"0bdp\"")));
+            return Err(QuantityError(format!("\"{text}\" has no room for a packet; write more than \"0bdp\"")));
         }
         let Some(rtt) = self.rtt else {
-            let why = "has no meaning where no flow passes, for it takes a round-trip time; write bytes or packets";
+            let why = "needs a flow that passes here, for its round-trip time; write bytes or packets";
             return Err(QuantityError(format!("\"{text}\" {why}")));
         };
         // Bits per byte, nanoseconds per second, and millionths.
         const PARTS: u128 = 8 * 1_000_000_000 * 1_000_000;
         let product = u128::from(self.rate) * u128::from(rtt.0);
         let bytes = product.checked_mul(millionths.into()).map(|parts| parts.div_ceil(PARTS));
-        let too_large = || QuantityError(format!("\"{text}\" is more than this program can count"));
+        let too_large = || QuantityError(format!("\"{text}\" is too large for this program"));
         let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok()).ok_or_else(too_large)?.max(self.largest.0).max(1);
         Ok(match in_packets {
             true => Limit::Packets(bytes.div_ceil(self.largest.0.max(1))),

@@ -17,9 +17,9 @@ pub struct Compile {
 section! {
     /// The keys of the compiler options in a file.
     pub struct CompileKeys in "compile" {
-        /// folders in which headers are looked for, as -I has them
-        pub include: Option<Names> = Means("headers lie beside the file");
-        /// macros, "NAME" or "NAME=VALUE", as -D has them
+        /// folders to search for headers, as the compiler's -I
+        pub include: Option<Names> = Means("headers are beside the file");
+        /// macros, "NAME" or "NAME=VALUE", as the compiler's -D
         pub define: Option<Names> = Means("no macros are set");
     }
 }

@@ -17,7 +17,7 @@ section! {
     /// A group of `count` flows that differ only in their start time.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct FlowGroup in "flows" with FlowGroupKeys {
-        /// what tables and figures call the group's flows
+        /// name of the group's flows in tables and figures
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub name: Option<String> = Means("the congestion control's name");
         /// The congestion control: a built-in name, or a path to a `.bpf.c` file (made absolute or relative to the
@@ -25,89 +25,86 @@ section! {
         #[serde(default, skip_serializing_if = "MechanismRef::is_none")]
         pub cc: MechanismRef;
         key cc: NamedControl = Required =>
-            "the congestion control, a built-in name, the path of a .bpf.c file (#NAME behind it picks one of \
-            several), or kernel:NAME for the running kernel's own";
-        key params: Params = Means("the control's own defaults") =>
-            "parameters of the control; a table params.NAME holds for the control NAME only";
-        key maps: Maps = Means("as the control's file has them, empty or zero") =>
-            "what BPF maps of the control hold when the run begins, such as rates = { 0 = 1250000 }: by map and key the \
-            value, a whole number or a list of them for a struct's members; a table maps.CC holds for the control CC \
-            only";
+            "name of the congestion control, path of its .bpf.c file (add #NAME to pick one of several), or \
+             kernel:NAME for one of the running kernel";
+        key params: Params = Means("the defaults of the congestion control") =>
+            "parameters of the congestion control; a table params.NAME is for the congestion control NAME only";
+        key maps: Maps = Means("the contents that its file declares, empty or zero") =>
+            "initial contents of the congestion control's BPF maps, such as rates = { 0 = 1250000 }. A value is a \
+             whole number, or a list of them for a struct's members. A table maps.CC is for the congestion control CC \
+             only";
         /// What its programs do; `None` = each writes a transfer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub app: Option<App>;
         /// number of flows in the group
         pub count: u32 = Default("1"), "1..1000000";
-        /// flows that come by a random process in place of count and stagger, from start until stop
-        pub arrivals: Option<Arrivals> = Means("as count and stagger say");
+        /// random arrivals of flows from start until stop, instead of count and stagger
+        pub arrivals: Option<Arrivals> = Means("count and stagger apply");
         /// The host that the group's flows send from, or receive at if their data takes the reverse path.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub host: Option<usize>;
-        /// the data takes the reverse path, whose links need queues then; acknowledgements take the forward one
+        /// send data over the reverse path, whose links then need queues, and acknowledgements over the forward path
         pub reverse: bool = Default("false");
         /// The nodes of a mesh that the flows come from, one for each flow; `None` = the senders are not in a mesh.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub origin: Option<Origin>;
         key mesh: Option<String> = Means("the senders are hosts at the first link") =>
-            "the mesh whose nodes are the senders, one flow each: their packets go along its tree to the border \
-            router, and from there along path";
+            "mesh whose nodes send one flow each; packets go along its tree to the border router, and then along path";
         key nodes: Option<Names> = Means("all but the border router, in the file's order") =>
-            "the nodes of the mesh that send";
+            "nodes of the mesh that send";
         /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
         /// from the border router of their mesh.
         pub path: Vec<usize>;
         key path: Option<Names> = Means("every link, in the file's order") =>
-            "the links between senders and receivers, from the senders on: the forward path passes their forward \
-            directions";
+            "links from the senders to the receivers, in order; data passes their forward directions";
         /// The links whose reverse directions make up the reverse path, in the order in which packets pass them.
         pub reverse_path: Vec<usize>;
-        key reverse_path: Option<Names> = Means("those of path, the other way round") =>
-            "the links whose reverse directions the reverse path passes, in this order";
-        key app: Option<App> = Means("a transfer, of the size that size says") =>
-            "what the flows' programs do: messenger, game, upload, web and video over TCP, with two flows for each \
-            connection, and voice, ping and udp, which need no cc";
-        key host: Option<String> = Means("none that has a queue of its own") =>
-            "the host that the flows send from; with reverse = true the one that they come to, by whose queue their \
-            acknowledgements leave";
-        /// each sender's own link to the bottleneck
-        pub access: Access = Means("no constraint");
-        /// the receiver's clock, as its timestamps (RFC 7323) show it, relative to the sender's
-        pub clock: Clock = Means("as the sender's");
+        key reverse_path: Option<Names> = Means("the links of path, in reverse order") =>
+            "links whose reverse directions make up the reverse path, in order";
+        key app: Option<App> = Means("a transfer of size") =>
+            "application of the flows: messenger, game, upload, web and video use TCP, with two flows for each \
+             connection; voice, ping and udp need no cc";
+        key host: Option<String> = Means("a host without a queue") =>
+            "host that sends the flows; with reverse = true the host that receives them and sends acknowledgements";
+        /// link of each sender to the bottleneck
+        pub access: Access = Means("no limit");
+        /// receiver's clock relative to the sender's, as timestamps show it (RFC 7323)
+        pub clock: Clock = Means("the sender's clock");
         /// When the first flow of the group opens its connection.
         pub start: Nanos;
         /// The longest random delay of a flow's opening, drawn for each flow and added to `start` and `stagger`.
         #[serde(default, skip_serializing_if = "Nanos::is_zero")]
         pub start_spread: Nanos;
         key start: Start = Default("0s"), TIMES =>
-            "when the first flow opens its connection; of a range such as 0s..1s each flow draws its own time, \
-            evenly, to which stagger is added";
-        /// each next flow opens this much later
+            "time when the first flow opens its connection; from a range such as 0s..1s each flow draws a uniform \
+             time, and stagger is added";
+        /// time between the starts of consecutive flows
         pub stagger: Nanos = Default("0s"), TIMES;
-        /// when the applications stop writing, and no more flows arrive
+        /// time when applications stop writing and flows stop arriving
         pub stop: Option<Nanos> = Means("the end of the run"), SOME_TIME;
         /// How much the application writes; `None` = without end, unless `sizes` is set.
         pub size: Option<Bytes>;
         /// The distribution of each flow's size, in place of `size`.
         pub sizes: Option<Sizes>;
-        key size: Option<Size> = Means("without end"), SIZES => "how much the application writes";
+        key size: Option<Size> = Means("unlimited"), SIZES => "bytes that the application writes";
         /// IP length of a full data packet
         pub packet: Bytes = Means("1500b, or 104b with profile lln"), "100b..65535b";
-        /// type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake look at
+        /// type of service of the flows' packets, such as 0x10 (low delay), which prio, pfifo_fast and cake read
         pub tos: u8 = Default("0"), "0..252";
-        /// room that the receiver offers
+        /// largest window that the receiver advertises
         pub receive_window: Option<Bytes> =
-            Means("the largest that can be advertised; four segments with profile lln"), "100b..1gib";
-        /// the receiver's buffer is auto-tuned within net.ipv4.tcp_rmem
+            Means("the largest possible window; four segments with profile lln"), "100b..1gib";
+        /// bounds of the auto-tuned receive buffer (net.ipv4.tcp_rmem)
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub tcp_rmem: Option<TcpRmem> =
             Means("a buffer of fixed size, SO_RCVBUF, as large as receive_window needs");
-        /// how fast the receiving application reads at most, segment by segment
+        /// largest rate at which the receiving application reads, segment by segment
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub read_rate: Option<Rate> = Means("all that has come, at once"), RATES;
-        /// payload that the sending application writes, a segment at a time; data that finds four unsent segments is
-        /// lost
+        pub read_rate: Option<Rate> = Means("the application reads data at once"), RATES;
+        /// payload rate of the sending application, a segment at a time; it discards data while four segments are
+        /// unsent
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub write_rate: Option<Rate> = Means("as much as TCP takes"), RATES;
+        pub write_rate: Option<Rate> = Means("the application writes as much as TCP takes"), RATES;
         /// What lowers the window that the receiver shows; `None` = nothing does.
         // The seeds of sweeps are a hash of the JSON, so the field keeps its first name there.
         #[serde(default, rename = "receiver", skip_serializing_if = "Option::is_none")]
@@ -118,13 +115,13 @@ section! {
             "parameters of the window controller; a table window_controller_params.NAME holds for NAME only";
         /// How the two TCP ends behave.
         pub stack: TcpProfile;
-        "profile" = KeyType::Profile, Means("the experiment's") => "how this group's TCP ends behave";
-        key delayed_ack: Option<bool> = Means("as the profile says") =>
+        "profile" = KeyType::Profile, Means("the experiment's profile") => "TCP features of this group";
+        key delayed_ack: Option<bool> = Means("the profile's value") =>
             "acknowledge every second segment, or after 40 ms";
-        key ecn: Option<bool> = Means("as the profile says") => "negotiate ECN";
-        key pacing: Option<bool> = Means("as the profile says") => "pace every flow at Linux's default rates";
-        key initial_window: Option<u32> = Means("as the profile says"), "1..10000" => "initial window in segments";
-        key rto_min: Option<Nanos> = Means("as the profile says"), "1ms..120s" =>
+        key ecn: Option<bool> = Means("the profile's value") => "negotiate ECN";
+        key pacing: Option<bool> = Means("the profile's value") => "pace every flow at Linux's default rates";
+        key initial_window: Option<u32> = Means("the profile's value"), "1..10000" => "initial window in segments";
+        key rto_min: Option<Nanos> = Means("the profile's value"), "1ms..120s" =>
             "lower bound of the retransmission timeout's variance term";
     }
 }
@@ -251,18 +248,17 @@ section! {
     /// A sender's own link to the bottleneck.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Access: Default in "access" {
-        /// what a sender's own link carries
-        pub rate: Option<Rate> = Means("no constraint"), RATES;
+        /// rate of the sender's link
+        pub rate: Option<Rate> = Means("no limit"), RATES;
         /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub queue: Option<Queue>;
         "queue" = KeyType::Table, Means("a queue that never drops") =>
-            "where a sender's packets wait for its own link, which needs a rate then: any but the kernel's";
-        /// each sender is told when a packet has left its host, and keeps few there (TCP small queues); needs a rate;
-        /// simulator only
+            "queue before the sender's link, any but the kernel's; needs rate";
+        /// limit each flow's packets in its host (TCP small queues); needs rate; simulator only
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub small_queues: bool = Default("false");
-        /// propagation from the sender to the bottleneck, one way; acknowledgements take it too
+        /// propagation delay from the sender to the bottleneck, one way, also for acknowledgements
         pub delay: Nanos = Default("0s"), DELAYS;
     }
 }
@@ -272,9 +268,9 @@ section! {
     /// short of memory).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct TcpRmem in "tcp_rmem" {
-        /// memory of the buffer at first; half of it is offered in the handshake
+        /// initial memory of the buffer, half of which the handshake advertises
         pub default: Bytes = Default("131072b"), "4kib..1gib";
-        /// memory that it may grow to
+        /// largest memory of the buffer
         pub max: Bytes = Default("6mib"), "4kib..1gib";
     }
 }
@@ -284,10 +280,10 @@ section! {
     /// true time.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Clock: Default in "clock" {
-        /// how much it is ahead of the sender's when the run starts; a kernel gives each connection a random one in its
-        /// place
+        /// how far the receiver's clock is ahead of the sender's at the start; a kernel uses a random offset for each
+        /// connection instead
         pub offset: Offset = Default("0s"), "-1000000s..1000000s";
-        /// how much faster it runs than the sender's (clock skew, as RFC 6817 calls it); simulator only
+        /// how much faster the receiver's clock runs than the sender's (clock skew in RFC 6817); simulator only
         pub drift: Drift = Default("0ppm"), "-10000ppm..10000ppm";
     }
 }

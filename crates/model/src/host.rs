@@ -17,28 +17,27 @@ section! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub classifier: Option<MechanismRef>;
         key classifier: Option<String> = Means("the type of service chooses the band") =>
-            "what chooses the band of each packet, a built-in name or the path of a .bpf.c file; the queue must be \
-            prio then";
+            "mechanism that chooses the band of each packet, a built-in name or the path of a .bpf.c file; it needs \
+             queue kind prio";
         key classifier_params: Option<Params> = Means("the classifier's own defaults") =>
-            "parameters of the classifier; a table classifier_params.NAME holds for the classifier NAME only";
-        /// TCP keeps no more in the queue than leaves it in a millisecond (TCP small queues, in Linux since 3.6); false
-        /// with a real kernel's TCP needs a queue that is a FIFO of so many packets, or has them as bands
+            "parameters of the classifier; a table classifier_params.NAME is for the classifier NAME only";
+        /// limit a flow's queued packets to a millisecond (TCP small queues, Linux 3.6); on a kernel false needs
+        /// droptail in packets, prio or pfifo_fast
         pub small_queues: bool = Default("true");
-        /// TCP hands over two segments or more in one buffer, as a stock kernel's does (GSO): the queue sees one
-        /// packet, which is split behind it; false: each segment has a buffer of its own
+        /// let TCP hand over several segments as one packet, which is split behind the queue, as stock kernels do
+        /// (GSO); false: one packet per segment
         #[serde(default, skip_serializing_if = "is_false")]
         pub gso: bool = Default("false");
-        /// small queues hold what leaves at the pacing rate in 2^-pacing_shift s, though two packets at least
-        /// (sk_pacing_shift, which drivers set); simulator only
+        /// limit small queues to 2^-pacing_shift s at the pacing rate, and at least two packets (sk_pacing_shift, which
+        /// drivers set); simulator only
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub pacing_shift: Option<u8> = Means("10, which is a millisecond; 7 on Wi-Fi"), "0..20";
-        /// packets that the device takes from the queue before it can send them; no queue sorts them any more;
-        /// simulator only
+        /// length of the device's transmit ring, in packets, which no queue discipline can reorder; simulator only
         pub ring: u32 = Default("0"), "0..100000";
-        /// the device takes no more bytes than keep it busy (BQL, in Linux since 3.3); needs ring
+        /// limit the bytes in the ring to what keeps the device busy (BQL, Linux 3.3); needs ring
         pub byte_queue_limits: bool = Default("false");
-        /// the send buffer of each connection is auto-tuned within net.ipv4.tcp_wmem
-        pub send_buffer("tcp_wmem"): SendBuffer = Means("as Linux has it");
+        /// bounds of each connection's auto-tuned send buffer (net.ipv4.tcp_wmem)
+        pub send_buffer("tcp_wmem"): SendBuffer = Means("Linux's defaults");
     }
 }
 
@@ -51,13 +50,13 @@ section! {
     /// The memory of an auto-tuned send buffer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct SendBuffer: Default in "tcp_wmem" {
-        /// memory of the buffer at first
+        /// initial memory of the buffer
         pub default: Bytes = Default("16kib"), "4kib..1gib";
-        /// memory that it may grow to
+        /// largest memory of the buffer
         pub max: Bytes = Default("4mib"), "4kib..1gib";
-        /// how it grows: as in Linux, or always to twice the congestion window, in the simulator only
+        /// how the buffer grows: as in Linux, or always to twice the congestion window (simulator only)
         pub tuning: SendTuning = Default("linux");
-        /// an application goes on writing when less than this is unsent (net.ipv4.tcp_notsent_lowat)
+        /// unsent bytes below which the application continues to write (net.ipv4.tcp_notsent_lowat)
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub notsent_lowat: Option<Bytes> = Means("an application writes until the buffer is full"), "1b..1gib";
     }

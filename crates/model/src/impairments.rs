@@ -17,9 +17,9 @@ section! {
         pub jitter: Option<Jitter>;
         /// The reordering of packets.
         pub reorder: Option<Reorder>;
-        /// share of the packets of which the channel delivers a second copy, with a delay of its own
+        /// share of packets that the channel delivers twice, the copy with its own delay
         pub duplicate: f64 [Share] = Default("0%");
-        /// when this direction is down, in order of time
+        /// times when this direction is down, in order
         pub outages: Vec<Outage> = Means("always up");
     }
 }
@@ -55,17 +55,17 @@ impl Impairments {
 section! {
     /// The changes of a transmitter's rate.
     pub struct RateChanges in "link.NAME" {
-        /// changes of the rate, in order of time; the packet under way sends the rest of its bits at the new rate
-        pub rates: Vec<RateChange> = Means("one rate");
+        /// changes of the rate, in order of time; a packet in transmission sends its remaining bits at the new rate
+        pub rates: Vec<RateChange> = Means("a constant rate");
     }
 }
 
 section! {
     /// A change of a transmitter's rate.
     pub struct RateChange in "rates" {
-        /// from when on the rate holds
+        /// time of the change
         pub at: Nanos = Required, SOME_TIME;
-        /// what the transmitter sends from then on
+        /// rate of the transmitter from then on
         pub rate: Rate = Required, RATES;
     }
 }
@@ -74,13 +74,13 @@ section! {
     /// A random delay of each packet, as `delay TIME JITTER` of tc-netem(8).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Jitter in "link.NAME" {
-        /// how far the delay varies from packet to packet, up to the delay itself, as in tc-netem(8)
+        /// variation of the delay from packet to packet, at most the delay itself, as in tc-netem(8)
         pub spread("jitter"): Nanos = Default("0s"), DELAYS;
         /// uniform: from delay - jitter to delay + jitter; normal: jitter is the standard deviation, and no delay is
         /// below 0s
         pub distribution("jitter_distribution"): Distribution = Default("uniform");
-        /// a packet with less delay overtakes those before it, as in tc-netem(8); by default it arrives behind them, as
-        /// on most paths
+        /// let a packet with less delay overtake earlier ones, as in tc-netem(8); by default packets keep their order,
+        /// as on most paths
         pub reorder("jitter_reorder"): bool = Default("false");
     }
 }
@@ -101,12 +101,12 @@ section! {
     /// Reordering of packets, as `reorder PERCENT gap DISTANCE` of tc-netem(8).
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Reorder in "link.NAME" {
-        /// share of the packets that leave the order, as in tc-netem(8): they arrive without any delay, ahead of others
+        /// share of packets that leave the order and arrive without delay, ahead of others, as in tc-netem(8)
         pub share("reorder"): f64 [Share] = Default("0%");
-        /// after a packet that left the order, at least gap - 1 keep it, as in tc-netem(8)
+        /// after a packet that left the order, at least reorder_gap - 1 packets keep it, as in tc-netem(8)
         pub gap("reorder_gap"): u64 = Default("1"), "1..1000000";
-        /// packets that leave the order are held back by this in place of arriving ahead
-        pub by("reorder_by"): Option<Nanos> = Means("they arrive ahead"), SHORT_DELAYS;
+        /// delay of packets that leave the order; they then arrive late instead of ahead
+        pub by("reorder_by"): Option<Nanos> = Means("they arrive ahead of others"), SHORT_DELAYS;
     }
 }
 
@@ -114,13 +114,12 @@ section! {
     /// A time in which a link is down.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Outage in "outages" {
-        /// when the link goes down
+        /// time when the link goes down
         pub at: Nanos = Required, TIMES;
-        /// how long it is down
+        /// how long the link is down
         #[serde(rename = "for")]
         pub lasts("for"): Nanos = Required, SOME_TIME;
-        /// the transmitter goes on, and packets whose last bit it sends meanwhile are lost; by default nothing is sent,
-        /// and packets wait in the queue
+        /// lose packets whose last bit is sent during the outage; by default packets wait in the queue
         pub lose: bool = Default("false");
     }
 }

@@ -126,14 +126,15 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Gemodel in "loss" {
         "kind" = KeyType::Choice(&["gemodel"]), Default("gemodel") =>
-            "bursts by the model of Gilbert and Elliott, as in tc-netem(8): the wire is good or bad, and good at first";
+            "loss model: bursts by Gilbert and Elliott, as in tc-netem(8); the wire is good or bad, and good at first";
         /// probability that a wire that was good for a packet is bad for the next
         pub p: f64 [Share] = Required;
-        /// probability that a wire that was bad for a packet is good for the next: the mean stay is 1/r packets
-        pub r: f64 [Share] = Means("100% - p, so that each packet is lost by itself");
-        /// share of the packets that a bad wire loses
+        /// probability that a wire that was bad for a packet is good for the next; bad periods last 1/r packets on
+        /// average
+        pub r: f64 [Share] = Means("100% - p, so losses are independent");
+        /// share of packets that a bad wire loses
         pub lost_while_bad("1-h"): f64 [Share] = Default("100%");
-        /// share of the packets that a good wire loses
+        /// share of packets that a good wire loses
         pub lost_while_good("1-k"): f64 [Share] = Default("0%");
     }
 }
@@ -173,9 +174,9 @@ pub enum Member {
 section! {
     /// The keys of the transmitter of a forward direction.
     pub struct TransmitterKeys in "link.NAME" {
-        /// what the transmitter sends
+        /// rate of the transmitter
         pub rate: Option<Rate> = Means("a trace, wifi or lte must be given"), RATES;
-        /// a file of recorded delivery opportunities, beside the experiment file
+        /// file of recorded delivery opportunities, beside the experiment file
         pub trace: Option<String> = Means("a rate, wifi or lte must be given");
     }
 }
@@ -183,29 +184,29 @@ section! {
 section! {
     /// The keys of a forward direction with any transmitter or medium.
     pub struct LinkKeys in "link.NAME" {
-        /// propagation, one way
+        /// propagation delay, one way
         pub delay: Nanos = Required, DELAYS;
         "queue" = KeyType::Table, Required =>
-            "where packets wait for the transmitter; left out where wifi has one queue for all its stations";
-        /// share of the packets that the channel loses, or a model of how it loses them
+            "queue before the transmitter; leave it out if the Wi-Fi cell has one queue for all stations";
+        /// share of packets that the channel loses, or a model of losses
         pub loss: Loss = Default("0%");
-        "reverse" = KeyType::Table, Means("as its keys say") =>
-            "its reverse direction, for acknowledgements, and for the data of reverse flows";
+        "reverse" = KeyType::Table, Means("the defaults of its keys") =>
+            "reverse direction, for acknowledgements and for the data of reverse flows";
     }
 }
 
 section! {
     /// The keys of a reverse direction.
     pub struct ReverseKeys in "link.NAME.reverse" {
-        /// what the reverse direction's transmitter sends
+        /// rate of the reverse direction's transmitter
         pub rate: Option<Rate> = Means("the forward direction's, or 1gbit beside a trace"), RATES;
-        /// the reverse direction's delivery opportunities
-        pub trace: Option<String> = Means("a rate holds");
-        /// propagation, one way
+        /// file of the reverse direction's delivery opportunities
+        pub trace: Option<String> = Means("the rate applies");
+        /// propagation delay, one way
         pub delay: Option<Nanos> = Means("the forward direction's"), DELAYS;
         "queue" = KeyType::Table, Means("a queue that never drops") =>
-            "where packets wait for the reverse direction's transmitter";
-        /// share of the packets that the reverse channel loses, or a model of how it loses them
+            "queue before the reverse direction's transmitter";
+        /// share of packets that the reverse channel loses, or a model of losses
         pub loss: Loss = Default("0%");
     }
 }

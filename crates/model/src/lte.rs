@@ -12,12 +12,12 @@ section! {
     pub struct Cell in "lte.NAME" {
         /// The name of the cell, by which links refer to it.
         pub name: String;
-        /// of the carrier in either direction: 6, 15, 25, 50, 75 or 100 resource blocks; one layer, no MIMO
+        /// bandwidth of the carrier in either direction: 6, 15, 25, 50, 75 or 100 resource blocks; one layer, no MIMO
         pub bandwidth: Bandwidth = Required;
-        /// whom the base station serves: proportional fair, or one after the other (round robin)
+        /// how the base station chooses users: proportional fair, or round robin
         pub scheduler: Scheduling = Default("pf");
-        /// share of the transport blocks whose first try fails; each is tried up to four times, 8 ms apart, and the
-        /// tries add up
+        /// share of transport blocks whose first try fails; a block gets up to four tries, 8 ms apart, which are
+        /// combined
         pub error_rate: f64 [Share] = Default("10%"), "0%..90%";
     }
 }
@@ -25,12 +25,12 @@ section! {
 section! {
     /// The keys of a link to a user.
     pub struct UserKeys in "link.NAME" {
-        /// the LTE cell in the place of a rate: forward is from the base station to the handset
+        /// name of an LTE cell, which replaces rate; the forward direction goes from the base station to the handset
         pub lte: Option<String> = Means("a rate, a trace or wifi must be given");
         /// signal-to-noise ratio of a link with lte, which gives its channel quality indicator
         pub snr: Option<Decibels> = Means("cqi must be given"), "-2.1db..60db";
-        /// channel quality indicator of a link with lte: the bits of a resource block (3GPP TS 36.213)
-        pub cqi: Option<u8> = Means("as snr gives it"), "1..15";
+        /// channel quality indicator of a link with lte, which sets the bits of a resource block (3GPP TS 36.213)
+        pub cqi: Option<u8> = Means("derived from snr"), "1..15";
     }
 }
 

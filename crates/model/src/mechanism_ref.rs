@@ -222,7 +222,7 @@ fn contents(section: &Section, path: &str, entries: &Table) -> MapContents {
 fn numbers(value: &Value) -> Result<Vec<i128>, String> {
     match value {
         Value::Integer(number) if NUMBERS.contains(number) => Ok(vec![*number]),
-        Value::Integer(number) => Err(format!("{number} is out of range: no number in a map has more than 64 bits")),
+        Value::Integer(number) => Err(format!("{number} is out of range: numbers in maps have at most 64 bits")),
         Value::Array(items) if !items.iter().any(|item| matches!(item.value, Value::Array(_))) => {
             let numbers: Result<Vec<_>, _> = items.iter().map(|item| numbers(&item.value)).collect();
             Ok(numbers?.concat())

@@ -19,7 +19,7 @@ pub struct OnlyInTheKernel {
 
 impl std::fmt::Display for OnlyInTheKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "{} is the running kernel's own: run it with --on kernel or --on vm", self.what)
+        write!(f, "{} belongs to the running kernel: run it with --on kernel or --on vm", self.what)
     }
 }
 
@@ -69,54 +69,68 @@ impl std::fmt::Display for OnlyInTheSimulator {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self.what {
             OnlyThere::Drift(drift) => {
-                write!(f, "{drift} cannot be had on a kernel, where both ends read the same clock")?;
+                write!(f, "{drift} is not supported on a kernel, where both ends read the same clock")?;
             }
             OnlyThere::SmallQueues => {
-                write!(f, "cannot be had on a kernel, whose TCP is told of its own device, not of our access link")?;
+                write!(
+                    f,
+                    "is not supported on a kernel, whose TCP sees its own device and not the emulated access \
+                           link"
+                )?;
             }
             OnlyThere::NoSmallQueues => {
-                write!(f, "is true on a kernel, unless the queue is a FIFO of so many packets or has such bands")?;
+                write!(
+                    f,
+                    "must be true on a kernel, unless the queue is droptail without a limit in bytes, prio or \
+                           pfifo_fast"
+                )?;
             }
             OnlyThere::InHost => {
                 write!(
                     f,
-                    "goes by what a connection has in the host, which a kernel does not count with small_queues = false"
+                    "uses what a connection has in the host, which a kernel does not count with small_queues = false"
                 )?;
             }
-            OnlyThere::PacingShift => write!(f, "is what the device's driver asks for on a kernel")?,
+            OnlyThere::PacingShift => write!(f, "cannot be set on a kernel, where the device's driver sets it")?,
             OnlyThere::Ring => {
-                write!(f, "is 0 on a kernel, where the emulated device takes a packet when the link has room for it")?;
+                write!(
+                    f,
+                    "must be 0 on a kernel, where the emulated device takes a packet when the link has room for \
+                           it"
+                )?;
             }
-            OnlyThere::Tuning => write!(f, "is \"linux\" on a kernel, which grows a send buffer as Linux does")?,
+            OnlyThere::Tuning => write!(f, "must be \"linux\" on a kernel, where Linux grows the send buffer")?,
             OnlyThere::UplinkOfOneRate => {
-                write!(f, "cannot be had on a kernel for the link of a host, whose queue lets packets go at one rate")?;
+                write!(f, "is not supported on a kernel for the link of a host, whose queue needs one fixed rate")?;
             }
             OnlyThere::HostInCell => {
                 write!(
                     f,
-                    "cannot be had on a kernel for the link of a host, which would have to know when the air is free"
+                    "is not supported on a kernel for the link of a host, which would have to know when the air is \
+                     free"
                 )?;
             }
             OnlyThere::HostQueue => {
                 write!(
                     f,
-                    "cannot be had on a kernel for the link of a host, whose queue is droptail without a threshold, \
-                     prio, pfifo_fast, codel, fq_codel or cake"
+                    "is not supported on a kernel for the link of a host, except droptail without a threshold, prio, \
+                     pfifo_fast, codel, fq_codel and cake"
                 )?;
             }
             OnlyThere::SharedHost => {
-                write!(
-                    f,
-                    "differs from the host's other flows, with which these share a kernel's settings and devices"
-                )?;
+                write!(f, "differs from the host's other flows, which share settings and devices on a kernel")?;
             }
             OnlyThere::SmallWindow => {
-                write!(f, "is at least {LEAST_WINDOW} on a kernel, whose receivers have no smaller buffer")?;
+                write!(f, "must be at least {LEAST_WINDOW} on a kernel, whose receivers have no smaller buffer")?;
             }
             OnlyThere::ShortDatagrams => {
-                write!(f, "is too short on a kernel, where the packet says when it was sent: write {STAMPED} or more")?;
+                write!(
+                    f,
+                    "is too short on a kernel, where each packet carries its sending time: write {STAMPED} or \
+                           more"
+                )?;
             }
         }
-        write!(f, ": leave it out, or simulate")
+        write!(f, "; leave it out, or simulate")
     }
 }

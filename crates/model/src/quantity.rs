@@ -76,8 +76,7 @@ const RATE: Scale = Scale {
         ("mibps", 8 << 20),
         ("kibps", 8 << 10),
     ],
-    choice: "bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a \
-        second",
+    choice: "bit, kbit, mbit, gbit, tbit (kibit and so on for 1024), and bps to tbps for bytes a second",
 };
 
 /// Times as in tc(8), and nanoseconds.
@@ -208,7 +207,7 @@ impl Scale {
         let digits = decimal.digits.checked_mul(u128::from(*steps)).ok_or_else(|| too_large(text))?;
         let divisor = 10u128.pow(decimal.places);
         if !digits.is_multiple_of(divisor) {
-            return Err(QuantityError(format!("\"{text}\" is no whole number of {}", self.step)));
+            return Err(QuantityError(format!("\"{text}\" is not a whole number of {}", self.step)));
         }
         u64::try_from(digits / divisor).map_err(|_| too_large(text))
     }
@@ -226,8 +225,8 @@ impl Scale {
             None => crate::error::did_you_mean(unit, self.units.iter().map(|(name, _)| *name)),
         };
         QuantityError(match unit {
-            "" => format!("\"{text}\" lacks its unit; units of {} are {}", self.what, self.choice),
-            _ => format!("\"{text}\" is not {}; its unit must be one of {}{hint}", self.what, self.choice),
+            "" => format!("\"{text}\" needs a unit; units of {}: {}", self.what, self.choice),
+            _ => format!("\"{text}\" is not {}{hint}; units: {}", self.what, self.choice),
         })
     }
 
@@ -276,7 +275,7 @@ fn ambiguous(text: &str, number: &str, bytes: &str) -> QuantityError {
 }
 
 fn too_large(text: &str) -> QuantityError {
-    QuantityError(format!("\"{text}\" is more than this program can count"))
+    QuantityError(format!("\"{text}\" is too large for this program"))
 }
 
 /// The largest number of decimal places: ten to this power fits 128 bits, and real values have fewer.
@@ -338,12 +337,12 @@ impl FromStr for Limit {
         let limit = match split(text.trim_start_matches('-')).1 {
             "p" | "P" => Limit::Packets(PACKETS.parse(text)?),
             _ => Limit::Bytes(text.parse().map_err(|QuantityError(why)| {
-                QuantityError(format!("{why}; a number of packets such as \"300p\", or \"1bdp\", may stand here too"))
+                QuantityError(format!("{why}; or write packets such as \"300p\", or \"1bdp\""))
             })?),
         };
         match limit {
             Limit::Packets(0) | Limit::Bytes(Bytes(0)) => {
-                Err(QuantityError(format!("\"{text}\" leaves no room; write at least \"1p\" or \"1b\"")))
+                Err(QuantityError(format!("\"{text}\" has no room for a packet; write at least \"1p\" or \"1b\"")))
             }
             _ => Ok(limit),
         }
@@ -531,7 +530,7 @@ impl FromStr for Share {
         let share = decimal.digits as f64 / 10f64.powi(decimal.places as i32 + 2);
         match share <= 1.0 {
             true => Ok(Share(share)),
-            false => Err(QuantityError(format!("\"{text}\" is more than the whole; at most \"100%\" may stand here"))),
+            false => Err(QuantityError(format!("\"{text}\" is more than \"100%\""))),
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         _ if kind.is_fifo() => "it is a pipe",
         _ if kind.is_char_device() || kind.is_block_device() => "it is a device",
         _ if !kind.is_file() => "it is not a file",
-        _ if is_of_kernel(&file)? => "the kernel makes it up",
+        _ if is_of_kernel(&file)? => "it is a virtual file of the kernel",
         _ if file.metadata()?.len() > most => "it is too large",
         _ => {
             let mut bytes = Vec::new();
@@ -44,8 +44,8 @@ mod tests {
     fn what_has_no_end_is_refused() {
         for (path, why) in [
             ("/dev/zero", "it is a device"),
-            ("/proc/self/environ", "the kernel makes it up"),
-            ("/sys/kernel/uevent_seqnum", "the kernel makes it up"),
+            ("/proc/self/environ", "it is a virtual file of the kernel"),
+            ("/sys/kernel/uevent_seqnum", "it is a virtual file of the kernel"),
             ("/", "it is a folder"),
         ] {
             assert_eq!(read(Path::new(path), 100).expect_err(path).to_string(), why);

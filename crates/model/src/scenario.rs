@@ -19,24 +19,24 @@ section! {
         /// name of the experiment
         #[serde(default, skip_serializing_if = "String::is_empty")]
         pub name: String = Means("the file's name");
-        /// how long the run lasts
+        /// duration of the run
         pub duration: Nanos = Required, SOME_TIME;
-        /// the first part of the run, left out of the statistics
+        /// first part of the run, which statistics leave out
         pub warmup: Nanos = Default("0s"), TIMES;
-        /// seeds every random draw of the run
+        /// seed of every random draw of the run
         pub seed: u64 = Default("1"), "0..9223372036854775807";
         /// Options for the compiler of the user's own mechanisms.
         #[serde(default, skip_serializing_if = "Compile::is_empty")]
         pub compile: Compile;
-        /// what queues, delays and loses real packets: this program, or the kernel's own FIFOs and netem
+        /// which program queues, delays and loses packets of real TCP: unbloat, or the kernel's FIFOs and netem
         pub emulator: Emulator = Default("unbloat");
-        "profile" = KeyType::Profile, Default("linux") => "how the TCP ends behave";
-        "compile" = KeyType::Table, Means("mechanisms of your own need no options") =>
-            "what the compiler of mechanisms of your own is given";
+        "profile" = KeyType::Profile, Default("linux") => "TCP features of both ends";
+        "compile" = KeyType::Table, Means("no options") =>
+            "compiler options for mechanisms of your own";
         "wifi" = KeyType::Table, Means("no link is on Wi-Fi") => "the Wi-Fi cells";
         "link" = KeyType::Table, Required => "the links";
         "lte" = KeyType::Table, Means("no link is one of LTE") => "the LTE cells";
-        "host" = KeyType::Table, Means("senders write without a limit, and nothing waits in them") =>
+        "host" = KeyType::Table, Means("senders write without a limit, and no packet waits in them") =>
             "hosts with queues of their own";
         "mesh" = KeyType::Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
         "flows" = KeyType::Tables, Required => "the flow groups, one [[flows]] each";

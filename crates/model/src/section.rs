@@ -96,10 +96,7 @@ impl<'a> Section<'a> {
             return Vec::new();
         };
         let Value::Array(items) = &node.value else {
-            self.complain(
-                name,
-                format!("must be written as [[{path}]], once for each; here it is {}", node.value.kind()),
-            );
+            self.complain(name, format!("must be written as [[{path}]], once for each, not as {}", node.value.kind()));
             return Vec::new();
         };
         let child = |(n, item)| self.nested(item, format!("{path}.{n}"), name);
@@ -110,11 +107,11 @@ impl<'a> Section<'a> {
     pub fn named_children(&self, shape: &'static str) -> Vec<Section<'a>> {
         let all = || self.table.map(|table| &table.0).into_iter().flatten();
         for (name, _) in all().filter(|(name, _)| !is_name(name)) {
-            self.complain(name, "is no name; it may have letters, digits, - and _");
+            self.complain(name, "is not a valid name; use letters, digits, - and _");
         }
         let keys: Vec<_> = schema::keys_of(shape).map(|key| key.name).collect();
         if let Some((key, _)) = all().find(|(name, node)| node.value.as_table().is_none() && keys.contains(&&**name)) {
-            self.complain(key, format!("stands under no name; write [{shape}] over such keys, with a name for NAME"));
+            self.complain(key, format!("needs a name: write [{shape}] above these keys, with a name for NAME"));
             return Vec::new();
         }
         all().map(|(name, node)| self.nested(node, self.path_of(name), shape)).collect()
@@ -129,7 +126,7 @@ impl<'a> Section<'a> {
         let table = node.value.as_table();
         if table.is_none() {
             let known: Vec<_> = schema::keys_of(shape).map(|key| key.name).collect();
-            let message = format!("must be a table of {}; here it is {}", known.join(", "), node.value.kind());
+            let message = format!("must be a table of {}, not {}", known.join(", "), node.value.kind());
             self.problems.add(&node.place, &path, message);
         }
         let child = Section { table, path, shape, place: node.place.clone(), problems: self.problems, product: None };
@@ -225,7 +222,7 @@ impl<'a> Section<'a> {
     fn refuse_absence(&self, name: &str) {
         let key = schema::find(self.shape, name);
         if self.is_there() && self.unknown_keys().next().is_none() && key.absence == Absence::Required {
-            self.complain(name, format!("is missing; it is {}: {}", key.kind.words(), key.meaning));
+            self.complain(name, format!("is missing; write {}: {}", key.kind.words(), key.meaning));
         }
     }
 
@@ -233,7 +230,7 @@ impl<'a> Section<'a> {
         let known: Vec<_> = schema::keys_of(self.shape).map(|key| key.name).collect();
         for (name, node) in self.unknown() {
             let hint = did_you_mean(name, known.iter().copied());
-            let message = format!("no such key; here may stand {}{hint}", known.join(", "));
+            let message = format!("unknown key{hint}; valid keys: {}", known.join(", "));
             self.complain_about(&node.place, self.path_of(name), message);
         }
     }
@@ -310,8 +307,8 @@ fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String
         return Ok(value);
     }
     // Packets do not compare with bytes.
-    let what = if value.partial_cmp(&bound(least)).is_none() { "counts something else" } else { "is out of range" };
-    Err(format!("{written} {what}; it may be {least} to {most}"))
+    let what = if value.partial_cmp(&bound(least)).is_none() { "has the wrong unit" } else { "is out of range" };
+    Err(format!("{written} {what}; valid: {least} to {most}"))
 }
 
 /// Whether a section may have this name, which is between dots in dotted keys.

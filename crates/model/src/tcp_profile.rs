@@ -136,56 +136,55 @@ section! {
     /// The switches of a TCP stack. `TcpProfile::LINUX` is what a current Linux does.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct TcpProfile in "profile" with TcpProfileKeys {
-        key base: Option<NamedProfile> = Means("linux, or for a group the experiment's profile") =>
-            "where the switches start from";
+        key base: Option<NamedProfile> = Means("linux; for a group the experiment's profile") =>
+            "profile whose switches these change";
         /// selective acknowledgements (RFC 2018), with duplicate SACK (RFC 2883)
-        pub sack: bool = Means("as the base says");
+        pub sack: bool = Means("the base's value");
         /// timestamps option (RFC 7323)
-        pub timestamps: bool = Means("as the base says");
-        /// count microseconds in timestamps, not milliseconds, as Linux does from 6.7 on where the route says so; needs
-        /// timestamps
-        pub tcp_usec_ts: bool = Means("as the base says");
+        pub timestamps: bool = Means("the base's value");
+        /// count microseconds in timestamps instead of milliseconds, as Linux 6.7 can for each route; needs timestamps
+        pub tcp_usec_ts: bool = Means("the base's value");
         /// window scaling (RFC 7323)
-        pub window_scaling: bool = Means("as the base says");
-        key rack: Option<bool> = Means("as the base says") => "time-based loss detection (RFC 8985); needs sack";
+        pub window_scaling: bool = Means("the base's value");
+        key rack: Option<bool> = Means("the base's value") => "time-based loss detection (RFC 8985); needs sack";
         /// tail loss probe (RFC 8985); needs sack
-        pub tlp: bool = Means("as the base says");
-        key prr: Option<bool> = Means("as the base says") => "proportional rate reduction (RFC 6937)";
-        key rate_halving: Option<bool> = Means("as the base says") =>
-            "in place of prr and rack, repair as ns-2.35's TCP-Linux does: a segment for every second acknowledgement \
-            until the window is down; a loss is found by three SACKed segments above";
+        pub tlp: bool = Means("the base's value");
+        key prr: Option<bool> = Means("the base's value") => "proportional rate reduction (RFC 6937)";
+        key rate_halving: Option<bool> = Means("the base's value") =>
+            "recover as ns-2.35's TCP-Linux instead of prr and rack: one segment for every second acknowledgement. \
+             Three SACKed segments above show a loss";
         /// How losses are found and repaired.
         #[serde(flatten)]
         pub repair: LossRepair;
         /// forward RTO recovery (RFC 5682)
-        pub frto: bool = Means("as the base says");
-        /// undo of a reduction that proves spurious
-        pub undo: bool = Means("as the base says");
+        pub frto: bool = Means("the base's value");
+        /// undo a reduction that proves spurious
+        pub undo: bool = Means("the base's value");
         /// acknowledge every second segment, or after 40 ms
-        pub delayed_ack: bool = Means("as the base says");
+        pub delayed_ack: bool = Means("the base's value");
         /// acknowledge a connection's first segments at once
-        pub quick_ack: bool = Means("as the base says");
-        /// let duplicates wait up to a millisecond for one acknowledgement
-        pub sack_compression: bool = Means("as the base says");
-        /// new data on the first two duplicates (RFC 3042)
-        pub limited_transmit: bool = Means("as the base says");
-        /// no growth of an unused window, decay when idle (RFC 7661 as Linux does it)
-        pub cwnd_validation: bool = Means("as the base says");
+        pub quick_ack: bool = Means("the base's value");
+        /// combine duplicate acknowledgements within a millisecond
+        pub sack_compression: bool = Means("the base's value");
+        /// send new data on the first two duplicate acknowledgements (RFC 3042)
+        pub limited_transmit: bool = Means("the base's value");
+        /// keep an unused window from growing, and reduce it when idle (RFC 7661 as in Linux)
+        pub cwnd_validation: bool = Means("the base's value");
         // In JSON, whose hash the seeds of a sweep are, the field stands further down.
-        key gate: Option<bool> = Means("as the base says") =>
-            "where a control asks for it, wait before each window and send that at once, in place of pacing; simulator \
-            only";
+        key gate: Option<bool> = Means("the base's value") =>
+            "if the congestion control asks for it, wait before each window and then send it at once, instead of \
+             pacing; simulator only";
         /// negotiate ECN (RFC 3168)
-        pub ecn: bool = Means("as the base says");
+        pub ecn: bool = Means("the base's value");
         /// pace every flow at Linux's default rates
-        pub pacing: bool = Means("as the base says");
+        pub pacing: bool = Means("the base's value");
         /// Where a control asks for it, wait before each window and send that at once, in place of pacing.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub gate: bool;
         /// initial window in segments (RFC 6928)
-        pub initial_window: u32 = Means("as the base says"), "1..10000";
+        pub initial_window: u32 = Means("the base's value"), "1..10000";
         /// lower bound of the retransmission timeout's variance term
-        pub rto_min: Nanos = Means("as the base says"), "1ms..120s";
+        pub rto_min: Nanos = Means("the base's value"), "1ms..120s";
     }
 }
 

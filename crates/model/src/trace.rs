@@ -25,7 +25,7 @@ impl Trace {
     pub fn read(path: &Path) -> Result<Trace, String> {
         let unreadable = |why| format!("cannot read {}: {why}", path.display());
         let bytes = regular_file::read(path, MOST_BYTES).map_err(|why| unreadable(why.to_string()))?;
-        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text".into()))?;
+        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".into()))?;
         Trace::parse(path, &text)
     }
 
@@ -45,7 +45,7 @@ impl Trace {
             };
             if at < last {
                 return Err(wrong(format!(
-                    "{} comes after {}; a trace never goes back in time",
+                    "{} comes after {}; times in a trace must not decrease",
                     line.trim(),
                     last.0 / 1_000_000
                 )));
@@ -54,7 +54,7 @@ impl Trace {
             last = at;
         }
         if last == Nanos::ZERO {
-            return Err(format!("{}: a trace needs a line with at least 1 (millisecond)", path.display()));
+            return Err(format!("{}: must have at least one line above 0 (milliseconds)", path.display()));
         }
         Ok(Trace { path: path.to_path_buf(), opportunities, period: last })
     }

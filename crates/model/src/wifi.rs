@@ -14,14 +14,14 @@ section! {
     pub struct WifiCell in "wifi.NAME" {
         /// The name of the cell.
         pub name: String;
-        /// how they transmit: 802.11g frame by frame, 802.11n in aggregates (20 MHz, one stream)
+        /// radio standard: 802.11g sends frame by frame, 802.11n in aggregates (20 MHz, one stream)
         pub standard: Standard = Required;
-        /// slots of 9 us; false has those of 20 us, which an access point asks for that hears stations of 802.11b
+        /// slots of 9 us; false: of 20 us, as access points choose when they hear stations of 802.11b
         pub slot("short_slot"): Slot [bool] = Default("true");
         /// The access point's shared queue for all stations; without it each link has a queue of its own towards its
         /// station.
         pub queue: Option<Queue>;
-        "queue" = KeyType::Table, Means("each link has its own, and they take turns as in mac80211") =>
+        "queue" = KeyType::Table, Means("each link has its own queue, and they take turns as in mac80211") =>
             "the access point's one queue for all its stations";
     }
 }
@@ -29,13 +29,13 @@ section! {
 section! {
     /// The keys of the station at the far end of a link.
     pub struct StationKeys in "link.NAME" {
-        /// the name of a cell: the link leads from its access point to a station, and both directions share its air
+        /// name of a Wi-Fi cell: the link goes from its access point to a station, and both directions share its air
         pub wifi: Option<String> = Means("a rate, a trace or lte must be given");
-        /// how strongly each hears the other: the rate is the highest whose minimum sensitivity this reaches
+        /// signal strength in both directions; the link uses the highest rate whose minimum sensitivity it reaches
         pub signal: Option<Dbm> = Means("phy_rate must be given beside wifi"), "-120dbm..0dbm";
-        /// one of the rates of the cell's standard
-        pub phy_rate: Option<Rate> = Means("that of the signal"), RATES;
-        /// share of 1500-byte frames that fail at that rate; at lower rates none fails
+        /// rate of the radio, one of those that the Wi-Fi standard has
+        pub phy_rate: Option<Rate> = Means("the rate that signal allows"), RATES;
+        /// share of 1500-byte frames that fail at this rate; at lower rates none fails
         pub frame_errors: f64 [Share] = Default("0%"), "0%..99%";
     }
 }

@@ -24,8 +24,8 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Poisson in "arrivals" {
         "kind" = KeyType::Choice(&["poisson"]), Default("poisson") =>
-            "the process: exponential times between flows";
-        /// flows a second, in the mean
+            "random process: exponential times between flows";
+        /// mean number of flows a second
         pub rate: Frequency = Required, "0.000001/s..1000000/s";
     }
 }
@@ -96,11 +96,11 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Pareto in "pareto" {
         "kind" = KeyType::Choice(Sizes::KINDS), Required => "pareto: many small sizes and a few very large";
-        /// the mean size, of the bounded distribution if there is a bound
+        /// mean size, with a bound that of the bounded distribution
         pub mean: Bytes = Required, SIZES;
-        /// exponent of the tail: the smaller, the heavier
+        /// exponent of the tail; smaller means heavier
         pub shape: f64 [Number] = Default("1.2"), "1.01..100";
-        /// where the distribution ends (bounded Pareto)
+        /// largest size (bounded Pareto)
         pub most: Option<Bytes> = Means("no bound"), SIZES;
     }
 }
@@ -110,7 +110,7 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Lognormal in "lognormal" {
         "kind" = KeyType::Choice(&["lognormal"]), Required => "sizes whose logarithm is normal";
-        /// the mean size
+        /// mean size
         pub mean: Bytes = Required, SIZES;
         /// standard deviation of the size's natural logarithm
         pub sigma: f64 [Number] = Default("1"), "0..10";
@@ -122,7 +122,7 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Exponential in "exponential" {
         "kind" = KeyType::Choice(&["exponential"]), Required => "sizes without a heavy tail";
-        /// the mean size
+        /// mean size
         pub mean: Bytes = Required, SIZES;
     }
 }

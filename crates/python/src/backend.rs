@@ -28,7 +28,7 @@ impl Backend {
             "simulator" => Ok(Backend::Simulator),
             "kernel" => Ok(Backend::Kernel),
             "vm" => Ok(Backend::Vm),
-            _ => Err(input_error(format!("there is no backend \"{name}\"; there are simulator, kernel and vm"))),
+            _ => Err(input_error(format!("unknown backend \"{name}\"; valid: simulator, kernel, vm"))),
         }
     }
 

@@ -82,5 +82,5 @@ pub fn interrupted() -> PyErr {
 
 /// Creates the exception for a broken assertion inside a backend, whose place is on stderr.
 pub fn fault() -> PyErr {
-    run_error("unbloat stopped at a fault of its own; please report it with the scenario and the line above")
+    run_error("unbloat has a bug; please report it with the scenario and the line above")
 }

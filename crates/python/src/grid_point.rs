@@ -245,7 +245,7 @@ impl GridPoint {
     /// Warnings about settings that are allowed but likely a mistake, with their places.
     #[getter]
     fn doubts(&self) -> Vec<String> {
-        let message = "has no limit, so that it never drops; write one such as limit = \"100kb\" or \"100p\"";
+        let message = "has no limit and never drops; write one such as limit = \"100kb\" or \"100p\"";
         let sentence = |link: &Link| format!("{}: {message}", self.0.locate(&format!("link.{}.queue", link.name)));
         self.0.scenario.never_drop().map(sentence).collect()
     }
@@ -271,7 +271,7 @@ impl GridPoint {
     ) -> PyResult<(String, Option<Bound<'py, PyDict>>)> {
         let backend = Backend::named(on)?;
         if series_ns == Some(0) {
-            return Err(input_error("a series needs a step of at least 1ns"));
+            return Err(input_error("a time series needs a step of at least 1ns"));
         }
         let library = match (stamp, objects) {
             (Some(stamp), None) => self.library_at(algorithms, stamp),

@@ -106,7 +106,7 @@ pub fn kernel_load_classifier(
     let rate = rate.map(str::parse::<Rate>).transpose().map_err(|why| input_error(format!("--rate: {why}")))?;
     if let Some(rate) = rate.filter(|rate| *rate < kernel::LEAST_RATE) {
         let least = kernel::LEAST_RATE;
-        return Err(input_error(format!("--rate: {rate} is less than {least}, the least that a device can be given")));
+        return Err(input_error(format!("--rate: {rate} is too low; a device needs at least {least}")));
     }
     let library = Library::open(algorithms).with_options(&Compile { include, define });
     answer(py, || kernel::load_classifier(&library, &classifier, device, rate))

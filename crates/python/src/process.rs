@@ -8,7 +8,12 @@ use std::path::PathBuf;
 /// Makes this process write an answer to `fd` before a congestion control's fault ends it.
 #[pyfunction]
 pub fn watch_controls(fd: i32) -> PyResult<()> {
-    mechanism::watchdog::report_to(fd).map_err(|error| run_error(format!("no watch over controls: {error}")))
+    mechanism::watchdog::report_to(fd).map_err(|error| {
+        run_error(format!(
+            "congestion controls cannot be watched: \
+                                                                          {error}"
+        ))
+    })
 }
 
 /// Ends this process and its whole group with the process `parent`, and on SIGTERM and SIGHUP. The

@@ -29,10 +29,7 @@ const LONGEST_KERNEL_NAME: usize = 15;
 pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
     let duration = scenario.duration;
     if scenario.warmup >= duration {
-        top.complain(
-            "warmup",
-            format!("{} leaves nothing of the duration of {duration}; it must be shorter", scenario.warmup),
-        );
+        top.complain("warmup", format!("{} must be shorter than the duration, {duration}", scenario.warmup));
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
         if group.arrivals.is_some() {
@@ -45,7 +42,7 @@ pub(crate) fn times(top: &Section, groups: &[Section], scenario: &Scenario) {
             section.complain(key, format!("the last flow would start at or after the end of the run, {duration}"));
         } else if group.stop.is_some_and(|stop| u128::from(stop.0) <= last) {
             let key = if group.count > 1 && section.get("stagger").is_some() { "start and stagger" } else { "start" };
-            section.complain("stop", format!("must lie after the last flow's start, as {key} set it"));
+            section.complain("stop", format!("must be after the start of the last flow, which {key} set"));
         }
     }
 }
@@ -56,11 +53,11 @@ fn arrivals(section: &Section, group: &FlowGroup, scenario: &Scenario) {
         section.complain(other, "cannot be set together with arrivals; leave one of the two out");
     }
     if group.start_spread > Nanos::ZERO {
-        section.complain("start", "is a range beside arrivals, whose process is random itself; write one time");
+        section.complain("start", "must be one time with arrivals, which are random themselves, not a range");
     } else if group.start >= scenario.duration {
-        section.complain("start", format!("lies at or after the end of the run, {}", scenario.duration));
+        section.complain("start", format!("must be before the end of the run, {}", scenario.duration));
     } else if group.stop.is_some_and(|stop| stop <= group.start) {
-        section.complain("stop", "must lie after start");
+        section.complain("stop", "must be after start");
     }
 }
 
@@ -87,8 +84,8 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
     let takes_it = |group: &FlowGroup| group.reverse && group.reverse_path.contains(&number);
     if let Some((group, _)) = groups.iter().zip(&scenario.flows).find(|(_, group)| takes_it(group)) {
         let message = format!(
-            "its data takes the reverse direction of {name}, which needs a queue then; \
-             write queue in [link.{name}.reverse], such as {{ limit = \"100p\" }}"
+            "sends data over the reverse direction of {name}, which needs a queue; write queue in \
+             [link.{name}.reverse], such as {{ limit = \"100p\" }}"
         );
         group.complain("reverse", message);
     }
@@ -111,8 +108,7 @@ pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     if let Some(Limit::Bytes(limit)) = queue.limit()
         && limit < largest
     {
-        section
-            .complain("limit", format!("{limit} has no room for one packet of {largest}, so that nothing could pass"));
+        section.complain("limit", format!("{limit} has no room for one packet of {largest}; write at least that"));
     }
     if let Queue::Droptail { limit: Some(limit), ecn_threshold: Some(threshold) } = queue
         && threshold > limit
@@ -132,11 +128,11 @@ pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
 fn impairments(section: &Section, link: &Link) {
     let Impairments { jitter, reorder, outages, .. } = &link.impairments;
     if let Some(jitter) = jitter.filter(|jitter| jitter.spread > link.delay) {
-        let message = format!("{} is more than the delay, {}, which it is to vary", jitter.spread, link.delay);
+        let message = format!("{} must not exceed the delay, {}", jitter.spread, link.delay);
         section.complain("jitter", message);
     }
     if reorder.is_some_and(|reorder| reorder.by.is_none()) && link.delay == Nanos::ZERO {
-        section.complain("reorder", "needs a delay that a packet can do without, or reorder_by, to hold it back");
+        section.complain("reorder", "needs a delay above 0s to skip, or reorder_by to hold packets back");
     }
     for (base, refinements) in
         [("jitter", ["jitter_distribution", "jitter_reorder"]), ("reorder", ["reorder_gap", "reorder_by"])]
@@ -144,16 +140,24 @@ fn impairments(section: &Section, link: &Link) {
         if section.get(base).is_none()
             && let Some(alone) = refinements.into_iter().find(|key| section.get(key).is_some())
         {
-            section.complain(alone, format!("says how {base} does, which is not written here; write {base} too"));
+            section.complain(alone, format!("needs {base} beside it; write {base} too, or leave this out"));
         }
     }
     match link.service {
         _ if link.impairments.waiting_outages().next().is_none() => {}
         Service::Shared(Member::Lte(_)) => {
-            section.complain("outages", "cannot stop an LTE cell; a link to a user of one can have lose = true only");
+            section.complain(
+                "outages",
+                "cannot stop an LTE cell; write lose = true in each outage of a link to its \
+                                         user",
+            );
         }
         Service::Shared(_) => {
-            section.complain("outages", "cannot stop the air that others share; they need lose = true here");
+            section.complain(
+                "outages",
+                "cannot stop the air that other stations share; write lose = true in each \
+                                         outage",
+            );
         }
         Service::Own(_) => {}
     }
@@ -161,14 +165,14 @@ fn impairments(section: &Section, link: &Link) {
     for step in section.list("rates") {
         let RateChange { at, .. } = RateChange::read(&step);
         if at <= latest && latest > Nanos::ZERO {
-            step.complain("at", format!("{at} is not after {latest}, where the rate before it begins"));
+            step.complain("at", format!("{at} must be after {latest}, where the rate before it begins"));
         }
         latest = at;
     }
     let mut end = Nanos::ZERO;
     for (outage, section) in outages.iter().zip(section.list("outages")) {
         if outage.at < end {
-            section.complain("at", format!("{} is before {end}, where the outage before it ends", outage.at));
+            section.complain("at", format!("{} must not be before {end}, where the outage before it ends", outage.at));
         }
         end = outage.end();
     }
@@ -178,8 +182,7 @@ fn impairments(section: &Section, link: &Link) {
 fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     if let (Some(discipline), Emulator::Netem) = (link.queue.simulated(), emulator) {
         let name = discipline.name();
-        let message =
-            format!("{name} is this program's own; with emulator = \"netem\" it must be the kernel's, kernel:{name}");
+        let message = format!("{name} needs emulator = \"unbloat\"; with \"netem\" write kernel:{name}");
         section.queue().complain("kind", message);
     }
     let whose = match (&link.queue, emulator) {
@@ -189,28 +192,29 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     };
     match link.service {
         Service::Own(Transmitter::Trace(_)) => {
-            section.complain("trace", format!("cannot be followed by the kernel's shaper; {whose} needs a rate"));
+            section.complain("trace", format!("is not supported by the kernel's shaper; {whose} needs a rate"));
         }
         Service::Own(Transmitter::Rates(_)) => {
-            let message = format!("cannot be followed by the kernel's shaper; {whose} needs one rate");
+            let message = format!("is not supported by the kernel's shaper; {whose} needs one rate");
             section.complain("rates", message);
         }
         Service::Shared(Member::Lte(_)) => not_in_a_cell(section, link, &whose),
         Service::Own(Transmitter::Rate(_)) | Service::Shared(Member::Mesh(_)) => {}
         Service::Shared(member) => {
-            let message = format!("is nothing that the kernel has here; {whose} needs a rate");
+            let message = format!("is not supported by the kernel's shaper; {whose} needs a rate");
             section.complain(member.medium().0, message);
         }
     }
     if link.impairments.waiting_outages().next().is_some() {
-        let message = format!("cannot stop the kernel's shaper; {whose} can have outages with lose = true only");
+        let message = format!("cannot stop the kernel's shaper; {whose} needs lose = true in each outage");
         section.complain("outages", message);
     }
     if emulator == Emulator::Netem {
         netem(section, &link.impairments);
     }
     if let Queue::Droptail { ecn_threshold: Some(_), .. } = link.queue {
-        let message = "the kernel's FIFOs do not mark; leave it out, or take emulator = \"unbloat\"";
+        let message = "is not supported by the kernel's FIFOs, which do not mark; leave it out, or write emulator = \
+                       \"unbloat\"";
         section.queue().complain("ecn_threshold", message);
     }
 }
@@ -218,9 +222,9 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
 /// Rejects the kernel's shaper and queues on links of LTE cells. A mistake in both directions is reported once.
 fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
     if section.get("lte").is_some() {
-        section.complain("lte", format!("cannot be followed by the kernel's shaper; {whose} needs a rate"));
+        section.complain("lte", format!("is not supported by the kernel's shaper; {whose} needs a rate"));
     } else if link.queue.is_of_kernel() {
-        let message = format!("{whose} cannot wait for the grants of an LTE cell; take a queue of this program's own");
+        let message = format!("{whose} cannot wait for the grants of an LTE cell; write a queue without \"kernel:\"");
         section.queue().complain("kind", message);
     }
 }
@@ -229,7 +233,11 @@ fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
 /// ones.
 fn netem(section: &Section, impairments: &Impairments) {
     for key in impairments.in_the_channel() {
-        section.complain(key, "is this program's own here; leave it out, or take emulator = \"unbloat\"");
+        section.complain(
+            key,
+            "is not supported with emulator = \"netem\"; leave it out, or write emulator = \
+                               \"unbloat\"",
+        );
     }
 }
 
@@ -242,15 +250,15 @@ pub(crate) fn kernel_control(
 ) {
     if name.is_empty() || name.len() > LONGEST_KERNEL_NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         let message =
-            format!("kernel: needs a name as the kernel lists it behind it, such as kernel:cubic, not \"{name}\"");
+            format!("kernel: must be followed by a name that the kernel lists, such as kernel:cubic, not \"{name}\"");
         group.complain("cc", message);
     }
     if let Some(param) = params.keys().next() {
-        let message = format!("kernel:{name} is the running kernel's own, and {param} cannot be set in it");
+        let message = format!("kernel:{name} belongs to the running kernel and has no parameter {param}");
         group.complain("params", message);
     }
     if let Some(map) = maps.keys().next() {
-        group.complain("maps", format!("kernel:{name} is the running kernel's own, and has no map {map}"));
+        group.complain("maps", format!("kernel:{name} belongs to the running kernel and has no map {map}"));
     }
 }
 
@@ -270,7 +278,7 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
             let (most, packet) = (group.largest_size(), group.packet);
             section.complain(
                 "size",
-                format!("{size} is too much for one flow; with packets of {packet} it may be {most}"),
+                format!("{size} is too much for one flow; with packets of {packet} the largest size is {most}"),
             );
         }
         receive_buffer(section, group);
@@ -279,7 +287,13 @@ pub(crate) fn groups(groups: &[Section], scenario: &Scenario) {
     let flows: u64 = scenario.flows.iter().map(|group| flows_of(group, scenario)).sum();
     if let (true, Some(last)) = (flows > MOST_FLOWS, groups.last()) {
         let key = if last.get("arrivals").is_some() { "arrivals" } else { "count" };
-        last.complain(key, format!("makes {flows} flows with the other groups; there may be {MOST_FLOWS}"));
+        last.complain(
+            key,
+            format!(
+                "makes {flows} flows together with the other groups; at most {MOST_FLOWS} are \
+                                    possible"
+            ),
+        );
     }
 }
 
@@ -292,8 +306,8 @@ fn window_controller(section: &Section, group: &FlowGroup) {
     };
     if !group.stack.timestamps && name != MEASURES_NOTHING {
         let message = format!(
-            "{name} measures round-trip times by timestamps, which this profile does not have; set timestamps = true, \
-             or take {MEASURES_NOTHING}"
+            "{name} measures round-trip times by timestamps, which this profile lacks; set timestamps = true, or \
+             write {MEASURES_NOTHING}"
         );
         section.complain("window_controller", message);
     }
@@ -305,12 +319,14 @@ fn receive_buffer(section: &Section, group: &FlowGroup) {
         if window < group.packet {
             section.complain("receive_window", format!("{window} has no room for one packet of {}", group.packet));
         } else if window > UNSCALED_WINDOW && !group.stack.window_scaling {
-            let message =
-                format!("{window} needs window_scaling = true; without it at most {UNSCALED_WINDOW} can be advertised");
+            let message = format!(
+                "{window} needs window_scaling = true; without it a receiver advertises at most \
+                         {UNSCALED_WINDOW}"
+            );
             section.complain("receive_window", message);
         }
     }
-    let offers_all = "needs quick_ack = true: without it a textbook's receiver offers one window for good";
+    let offers_all = "needs quick_ack = true; without it the receiver advertises one constant window";
     for key in ["tcp_rmem", "read_rate"] {
         if section.get(key).is_some() && !group.stack.quick_ack {
             section.complain(key, offers_all);
@@ -326,7 +342,7 @@ fn receive_buffer(section: &Section, group: &FlowGroup) {
     }
     let two_packets = Bytes(2 * truesize(group.packet.0));
     if default > max {
-        table.complain("default", format!("{default} is more than max, {max}"));
+        table.complain("default", format!("{default} must not exceed max, {max}"));
     } else if default < two_packets {
         let message = format!("{default} has no room for two packets of {}, which take {two_packets}", group.packet);
         table.complain("default", message);
@@ -336,15 +352,15 @@ fn receive_buffer(section: &Section, group: &FlowGroup) {
 /// Checks that the queue of an access link fits its packets and its link.
 fn access(section: &Section, group: &FlowGroup) {
     if group.access.small_queues && group.access.rate.is_none() {
-        section.complain("small_queues", "needs a link on which packets wait; write rate beside it");
+        section.complain("small_queues", "needs a link with a rate; write rate beside it");
     }
     let Some(written) = &group.access.queue else { return };
     if group.access.rate.is_none() {
-        section.complain("queue", "stands before a link without a rate, where no packet waits; write rate beside it");
+        section.complain("queue", "needs a link with a rate, for without one no packet waits; write rate beside it");
     }
     if written.is_of_kernel() {
         let name = written.name();
-        let message = format!("{name} is for links; before an access link it must be this program's own");
+        let message = format!("{name} works on links only; for an access link write a queue without \"kernel:\"");
         section.queue().complain("kind", message);
         return;
     }
@@ -364,19 +380,28 @@ fn flows_of(group: &FlowGroup, scenario: &Scenario) -> u64 {
 fn app(section: &Section, app: &App) {
     for key in ["size", "arrivals", "window_controller", "tcp_rmem", "read_rate", "write_rate", "access"] {
         if section.get(key).is_some() {
-            section
-                .complain(key, "cannot be set together with app, which decides what is sent; leave one of the two out");
+            section.complain(
+                key,
+                "cannot be set together with app, which decides what the flow sends; leave one of the \
+                                two out",
+            );
         }
     }
     let App::Video(Video { lowest, highest, piece, startup, most, .. }) = app else { return };
     let table = || section.child("app", "video");
     if lowest > highest {
-        table().complain("lowest", format!("{lowest} is more than highest, {highest}"));
+        table().complain("lowest", format!("{lowest} must not exceed highest, {highest}"));
     }
     if lowest.0 as f64 * piece.as_secs_f64() < 2.0 * BITS {
-        table().complain("piece", format!("{piece} of {lowest} have no bytes"));
+        table().complain(
+            "piece",
+            format!(
+                "{piece} at {lowest} is less than one byte; write a longer piece or a \
+                                           higher rate"
+            ),
+        );
     }
     if startup > most {
-        table().complain("startup", format!("{startup} is more than most, {most}, so that it would never play"));
+        table().complain("startup", format!("{startup} must not exceed most, {most}, or the film would never play"));
     }
 }

@@ -186,7 +186,8 @@ fn refuse_air_for_nobody<'a>(points: &'a [GridPoint], problems: &Problems) {
             if !used.contains(&(kind, name)) {
                 let key = format!("{kind}.{name}");
                 let place = tree::locate(&point.tree, &key).unwrap_or_else(|| point.place.clone());
-                let message = format!("has no user; write {kind} = \"{name}\" for a link, or leave the cell out");
+                let message =
+                    format!("has no user; write {kind} = \"{name}\" for a link, or leave [{kind}.{name}] out");
                 problems.add(&place, key, message);
             }
         }
@@ -222,7 +223,7 @@ fn refuse_params_beside(run: &BTreeSet<&str>, flow: &Node, key: &str, problems: 
             let hint = did_you_mean(name, run.iter().copied());
             let names: Vec<_> = run.iter().copied().collect();
             let who = if key.starts_with("host.") { "host" } else { "group" };
-            let message = format!("this {who} never runs {name}, only {}{hint}", names.join(", "));
+            let message = format!("this {who} never runs {name}{hint}; it runs {}", names.join(", "));
             problems.add(&node.place, format!("{key}.{name}"), message);
         }
     }

@@ -22,7 +22,7 @@ pub(crate) fn refuse(file: &Table, overrides: &[(&str, Node)]) -> Result<(), Err
             .filter(|needed| !overrides.iter().any(|(key, _)| key.starts_with(needed.as_str())))
             .collect();
         if !hint.is_empty() && !missing.is_empty() {
-            let message = format!("there is no {section} {name}{hint}; a new one needs {}", missing.join(" and "));
+            let message = format!("unknown {section} {name}{hint}; a new {section} needs {}", missing.join(" and "));
             return Err(Error::one(Location::Override, *key, message));
         }
     }

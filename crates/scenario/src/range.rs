@@ -13,8 +13,8 @@ use model::{Error, Location};
 const MOST_VALUES: usize = 100_000;
 /// The significant digits of a value that `count` makes.
 const DIGITS: i32 = 3;
-const FORM: &str = "a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced \
-                    evenly, or by a constant factor with scale = \"log\")";
+const FORM: &str = "a range has from, to, and one of step (added), factor (multiplied) and count (values, spaced \
+                    evenly or with scale = \"log\")";
 
 /// Whether a table is a range. No key of a scenario is named `from` or `to`.
 pub(crate) fn is_range(table: &Table) -> bool {
@@ -136,7 +136,7 @@ impl<'a> Range<'a> {
     fn refuse_unknown_keys(&self) -> Result<(), Error> {
         let known = ["from", "to", "step", "factor", "count", "scale"];
         match self.table.0.iter().find(|(key, _)| !known.contains(&key.as_str())) {
-            Some((key, _)) => Err(self.wrong(key, format!("no such key; {FORM}"))),
+            Some((key, _)) => Err(self.wrong(key, format!("unknown key; {FORM}"))),
             None => Ok(()),
         }
     }
@@ -146,7 +146,7 @@ impl<'a> Range<'a> {
         Dimension::of(&node.value).ok_or_else(|| {
             let what = "must be a whole number, or a quantity with its unit such \
                 as \"2mbit\", \"10ms\", \"500kb\", \"300p\" or \"1%\"";
-            self.wrong(key, format!("{what}; here it is {}", quoted(&node.value)))
+            self.wrong(key, format!("{what}, not {}", quoted(&node.value)))
         })
     }
 
@@ -154,7 +154,7 @@ impl<'a> Range<'a> {
         match self.quantity(key)? {
             (same, steps) if same == kind => Ok(steps),
             (other, _) => {
-                Err(self.wrong(key, format!("must be {} as from is; here it is {}", kind.article(), other.article())))
+                Err(self.wrong(key, format!("must be {} as from is, not {}", kind.article(), other.article())))
             }
         }
     }
@@ -168,14 +168,14 @@ impl<'a> Range<'a> {
             return Err(self.wrong(second, format!("cannot be set together with {}; {FORM}", first.0)));
         }
         match self.table.get("scale").is_some() && first.0 != "count" {
-            true => Err(self.wrong("scale", format!("goes with count only; {FORM}"))),
+            true => Err(self.wrong("scale", format!("works with count only; {FORM}"))),
             false => Ok(first),
         }
     }
 
     fn added(&self, from: i128, to: i128, step: i128) -> Result<Vec<i128>, Error> {
         if step <= 0 {
-            return Err(self.wrong("step", "must be more than nothing"));
+            return Err(self.wrong("step", "must be more than 0"));
         }
         self.until(to, from, |value| value.checked_add(step))
     }
@@ -184,7 +184,7 @@ impl<'a> Range<'a> {
         let factor = match factor.value {
             Value::Integer(factor) if factor > 1 => factor,
             ref other => {
-                let message = format!("must be a whole number above 1; here it is {}", quoted(other));
+                let message = format!("must be a whole number above 1, not {}", quoted(other));
                 return Err(self.wrong("factor", message));
             }
         };
@@ -195,7 +195,7 @@ impl<'a> Range<'a> {
     fn above_nothing(&self, from: i128, because: &str) -> Result<(), Error> {
         match from > 0 {
             true => Ok(()),
-            false => Err(self.wrong("from", format!("must be more than nothing {because}"))),
+            false => Err(self.wrong("from", format!("must be more than 0 {because}"))),
         }
     }
 
@@ -205,7 +205,7 @@ impl<'a> Range<'a> {
         let values: Vec<_> = values.take(MOST_VALUES + 1).collect();
         match values.len() <= MOST_VALUES {
             true => Ok(values),
-            false => Err(self.wrong("to", format!("is more than {MOST_VALUES} values away from from"))),
+            false => Err(self.wrong("to", format!("makes more than {MOST_VALUES} values; write a larger step"))),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'a> Range<'a> {
         let count = match count.value {
             Value::Integer(count) if (2..=MOST_VALUES as i128).contains(&count) => count,
             ref other => {
-                let message = format!("must be a whole number, 2 to {MOST_VALUES}; here it is {}", quoted(other));
+                let message = format!("must be a whole number from 2 to {MOST_VALUES}, not {}", quoted(other));
                 return Err(self.wrong("count", message));
             }
         };
@@ -225,7 +225,7 @@ impl<'a> Range<'a> {
                 by_factor(from, to, count)
             }
             Some(other) => {
-                let message = format!("must be \"linear\" or \"log\"; here it is {}", quoted(other));
+                let message = format!("must be \"linear\" or \"log\", not {}", quoted(other));
                 return Err(self.wrong("scale", message));
             }
         };
@@ -233,7 +233,7 @@ impl<'a> Range<'a> {
         match values.len() as i128 == count {
             true => Ok(values),
             false => {
-                let message = format!("is too many: only {} values differ between from and to", values.len());
+                let message = format!("is too large: only {} values differ between from and to", values.len());
                 Err(self.wrong("count", message))
             }
         }

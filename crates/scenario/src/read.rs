@@ -246,12 +246,18 @@ fn path(group: &Section, key: &str, names: Option<Names>, links: &[DuplexLink]) 
     let mut path = vec![];
     for name in names?.0 {
         match links.iter().position(|link| link.forward.name == name) {
-            Some(link) if path.contains(&link) => group.complain(key, format!("passes the link {name} twice")),
+            Some(link) if path.contains(&link) => group.complain(
+                key,
+                format!(
+                    "passes the link {name} twice; leave \
+                                                                               one out"
+                ),
+            ),
             Some(link) => path.push(link),
             None => {
                 let known: Vec<_> = links.iter().map(|link| link.forward.name.as_str()).collect();
                 let hint = did_you_mean(&name, known.iter().copied());
-                group.complain(key, format!("there is no [link.{name}]; there is {}{hint}", known.join(", ")));
+                group.complain(key, format!("unknown link {name}{hint}; valid: {}", known.join(", ")));
             }
         }
     }

@@ -30,10 +30,10 @@ pub(crate) fn of_group(group: &Section, name: Option<String>, hosts: &[Host]) ->
     if found.is_none() {
         let known: Vec<_> = hosts.iter().map(|host| host.name.as_str()).collect();
         let message = match known.is_empty() {
-            true => format!("there is no [host.{name}]; write one, which may be empty"),
+            true => format!("unknown host {name}; write [host.{name}], which may be empty"),
             false => {
                 let hint = did_you_mean(&name, known.iter().copied());
-                format!("there is no [host.{name}]; there is {}{hint}", known.join(", "))
+                format!("unknown host {name}{hint}; valid: {}", known.join(", "))
             }
         };
         group.complain("host", message);
@@ -52,7 +52,7 @@ pub(crate) fn find_uplinks(scenario: &mut Scenario, groups: &[Section]) {
         } else if host.uplink != *first {
             let (uplink, other) = (name(&scenario.links, host.uplink), name(&scenario.links, *first));
             let message =
-                format!("[host.{}] has one device: flows before leave it by {uplink}, these by {other}", host.name);
+                format!("[host.{}] has one device; earlier flows leave by {uplink}, these by {other}", host.name);
             section.complain("path", message);
         }
     }
@@ -79,7 +79,7 @@ pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[S
         if let Some(other) = scenario.hosts[..number].iter().find(|other| other.uplink == host.uplink) {
             let link = &scenario.links[host.uplink].forward.name;
             let message = format!(
-                "leaves by {link}, which is the device of [host.{}]; begin one of their paths with another link",
+                "shares the device {link} with [host.{}]; begin one of their paths with another link",
                 other.name
             );
             section.complain_about(&section.place, section.path.clone(), message);
@@ -92,8 +92,7 @@ pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[S
         if let (None, Some(host)) = (group.host, scenario.hosts.iter().find(begins_at)) {
             let link = &scenario.links[host.uplink].forward.name;
             let message = format!(
-                "begins with {link}, by which the packets of [host.{0}] leave it: write host = \"{0}\", or put a link \
-                 before it",
+                "begins with {link}, which is the device of [host.{0}]; write host = \"{0}\", or put a link before it",
                 host.name
             );
             section.complain("path", message);
@@ -101,29 +100,33 @@ pub(crate) fn check(hosts: &[Section], links: &[(Section, Section)], groups: &[S
         if let (Some(_), true) = (group.host, group.write_rate.is_some()) {
             section.complain(
                 "write_rate",
-                "cannot be set together with host, whose send buffer says when there is room to write",
+                "cannot be set together with host, whose send buffer limits writing; leave it out",
             );
         }
         if let (Some(_), true) = (group.host, group.access.rate.is_some()) {
-            section.complain("access", "has a rate beside host, whose own link is the first of path; leave it out");
+            section.complain(
+                "access",
+                "cannot have a rate together with host, whose own link is the first of path; \
+                                        leave it out",
+            );
         }
         if let (Some(_), true) = (group.host, group.access.delay > Nanos::ZERO) {
-            section.complain("access", "has a delay beside host; give it to the first link of path");
+            section.complain("access", "cannot have a delay together with host; write it in the first link of path");
         }
     }
 }
 
 fn check_host(section: &Section, host: &Host, in_cell: bool) {
     if host.byte_queue_limits && host.ring == 0 {
-        section.complain("byte_queue_limits", "needs a ring whose bytes are limited; write ring beside it");
+        section.complain("byte_queue_limits", "needs a ring to limit; write ring beside it");
     } else if host.byte_queue_limits && in_cell {
-        section.complain("byte_queue_limits", "is not for devices of Wi-Fi and LTE, which have none; leave it out");
+        section.complain("byte_queue_limits", "is not supported by devices of Wi-Fi and LTE; leave it out");
     }
     let SendBuffer { default, max, .. } = host.send_buffer;
     let table = section.child("tcp_wmem", "tcp_wmem");
     let two_packets = Bytes(2 * truesize(LARGEST_ACK.0));
     if default > max {
-        table.complain("default", format!("{default} is more than max, {max}"));
+        table.complain("default", format!("{default} must not exceed max, {max}"));
     } else if max < two_packets {
         table.complain("max", format!("{max} has no room for two packets, which take {two_packets} at least"));
     }
@@ -139,10 +142,15 @@ fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scena
         );
         section.complain("classifier", message);
     }
-    let whose = format!("is of the link by which the packets of [host.{}] leave it", host.name);
+    let whose = format!("is not supported on the device of [host.{}]", host.name);
     if forward.queue.is_of_kernel() {
-        link.queue()
-            .complain("kind", format!("{whose}: write it without \"kernel:\", and a kernel runs its own there"));
+        link.queue().complain(
+            "kind",
+            format!(
+                "{whose}; write it without \"kernel:\", and with --on kernel the kernel runs \
+                                       its own"
+            ),
+        );
     }
     let impairments = &forward.impairments;
     let asked = [
@@ -151,6 +159,6 @@ fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scena
         ("duplicate", impairments.duplicate > 0.0),
     ];
     for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
-        link.complain(key, format!("{whose}, where packets keep their order; give it to a link behind that"));
+        link.complain(key, format!("{whose}, where packets keep their order; set it on a later link"));
     }
 }

@@ -17,12 +17,20 @@ pub(crate) fn cells(top: &Section) -> Vec<Cell> {
 pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
     if link.get("lte").is_none() {
         for key in ["snr", "cqi"].into_iter().filter(|key| link.get(key).is_some()) {
-            link.complain(key, "is of links to the users of an LTE cell; write lte beside it, or leave it out");
+            link.complain(
+                key,
+                "needs lte, because it describes the link to a user of an LTE cell; write lte beside \
+                                it, or leave it out",
+            );
         }
         return None;
     }
     for key in ["rate", "rates", "trace", "wifi"].into_iter().filter(|key| link.get(key).is_some()) {
-        link.complain(key, "cannot be set together with lte: the cell decides what a link to its user carries");
+        link.complain(
+            key,
+            "cannot be set together with lte, because the cell decides the rate; leave one of the two \
+                            out",
+        );
     }
     let UserKeys { lte, snr, cqi } = UserKeys::read(link);
     let (number, cqi) = (cell(link, lte?, cells)?, quality(link, snr, cqi)?);
@@ -33,7 +41,7 @@ pub(crate) fn user(link: &Section, cells: &[Cell]) -> Option<(User, User)> {
 /// Rejects the keys of a transmitter: an LTE user sends what the cell grants it.
 pub(crate) fn refuse_transmitter(reverse: &Section) {
     for key in ["rate", "rates", "trace"].into_iter().filter(|key| reverse.get(key).is_some()) {
-        reverse.complain(key, "cannot be set on an LTE uplink, which the cell grants; leave it out");
+        reverse.complain(key, "cannot be set on an LTE uplink, because the cell grants its rate; leave it out");
     }
 }
 
@@ -42,10 +50,10 @@ fn cell(link: &Section, name: String, cells: &[Cell]) -> Option<usize> {
     if found.is_none() {
         let known: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
         let message = match known.is_empty() {
-            true => format!("there is no [lte.{name}]; write it, with its bandwidth such as \"20mhz\""),
+            true => format!("unknown LTE cell {name}; write [lte.{name}] with bandwidth = \"20mhz\""),
             false => {
                 let hint = did_you_mean(&name, known.iter().copied());
-                format!("there is no [lte.{name}]; there is {}{hint}", known.join(", "))
+                format!("unknown LTE cell {name}{hint}; valid: {}", known.join(", "))
             }
         };
         link.complain("lte", message);
@@ -59,7 +67,7 @@ fn quality(link: &Section, snr: Option<Decibels>, cqi: Option<u8>) -> Option<Cqi
             link.complain("cqi", "cannot be set together with snr, which gives it; leave one of the two out")
         }
         (false, false) if link.unknown_keys().next().is_none() => {
-            link.complain("lte", "needs the quality of the channel; write snr such as \"18db\", or cqi, from 1 to 15");
+            link.complain("lte", "needs a channel quality; write snr such as \"18db\", or cqi from 1 to 15");
         }
         _ => {}
     }

@@ -51,12 +51,13 @@ impl Folder {
     ) -> Option<MechanismRef> {
         let Some(name) = name else {
             if params.is_some() {
-                section.complain(params_key, format!("needs a {key}, whose parameters these are"));
+                section
+                    .complain(params_key, format!("needs {key}; write {key} beside it, or leave the parameters out"));
             }
             return None;
         };
         if name.starts_with(OF_THE_KERNEL) {
-            section.complain(key, format!("kernels have no such mechanism of their own; leave {key} out"));
+            section.complain(key, format!("\"kernel:\" works with cc only; leave {key} out"));
         }
         let Params(params) = params.unwrap_or_default();
         Some(MechanismRef::new(self.source(section, key, name), params))
@@ -68,11 +69,11 @@ impl Folder {
         let (include, define) = (include.unwrap_or_default().0, define.unwrap_or_default().0);
         let place = section.place_of("include");
         for wrong in define.iter().filter(|define| !is_macro(define)) {
-            section.complain("define", format!("{wrong:?} is no macro; write \"NAME\" or \"NAME=VALUE\""));
+            section.complain("define", format!("{wrong:?} is not a macro; write \"NAME\" or \"NAME=VALUE\""));
         }
         let folders: Vec<_> = include.iter().map(|folder| self.resolve(folder, &place)).collect();
         for wrong in folders.iter().filter(|folder| !folder.is_dir()) {
-            section.complain("include", format!("there is no folder {}", wrong.display()));
+            section.complain("include", format!("the folder {} does not exist", wrong.display()));
         }
         Compile { include: folders, define }
     }

@@ -23,7 +23,7 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
     let nodes = section.child("nodes", "mesh.NAME.nodes");
     let sections = nodes.named_children("mesh.NAME.nodes.NAME");
     if nodes.is_there() && sections.len() < 2 {
-        section.complain("nodes", "must be a border router and at least one node more");
+        section.complain("nodes", "must have a border router and at least one other node");
     }
     let names: Vec<_> = sections.iter().map(|node| node.name().to_string()).collect();
     let border_router = MeshKeys::read(section).border_router;
@@ -32,7 +32,11 @@ pub(crate) fn mesh(section: &Section) -> Mesh {
     let given = parents(&sections, &names, border_router);
     let has_parents = given.is_some();
     if has_parents && section.get("repair_after").is_some() {
-        section.complain("repair_after", "stands in a mesh whose nodes say their parents, which stay; leave it out");
+        section.complain(
+            "repair_after",
+            "cannot be set where nodes have a parent, for then the tree never changes; \
+                                          leave it out",
+        );
     }
     let parents = given.unwrap_or_else(|| match border_router {
         Some(root) => etx_tree(&signals, root),
@@ -61,7 +65,7 @@ fn down(node: &Section) -> Vec<Outage> {
     for (Down { at, lasts }, section) in NodeKeys::read(node).down.into_iter().zip(node.list("down")) {
         let outage = Outage { at, lasts, lose: true };
         if outage.at < end {
-            section.complain("at", format!("{} is before {end}, where the outage before it ends", outage.at));
+            section.complain("at", format!("{} must not be before {end}, where the outage before it ends", outage.at));
         }
         end = outage.end();
         outages.push(outage);
@@ -74,7 +78,7 @@ fn node_named(section: &Section, key: &str, name: &str, names: &[String]) -> Opt
     let place = names.iter().position(|known| known == name);
     if place.is_none() && !names.is_empty() {
         let hint = did_you_mean(name, names.iter().map(String::as_str));
-        section.complain(key, format!("there is no node {name}; there is {}{hint}", names.join(", ")));
+        section.complain(key, format!("unknown node {name}{hint}; valid: {}", names.join(", ")));
     }
     place
 }
@@ -84,9 +88,13 @@ fn signals(mesh: &Section, nodes: &[Section], names: &[String]) -> Vec<Vec<Optio
     let have_places = nodes.iter().any(|node| node.get("x").is_some() || node.get("y").is_some());
     for node in nodes {
         if have_places && node.get("hears").is_some() {
-            node.complain("hears", "stands in a mesh whose nodes have places, which say it; leave one of the two out");
+            node.complain(
+                "hears",
+                "cannot be set together with places, which decide who hears whom; leave one of the \
+                                    two out",
+            );
         } else if have_places && node.get("x").is_none() {
-            node.complain("x", "is missing, the node's place in metres; other nodes have theirs");
+            node.complain("x", "is missing; write the node's place in metres, as for the other nodes");
         }
     }
     match have_places {
@@ -114,7 +122,7 @@ fn by_hearing(nodes: &[Section], names: &[String]) -> Vec<Vec<Option<f64>>> {
         let Some(Hears(heard)) = NodeKeys::read(node).hears else { continue };
         for (name, strength) in heard {
             match node_named(node, "hears", &name, names) {
-                Some(from) if from == to => node.complain("hears", "has the node itself in it"),
+                Some(from) if from == to => node.complain("hears", "must not name the node itself"),
                 Some(from) => signals[from][to] = Some(strength),
                 None => {}
             }
@@ -133,9 +141,9 @@ fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<V
     for (place, node) in nodes.iter().enumerate() {
         let parent = NodeKeys::read(node).parent.and_then(|name| node_named(node, "parent", &name, names));
         if say(node) && Some(place) == root {
-            node.complain("parent", "stands in the border router, which has none");
+            node.complain("parent", "cannot be set in the border router, which is the root; leave it out");
         } else if !say(node) && root.is_some_and(|root| root != place) {
-            node.complain("parent", "is missing; either all nodes but the border router say theirs, or none does");
+            node.complain("parent", "is missing; write a parent for every node but the border router, or for none");
         }
         parents.push(parent);
     }
@@ -146,21 +154,21 @@ fn parents(nodes: &[Section], names: &[String], root: Option<usize>) -> Option<V
 pub(crate) fn origin(group: &Section, mesh: Option<String>, nodes: Option<Names>, meshes: &[Mesh]) -> Option<Origin> {
     let Some(name) = mesh else {
         if nodes.is_some() {
-            group.complain("nodes", "are of a mesh; write mesh with its name beside them");
+            group.complain("nodes", "needs mesh; write mesh = NAME beside it");
         }
         return None;
     };
     let Some(number) = meshes.iter().position(|mesh| mesh.name == name) else {
         let known: Vec<_> = meshes.iter().map(|mesh| mesh.name.as_str()).collect();
-        let there_is = match known.is_empty() {
-            true => format!("write one, as [mesh.{name}]"),
-            false => format!("there is {}{}", known.join(", "), did_you_mean(&name, known.iter().copied())),
+        let valid = match known.is_empty() {
+            true => format!("; write [mesh.{name}]"),
+            false => format!("{}; valid: {}", did_you_mean(&name, known.iter().copied()), known.join(", ")),
         };
-        group.complain("mesh", format!("there is no [mesh.{name}]; {there_is}"));
+        group.complain("mesh", format!("unknown mesh {name}{valid}"));
         return None;
     };
     for key in ["count", "arrivals"].into_iter().filter(|key| group.get(key).is_some()) {
-        group.complain(key, "cannot be set together with mesh, whose nodes have one flow each; leave it out");
+        group.complain(key, "cannot be set together with mesh, whose nodes send one flow each; leave it out");
     }
     if group.get("host").is_some() {
         group.complain("host", "cannot be set together with mesh, whose nodes are these flows' hosts; leave it out");
@@ -174,9 +182,17 @@ pub(crate) fn origin(group: &Section, mesh: Option<String>, nodes: Option<Names>
     for name in &chosen.0 {
         match node_named(group, "nodes", name, &names) {
             Some(node) if node == mesh.border_router => {
-                group.complain("nodes", format!("{name} is the border router, which sends nothing of its own"));
+                group.complain(
+                    "nodes",
+                    format!(
+                        "{name} is the border router, which sends no data of its own; leave \
+                                                 it out"
+                    ),
+                );
             }
-            Some(node) if nodes.contains(&node) => group.complain("nodes", format!("names {name} twice")),
+            Some(node) if nodes.contains(&node) => {
+                group.complain("nodes", format!("names {name} twice; leave one out"))
+            }
             Some(node) => nodes.push(node),
             None => {}
         }
@@ -205,21 +221,22 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
         ways(section, mesh);
         if mesh.csma.min_be > mesh.csma.max_be {
             let Csma { min_be, max_be, .. } = mesh.csma;
-            section.complain("min_be", format!("{min_be} is more than max_be, {max_be}"));
+            section.complain("min_be", format!("{min_be} must not exceed max_be, {max_be}"));
         }
         if let Some(DutyCycle { interval, listens_for }) =
             mesh.duty_cycle.filter(|duty| duty.listens_for >= duty.interval)
         {
-            section.complain("listen_for", format!("{listens_for} is no part of wake_interval, {interval}"));
+            section.complain("listen_for", format!("{listens_for} must be shorter than wake_interval, {interval}"));
         }
         let of_mesh = |group: &&model::FlowGroup| group.origin.as_ref().is_some_and(|from| from.mesh == number);
         let largest = scenario.flows.iter().filter(of_mesh).map(|group| group.packet).max();
         match (largest, &mesh.queue) {
             (None, _) => {
-                section.complain("nodes", format!("no flow group has mesh = \"{}\", so that nobody sends", mesh.name));
+                section
+                    .complain("nodes", format!("have nothing to send; write mesh = \"{}\" in a flow group", mesh.name));
             }
             (_, queue) if queue.is_of_kernel() => {
-                let message = format!("{} cannot share the air; take one of this program's own", queue.name());
+                let message = format!("{} cannot share the air; write a queue without \"kernel:\"", queue.name());
                 section.queue().complain("kind", message);
             }
             (Some(largest), queue) => checks::queue(section, queue, largest),
@@ -227,7 +244,7 @@ pub(crate) fn check(sections: &[Section], groups: &[Section], scenario: &Scenari
     }
     for (section, group) in groups.iter().zip(&scenario.flows) {
         if group.origin.is_some() {
-            let what = format!("a datagram of 6LoWPAN; a mesh takes {LARGEST_PACKET}");
+            let what = format!("a datagram of 6LoWPAN; the largest packet of a mesh is {LARGEST_PACKET}");
             checks::packet(section, group, LARGEST_PACKET, &what);
         }
     }
@@ -242,7 +259,7 @@ fn ways(section: &Section, mesh: &Mesh) {
         let Some(parent) = mesh.nodes[node].parent else {
             nodes.complain(
                 name,
-                format!("has no way to {root}: no neighbour on one hears it, and is heard, well enough"),
+                format!("has no path to {root}: no neighbour with a path hears it, and is heard, well enough"),
             );
             continue;
         };
@@ -250,10 +267,10 @@ fn ways(section: &Section, mesh: &Mesh) {
         let to = &mesh.nodes[parent].name;
         if !hears(node, parent) || !hears(parent, node) {
             let least = phy::SENSITIVITY;
-            nodes.complain(name, format!("and its parent {to} do not hear each other with {least} dBm or more"));
+            nodes.complain(name, format!("and its parent {to} must hear each other with {least} dBm or more"));
         }
         if mesh.way_up(node).count() == mesh.nodes.len() {
-            nodes.complain(name, format!("has no way to {root}: its parents go round in a circle"));
+            nodes.complain(name, format!("has no path to {root}: its parents form a loop"));
         }
     }
 }

@@ -24,18 +24,18 @@ pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStati
     let StationKeys { wifi, signal, phy_rate, frame_errors } = StationKeys::read(section);
     let Some(name) = wifi else {
         for key in OF_A_STATION.into_iter().filter(|key| section.get(key).is_some()) {
-            section.complain(key, "is of a station; write wifi with the name of its cell beside it");
+            section.complain(key, "needs wifi, because it describes a station; write wifi = NAME beside it");
         }
         return None;
     };
     refuse_transmitter(section);
     let Some(cell) = cells.iter().position(|cell| cell.name == name) else {
         let known: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
-        let there_is = match known.is_empty() {
-            true => format!("write one, such as [wifi.{name}] with standard = \"802.11n\""),
-            false => format!("there is {}{}", known.join(", "), did_you_mean(&name, known.iter().copied())),
+        let valid = match known.is_empty() {
+            true => format!("; write [wifi.{name}] with standard = \"802.11n\""),
+            false => format!("{}; valid: {}", did_you_mean(&name, known.iter().copied()), known.join(", ")),
         };
-        section.complain("wifi", format!("there is no [wifi.{name}]; {there_is}"));
+        section.complain("wifi", format!("unknown Wi-Fi cell {name}{valid}"));
         return None;
     };
     let WifiCell { standard, slot, .. } = cells[cell];
@@ -47,7 +47,7 @@ pub(crate) fn station(section: &Section, cells: &[WifiCell]) -> Option<WifiStati
 pub(crate) fn refuse_transmitter(section: &Section) {
     for key in OF_A_TRANSMITTER.into_iter().filter(|key| section.get(key).is_some()) {
         section
-            .complain(key, "cannot be set together with wifi, whose air its stations share; leave one of the two out");
+            .complain(key, "cannot be set together with wifi, whose stations share the air; leave one of the two out");
     }
 }
 
@@ -73,7 +73,7 @@ fn rate_of(section: &Section, standard: Standard, signal: Option<Dbm>, phy_rate:
         }
         (None, Some(rate)) if standard.mode_of(rate).is_none() => {
             let rates: Vec<_> = standard.modes().iter().map(|mode| mode.rate.to_string()).collect();
-            section.complain("phy_rate", format!("{rate} is no rate of {name}; it has {}", rates.join(", ")));
+            section.complain("phy_rate", format!("{rate} is not a rate of {name}; valid: {}", rates.join(", ")));
             None
         }
         (None, Some(rate)) => Some(rate),
@@ -99,8 +99,8 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
             let (reverse, forward) = &links[link];
             let section = if is_reverse { reverse } else { forward };
             if section.get("queue").is_some() {
-                let message =
-                    "cannot be set together with that of its cell, which is for all stations; leave one of the two out";
+                let message = "cannot be set together with the cell's queue, which holds the packets of all stations; leave one \
+                     of the two out";
                 section.complain("queue", message);
             }
             scenario.links[link].direction_mut(is_reverse).queue = queue.clone();
@@ -130,7 +130,7 @@ pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[S
         let [there, back] = [&group.path, &group.reverse_path].map(|path| path.iter().any(on_wifi));
         let both_ways = group.app.is_some();
         if there && (both_ways || !group.reverse) || back && (both_ways || group.reverse) {
-            let what = format!("a frame of Wi-Fi, which takes {LARGEST_PACKET}");
+            let what = format!("a frame of Wi-Fi, which holds {LARGEST_PACKET}");
             checks::packet(section, group, LARGEST_PACKET, &what);
         }
     }
@@ -140,7 +140,7 @@ pub(crate) fn check(cells: &[Section], links: &[(Section, Section)], groups: &[S
 fn direction(section: &Section, link: &Link, cell: &Section) {
     if link.queue.is_of_kernel() {
         let name = link.queue.name();
-        let message = format!("{name} cannot share the air of {}; take one of this program's own", cell.name());
+        let message = format!("{name} cannot share the air of {}; write a queue without \"kernel:\"", cell.name());
         let shared = section.get("queue").is_none();
         if shared { cell } else { section }.queue().complain("kind", message);
     }

@@ -34,7 +34,7 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     };
     let Value::Table(table) = &node.value else {
         let message = format!(
-            "must be a table of axes such as \"flows.0.cc\" = [\"reno\", \"cubic\"]; here it is {}",
+            "must be a table of axes such as \"flows.0.cc\" = [\"reno\", \"cubic\"], not {}",
             node.value.kind()
         );
         return Err(Error::one(node.place, "sweep", message));
@@ -44,7 +44,7 @@ pub(crate) fn axes(sweep: Option<Node>) -> Result<Vec<Axis>, Error> {
     let mut names = HashSet::new();
     if let Some(twice) = axes.iter().find(|axis| !names.insert(&axis.name)) {
         let key = format!("sweep.{}", twice.name);
-        return Err(Error::one(node.place, key, "is there twice; write one axis with all values"));
+        return Err(Error::one(node.place, key, "is written twice; write one axis with all values"));
     }
     let count = axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.points.len()));
     match count.is_some_and(|count| count <= MOST_POINTS) {
@@ -74,8 +74,8 @@ fn collect(table: &Table, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Erro
             other => {
                 let message = match is_scenario_key(&name) {
                     true => format!(
-                        "must be a list, one grid point for each value, or a range such as {{ from = \"1mbit\", to \
-                            = \"9mbit\", step = \"2mbit\" }}; here it is {}",
+                        "must be a list of values or a range such as {{ from = \"1mbit\", to = \"9mbit\", step = \
+                         \"2mbit\" }}, not {}",
                         other.kind()
                     ),
                     false => no_such_axis(&name),
@@ -135,8 +135,8 @@ fn no_such_axis(name: &str) -> String {
     let known: Vec<_> = schema::keys_of("").map(|key| key.name).filter(|key| *key != "sweep").collect();
     let hint = did_you_mean(name.split('.').next().unwrap_or(name), known.iter().copied());
     format!(
-        "no such axis; an axis is a dotted key that begins with {}, or any name for a list of cases such as {{ label \
-            = \"a\", \"flows.0.cc\" = \"reno\" }}{hint}",
+        "unknown axis{hint}; write a list of cases such as {{ label = \"a\", \"flows.0.cc\" = \"reno\" }}, or a \
+         dotted key that begins with {}",
         known.join(", ")
     )
 }

@@ -95,10 +95,10 @@ const MOST_PARTS: usize = 32;
 pub(crate) fn set(table: &mut Table, key: &str, node: &Node) -> Result<(), String> {
     let parts: Vec<&str> = key.split('.').collect();
     if parts.iter().any(|part| part.is_empty()) {
-        return Err("a key is a row of names with a dot between them, such as link.bottleneck.rate".into());
+        return Err("is not a key; write names with dots between them, such as link.bottleneck.rate".into());
     }
     if parts.len() > MOST_PARTS {
-        return Err(format!("has {} parts; a key may have {MOST_PARTS}", parts.len()));
+        return Err(format!("has {} parts; a key has at most {MOST_PARTS}", parts.len()));
     }
     set_in_table(table, &parts, node)
 }
@@ -133,7 +133,7 @@ fn set_below(parent: &mut Node, name: &str, rest: &[&str], node: &Node) -> Resul
     match &mut parent.value {
         Value::Table(table) => set_in_table(table, rest, node),
         Value::Array(items) => set_in_items(items, name, rest, node),
-        other => Err(format!("{name} is {} here, so that nothing can be set below it", other.kind())),
+        other => Err(format!("{name} is {} here and has no keys", other.kind())),
     }
 }
 
@@ -145,7 +145,7 @@ fn set_in_items(items: &mut [Node], name: &str, rest: &[&str], node: &Node) -> R
         _ => index.parse().ok().filter(|n| *n < count).into_iter().collect(),
     };
     if chosen.is_empty() {
-        return Err(format!("there is no {name}.{index}; the file has {count}, counted from 0, and * stands for all"));
+        return Err(format!("unknown {name}.{index}; the file has {count}, counted from 0, and * means all"));
     }
     for n in chosen {
         match rest {

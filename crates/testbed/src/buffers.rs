@@ -36,9 +36,7 @@ impl Buffers {
             return Ok(());
         }
         let longest = self.size - HEADER - 1;
-        Err(io::Error::other(format!(
-            "a host sent a longer packet than it may, which is one of {longest} bytes at most"
-        )))
+        Err(io::Error::other(format!("a host sent a packet longer than the limit of {longest} bytes")))
     }
 
     /// Swaps the caller's buffer for a free one and returns the slot in which the packet is now.

@@ -46,16 +46,13 @@ impl fmt::Display for Error {
         match self {
             Error::Mechanism(error) => error.fmt(f),
             Error::Unswitchable { switch: Unswitchable { key, always }, .. } => {
-                write!(
-                    f,
-                    "the kernel's TCP always {always}: leave profile.{key} as it is in profile \"linux\", or simulate"
-                )
+                write!(f, "the kernel's TCP always {always}; leave profile.{key} as in profile \"linux\", or simulate")
             }
             Error::Scenario { why, .. } | Error::Machine(why) => f.write_str(why),
             Error::Step { step, least } => write!(
                 f,
-                "the series' step is {} us; with the kernel's TCP it must be at least {} us, or sampling would hold up \
-                 the packets",
+                "the step of the series is {} us; with the kernel's TCP it must be at least {} us, or sampling delays \
+                 packets",
                 step.0 as f64 / 1e3,
                 least.as_micros()
             ),

@@ -37,7 +37,7 @@ pub fn standstill(scenario: &Scenario, total: Nanos) -> Option<String> {
     let share = total.as_secs_f64() / scenario.duration.as_secs_f64();
     (share > TOLERATED_STANDSTILL).then(|| {
         format!(
-            "the emulator stood still for {:.1} % of the run: other programs, or its own, kept it from a processor",
+            "the emulator stopped for {:.1} % of the run: it or other programs kept the processors busy",
             100.0 * share
         )
     })
@@ -48,7 +48,7 @@ pub fn missed_steps(steps: &Steps, step: Option<Nanos>) -> Option<String> {
     let (step, missed) = (step?, steps.missed as f64 / steps.due.max(1) as f64);
     (missed > TOLERATED_MISSES).then(|| {
         format!(
-            "{} of {} samples at steps of {} ms came too late for this machine: use a longer step",
+            "{} of {} samples at steps of {} ms were late: use a longer step",
             steps.missed,
             steps.due,
             step.as_millis_f64()
@@ -59,12 +59,15 @@ pub fn missed_steps(steps: &Steps, step: Option<Nanos>) -> Option<String> {
 /// Returns why a run is unsound in which `flows` flows were opened without any packet; none if `flows` is 0.
 pub fn nothing_carried(flows: usize) -> Option<String> {
     let what = if flows == 1 { "a flow".to_string() } else { format!("{flows} flows") };
-    (flows > 0).then(|| format!("no packet of {what} was carried, though the application had opened it"))
+    (flows > 0).then(|| format!("no packet of {what} was carried, though its application had opened it"))
 }
 
 /// Returns why a run is unsound in which a flow had this impossible slow-start threshold.
 pub fn skipped_program(stray_ssthresh: u32) -> String {
-    format!("a flow's ssthresh became {stray_ssthresh} packets, which no control returns: this kernel skips programs")
+    format!(
+        "a flow's ssthresh became {stray_ssthresh} packets, which no congestion control returns: this kernel \
+             skips programs"
+    )
 }
 
 /// Measures the processors' idle time since it was made.
@@ -153,7 +156,7 @@ fn tolerated_of_round_trips(scenario: &Scenario) -> Nanos {
 pub fn saturation(idle_percent: Option<f64>) -> Option<String> {
     let busy = 100.0 - idle_percent.filter(|idle| *idle < LEAST_IDLE)?;
     Some(format!(
-        "the guest's processor was busy for {busy:.0} % of the run: its hosts were not as fast as the scenario asks"
+        "the guest's processor was busy for {busy:.0} % of the run, so its hosts were slower than the scenario's"
     ))
 }
 
@@ -175,14 +178,12 @@ pub fn complaint(
     let (longest, bound) = (lateness.max_ms().unwrap_or(0.0), tolerated_once(scenario).as_millis_f64());
     if longest > bound {
         return Ok(Some(format!(
-            "the machine stood still for {longest:.1} ms, above the bound of {bound:.1} ms: the packets that then \
-             arrive at once fill the queue in a way that the scenario does not describe"
+            "the machine stopped for {longest:.1} ms, above the bound of {bound:.1} ms; packets then arrive at once, which \
+             the scenario does not describe"
         )));
     }
     if missed_inside > 0 {
-        return Ok(Some(format!(
-            "{missed_inside} packets that the kernel's queue had released were lost before they were taken"
-        )));
+        return Ok(Some(format!("{missed_inside} packets were lost after the kernel's queue had released them")));
     }
     let mut missed = 0;
     for pair in pairs {

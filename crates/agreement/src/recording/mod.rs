@@ -40,7 +40,7 @@ pub fn run(scenario: &Scenario, algorithms: &Path, progress: Progress) -> Result
     let controls = load_controls(scenario, &library)?;
     let recorder = |control: &GroupControl| match control.loaded() {
         Some(loaded) => Recorder::start(loaded.object()),
-        None => Err(format!("{} is the kernel's own and does not record", control.listed)),
+        None => Err(format!("{} belongs to the kernel and does not record", control.listed)),
     };
     let recorders: Vec<_> = controls.iter().map(recorder).collect::<Result<_, _>>().map_err(Error::Machine)?;
     let outcome = run_with(scenario, &library, &controls, Time::Real, &Options::default(), progress)?;
@@ -85,7 +85,7 @@ impl Recorder {
 
 fn map_of(object: &Object, name: &str) -> Result<MapHandle, String> {
     let found = object.maps().find(|map| map.name() == name);
-    let found = found.ok_or_else(|| format!("the mechanism does not record: it has no map {name}"))?;
+    let found = found.ok_or_else(|| format!("the mechanism does not record: it lacks the map {name}"))?;
     MapHandle::try_from(&found).map_err(|e| format!("the map {name} cannot be opened: {e}"))
 }
 
@@ -156,17 +156,17 @@ struct Layouts {
 
 impl Layouts {
     fn of(object: &Object) -> Result<Layouts, String> {
-        let ours = object.btf().ok().flatten().ok_or("the control's file describes no types")?;
+        let ours = object.btf().ok().flatten().ok_or("the mechanism's file describes no types")?;
         let kernel = Btf::from_vmlinux().map_err(|e| format!("the kernel does not describe its types: {e}"))?;
         let layout = |name: &str, native_bytes: usize, room: usize| {
             let (Some(ours), Some(kernel)) = (Type::structure(name, &ours), Type::structure(name, &kernel)) else {
-                return Err(format!("struct {name} is not described"));
+                return Err(format!("the types lack struct {name}"));
             };
             let layout = Layout::new(&ours, &kernel);
             assert_eq!(layout.native_bytes, native_bytes, "mechanism::sock repeats struct {name}");
             if layout.kernel_bytes > room {
                 return Err(format!(
-                    "struct {name} has {} bytes here, and a snapshot takes {room}",
+                    "struct {name} has {} bytes here, but a snapshot has room for {room}",
                     layout.kernel_bytes
                 ));
             }

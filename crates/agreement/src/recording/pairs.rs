@@ -48,7 +48,7 @@ impl Pairs {
             };
         }
         let Some(before) = known.open.take() else {
-            return if known.gap { Ok(None) } else { Err("a call ends that has not begun".into()) };
+            return if known.gap { Ok(None) } else { Err("a call ends without a beginning".into()) };
         };
         if before.helper_results != snapshot.helper_results {
             return Err(format!("a call of {} lost its clock to another on the same processor", before.name()));

@@ -23,7 +23,7 @@ impl Sender {
         }
         assert!(
             self.timer.at() >= now && self.pace_at >= now,
-            "flow {}: a timer stands in the past of {now:?}: {:?}, pacer {:?}",
+            "flow {}: a timer is earlier than now, {now:?}: {:?}, pacer {:?}",
             self.flow,
             self.timer,
             self.pace_at

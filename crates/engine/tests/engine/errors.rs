@@ -18,10 +18,7 @@ fn each_error_is_a_sentence() {
     unknown.flows[0].cc = control("nothing");
     let nowhere = Options { pcap: Some("/nowhere/trace.pcapng".into()), ..Options::default() };
     let errors = [
-        (
-            why_not(&unknown, &Options::default(), ControlFlow::Continue(())),
-            "there is no congestion control \"nothing\"",
-        ),
+        (why_not(&unknown, &Options::default(), ControlFlow::Continue(())), "unknown congestion control \"nothing\""),
         (why_not(&usual, &nowhere, ControlFlow::Continue(())), "the packet trace cannot be written: No such file"),
         (why_not(&scenario(1000), &Options::default(), ControlFlow::Break(())), "the run was interrupted"),
     ];

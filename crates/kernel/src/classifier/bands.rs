@@ -50,8 +50,8 @@ pub(super) fn before(device: &Device) -> Result<Option<Before>, Error> {
     let (kind, name) = (root.kind, &device.name);
     if !KNOWN.contains(&kind.as_str()) {
         return Err(Error::machine(format!(
-            "{name} has the queue discipline {kind}, which could not be put back as it is: remove it (tc qdisc del dev \
-             {name} root)"
+            "{name} has the queue discipline {kind}, which unbloat could not restore exactly: remove it (tc qdisc del \
+             dev {name} root)"
         )));
     }
     Ok(Some(Before { kind, options: root.options }))
@@ -131,9 +131,9 @@ pub(super) fn take(device: &Device, before: Option<&Before>) -> Result<(), Error
 
 fn kept(device: &Device, before: Option<&Before>, error: &io::Error) -> Error {
     let (name, kind) = (&device.name, before.map_or("discipline of the kernel's choice", |before| &before.kind));
-    Error::machine(format!("{name} does not get its {kind} back and keeps the classifier: {error}"))
+    Error::machine(format!("the {kind} of {name} cannot be restored, and the classifier stays: {error}"))
 }
 
 fn refused(device: &Device, error: &io::Error) -> Error {
-    Error::machine(format!("{} cannot have queues of ours: {error}", device.name))
+    Error::machine(format!("{} cannot get unbloat's queues: {error}", device.name))
 }

@@ -101,7 +101,7 @@ pub fn load_classifier(
         bands::give(&device, rate)?;
         let attached = program.attach(device.index);
         attached.map_err(|error| {
-            Error::machine(format!("the kernel does not attach the classifier to {}: {error}", device.name))
+            Error::machine(format!("the kernel cannot attach the classifier to {}: {error}", device.name))
         })?;
         // A kernel that does not let packets be timed still sorts them.
         let has_place = pins::mount_bpffs().is_ok() && std::fs::create_dir_all(TIMERS).is_ok();

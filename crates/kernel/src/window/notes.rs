@@ -80,7 +80,7 @@ pub fn load_window(
     device_notes::keep(WindowNote { at, target }, || {
         let attached = programs.attach(device.index);
         attached.map_err(|error| {
-            Error::machine(format!("the kernel does not attach the window controller to {}: {error}", device.name))
+            Error::machine(format!("the kernel cannot attach the window controller to {}: {error}", device.name))
         })
     })
 }
@@ -97,7 +97,10 @@ pub fn unload_window(source: &str, device: Option<&str>) -> Result<Vec<DeviceUnl
 fn settled(target: &Target) -> Result<(Target, Option<File>), Error> {
     let Some(named) = &target.cgroup else { return Ok((target.clone(), None)) };
     if target.router {
-        return Err(Error::input("--cgroup means sockets of this host, and --router connections that have none here"));
+        return Err(Error::input(
+            "--cgroup is for sockets of this computer, and --router for connections of other \
+                                 computers; leave one of the two out",
+        ));
     }
     let folder = cgroup::folder_of(cgroup::Group::Named(named))?;
     let opened = File::open(&folder).map_err(|e| Error::machine(format!("{}: {e}", folder.display())))?;
@@ -119,7 +122,12 @@ fn scope_of(target: &Target) -> Result<WindowScope, Error> {
 
 /// Parses an address or network such as `192.0.2.0/24`, to bytes of IPv6 and their mask.
 fn network(text: &str) -> Result<([u8; 16], [u8; 16]), Error> {
-    let wrong = || Error::input(format!("\"{text}\" is no address or network, such as 192.0.2.7 or 2001:db8::/32"));
+    let wrong = || {
+        Error::input(format!(
+            "\"{text}\" is not an address or network; write one such as 192.0.2.7 or \
+                                         2001:db8::/32"
+        ))
+    };
     let (address, bits) = match text.split_once('/') {
         Some((address, bits)) => (address, Some(bits.parse::<u32>().map_err(|_| wrong())?)),
         None => (text, None),

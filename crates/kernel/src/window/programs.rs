@@ -55,7 +55,7 @@ impl WindowPrograms {
             let map = object.maps().find(|map| map.name() == GROUP).expect("the header declares it");
             let folder = group.as_raw_fd().to_ne_bytes();
             map.update(&0_u32.to_ne_bytes(), &folder, MapFlags::ANY)
-                .map_err(|e| Error::machine(format!("the kernel does not take the control group: {e}")))?;
+                .map_err(|e| Error::machine(format!("the kernel refuses the control group: {e}")))?;
         }
         Ok(WindowPrograms { source, parameters, object })
     }

@@ -7,7 +7,7 @@ use model::units::Nanos;
 /// The function that the macro `CLASSIFIER` defines (`include/classify.h`).
 pub(crate) const CLASSIFY: Function = Function {
     symbol: "unbloat_classify",
-    missing: "is no classifier: it has no CLASSIFIER(...) (include/classify.h)",
+    missing: "is not a classifier: it lacks CLASSIFIER(...) (include/classify.h)",
     callback: Callback::Classify,
 };
 /// Number of words of a classifier's own state (`CLASSIFY_STATE_WORDS`).

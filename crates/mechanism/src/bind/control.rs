@@ -257,7 +257,8 @@ fn wrote_beyond(sk: &TcpSock) -> bool {
 
 const WROTE_BEHIND: &str = "wrote beyond its private state, which has 104 bytes";
 const _: () = assert!(CA_PRIV_BYTES == 104);
-const NO_WINDOW: &str = "which is no window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction)";
+const NO_WINDOW: &str = "which is not a valid window: the kernel warns about it (tcp_snd_cwnd_set, \
+                         tcp_init_cwnd_reduction)";
 
 /// Reports whether this is a window; `tcp_snd_cwnd_set` warns about any other.
 #[inline]

@@ -62,7 +62,7 @@ pub(crate) fn entries(known: &[MapShape], wanted: &BTreeMap<String, MapContents>
             };
             let key = key_bytes(map, key, text).map_err(about)?;
             if !seen.insert(key.clone()) {
-                return Err(about(format!("has key {text} already, written another way")));
+                return Err(about(format!("has the key {text} twice, written differently")));
             }
             let value = bytes(value, numbers, "values").map_err(about)?;
             entries.push(MapEntry { map: name.clone(), key, value, max_entries: most, is_array: map.kind == ARRAY });
@@ -73,16 +73,16 @@ pub(crate) fn entries(known: &[MapShape], wanted: &BTreeMap<String, MapContents>
 
 fn unknown(known: &[MapShape], name: &str) -> String {
     if known.is_empty() {
-        return format!("has no map {name}: it has none at all");
+        return format!("has no maps, so no map {name}");
     }
     let hint = did_you_mean(name, known.iter().map(|map| map.name.as_str()));
     let names: Vec<_> = known.iter().map(|map| map.name.as_str()).collect();
-    format!("has no map {name}{hint}; there are {}", names.join(", "))
+    format!("has no map {name}{hint}; valid: {}", names.join(", "))
 }
 
 /// The layouts of keys and values, if a scenario can give entries of this map.
 fn sides(map: &MapShape) -> Result<(&Layout, &Layout), String> {
-    const ALLOWED: &str = "give contents of arrays and hash maps";
+    const ALLOWED: &str = "contents can be set for arrays and hash maps";
     if !matches!(map.kind, HASH | ARRAY | LRU_HASH) {
         let other = OTHERS.iter().find(|(kind, _)| *kind == map.kind);
         let what = other.map_or_else(|| format!("of type {}", map.kind), |(_, what)| what.to_string());
@@ -90,12 +90,12 @@ fn sides(map: &MapShape) -> Result<(&Layout, &Layout), String> {
     }
     match (&map.key, &map.value) {
         (Some(key), Some(value)) => Ok((key, value)),
-        _ => Err(format!("declares no type or size of its keys and values; {ALLOWED} that do")),
+        _ => Err(format!("does not declare the types or sizes of its keys and values; {ALLOWED} that do")),
     }
 }
 
 fn key_bytes(map: &MapShape, key: &Layout, text: &str) -> Result<Vec<u8>, String> {
-    let wrong = || format!("has whole numbers as keys, such as 0 or 0x10, with commas between several, not {text:?}");
+    let wrong = || format!("needs whole numbers as keys, such as 0 or 0x10, with commas between several, not {text:?}");
     let numbers: Vec<i128> = text.split(',').map(whole).collect::<Option<_>>().ok_or_else(wrong)?;
     match numbers[..] {
         [index] if map.kind == ARRAY && !(0..i128::from(map.max_entries)).contains(&index) => {
@@ -116,7 +116,7 @@ fn bytes(layout: &Layout, numbers: &[i128], what: &str) -> Result<Vec<u8>, Strin
     let Some(places) = &layout.numbers else {
         let size = layout.size;
         return Err(format!(
-            "has {what} of {size} bytes that are not all whole numbers: they hold a pointer, a union or a bit field"
+            "has {what} of {size} bytes that contain a pointer, a union or a bit field, not only whole numbers"
         ));
     };
     if places.len() != numbers.len() {

@@ -272,7 +272,10 @@ unsafe extern "C-unwind" fn division_fault(instance: *const Instance, file: *con
     let (identity, callback, file) = unsafe { (&*(*instance).identity, (*instance).callback, CStr::from_ptr(file)) };
     let callback = Callback::ALL[callback as usize];
     let what = match divisor {
-        0 => "divides by zero; a kernel goes on with 0, or with the dividend as the remainder, and the simulator stops",
+        0 => {
+            "divides by zero; a kernel continues with 0, or with the dividend as the remainder, but the simulator \
+              stops"
+        }
         _ => "divides the least number of its type by -1, which overflows; the simulator stops",
     };
     identity.fault(&format!("{}:{line}", file.to_string_lossy()), format!("{callback} of \"{}\" {what}", identity.name))
@@ -285,8 +288,8 @@ unsafe extern "C-unwind" fn shift_fault(instance: *const Instance, file: *const 
     let (identity, callback, file) = unsafe { (&*(*instance).identity, (*instance).callback, CStr::from_ptr(file)) };
     let callback = Callback::ALL[callback as usize];
     let what = format!(
-        "shifts a number by {bits} bits, which is not within its width; C leaves that undefined, so that a kernel \
-         computes something else than it says"
+        "shifts a number by {bits} bits, beyond its width; C leaves the result undefined, and a kernel computes \
+         another one"
     );
     identity.fault(&format!("{}:{line}", file.to_string_lossy()), format!("{callback} of \"{}\" {what}", identity.name))
 }

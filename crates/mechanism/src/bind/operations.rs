@@ -55,10 +55,12 @@ fn refuse_licence(image: &[u8], object: &Object) -> Result<(), String> {
     match licence {
         Some(licence) if GPL_COMPATIBLE.contains(&licence.as_str()) => Ok(()),
         Some(licence) => Err(format!(
-            "has the licence \"{licence}\", which the kernel refuses for a congestion control: it takes {}",
+            "has the licence \"{licence}\", which the kernel refuses for a congestion control; valid: {}",
             GPL_COMPATIBLE.join(", ")
         )),
-        None => Err("has no licence, which the kernel asks for: char _license[] SEC(\"license\") = \"GPL\";".into()),
+        None => {
+            Err("lacks the licence that the kernel requires; write char _license[] SEC(\"license\") = \"GPL\";".into())
+        }
     }
 }
 
@@ -72,7 +74,7 @@ fn refusal(image: &[u8], object: &Object, symbol: &Symbol) -> Option<String> {
     let lacks = |callback: &str| Some(format!("is incomplete: \"{name}\" lacks the required callback {callback}"));
     if has(offset_of!(CongestionOps, get_info)) {
         return Some(format!(
-            "cannot be used: \"{name}\" has get_info, which the kernel does not offer to BPF programs"
+            "cannot be used: \"{name}\" has get_info, which the kernel does not support in BPF programs"
         ));
     }
     if !has(offset_of!(CongestionOps, ssthresh)) {
@@ -95,7 +97,7 @@ pub(crate) fn name_of(image: &[u8], symbol: &Symbol) -> Result<String, String> {
         Some(0) => Err("has a congestion control without a name".into()),
         Some(end) => Ok(String::from_utf8_lossy(&bytes[..end]).into_owned()),
         None => Err(format!(
-            "has a congestion control whose name begins \"{}\": the kernel allows 15 characters",
+            "has a congestion control with a name longer than the kernel's 15 characters, which begins with \"{}\"",
             String::from_utf8_lossy(bytes)
         )),
     }

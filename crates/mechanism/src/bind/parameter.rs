@@ -78,7 +78,7 @@ impl Parameter {
 
     /// The number to store, or the reason against the value.
     fn number(&self, value: &ParamValue) -> Result<i64, String> {
-        let wrong = || format!("takes {}, not {}", self.kind(), shown(value));
+        let wrong = || format!("must be {}, not {}", self.kind(), shown(value));
         let number = match (self.unit, value) {
             (Unit::Flag, ParamValue::Bool(flag)) => *flag as i64,
             (Unit::Time(_), ParamValue::Integer(0)) => 0,
@@ -90,13 +90,11 @@ impl Parameter {
                 _ => return Err(wrong()),
             },
             (Unit::Bytes, ParamValue::Text(text)) => {
-                text.parse::<Bytes>().map_err(|e| format!("takes a size, and {e}"))?.0 as i64
+                text.parse::<Bytes>().map_err(|e| format!("needs a size, and {e}"))?.0 as i64
             }
             (Unit::Per1024, ParamValue::Integer(number @ 1..=LARGEST_MULTIPLE)) => {
                 let percent = 100 * number;
-                return Err(format!(
-                    "takes a share: {number} may be {percent}% or {number}/1024, so write which it is"
-                ));
+                return Err(format!("needs a share: {number} may mean {percent}% or {number}/1024; write one of them"));
             }
             (Unit::Per1024 | Unit::Packets | Unit::Bytes | Unit::Plain, ParamValue::Integer(number)) => *number,
             _ => return Err(wrong()),
@@ -156,9 +154,9 @@ fn shown(value: &ParamValue) -> String {
 }
 
 fn steps_of_time(text: &str, step: u64) -> Result<i64, String> {
-    let time: Nanos = text.parse().map_err(|e| format!("takes a time, and {e}"))?;
+    let time: Nanos = text.parse().map_err(|e| format!("needs a time, and {e}"))?;
     if !time.0.is_multiple_of(step) {
-        return Err(format!("is counted in steps of {}, and \"{text}\" is no whole number of them", Nanos(step)));
+        return Err(format!("must be a multiple of {}, not \"{text}\"", Nanos(step)));
     }
     Ok((time.0 / step) as i64)
 }
@@ -278,10 +276,10 @@ pub(crate) fn setting<'a>(
 
 fn unknown(known: &[Parameter], name: &str) -> String {
     if known.is_empty() {
-        return format!("has no parameter {name}: it has none at all");
+        return format!("has no parameters, so no parameter {name}");
     }
     let hint = did_you_mean(name, known.iter().map(|parameter| parameter.name.as_str()));
     let mut list: Vec<_> = known.iter().map(|parameter| parameter.to_string()).collect();
     list.sort();
-    format!("has no parameter {name}{hint}; there are {}", list.join(", "))
+    format!("has no parameter {name}{hint}; valid: {}", list.join(", "))
 }

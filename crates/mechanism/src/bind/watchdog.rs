@@ -169,9 +169,9 @@ unsafe fn handle(signal: i32, handler: Handler) -> std::io::Result<()> {
 extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let did: &[u8] = match signal {
         libc::SIGFPE => b" divides by zero, or the least number by -1 (SIGFPE)",
-        libc::SIGILL => b" runs into what is no instruction (SIGILL)",
-        libc::SIGBUS => b" touches memory that is not its own (SIGBUS)",
-        _ => b" touches memory that is not its own (SIGSEGV)",
+        libc::SIGILL => b" executes an invalid instruction (SIGILL)",
+        libc::SIGBUS => b" accesses invalid memory (SIGBUS)",
+        _ => b" accesses invalid memory (SIGSEGV)",
     };
     let (pc, sp) = registers(context);
     if let Some(entry) = entry_at(pc).or_else(|| entry_on_stack(sp)) {
@@ -197,10 +197,10 @@ extern "C" fn looked(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void
         if let Some(entry) = entry {
             report(
                 entry,
-                b" has not come back after 3 s of processor time: a loop without an end, which no kernel takes",
+                b" has not returned within 3 s of processor time: an endless loop, which every kernel refuses",
             );
         }
-        report_loading(b" does not come back while it is loaded: its constructor");
+        report_loading(b" does not return while it is loaded: its constructor");
     }
 }
 

@@ -6,7 +6,7 @@ use crate::bind::ops::Callback;
 /// The function that the macro `WINDOW_CONTROL` defines (`include/window_control.h`).
 pub(crate) const WINDOW: Function = Function {
     symbol: "unbloat_window",
-    missing: "is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)",
+    missing: "is not a window controller: it lacks WINDOW_CONTROL(...) (include/window_control.h)",
     callback: Callback::Window,
 };
 /// Number of words of a controller's own state (`WINDOW_STATE_WORDS`).

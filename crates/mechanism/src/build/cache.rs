@@ -77,10 +77,7 @@ fn keep(draft: &Path, target: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     if target.symlink_metadata().is_ok_and(|state| state.is_dir()) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the target is a file of the cache, in whose place this folder is"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "the target, a file of the cache, is a folder")]
         std::fs::remove_dir_all(target)?;
     }
     std::fs::rename(draft, target)
@@ -209,15 +206,15 @@ fn refuse_of_others(folder: &Path) -> Result<(), Error> {
     let shown = folder.display();
     if !is_ours(&state) {
         return Err(Error::input(format!(
-            "the cache folder {shown} belongs to another user (uid {}), who could have you run what stands there: \
-             set UNBLOAT_CACHE to a folder of your own",
+            "the cache folder {shown} belongs to another user (uid {}), who could have you run their code: set \
+             UNBLOAT_CACHE to a folder of your own",
             state.uid()
         )));
     }
     if state.mode() & (libc::S_IWGRP | libc::S_IWOTH) != 0 {
         return Err(Error::input(format!(
-            "others may write to the cache folder {shown}, and could have you run what stands there: \
-             chmod go-w {shown}, or set UNBLOAT_CACHE to a folder of your own"
+            "other users may write to the cache folder {shown}, whose code you run: chmod go-w {shown}, or set \
+             UNBLOAT_CACHE to a folder of your own"
         )));
     }
     Ok(())
@@ -344,7 +341,7 @@ mod tests {
         for mode in [0o770, 0o707, 0o1777] {
             std::fs::set_permissions(&objects, PermissionsExt::from_mode(mode)).expect("ours");
             let refused = refuse_of_others(&objects).expect_err("others may write there");
-            assert!(refused.message.contains("others may write to the cache folder"), "{refused}");
+            assert!(refused.message.contains("other users may write to the cache folder"), "{refused}");
         }
         std::fs::set_permissions(&objects, PermissionsExt::from_mode(0o755)).expect("ours");
         // SAFETY: it only gives a number.

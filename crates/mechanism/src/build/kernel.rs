@@ -169,15 +169,15 @@ fn why_not(source: &TranslationUnit, message: &str) -> Error {
     let place = line.split(&*name).nth(1).and_then(|rest| rest.strip_prefix(':')?.split(':').next());
     let place = place.map_or(String::new(), |line| format!(":{line}"));
     Error::input(format!(
-        "{}{place}: divides signed numbers, for which eBPF has no instruction before version 4 of its instruction set \
-         (Linux 6.6): divide unsigned ones, such as (__u32)a / b",
+        "{}{place}: divides signed numbers, which eBPF cannot do before version 4 of its instruction set (Linux 6.6): \
+         divide unsigned ones, such as (__u32)a / b",
         source.path.display()
     ))
 }
 
 fn no_clang(path: &Path) -> Error {
     Error::input(format!(
-        "{} has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install clang)",
+        "{} must be compiled for the kernel, and clang is missing: install it (Debian: apt-get install clang)",
         path.display()
     ))
 }

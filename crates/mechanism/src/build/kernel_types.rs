@@ -35,7 +35,7 @@ pub(crate) fn header(cache: Option<&Path>) -> Option<Vec<u8>> {
     let name = format!("types-{VERSION}-{}.h", identity()?);
     let made = cached(cache, &name, |_| {
         let types = std::fs::read(&path).ok().and_then(|bytes| dumped(&bytes));
-        let why = || crate::error::Error::machine(format!("{} holds no kernel types", path.display()));
+        let why = || crate::error::Error::machine(format!("{} contains no kernel types", path.display()));
         Ok(Compiled { image: types.ok_or_else(why)?, warnings: String::new() })
     });
     Some(made.ok()?.image)

@@ -204,7 +204,7 @@ impl Compiler {
         }
         match self.constant_member(complaint) {
             Some(member) => Error::input(format!(
-                "{place}: a congestion control may not write {member}; of a socket the kernel lets it write {WRITABLE}"
+                "{place}: a congestion control may not write {member}; the kernel lets it write {WRITABLE}"
             )),
             None => toolchain::does_not_compile(&source.path, message),
         }
@@ -215,7 +215,8 @@ impl Compiler {
         let is_about_constants = complaint.contains("read-only") || complaint.contains("const-qualified");
         let member = complaint.split('\'').nth(1).filter(|_| is_about_constants)?;
         let types = std::fs::read_to_string(self.include.join("vmlinux.h")).ok()?;
-        let mut constants = types.lines().filter(|line| line.contains("const "));
+        let declarations = types.lines().filter_map(|line| line.split("/*").next());
+        let mut constants = declarations.filter(|line| line.contains("const "));
         constants
             .any(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == member))
             .then_some(member)
@@ -244,8 +245,8 @@ impl Compiler {
         }
         let place = self.place_of_call(source, translated, first, work).map(|place| format!(" ({first} at {place})"));
         Err(Error::input(format!(
-            "{path} calls {}, which the simulator does not have{}: it has the kernel functions of Reno, CUBIC, DCTCP \
-             and BBR and the helpers in include/bpf/bpf_helpers.h",
+            "{path} calls {}, which the simulator lacks{}; valid: the kernel functions of Reno, CUBIC, DCTCP and BBR, \
+             and the helpers in include/bpf/bpf_helpers.h",
             missing.join(", "),
             place.unwrap_or_default()
         )))
@@ -312,7 +313,7 @@ impl Compiler {
     }
 }
 
-const FLOATS: &str = "floating-point numbers, which the kernel does not have: use integers, such as x * 85 / 100";
+const FLOATS: &str = "floating-point numbers, which the kernel lacks: use integers, such as x * 85 / 100";
 const WRITABLE: &str = "snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, sk_pacing_rate, \
                         sk_pacing_status, icsk_ack.pending and its private state";
 
@@ -340,8 +341,7 @@ fn refuse_large_state(source: &TranslationUnit, image: &[u8]) -> Result<(), Erro
     };
     let place = place.map_or_else(|| source.path.display().to_string(), |place| source.display(&place));
     Err(Error::input(format!(
-        "{place}: {kind}, to which inet_csk_ca() leads, has {size} bytes; the kernel gives a congestion control \
-         {CA_PRIV_BYTES}"
+        "{place}: {kind}, the state behind inet_csk_ca(), has {size} bytes; the kernel has room for {CA_PRIV_BYTES}"
     )))
 }
 
@@ -359,7 +359,7 @@ fn refuse_large_frames(source: &TranslationUnit, object: &Object, work: &Path) -
             let function = place.rsplit(':').next().unwrap_or_default();
             let place = object.place_of_program(function).unwrap_or_else(|| source.path.display().to_string());
             return Err(Error::input(format!(
-                "{place}: {function} takes {bytes} bytes of stack; the kernel gives a program {STACK}"
+                "{place}: {function} needs {bytes} bytes of stack; a program of the kernel has {STACK}"
             )));
         }
     }
@@ -385,11 +385,11 @@ fn find_compiler() -> Result<PathBuf, Error> {
     toolchain::find_program(&names).ok_or_else(|| {
         Error::input(match &wanted {
             Some(cc) => {
-                format!("the C compiler that the environment variable CC names, {}, is not there", cc.display())
+                format!("the C compiler {}, from the environment variable CC, does not exist", cc.display())
             }
             None => {
-                "congestion controls are compiled when they are used, and there is no C compiler: install gcc or clang \
-                     (Debian: apt-get install gcc libc6-dev)"
+                "a congestion control must be compiled, and a C compiler is missing: install gcc or clang (Debian: \
+                 apt-get install gcc libc6-dev)"
                     .to_string()
             }
         })

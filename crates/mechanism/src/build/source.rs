@@ -74,7 +74,7 @@ impl TranslationUnit {
     /// # Errors
     /// If the files have changed since, so that the caller has to read them again.
     pub(crate) fn unchanged(&self) -> Result<(), Error> {
-        let changed = || Error::input(format!("{} changed while it was compiled", self.path.display()));
+        let changed = || Error::input(format!("{} changed during its compilation; try again", self.path.display()));
         self.is_current().then_some(()).ok_or_else(changed)
     }
 
@@ -86,7 +86,7 @@ impl TranslationUnit {
             }
             let bytes = regular_file::read(&next, MOST_BYTES).map_err(|e| unreadable(&next, &e))?;
             if bytes.contains(&0) {
-                return Err(Error::input(format!("{} is not C: there are zero bytes in it", next.display())));
+                return Err(Error::input(format!("{} is not C: it contains zero bytes", next.display())));
             }
             let text = String::from_utf8_lossy(&bytes);
             let folder = next.parent().unwrap_or(Path::new("."));

@@ -46,7 +46,7 @@ pub(crate) fn include_folder(folder: &Path) -> Result<PathBuf, Error> {
     if include.join("vmlinux.h").is_file() {
         return Ok(include);
     }
-    Err(Error::input(format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display())))
+    Err(Error::input(format!("{} is not a folder of mechanisms: it lacks include/vmlinux.h", folder.display())))
 }
 
 /// A command that compiles against the contract; a user's file may gate a built-in base.

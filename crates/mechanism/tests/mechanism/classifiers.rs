@@ -93,11 +93,11 @@ fn what_is_no_classifier_gets_a_sentence() {
     let error = load(MechanismSource::Builtin("sorbc".into()), &[]).err().expect("there is none").to_string();
     assert_eq!(
         error,
-        "there is no classifier \"sorbc\" (did you mean sorpc?); there are pfifo_fast, single, sorpc, sorpc_fair, or \
-         the path of a .bpf.c file"
+        "unknown classifier \"sorbc\" (did you mean sorpc?); valid: pfifo_fast, single, sorpc, sorpc_fair, or the \
+            path of a .bpf.c file"
     );
     let files = UserFiles::new("classifier");
     let path = files.write("none.bpf.c", "#include \"vmlinux.h\"\nchar _license[] SEC(\"license\") = \"GPL\";\n");
     let error = load(MechanismSource::File(path), &[]).err().expect("it is none").to_string();
-    assert!(error.ends_with("is no classifier: it has no CLASSIFIER(...) (include/classify.h)"), "{error}");
+    assert!(error.ends_with("is not a classifier: it lacks CLASSIFIER(...) (include/classify.h)"), "{error}");
 }

@@ -71,11 +71,13 @@ fn names() {
     let named = |name: &str| refusal("named", &with_operations(&format!("{COMPLETE}, .name = \"{name}\"")));
     assert_eq!(
         named("sixteen_letters_"),
-        "FILE has a congestion control whose name begins \"sixteen_letters_\": the kernel allows 15 characters"
+        "FILE has a congestion control with a name longer than the kernel's 15 characters, which begins with \
+         \"sixteen_letters_\""
     );
     assert_eq!(
         named("a_good_deal_more_than_that"),
-        "FILE has a congestion control whose name begins \"a_good_deal_more\": the kernel allows 15 characters"
+        "FILE has a congestion control with a name longer than the kernel's 15 characters, which begins with \
+         \"a_good_deal_more\""
     );
     assert_eq!(named(""), "FILE has a congestion control without a name");
 }
@@ -85,12 +87,12 @@ fn licences() {
     let operations = with_operations(&format!("{COMPLETE}, .name = \"mine\""));
     assert_eq!(
         refusal("licence", &operations.replace("\"GPL\"", "\"Proprietary\"")),
-        "FILE has the licence \"Proprietary\", which the kernel refuses for a congestion control: it takes GPL, GPL \
-         v2, GPL and additional rights, Dual BSD/GPL, Dual MIT/GPL, Dual MPL/GPL"
+        "FILE has the licence \"Proprietary\", which the kernel refuses for a congestion control; valid: GPL, GPL \
+            v2, GPL and additional rights, Dual BSD/GPL, Dual MIT/GPL, Dual MPL/GPL"
     );
     assert_eq!(
         refusal("no-licence", &operations.replace(LICENCE, "")),
-        "FILE has no licence, which the kernel asks for: char _license[] SEC(\"license\") = \"GPL\";"
+        "FILE lacks the licence that the kernel requires; write char _license[] SEC(\"license\") = \"GPL\";"
     );
 }
 
@@ -102,8 +104,8 @@ fn what_the_simulator_does_not_have() {
     let message = refusal("kfunc", &text.replace(LICENCE, &format!("{LICENCE}{begin}")));
     assert_eq!(
         message,
-        "FILE calls warp_drive, warp_init, which the simulator does not have (warp_drive at FILE:10): it has the \
-         kernel functions of Reno, CUBIC, DCTCP and BBR and the helpers in include/bpf/bpf_helpers.h"
+        "FILE calls warp_drive, warp_init, which the simulator lacks (warp_drive at FILE:10); valid: the kernel \
+            functions of Reno, CUBIC, DCTCP and BBR, and the helpers in include/bpf/bpf_helpers.h"
     );
     let get_info = "SEC(\"struct_ops\") size_t BPF_PROG(info, struct sock *sk, u32 ext, int *attr, union tcp_cc_info \
                     *info)\n\
@@ -111,7 +113,7 @@ fn what_the_simulator_does_not_have() {
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\", .get_info = (void *)info"));
     assert_eq!(
         refusal("get-info", &text.replace(LICENCE, &format!("{LICENCE}{get_info}"))),
-        "FILE cannot be used: \"mine\" has get_info, which the kernel does not offer to BPF programs"
+        "FILE cannot be used: \"mine\" has get_info, which the kernel does not support in BPF programs"
     );
 }
 
@@ -129,25 +131,26 @@ fn choosing_among_several() {
 #[test]
 fn what_is_not_there() {
     let error = load(MechanismSource::Builtin("cubic_pluss".into()), &[]).err().expect("an error").to_string();
-    let start = "there is no congestion control \"cubic_pluss\" (did you mean cubic_plus?); there are agile_sd, bbr, ";
+    let start = "unknown congestion control \"cubic_pluss\" (did you mean cubic_plus?); valid: agile_sd, bbr, ";
     assert!(error.starts_with(start) && error.ends_with(", or the path of a .bpf.c file"), "{error}");
     let mut names = library().names();
     names.sort();
     assert!(error.contains(&names.join(", ")), "{error}");
     let error = load(MechanismSource::File("nowhere/mine.bpf.c".into()), &[]).err().expect("an error").to_string();
-    assert_eq!(error, "there is no file nowhere/mine.bpf.c");
+    assert_eq!(error, "the file nowhere/mine.bpf.c does not exist");
     let kernel = |name: &str| load(MechanismSource::Kernel(name.into()), &[]).err().expect("an error").to_string();
     assert_eq!(
         kernel("cubic"),
-        "kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
+        "kernel:cubic belongs to the running kernel: run it with --on kernel or --on vm, or write cubic, unbloat's \
+         own"
     );
-    assert_eq!(kernel("illinois"), "kernel:illinois is the running kernel's own: run it with --on kernel or --on vm");
+    assert_eq!(kernel("illinois"), "kernel:illinois belongs to the running kernel: run it with --on kernel or --on vm");
     let files = UserFiles::new("empty-library");
     let path = files.write("mine.bpf.c", &with_operations(&format!("{COMPLETE}, .name = \"mine\"")));
     let folder = path.parent().expect("a folder");
     let control = MechanismRef::new(MechanismSource::File(path.clone()), Default::default());
     let error = Library::open(folder).load(&control, 1).err().expect("an error").to_string();
-    assert_eq!(error, format!("{} is not a folder of mechanisms: it has no include/vmlinux.h", folder.display()));
+    assert_eq!(error, format!("{} is not a folder of mechanisms: it lacks include/vmlinux.h", folder.display()));
 }
 
 /// The fault of calling `grow` with this body, with `FILE` for the path. The body is in line 5.
@@ -173,8 +176,8 @@ fn a_division_by_zero_names_its_line() {
     for _ in 0..3 {
         assert_eq!(
             fault("divides", "{\n ((struct tcp_sock *)sk)->snd_cwnd /= acked; }"),
-            "FILE:6: cong_avoid of \"mine\" divides by zero; a kernel goes on with 0, or with the dividend as the \
-             remainder, and the simulator stops"
+            "FILE:6: cong_avoid of \"mine\" divides by zero; a kernel continues with 0, or with the dividend as the \
+                remainder, but the simulator stops"
         );
     }
     let nested = "{ for (__u32 i = 0; i < 2; i++) bpf_tcp_send_ack(sk, i); }\n\
@@ -189,7 +192,7 @@ fn a_division_by_zero_names_its_line() {
 #[test]
 fn a_window_that_is_none_ends_the_run() {
     let left = |value: &str| fault("window", &format!("{{ ((struct tcp_sock *)sk)->snd_cwnd = {value}; }}"));
-    let why = "which is no window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction)";
+    let why = "which is not a valid window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction)";
     assert_eq!(left("0"), format!("FILE:5: cong_avoid of \"mine\" left snd_cwnd = 0, {why}"));
     assert_eq!(left("-1"), format!("FILE:5: cong_avoid of \"mine\" left snd_cwnd = 4294967295 (-1), {why}"));
     assert_eq!(left("1u << 31"), format!("FILE:5: cong_avoid of \"mine\" left snd_cwnd = 2147483648, {why}"));
@@ -203,7 +206,7 @@ fn a_threshold_of_nothing_is_the_kernels_affair() {
     let mut sk = socket(10, 5);
     assert_eq!(control.ssthresh(&mut sk), 0);
     let undone = Fault::catch(|| control.undo_cwnd(&mut sk)).expect_err("a fault").to_string();
-    assert!(undone.contains(": undo_cwnd of \"mine\" returned 0, which is no window"), "{undone}");
+    assert!(undone.contains(": undo_cwnd of \"mine\" returned 0, which is not a valid window"), "{undone}");
 }
 
 #[test]
@@ -235,8 +238,7 @@ fn private_state_that_is_too_large_is_refused() {
         };
         assert_eq!(
             refusal(name, &with(27)),
-            "FILE:5: struct mine, to which inet_csk_ca() leads, has 108 bytes; the kernel gives a congestion control \
-                104"
+            "FILE:5: struct mine, the state behind inet_csk_ca(), has 108 bytes; the kernel has room for 104"
         );
         let files = UserFiles::new("state-fits");
         assert!(load(MechanismSource::File(files.write("mine.bpf.c", &with(26))), &[]).is_ok(), "{name}");
@@ -256,8 +258,7 @@ fn writing_what_is_not_the_controls_is_refused() {
         ("sk->__sk_common.skc_num = 1", "skc_num"),
     ] {
         let said = refused_body("constant", &format!("{{ {statement}; }}"));
-        let expected =
-            format!("a congestion control may not write {member}; of a socket the kernel lets it write {writable}");
+        let expected = format!("a congestion control may not write {member}; the kernel lets it write {writable}");
         assert!(said.starts_with("FILE:5:") && said.ends_with(&expected) || member == "rtt_min", "{said}");
     }
     let allowed = "{ struct tcp_sock *tp = tcp_sk(sk); tp->snd_cwnd = tp->snd_cwnd_cnt = tp->snd_ssthresh = 2; \
@@ -277,7 +278,7 @@ fn floats_and_deep_stacks_are_refused() {
     let said = refused_body("floats", "{\n tcp_sk(sk)->snd_cwnd = tcp_sk(sk)->snd_cwnd * 0.85; }");
     assert!(said.starts_with("FILE:6"), "{said}");
     assert!(
-        said.ends_with("floating-point numbers, which the kernel does not have: use integers, such as x * 85 / 100"),
+        said.ends_with("floating-point numbers, which the kernel lacks: use integers, such as x * 85 / 100"),
         "{said}"
     );
     let deep = |bytes: u32| {
@@ -287,8 +288,8 @@ fn floats_and_deep_stacks_are_refused() {
         )
     };
     let said = refused_body("stack", &deep(600));
-    assert!(said.starts_with("FILE:5: grow takes 6"), "{said}");
-    assert!(said.ends_with(" bytes of stack; the kernel gives a program 512"), "{said}");
+    assert!(said.starts_with("FILE:5: grow needs 6"), "{said}");
+    assert!(said.ends_with(" bytes of stack; a program of the kernel has 512"), "{said}");
     let files = UserFiles::new("stack-fits");
     let text = with_operations(&format!("{COMPLETE}, .name = \"mine\"")).replacen("{ }", &deep(500), 1);
     load(MechanismSource::File(files.write("mine.bpf.c", &text)), &[]).expect("a control with 500 bytes of stack");

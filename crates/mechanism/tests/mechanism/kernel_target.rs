@@ -160,7 +160,7 @@ fn parameters_are_those_of_the_simulator() {
     assert!((1..=4).contains(&changed), "one number, not {changed} bytes");
     let error = kernel_object(source(), &[("treshold", ParamValue::Integer(1))], None).unwrap_err();
     assert_eq!(error.about, Some(About::Parameter("treshold".into())));
-    let start = "cubic_plus has no parameter treshold (did you mean threshold?); there are ";
+    let start = "cubic_plus has no parameter treshold (did you mean threshold?); valid: ";
     assert!(error.message.starts_with(start), "{error}");
 }
 
@@ -186,8 +186,7 @@ fn built_ins_need_no_compiler_and_users_files_do() {
         let path = library().folder().join("congestion/reno.bpf.c");
         let no_clang = |path: &Path| {
             format!(
-                "{} has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install \
-                    clang)",
+                "{} must be compiled for the kernel, and clang is missing: install it (Debian: apt-get install clang)",
                 path.display()
             )
         };
@@ -226,5 +225,5 @@ fn a_congestion_control_is_refused_at_a_device() {
     let control = MechanismRef::new(MechanismSource::Builtin("reno".into()), Default::default());
     let refused = library().device_object(MechanismKind::CongestionControl, &control);
     let refused = refused.map(drop).expect_err("it has no entry");
-    assert_eq!(refused.to_string(), "a congestion control stands at no device");
+    assert_eq!(refused.to_string(), "a congestion control belongs to no device");
 }

@@ -49,14 +49,14 @@ fn what_does_not_fit_is_refused_with_map_and_key() {
         (
             &[("rate", &[("0", &[1])])],
             "rate",
-            "has no map rate (did you mean rates?); there are events, limits, marks, rates, scratch",
+            "has no map rate (did you mean rates?); valid: events, limits, marks, rates, scratch",
         ),
         (&[("rates", &[("3", &[1])])], "rates.3", "cannot be set up: map rates has the keys 0 to 2, not 3"),
         (
             &[("rates", &[("first", &[1])])],
             "rates.first",
-            "cannot be set up: map rates has whole numbers as keys, such as 0 or 0x10, with commas between several, not \
-             \"first\"",
+            "cannot be set up: map rates needs whole numbers as keys, such as 0 or 0x10, with commas between \
+                several, not \"first\"",
         ),
         (
             &[("rates", &[("0", &[-1])])],
@@ -71,7 +71,7 @@ fn what_does_not_fit_is_refused_with_map_and_key() {
         (
             &[("rates", &[("1", &[1]), ("0x1", &[1])])],
             "rates.1",
-            "cannot be set up: map rates has key 1 already, written another way",
+            "cannot be set up: map rates has the key 1 twice, written differently",
         ),
         (
             &[("limits", &[(ROUTE, &[1, 2])])],
@@ -96,18 +96,19 @@ fn what_does_not_fit_is_refused_with_map_and_key() {
         (
             &[("marks", &[("0", &[1])])],
             "marks.0",
-            "cannot be set up: map marks has values of 8 bytes that are not all whole numbers: they hold a pointer, a \
-             union or a bit field",
+            "cannot be set up: map marks has values of 8 bytes that contain a pointer, a union or a bit field, not \
+                only whole numbers",
         ),
         (
             &[("scratch", &[("0", &[1])])],
             "scratch",
-            "cannot be set up: map scratch is an array for each processor; give contents of arrays and hash maps",
+            "cannot be set up: map scratch is an array for each processor; contents can be set for arrays and hash \
+             maps",
         ),
         (
             &[("events", &[("0", &[1])])],
             "events",
-            "cannot be set up: map events is a ring buffer; give contents of arrays and hash maps",
+            "cannot be set up: map events is a ring buffer; contents can be set for arrays and hash maps",
         ),
     ];
     for (maps, place, sentence) in cases {
@@ -126,5 +127,5 @@ fn a_control_without_maps_has_none_to_fill() {
     let maps = [("rates".to_string(), MapContents::new())].into();
     let reno = MechanismRef { maps, ..MechanismRef::new(MechanismSource::Builtin("reno".into()), Default::default()) };
     let error = library().load(&reno, 1).map(|_| ()).expect_err("no maps");
-    assert_eq!(error.message, "reno has no map rates: it has none at all");
+    assert_eq!(error.message, "reno has no maps, so no map rates");
 }

@@ -98,39 +98,38 @@ fn complaint(name: &str, value: ParamValue) -> String {
 #[test]
 fn values_that_do_not_fit_are_refused_in_a_sentence() {
     for (name, value, sentence) in [
-        ("period", number(100), "cubic_plus cannot be set up: period takes a time such as \"100ms\", not 100"),
+        ("period", number(100), "cubic_plus cannot be set up: period must be a time such as \"100ms\", not 100"),
         (
             "period",
             text("100"),
-            "cubic_plus cannot be set up: period takes a time, and \"100\" lacks its unit; units of a time are ns, us, \
+            "cubic_plus cannot be set up: period needs a time, and \"100\" needs a unit; units of a time: ns, us, \
                 ms, s",
         ),
         (
             "period",
             text("5kb"),
-            "cubic_plus cannot be set up: period takes a time, and \"5kb\" is not a time; its unit must be one of ns, \
-                us, ms, s",
+            "cubic_plus cannot be set up: period needs a time, and \"5kb\" is not a time; units: ns, us, ms, s",
         ),
         ("period", text("11s"), "cubic_plus cannot be set up: period must be from 0 to 10s, not \"11s\""),
-        (
-            "period",
-            text("100ns"),
-            "cubic_plus cannot be set up: period is counted in steps of 1us, and \"100ns\" is no whole number of them",
-        ),
-        ("theta", number(90), "cubic_plus cannot be set up: theta takes a share such as \"90%\", not 90"),
+        ("period", text("100ns"), "cubic_plus cannot be set up: period must be a multiple of 1us, not \"100ns\""),
+        ("theta", number(90), "cubic_plus cannot be set up: theta must be a share such as \"90%\", not 90"),
         ("theta", text("0%"), "cubic_plus cannot be set up: theta must be from 1% to 100%, not \"0%\""),
         (
             "beta",
             text("717/1000"),
-            "cubic_plus cannot be set up: beta takes a share such as \"70%\" or \"717/1024\", not \"717/1000\"",
+            "cubic_plus cannot be set up: beta must be a share such as \"70%\" or \"717/1024\", not \"717/1000\"",
         ),
         (
             "beta",
             number(1),
-            "cubic_plus cannot be set up: beta takes a share: 1 may be 100% or 1/1024, so write which it is",
+            "cubic_plus cannot be set up: beta needs a share: 1 may mean 100% or 1/1024; write one of them",
         ),
-        ("hystart", number(1), "cubic_plus cannot be set up: hystart takes true or false, not 1"),
-        ("eps_shift", ParamValue::Bool(true), "cubic_plus cannot be set up: eps_shift takes a whole number, not true"),
+        ("hystart", number(1), "cubic_plus cannot be set up: hystart must be true or false, not 1"),
+        (
+            "eps_shift",
+            ParamValue::Bool(true),
+            "cubic_plus cannot be set up: eps_shift must be a whole number, not true",
+        ),
         ("eps_shift", number(-1), "cubic_plus cannot be set up: eps_shift must be from 0 to 31, not -1"),
     ] {
         assert_eq!(complaint(name, value), sentence);
@@ -141,10 +140,10 @@ fn values_that_do_not_fit_are_refused_in_a_sentence() {
 fn an_unknown_parameter_gets_the_one_that_was_meant_and_a_sorted_list() {
     let sentence = complaint("thresold", text("30ms"));
     assert!(
-        sentence.starts_with("cubic_plus has no parameter thresold (did you mean threshold?); there are "),
+        sentence.starts_with("cubic_plus has no parameter thresold (did you mean threshold?); valid: "),
         "{sentence}"
     );
-    let listed = sentence.split_once("there are ").expect("a list").1;
+    let listed = sentence.split_once("valid: ").expect("a list").1;
     let names: Vec<_> = listed.split("), ").map(|each| each.split(' ').next().expect("a name")).collect();
     assert!(names.len() > 3 && names.is_sorted(), "{names:?}");
     assert!(
@@ -152,7 +151,7 @@ fn an_unknown_parameter_gets_the_one_that_was_meant_and_a_sorted_list() {
         "{sentence}"
     );
     let error = load(MechanismSource::Builtin("reno".into()), &[("alpha", number(1))]).err().expect("an error");
-    assert_eq!(error.to_string(), "reno has no parameter alpha: it has none at all");
+    assert_eq!(error.to_string(), "reno has no parameters, so no parameter alpha");
 }
 
 #[test]
@@ -196,5 +195,5 @@ fn plain_globals_of_a_users_file_are_parameters() {
     assert!(too_low.to_string().ends_with("start must be from 0 to 4294967295, not -1"), "{too_low}");
     assert_eq!(grown(&[("twice", ParamValue::Bool(true)), ("far", number(1000))]), 1104);
     let error = load(MechanismSource::File(path.clone()), &[("fixed", number(2))]).err().expect("an error");
-    assert!(error.to_string().contains("has no parameter fixed; there are "), "{error}");
+    assert!(error.to_string().contains("has no parameter fixed; valid: "), "{error}");
 }

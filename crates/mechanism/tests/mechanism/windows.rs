@@ -299,8 +299,8 @@ fn what_is_none_is_a_sentence() {
     let refusal = |source, params: &[_]| load(source, params).err().expect("a refusal").message;
     assert_eq!(
         refusal(MechanismSource::Builtin("rtax".into()), &[]),
-        "there is no window controller \"rtax\" (did you mean rtac?); there are autotuning, drwa, rtac, rtac_auto, static, \
-         or the path of a .bpf.c file"
+        "unknown window controller \"rtax\" (did you mean rtac?); valid: autotuning, drwa, rtac, rtac_auto, static, \
+            or the path of a .bpf.c file"
     );
     let files = UserFiles::new("window");
     let text =
@@ -308,7 +308,10 @@ fn what_is_none_is_a_sentence() {
     let file = files.write("none.bpf.c", text);
     assert_eq!(
         refusal(MechanismSource::File(file.clone()), &[]),
-        format!("{} is no window controller: it has no WINDOW_CONTROL(...) (include/window_control.h)", file.display())
+        format!(
+            "{} is not a window controller: it lacks WINDOW_CONTROL(...) (include/window_control.h)",
+            file.display()
+        )
     );
     let unknown = refusal(MechanismSource::Builtin("drwa".into()), &[("lamda", ParamValue::Integer(1))]);
     assert!(unknown.contains("lamda") && unknown.contains("lambda"), "{unknown}");

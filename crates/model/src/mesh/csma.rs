@@ -12,11 +12,11 @@ section! {
         pub min_be: u32 = Default("3"), "0..8";
         /// macMaxBE: BE grows by one with each busy channel, up to this
         pub max_be: u32 = Default("5"), "0..8";
-        /// macMaxCSMABackoffs: a frame that finds the channel busy more often is given up
+        /// macMaxCSMABackoffs: a node gives up a frame that finds the channel busy more often
         pub max_backoffs: u32 = Default("4"), "0..5";
-        /// macMaxFrameRetries: how often a frame without acknowledgement is sent again
+        /// macMaxFrameRetries: how often a node resends a frame without acknowledgement
         pub max_retries: u32 = Default("3"), "0..7";
-        /// how long it waits before that; TinyOS's BLIP waits, the standard does not
+        /// pause before a node resends a frame; TinyOS's BLIP waits, the standard does not
         #[serde(default, skip_serializing_if = "Nanos::is_zero")]
         pub retry_delay: Nanos = Default("0s"), "0s..10s";
     }

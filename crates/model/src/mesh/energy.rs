@@ -13,13 +13,13 @@ section! {
     /// battery cells.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Energy: Default in "mesh.NAME" {
-        /// what a radio draws while it transmits (CC2420)
+        /// current of a radio that transmits, in mA (CC2420)
         pub transmit_ma: f64 [Number] = Default("17.4"), MILLIAMPERE;
-        /// what it draws while it receives or listens
+        /// current of a radio that receives or listens, in mA
         pub receive_ma: f64 [Number] = Default("18.8"), MILLIAMPERE;
-        /// what it draws while it sleeps
+        /// current of a radio that sleeps, in mA
         pub sleep_ma: f64 [Number] = Default("0.02"), MILLIAMPERE;
-        /// supply voltage
+        /// supply voltage, in V
         pub volts: f64 [Number] = Default("3"), "0..100";
     }
 }
@@ -51,10 +51,10 @@ section! {
     /// the receiver has woken up and answers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct DutyCycle in "mesh.NAME" {
-        /// how often the radio of a node wakes up, the border router's excepted: low-power listening, in which a frame
-        /// is repeated until the receiver answers
+        /// how often a node's radio wakes up, except the border router's: low-power listening, where a sender repeats a
+        /// frame until it is answered
         pub interval("wake_interval"): Nanos = Means("radios listen whenever they do not transmit"), "20ms..60s";
-        /// how long it listens then, if it hears nothing
+        /// how long a radio that woke up listens if it hears nothing
         pub listens_for("listen_for"): Nanos = Default("10ms"), "6ms..60s";
     }
 }

@@ -46,8 +46,8 @@ section! {
         /// for dtpa_auto
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub announces_rate: bool = Default("false");
-        /// after how long other nodes find out that one is down, or back, and build the tree anew; by default what IPv6
-        /// takes to find a neighbour unreachable, five seconds and three probes (RFC 4861, section 10)
+        /// time until other nodes notice that a node is down or back, and rebuild the tree; by default as IPv6 takes
+        /// (RFC 4861, section 10)
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub repair_after: Option<Nanos> = Default("8s"), "1ms..3600s";
     }
@@ -60,10 +60,10 @@ section! {
         pub border_router: Option<String> = Required;
         "nodes" = KeyType::Table, Required => "the nodes, each a table of its own, [mesh.NAME.nodes.NAME]";
         "queue" = KeyType::Table, Means("a FIFO of 15 packets") =>
-            "where packets wait in each node, its own and those that it forwards, up and down";
-        /// transmit power of the radios; for nodes with places
+            "queue of each node, for its own packets and those that it forwards, up and down";
+        /// transmit power of the radios, for nodes with places
         pub tx_power: Dbm = Default("0dbm"), "-40dbm..20dbm";
-        /// exponent of the loss with distance, 40.2 dB at one metre; for nodes with places
+        /// exponent of the loss with distance, 40.2 dB at one metre, for nodes with places
         pub path_loss: f64 [Number] = Default("3"), "1.5..6";
     }
 }
@@ -71,15 +71,15 @@ section! {
 section! {
     /// The keys of a node.
     pub struct NodeKeys: Default in "mesh.NAME.nodes.NAME" {
-        /// where it stands, metres
+        /// position of the node along the first axis, in metres
         pub x: Option<Number> = Means("hears must be given"), "-100000..100000";
-        /// likewise, across
+        /// position of the node along the second axis, in metres
         pub y: Option<Number> = Means("0"), "-100000..100000";
-        /// the strength with which it hears others, such as { n2 = "-80dbm" }; it hears no others
-        pub hears: Option<Hears> = Means("as places and path_loss say");
-        /// the next node towards the border router
+        /// signal strengths of the nodes that it hears, such as { n2 = "-80dbm" }; it hears no others
+        pub hears: Option<Hears> = Means("derived from places and path_loss");
+        /// next node towards the border router
         pub parent: Option<String> = Means("the tree of least ETX, as RPL builds it");
-        /// when it is down: what it has waiting is lost, and what is for it; its own flow stays
+        /// times when the node is down; packets that wait in it or are sent to it are lost, and its flow continues
         pub down: Vec<Down> = Means("never");
     }
 }
@@ -127,9 +127,9 @@ fn strength(text: &str) -> Option<f64> {
 section! {
     /// A time in which a node is down.
     pub struct Down in "down" {
-        /// when the node goes down
+        /// time when the node goes down
         pub at: Nanos = Required, TIMES;
-        /// how long it is down
+        /// how long the link is down
         pub lasts("for"): Nanos = Required, SOME_TIME;
     }
 }

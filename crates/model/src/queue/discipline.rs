@@ -122,7 +122,7 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Codel: Default in "codel" {
         "kind" = KeyType::Choice(&["codel"]), Required =>
-            "drops when packets have waited too long for too long (RFC 8289)";
+            "drops when the waiting time has been too long for too long (RFC 8289)";
         /// room for waiting packets
         #[kernel(Attribute(2))]
         pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
@@ -132,10 +132,10 @@ section! {
         /// how long the delay must exceed target before packets are dropped
         #[kernel(Attribute(3))]
         pub interval: Nanos = Default("100ms"), CODEL_TIMES;
-        /// packets that have waited longer than this are marked in any case
+        /// waiting time from which on every packet is marked
         #[kernel(Attribute(5))]
-        pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
-        /// mark packets of ECN-capable flows in place of dropping them
+        pub ce_threshold: Option<Nanos> = Means("no packet is"), CODEL_TIMES;
+        /// mark packets of ECN-capable flows instead of dropping them
         #[kernel(Attribute(4))]
         pub ecn: bool = Default("false");
     }
@@ -146,14 +146,14 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct FqCodel: Default in "fq_codel" {
         "kind" = KeyType::Choice(&["fq_codel"]), Required =>
-            "a queue for each flow, served in turn, each with CoDel (RFC 8290)";
+            "one queue for each flow, served in turn, each with CoDel (RFC 8290)";
         /// room for waiting packets
         #[kernel(Attribute(2))]
         pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
-        /// queues over which flows are spread
+        /// number of queues over which flows are spread
         #[kernel(Attribute(5))]
         pub flows: u32 = Default("1024"), "1..65536";
-        /// what a queue may send before it is the next one's turn
+        /// bytes that a queue may send before the next one's turn
         #[kernel(Attribute(6))]
         pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
         /// acceptable standing queueing delay
@@ -162,16 +162,16 @@ section! {
         /// how long the delay must exceed target before packets are dropped
         #[kernel(Attribute(3))]
         pub interval: Nanos = Default("100ms"), CODEL_TIMES;
-        /// packets that have waited longer than this are marked in any case
+        /// waiting time from which on every packet is marked
         #[kernel(Attribute(7))]
-        pub ce_threshold: Option<Nanos> = Means("none are"), CODEL_TIMES;
-        /// mark packets of ECN-capable flows in place of dropping them
+        pub ce_threshold: Option<Nanos> = Means("no packet is"), CODEL_TIMES;
+        /// mark packets of ECN-capable flows instead of dropping them
         #[kernel(Attribute(4))]
         pub ecn: bool = Default("true");
         /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
         #[kernel(Attribute(9))]
         pub memory_limit: Bytes = Default("32mib"), MEMORY;
-        /// packets that are dropped at once where there is no more room
+        /// packets to drop at once when the queue is full
         #[kernel(Attribute(8))]
         pub drop_batch: u32 = Default("64"), U32;
     }
@@ -186,7 +186,7 @@ section! {
         /// room for waiting packets
         #[kernel(Attribute(2))]
         pub limit: u32 [Packets] = Default("1000p"), U32_PACKETS;
-        /// queueing delay to keep
+        /// target of the queueing delay
         #[kernel(Attribute(1))]
         pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
         /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
@@ -198,13 +198,13 @@ section! {
         /// weight of the change of the delay, in sixteenths
         #[kernel(Attribute(5))]
         pub beta: u32 = Default("20"), GAINS;
-        /// mark packets of ECN-capable flows in place of dropping them
+        /// mark packets of ECN-capable flows instead of dropping them
         #[kernel(Attribute(6))]
         pub ecn: bool = Default("false");
         /// drop small packets less often
         #[kernel(Attribute(7))]
         pub bytemode: bool = Default("false");
-        /// tell the delay from the rate of departures in place of time stamps
+        /// estimate the delay from the departure rate instead of time stamps
         #[kernel(Attribute(8))]
         pub dq_rate_estimator: bool = Default("false");
     }
@@ -215,17 +215,17 @@ section! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct FqPie: Default in "fq_pie" {
         "kind" = KeyType::Choice(&["fq_pie"]), Required =>
-            "a queue for each flow, served in turn, each with PIE";
+            "one queue for each flow, served in turn, each with PIE";
         /// room for waiting packets
         #[kernel(Attribute(1))]
         pub limit: u32 [Packets] = Default("10240p"), U32_PACKETS;
-        /// queues over which flows are spread
+        /// number of queues over which flows are spread
         #[kernel(Attribute(2))]
         pub flows: u32 = Default("1024"), "1..65536";
-        /// what a queue may send before it is the next one's turn
+        /// bytes that a queue may send before the next one's turn
         #[kernel(Attribute(7))]
         pub quantum: Option<Bytes> = Means("one packet"), "256b..1mib";
-        /// queueing delay to keep
+        /// target of the queueing delay
         #[kernel(Attribute(3))]
         pub target: Nanos = Default("15ms"), U32_MICROSECONDS;
         /// how often the drop probability is computed, rounded up to the kernel's ticks: 15ms becomes 20ms
@@ -237,16 +237,16 @@ section! {
         /// weight of the change of the delay, in sixteenths
         #[kernel(Attribute(6))]
         pub beta: u32 = Default("20"), GAINS;
-        /// mark packets of ECN-capable flows in place of dropping them
+        /// mark packets of ECN-capable flows instead of dropping them
         #[kernel(Attribute(10))]
         pub ecn: bool = Default("false");
-        /// percent: up to this drop probability packets are marked, above it dropped
+        /// drop probability in percent up to which packets are marked, and above which they are dropped
         #[kernel(Attribute(9))]
         pub ecn_prob: u32 = Default("10"), "0..100";
         /// drop small packets less often
         #[kernel(Attribute(11))]
         pub bytemode: bool = Default("false");
-        /// tell the delay from the rate of departures in place of time stamps
+        /// estimate the delay from the departure rate instead of time stamps
         #[kernel(Attribute(12))]
         pub dq_rate_estimator: bool = Default("false");
     }
@@ -266,9 +266,9 @@ section! {
     pub struct Prio: Default in "prio" {
         "kind" = KeyType::Choice(&["prio"]), Required =>
             "strict priorities by the type of service";
-        /// queues, the lower first; packets go to the first three by their type of service
+        /// number of bands, of which the lowest sends first; the type of service chooses one of the first three
         pub bands: u32 = Default("3"), "2..16";
-        /// room in each band: the device's txqueuelen
+        /// room for packets in each band: the device's txqueuelen
         #[kernel(Lacks)]
         pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
     }
@@ -280,7 +280,7 @@ section! {
     pub struct PfifoFast: Default in "pfifo_fast" {
         "kind" = KeyType::Choice(&["pfifo_fast"]), Required =>
             "strict priorities by the type of service, in three bands";
-        /// room in each band: the device's txqueuelen
+        /// room for packets in each band: the device's txqueuelen
         #[kernel(Lacks)]
         pub limit: u32 [Packets] = Default("1000p"), BAND_PACKETS;
     }
@@ -292,28 +292,28 @@ section! {
     pub struct Cake: Default in "cake" {
         "kind" = KeyType::Choice(&["cake"]), Required =>
             "a shaper, classes of service, equal shares for hosts and flows, and COBALT, which is CoDel and BLUE";
-        /// what it lets through
+        /// rate of the shaper
         #[kernel(Attribute(2))]
-        pub bandwidth: Option<Rate> = Means("nothing is held back"), "1kbit..1tbit";
+        pub bandwidth: Option<Rate> = Means("no shaping"), "1kbit..1tbit";
         /// classes of service by the Diffserv code point
         #[kernel(Attribute(3))]
         pub diffserv: Diffserv = Default("diffserv3");
-        /// what gets equal shares: flows, hosts, or flows of a host and hosts
+        /// unit that gets equal shares: flows, hosts, or hosts and the flows of each
         #[kernel(Attribute(5))]
         pub flowmode: FlowMode = Default("triple-isolate");
         /// round-trip time of the paths: CoDel's interval, and twenty times its target
         #[kernel(Attribute(7))]
         pub rtt: Nanos = Default("100ms"), U32_MICROSECONDS;
-        /// bytes that each packet takes on the wire beside its IP length
+        /// bytes on the wire that each packet takes beyond its IP length
         #[kernel(Attribute(6))]
         pub overhead: u32 = Default("0"), "0..256";
-        /// bytes that each packet takes on the wire at least
+        /// least number of bytes that a packet takes on the wire
         #[kernel(Attribute(14))]
         pub mpu: u32 = Default("0"), "0..256";
-        /// framing of the wire: cells of ATM, or a byte in 65 of PTM
+        /// framing of the wire: ATM in units of 53 bytes, or PTM, which takes a byte in 65
         #[kernel(Attribute(4))]
         pub atm: Atm = Default("noatm");
-        /// the shaper stands behind the bottleneck: packets that it drops count against the bandwidth
+        /// shape behind the bottleneck: dropped packets count against the bandwidth
         #[kernel(Attribute(15))]
         pub ingress: bool = Default("false");
         /// room for packets as the kernel's memory counts them, 2304 bytes for a full one

@@ -21,24 +21,24 @@ section! {
             "drops at random, more often the longer the mean queue is (Floyd and Jacobson, 1993)";
         /// room for waiting packets
         pub limit: Bytes [Room] = Required, U32_BYTES;
-        /// mean queue from which on packets are dropped
+        /// mean queue length from which on packets are dropped
         pub min: Bytes = Means("a third of max"), U32_BYTES;
-        /// mean queue at which probability is reached
+        /// mean queue length at which the drop probability reaches the key probability
         pub max: Bytes = Means("three times min, or a quarter of limit"), U32_BYTES;
-        /// share of the packets that is dropped at max
+        /// share of packets dropped at a mean queue of max
         pub probability: f64 [Share] = Default("2%"), "0.0001%..100%";
-        /// mean packet
+        /// mean size of a packet
         pub avpkt: Bytes = Default("1000b"), "1b..65535b";
-        /// packets that may come at once while the mean queue stays below min
+        /// packets that may arrive at once while the mean queue stays below min
         pub burst: u64 = Means("(2 min + max) / (3 avpkt)"), "1..1000000";
-        /// mark packets of ECN-capable flows in place of dropping them
+        /// mark packets of ECN-capable flows instead of dropping them
         pub ecn: bool = Default("false");
-        /// drop from max on, ECN or not
+        /// drop from a mean queue of max on, also packets of ECN-capable flows
         pub harddrop: bool = Default("false");
-        /// let probability follow the load, between 1 % and 50 %
+        /// adapt probability to the load, between 1 % and 50 %
         pub adaptive: bool = Default("false");
-        /// let the probability rise to 1 between max and twice max in place of dropping all from max on; Linux has no
-        /// such thing
+        /// let the probability rise to 1 between max and twice max instead of dropping every packet from max on; not in
+        /// Linux
         #[kernel(Lacks)]
         pub gentle: bool = Default("false");
     }
@@ -106,7 +106,7 @@ impl Red {
         let beyond_min = self.burst as f64 + 1.0 - self.min.0 as f64 / self.avpkt.0 as f64;
         if beyond_min < 1.0 {
             return Err(format!(
-                "burst = {} is less than min holds; it must be at least {}",
+                "burst = {} is too small for min; it must be at least {}",
                 self.burst,
                 self.min.0.div_ceil(self.avpkt.0)
             ));
@@ -117,8 +117,8 @@ impl Red {
         };
         (1..32).find(fits).ok_or_else(|| {
             format!(
-                "RED has no average that stays below min = {} bytes while {} packets of avpkt = {} bytes come at once; \
-                 raise min, max or limit, or lower burst",
+                "RED's average exceeds min = {} bytes with burst = {} and avpkt = {} bytes; raise min, max or limit, or \
+                 lower burst",
                 self.min.0, self.burst, self.avpkt.0
             )
         })

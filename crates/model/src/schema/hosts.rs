@@ -11,8 +11,8 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "host":
         "NAME" = Table, Required =>
-            "a host, under a name of your choice, whose flows share its send buffers' rules and the queue of the link \
-            that their paths begin with";
+            "a host, under a name of your choice; its flows share rules of send buffers and the queue of their first \
+             link";
     },
     Host::KEYS,
     SendBuffer::KEYS,

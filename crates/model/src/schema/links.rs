@@ -29,7 +29,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "link":
         "NAME" = Table, Required =>
-            "a link, under a name of your choice; one that all flows share is mostly called bottleneck";
+            "a link, under a name of your choice; a link that all flows share is usually called bottleneck";
     },
     TransmitterKeys::KEYS,
     StationKeys::KEYS,

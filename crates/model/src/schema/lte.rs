@@ -10,7 +10,7 @@ use crate::lte::Cell;
 pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "lte":
-        "NAME" = Table, Required => "an LTE cell, under a name of your choice; links to its users say lte = NAME";
+        "NAME" = Table, Required => "an LTE cell, under a name of your choice; links to its users have lte = NAME";
     },
     Cell::KEYS,
 ];

@@ -11,7 +11,7 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     keys! {
         "mesh":
         "NAME" = Table, Required =>
-            "a mesh of IEEE 802.15.4 radios at 250 kbit/s, under a name of your choice; flow groups say mesh = NAME";
+            "a mesh of IEEE 802.15.4 radios at 250 kbit/s, under a name of your choice; flow groups have mesh = NAME";
     },
     MeshKeys::KEYS,
     Csma::KEYS,

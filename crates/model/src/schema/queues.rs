@@ -51,10 +51,10 @@ macro_rules! of_the_kernel {
 }
 
 const OF_THE_KERNEL: &[&[Key]] = of_the_kernel! {
-    FqCodel as "kernel:fq_codel": "a queue for each flow, served in turn, each with CoDel (RFC 8290)";
-    Codel as "kernel:codel": "drops when packets have waited too long for too long (RFC 8289)";
+    FqCodel as "kernel:fq_codel": "one queue for each flow, served in turn, each with CoDel (RFC 8290)";
+    Codel as "kernel:codel": "drops when the waiting time has been too long for too long (RFC 8289)";
     Pie as "kernel:pie": "drops at random, so that the delay stays near a target (RFC 8033)";
-    FqPie as "kernel:fq_pie": "a queue for each flow, served in turn, each with PIE";
+    FqPie as "kernel:fq_pie": "one queue for each flow, served in turn, each with PIE";
     Red as "kernel:red": "drops at random, more often the longer the mean queue is";
     Prio as "kernel:prio": "strict priorities by the type of service";
     PfifoFast as "kernel:pfifo_fast": "strict priorities by the type of service, in three bands";
@@ -83,13 +83,13 @@ pub const QUEUES: &[&str] = &{
 
 const QUEUE: &[Key] = keys! {
     "queue":
-    "kind" = Choice(QUEUES), Default("droptail") => "the queue discipline";
-    "limit" = Limit, Means("it never drops") =>
-        "room for waiting packets, the one in transmission not counted; 1bdp is the link's mean rate times the largest \
-        propagation round-trip time of the flows that pass it, rounded up to a byte (where limits are in packets, to a \
-        packet of the largest size that passes), one packet at least";
-    "ecn_threshold" = Limit, Means("it never marks") =>
-        "packets of ECN-capable flows that find this much waiting are marked";
+    "kind" = Choice(QUEUES), Default("droptail") => "queue discipline";
+    "limit" = Limit, Means("the queue never drops") =>
+        "room for waiting packets, without the one in transmission. 1bdp is the link's mean rate times the largest \
+         propagation round-trip time of its flows. It is rounded up to a byte or, for limits in packets, to a packet \
+         of the largest size, and is at least one packet";
+    "ecn_threshold" = Limit, Means("the queue never marks") =>
+        "queue length from which on packets of ECN-capable flows are marked";
 };
 
 /// Returns the keys of queues, section by section.

@@ -122,7 +122,7 @@ fn clocks_may_be_behind_and_slow() {
     assert_eq!(drifting.key, "flows.0.clock.drift");
     assert_eq!(
         drifting.to_string(),
-        "-100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate"
+        "-100ppm is not supported on a kernel, where both ends read the same clock; leave it out, or simulate"
     );
     assert_eq!(only(SAMPLE, &[("flows.0.clock.offset", "1s")]).only_in_the_simulator(), None);
 }
@@ -136,8 +136,8 @@ fn senders_may_be_told_when_packets_leave_in_the_simulator_only() {
     assert_eq!(refused.key, "flows.0.access.small_queues");
     assert_eq!(
         refused.to_string(),
-        "cannot be had on a kernel, whose TCP is told of its own device, not of our access link: leave it out, or \
-            simulate"
+        "is not supported on a kernel, whose TCP sees its own device and not the emulated access link; leave it out, \
+             or simulate"
     );
     assert_eq!(only(SAMPLE, &[("flows.0.access.rate", "10mbit")]).only_in_the_simulator(), None);
 }
@@ -536,7 +536,11 @@ fn a_queue_of_the_kernel_s_keeps_what_is_said() {
     assert_eq!((scenario.links[0].forward.queue.limit(), scenario.flows[0].tos), (None, 16));
     let refused = scenario.only_in_the_kernel().unwrap();
     assert_eq!(refused.key, "link.bottleneck.queue.kind");
-    assert_eq!(refused.to_string(), "kernel:fq_codel is the running kernel's own: run it with --on kernel or --on vm");
+    assert_eq!(
+        refused.to_string(),
+        "kernel:fq_codel belongs to the running kernel: run it with --on kernel or --on \
+                                        vm"
+    );
     let netem = only(SAMPLE, &[("emulator", "netem")]);
     assert_eq!(netem.only_in_the_kernel().unwrap().key, "emulator");
 }

@@ -144,9 +144,8 @@ path = ["home", "far"]
     let nobody = load_text(&text.replace("1p", "1bdp"), "test.toml", Path::new(""), &[]);
     assert_eq!(
         nobody.expect_err("no flow passes").to_string(),
-        "test.toml:15: link.unused.queue.limit: \"1bdp\" has no meaning where no flow passes, for it takes a \
-            round-trip time; \
-         write bytes or packets"
+        "test.toml:15: link.unused.queue.limit: \"1bdp\" needs a flow that passes here, for its round-trip time; \
+             write bytes or packets"
     );
 }
 

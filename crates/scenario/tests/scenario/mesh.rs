@@ -126,6 +126,6 @@ fn a_kernel_joins_a_mesh() {
     assert_eq!(refused.key, "flows.0.receive_window");
     assert_eq!(
         refused.to_string(),
-        "is at least 1152b on a kernel, whose receivers have no smaller buffer: leave it out, or simulate"
+        "must be at least 1152b on a kernel, whose receivers have no smaller buffer; leave it out, or simulate"
     );
 }

@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn a_trace_that_goes_back_is_refused(first in 1u64..1000, back in 1u64..1000) {
         let text = format!("{}\n{}\n", first + back, first);
-        let expected = format!("t:2: {first} comes after {}; a trace never goes back in time", first + back);
+        let expected = format!("t:2: {first} comes after {}; times in a trace must not decrease", first + back);
         prop_assert_eq!(Trace::parse(Path::new("t"), &text), Err(expected));
     }
 

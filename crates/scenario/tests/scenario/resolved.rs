@@ -72,7 +72,7 @@ fn what_is_not_known_here_is_refused() {
     let mut json = written(&read());
     json["texts"][0] = "5\n3\n".into();
     let error = read_again(json).expect_err("no such trace");
-    assert!(error.to_string().contains("a trace never goes back in time"), "{error}");
+    assert!(error.to_string().contains("times in a trace must not decrease"), "{error}");
 }
 
 #[test]

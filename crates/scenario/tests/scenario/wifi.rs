@@ -88,28 +88,32 @@ fn a_rate_of_the_one_kind_takes_the_place_of_the_other() {
 #[test]
 fn what_no_cell_can_be_is_refused() {
     let cases = [
-        ("link.phone.wifi", "hme", "link.phone.wifi: there is no [wifi.hme]; there is home (did you mean home?)"),
+        ("link.phone.wifi", "hme", "link.phone.wifi: unknown Wi-Fi cell hme (did you mean home?); valid: home"),
         ("link.phone.reverse.rate", "1mbit", "link.phone.reverse.rate: cannot be set together with wifi"),
-        ("link.core.signal", "-51dbm", "link.core.signal: is of a station; write wifi with the name of its cell"),
-        ("link.phone.phy_rate", "11mbit", "link.phone.phy_rate: 11mbit is no rate of 802.11g; it has 6mbit, 9mbit"),
+        (
+            "link.core.signal",
+            "-51dbm",
+            "link.core.signal: needs wifi, because it describes a station; write wifi = NAME",
+        ),
+        ("link.phone.phy_rate", "11mbit", "link.phone.phy_rate: 11mbit is not a rate of 802.11g; valid: 6mbit, 9mbit"),
         (
             "link.phone.signal",
             "-90dbm",
             "link.phone.signal: -90dbm is too weak for 802.11g, whose lowest rate needs -82dbm",
         ),
         ("link.phone.signal", "-51", "must be a signal strength such as \"-51dbm\", not -51"),
-        ("wifi.home.queue", "{ limit = \"9p\" }", "link.phone.queue: cannot be set together with that of its cell"),
+        ("wifi.home.queue", "{ limit = \"9p\" }", "link.phone.queue: cannot be set together with the cell's queue"),
         ("wifi.home.standard", "802.11b", "wifi.home.standard: must be one of 802.11g, 802.11n"),
         ("wifi.other.standard", "802.11n", "wifi.other: has no user; write wifi = \"other\" for a link, or leave"),
         ("link.phone.queue.kind", "kernel:pfifo", "link.phone.queue.kind: kernel:pfifo cannot share the air of home"),
         ("link.phone.outages", "[{ at = \"1s\", for = \"1s\" }]", "link.phone.outages: cannot stop the air"),
-        ("flows.0.packet", "9000b", "flows.0.packet: 9kb do not fit a frame of Wi-Fi, which takes 2296b"),
+        ("flows.0.packet", "9000b", "flows.0.packet: 9kb do not fit a frame of Wi-Fi, which holds 2296b"),
         (
             "flows.0.app",
             "{ kind = \"ping\", packet = \"3kb\" }",
-            "flows.0.app.packet: 3kb do not fit a frame of Wi-Fi, which takes 2296b",
+            "flows.0.app.packet: 3kb do not fit a frame of Wi-Fi, which holds 2296b",
         ),
-        ("emulator", "netem", "link.phone.wifi: is nothing that the kernel has here; netem needs a rate"),
+        ("emulator", "netem", "link.phone.wifi: is not supported by the kernel's shaper; netem needs a rate"),
     ];
     for (key, value, expected) in cases {
         let error = load(&[(key, value)]).expect_err(key);
@@ -123,7 +127,7 @@ fn what_no_cell_can_be_is_refused() {
     );
     let two = HOME.replace("signal = \"-51dbm\"\n", "signal = \"-51dbm\"\nrate = \"1mbit\"\n");
     let error = load_text(&two, "test.toml", Path::new(""), &[]).expect_err("two transmitters").to_string();
-    assert!(error.contains("link.phone.rate: cannot be set together with wifi, whose air its stations share"));
+    assert!(error.contains("link.phone.rate: cannot be set together with wifi, whose stations share the air"));
     let both = HOME.replace("signal = \"-51dbm\"\n", "signal = \"-51dbm\"\nphy_rate = \"54mbit\"\n");
     let error = load_text(&both, "test.toml", Path::new(""), &[]).expect_err("two rates").to_string();
     assert!(error.contains("test.toml:12: link.phone.phy_rate: cannot be set together with signal"), "{error}");
@@ -179,7 +183,10 @@ fn a_cell_that_no_case_uses_is_a_misspelling() {
     let text = KINDS
         .replace("\"link.path.wifi\" = \"home\", \"link.path.signal\" = \"-51dbm\"", "\"link.path.rate\" = \"1mbit\"");
     let error = kinds_of(&text, &[]).expect_err("nobody uses it");
-    assert_eq!(error, "test.toml:3: wifi.home: has no user; write wifi = \"home\" for a link, or leave the cell out");
+    assert_eq!(
+        error,
+        "test.toml:3: wifi.home: has no user; write wifi = \"home\" for a link, or leave [wifi.home] out"
+    );
     let rates = [("sweep.kind", "[{ label = \"a\", \"link.path.rate\" = \"1mbit\" }]")];
     let error = kinds_of(KINDS, &rates).expect_err("nobody uses either");
     assert!(error.contains("wifi.home: has no user") && error.contains("lte.city: has no user"), "{error}");

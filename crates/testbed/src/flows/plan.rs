@@ -199,7 +199,7 @@ impl Plan {
         let Some(port) = port else {
             let most = (u16::MAX - FIRST_PORT) as usize + 1;
             let key = if settings.arrivals.is_some() { "arrivals" } else { "count" };
-            let why = format!("makes more flows between two hosts than they have ports in real time, {most}");
+            let why = format!("makes too many flows between two hosts; with real TCP they have ports for {most}");
             return Err(Error::Scenario { key: format!("flows.{group}.{key}"), why });
         };
         self.hosts[hosts].flows.push(flow);

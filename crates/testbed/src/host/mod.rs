@@ -119,7 +119,10 @@ fn wait_for_local_route(address: Ipv6Addr) -> io::Result<()> {
     let begin = Instant::now();
     while !std::fs::read_to_string("/proc/thread-self/net/ipv6_route")?.lines().any(is_local) {
         if begin.elapsed() > Duration::from_secs(10) {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("the kernel makes no route to {address}")));
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("the kernel cannot make a route to {address}"),
+            ));
         }
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -33,7 +33,7 @@ pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitcha
             stack.limited_transmit == linux.limited_transmit,
             "sends new data on the first duplicates",
         ),
-        ("gate", !stack.gate, "spreads a control's wait over the window, by pacing"),
+        ("gate", !stack.gate, "spreads the wait of a congestion control over the window, by pacing"),
         ("cwnd_validation", stack.cwnd_validation == linux.cwnd_validation, "does not let an unused window grow"),
         (
             "tcp_usec_ts",
@@ -81,7 +81,7 @@ pub fn apply(stack: &TcpProfile, ecn: bool, version: Version) -> io::Result<()> 
 /// nothing by themselves.
 fn use_ipv6() -> io::Result<()> {
     if !Path::new(IPV6).exists() {
-        return Err(io::Error::other("this kernel has no IPv6, which the nodes of a mesh talk"));
+        return Err(io::Error::other("this kernel lacks IPv6, which the nodes of a mesh use"));
     }
     // Mode 1 makes no link-local address, from which a router would be asked.
     let settings = [("disable_ipv6", "0"), ("addr_gen_mode", "1"), ("accept_ra", "0"), ("accept_dad", "0")];

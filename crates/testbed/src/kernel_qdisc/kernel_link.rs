@@ -58,7 +58,7 @@ impl KernelLink {
             Queue::KernelFifo(fifo) => qdisc::kernel_fifo(fifo),
             Queue::Droptail { limit, .. } => qdisc::fifo(*limit),
             Queue::Managed { who: Who::Simulated, discipline } => {
-                return Err(Error::Machine(format!("{} is none of the kernel's own", discipline.name())));
+                return Err(Error::Machine(format!("{} is not a queue of the kernel", discipline.name())));
             }
         };
         let tolerance = shaper_lag::tolerance(rate, mtu);

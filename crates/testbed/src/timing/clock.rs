@@ -142,7 +142,7 @@ fn jiffies_at_zero() -> io::Result<u64> {
         let rest = timers.lines().find_map(|line| line.strip_prefix(before))?;
         rest.split(' ').next()?.parse::<u64>().ok()
     };
-    let missing = || io::Error::other("/proc/timer_list does not say what the time is");
+    let missing = || io::Error::other("/proc/timer_list lacks the time");
     let now = number("now at ").ok_or_else(missing)?;
     Ok(number("jiffies: ").ok_or_else(missing)?.wrapping_sub(now / JIFFY))
 }

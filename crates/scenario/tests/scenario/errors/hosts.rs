@@ -21,42 +21,43 @@ cc = "cubic"
 #[rustfmt::skip]
 const CASES: &[(&str, &str, &str)] = &[
     ("host = \"phone\"", "host = \"fone\"",
-     "hosts.toml:13: flows.0.host: there is no [host.fone]; there is phone"),
+     "hosts.toml:13: flows.0.host: unknown host fone; valid: phone"),
     ("host = \"phone\"\n", "",
      "hosts.toml:10: host.phone: has no flows; write host = \"phone\" in a flow group, or leave the host out"),
     ("cc = \"cubic\"", "cc = \"cubic\"\n[[flows]]\ncc = \"reno\"",
-     "hosts.toml:15: flows.1.path: begins with up, by which the packets of [host.phone] leave it: write host = \
-      \"phone\", or put a link before it"),
+     "hosts.toml:15: flows.1.path: begins with up, which is the device of [host.phone]; write host = \"phone\", or \
+         put a link before it"),
     ("cc = \"cubic\"", "cc = \"cubic\"\n[[flows]]\nhost = \"phone\"\npath = [\"core\"]\ncc = \"reno\"",
-     "hosts.toml:17: flows.1.path: [host.phone] has one device: flows before leave it by up, these by core"),
+     "hosts.toml:17: flows.1.path: [host.phone] has one device; earlier flows leave by up, these by core"),
     ("cc = \"cubic\"", "cc = \"cubic\"\n[[flows]]\nhost = \"tablet\"\ncc = \"reno\"\n[host.tablet]",
-     "hosts.toml:18: host.tablet: leaves by up, which is the device of [host.phone]; begin one of their paths with \
-      another link"),
+     "hosts.toml:18: host.tablet: shares the device up with [host.phone]; begin one of their paths with another link"),
     ("cc = \"cubic\"", "cc = \"cubic\"\naccess = { rate = \"1mbit\" }",
-     "hosts.toml:15: flows.0.access: has a rate beside host, whose own link is the first of path; leave it out"),
+     "hosts.toml:15: flows.0.access: cannot have a rate together with host, whose own link is the first of path; \
+         leave it out"),
     ("{ kind = \"prio\", bands = 2 }", "{ limit = \"100p\" }",
      "hosts.toml:11: host.phone.classifier: needs bands to sort packets into; write queue = { kind = \"prio\", bands = \
       2 } in [link.up]"),
     ("{ kind = \"prio\", bands = 2 }", "{ kind = \"kernel:prio\" }",
-     "hosts.toml:5: link.up.queue.kind: is of the link by which the packets of [host.phone] leave it: write it \
-      without \"kernel:\", and a kernel runs its own there\n\
-      hosts.toml:11: host.phone.classifier: needs bands to sort packets into; write queue = { kind = \"prio\", bands = \
-      2 } in [link.up]"),
+     "hosts.toml:5: link.up.queue.kind: is not supported on the device of [host.phone]; write it without \
+         \"kernel:\", and with --on kernel the kernel runs its own\nhosts.toml:11: host.phone.classifier: needs \
+         bands to sort packets into; write queue = { kind = \"prio\", bands = 2 } in [link.up]"),
     ("delay = \"10ms\"", "delay = \"10ms\"\njitter = \"1ms\"",
-     "hosts.toml:5: link.up.jitter: is of the link by which the packets of [host.phone] leave it, where packets keep \
-      their order; give it to a link behind that"),
+     "hosts.toml:5: link.up.jitter: is not supported on the device of [host.phone], where packets keep their order; \
+         set it on a later link"),
     ("\"sorpc\"", "\"kernel:sorpc\"",
-     "hosts.toml:11: host.phone.classifier: kernels have no such mechanism of their own; leave classifier out"),
+     "hosts.toml:11: host.phone.classifier: \"kernel:\" works with cc only; leave classifier out"),
     ("classifier = \"sorpc\"", "classifier_params = { sor_threshold = \"50%\" }",
-     "hosts.toml:11: host.phone.classifier_params: needs a classifier, whose parameters these are"),
+     "hosts.toml:11: host.phone.classifier_params: needs classifier; write classifier beside it, or leave the \
+         parameters out"),
     ("classifier = \"sorpc\"", "classifier = \"sorpc\"\nclassifier_params = { sorpx = { no_overtake = false } }",
-     "hosts.toml:12: host.phone.classifier_params.sorpx: this host never runs sorpx, only sorpc (did you mean sorpc?)"),
+     "hosts.toml:12: host.phone.classifier_params.sorpx: this host never runs sorpx (did you mean sorpc?); it runs \
+         sorpc"),
     ("classifier = \"sorpc\"", "pacing_shift = 21",
-     "hosts.toml:11: host.phone.pacing_shift: 21 is out of range; it may be 0 to 20"),
+     "hosts.toml:11: host.phone.pacing_shift: 21 is out of range; valid: 0 to 20"),
     ("classifier = \"sorpc\"", "byte_queue_limits = true",
-     "hosts.toml:11: host.phone.byte_queue_limits: needs a ring whose bytes are limited; write ring beside it"),
+     "hosts.toml:11: host.phone.byte_queue_limits: needs a ring to limit; write ring beside it"),
     ("classifier = \"sorpc\"", "tcp_wmem = { default = \"1mib\", max = \"100kib\" }",
-     "hosts.toml:11: host.phone.tcp_wmem.default: 1048576b is more than max, 102400b"),
+     "hosts.toml:11: host.phone.tcp_wmem.default: 1048576b must not exceed max, 102400b"),
     ("classifier = \"sorpc\"", "tcp_wmem = { tuning = \"twice\" }",
      "hosts.toml:11: host.phone.tcp_wmem.tuning: must be one of linux, twice_cwnd, not \"twice\""),
 ];
@@ -81,6 +82,6 @@ fn a_host_in_a_cell_has_no_byte_queue_limits() {
     let limited = cell.replace("[host.phone]", "[host.phone]\nring = 8\nbyte_queue_limits = true");
     assert_eq!(
         sentence(&limited, &[]),
-        "base.toml:15: host.phone.byte_queue_limits: is not for devices of Wi-Fi and LTE, which have none; leave it out"
+        "base.toml:15: host.phone.byte_queue_limits: is not supported by devices of Wi-Fi and LTE; leave it out"
     );
 }

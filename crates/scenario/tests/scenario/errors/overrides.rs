@@ -5,34 +5,34 @@ use super::{BASE, Case, sentence};
 #[rustfmt::skip]
 const OVERRIDES: &[Case] = &[
     ("link.bottleneck.rate", "10mbt",
-     "link.bottleneck.rate: \"10mbt\" is not a rate; its unit must be one of bit, kbit, mbit, gbit, tbit, with \
-         kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second (did you mean mbit?)"),
+     "link.bottleneck.rate: \"10mbt\" is not a rate (did you mean mbit?); units: bit, kbit, mbit, gbit, tbit (kibit \
+         and so on for 1024), and bps to tbps for bytes a second"),
     ("link.bottleneck.rat", "1",
-     "link.bottleneck.rat: no such key; here may stand rate, trace, wifi, signal, phy_rate, frame_errors, lte, \
-         snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, \
-         reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"),
+     "link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, phy_rate, \
+         frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
+         jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages"),
     ("link.botleneck.rate", "1mbit",
-     "link.botleneck.rate: there is no link botleneck (did you mean bottleneck?); a new one needs \
-         link.botleneck.delay and link.botleneck.queue"),
+     "link.botleneck.rate: unknown link botleneck (did you mean bottleneck?); a new link needs link.botleneck.delay \
+         and link.botleneck.queue"),
     ("a", "1",
-     "a: no such key; here may stand name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, \
+     "a: unknown key; valid keys: name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, \
          mesh, flows, sweep"),
     ("link.bottleneck.loss.p", "1%",
-     "link.bottleneck.loss.p: loss is a string here, so that nothing can be set below it"),
+     "link.bottleneck.loss.p: loss is a string here and has no keys"),
     ("flows.3.cc", "x",
-     "flows.3.cc: there is no flows.3; the file has 1, counted from 0, and * stands for all"),
+     "flows.3.cc: unknown flows.3; the file has 1, counted from 0, and * means all"),
     ("link.bottleneck", "3",
-     "link.bottleneck: must be a table of rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, \
-         delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, \
-         reorder_by, duplicate, outages; here it is a whole number"),
+     "link.bottleneck: must be a table of rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, \
+         queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, \
+         duplicate, outages, not a whole number"),
     ("sweep.x", "3",
-     "sweep.x: no such axis; an axis is a dotted key that begins with name, duration, warmup, seed, emulator, \
-         profile, compile, wifi, link, lte, host, mesh, flows, or any name for a list of cases such as { \
-         label = \"a\", \"flows.0.cc\" = \"reno\" }"),
+     "sweep.x: unknown axis; write a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }, or a dotted \
+         key that begins with name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, mesh, \
+         flows"),
     ("link.bottleneck.trace", "nowhere.down",
      "link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
     (".", "3",
-     ".: a key is a row of names with a dot between them, such as link.bottleneck.rate"),
+     ".: is not a key; write names with dots between them, such as link.bottleneck.rate"),
 ];
 
 #[test]
