@@ -1,4 +1,4 @@
-"""The sentences of the project's texts, with their places: pages, help, errors, keys, docstrings, comments."""
+"""The sentences of the project's texts and their places: pages, help, errors, messages, keys, docstrings, comments."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ FOREIGN = ("algorithms/include/linux/", "algorithms/include/bpf/", "algorithms/i
 """Folders of headers that come from elsewhere."""
 WORDS_OF_A_SENTENCE = 3
 """Shorter texts are names and labels."""
+NAMES = re.compile(r"(?:[\w.:*-]+(?: \([^()]*\))?, ){4,}[\w.:*-]+(?: \([^()]*\))?")
+"""A list of single names, such as the valid keys of a section."""
+RUST = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|r(\#*)".*?"\1|'(?:[^'\\]|\\.)'|(?P<tests>\#\[cfg\(test\)\]\s*mod\ \w+\ \{)
+    |"(?P<literal>(?:[^"\\]|\\.)*)\"""",
+    re.DOTALL | re.VERBOSE,
+)
+FOR_DEVELOPERS = re.compile(r"(?:expect|panic!|unreachable!|assert\w*!)\s*\([^;]{0,60}$")
+"""What precedes a literal that only a bug shows."""
 
 
 class Sentence(NamedTuple):
@@ -36,8 +45,8 @@ class Sentence(NamedTuple):
 
     @property
     def words(self) -> int:
-        """The number of words; signs between them do not count."""
-        return sum(any(letter.isalnum() for letter in word) for word in self.text.split())
+        """The number of words; signs between them do not count, and a list of names is one."""
+        return sum(any(letter.isalnum() for letter in word) for word in NAMES.sub("names", self.text).split())
 
 
 class Checkout(NamedTuple):
@@ -71,6 +80,9 @@ class Checkout(NamedTuple):
             yield from Module(self.read(file), file).snapshots()
         for file in self.files("crates/*.rs"):
             yield from doc_comments(self.read(file), file, meanings)
+        for file in self.files("crates/*/src/*.rs"):
+            if Path(file).stem not in {"tests", "testing"}:
+                yield from messages(self.read(file), file, meanings)
         for file in self.files("algorithms/*.c", "algorithms/*.h"):
             if not file.startswith(FOREIGN):
                 yield from opening_comment(self.read(file), file)
@@ -190,6 +202,20 @@ def doc_comments(text: str, file: str, meanings: Container[str] = ()) -> Iterato
     for line, comment in _blocks(text.splitlines(), re.compile(r"\s*//[/!](?!/) ?(.*)")):
         own = "keys" if " ".join(comment.split()) in meanings else area
         yield from page(comment, file, own, line=line, begins=True)
+
+
+def messages(text: str, file: str, meanings: Container[str] = ()) -> Iterator[Sentence]:
+    """Give the sentences in a file's string literals: what errors, warnings and the tables of `unbloat keys` say."""
+    for found in RUST.finditer(text):
+        if found["tests"]:
+            return
+        if found["literal"] and not FOR_DEVELOPERS.search(text, max(0, found.start() - 100), found.start()):
+            said = re.sub(
+                r"\\(?:\n\s*|(.))", lambda sign: {None: "", "n": "\n"}.get(sign[1], sign[1]), found["literal"]
+            )
+            line = text.count("\n", 0, found.start()) + 1
+            if " ".join(said.split()) not in meanings and not said.startswith("#"):
+                yield from split(re.sub(r"\{[^{}]*\}", "value", said), file, line, "messages")
 
 
 def _blocks(lines: Iterable[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
