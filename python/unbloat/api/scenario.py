@@ -367,9 +367,7 @@ def scenario(
     else:
         if given := [name for name, value in own.items() if value is not None]:
             key = {"rate": "rate", "buffer": "queue.limit", "queue": "queue.kind"}[given[0]]
-            raise InputError(
-                f"{given[0]}: makes a scenario of its own; of a scenario that there is, set link.NAME.{key}"
-            )
+            raise InputError(f"{given[0]}: makes a new scenario; in an existing one set link.NAME.{key}")
         chosen = chosen_source(source, set, cc, seed, rtt, duration, window_controller)
     found = Scenario(chosen)
     _ = found._points  # Mistakes are told now, not when it is used.

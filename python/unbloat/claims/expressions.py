@@ -1,8 +1,8 @@
 """The language of a paper's claims: small, safe expressions over measurements.
 
 `queue_delay(cubic_plus) < 0.33 * queue_delay(cubic)` is such an expression: numbers, the four operations, comparisons,
-`and`, `or`, `not`, `min`, `max`, `abs`, and calls of measurements. What stands in a measurement's brackets names the
-runs: labels of the sweep's axes, as words or in quotes, and selectors such as `flow=2`.
+`and`, `or`, `not`, `min`, `max`, `abs`, and calls of measurements. The brackets of a measurement name the runs: labels
+of the sweep's axes, as words or in quotes, and selectors such as `flow=2`.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _evaluate(node: ast.expr, text: str, measure: Measure) -> Values:
     try:
         return _value(node, text, measure)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:  # `min()`, and numbers beyond all measure.
-        raise ClaimError(f"`{_beginning(text)}` cannot be worked out: {error}") from None
+        raise ClaimError(f"`{_beginning(text)}` cannot be evaluated: {error}") from None
 
 
 def _value(node: ast.expr, text: str, measure: Measure) -> Values:
@@ -168,7 +168,7 @@ def _value(node: ast.expr, text: str, measure: Measure) -> Values:
             labels = tuple(_label(argument, text) for argument in arguments)
             return measure(name, labels, dict(_selector(keyword, text) for keyword in keywords))
     raise ClaimError(
-        f"`{ast.unparse(node)}` in `{text}`: a claim knows numbers, + - * /, comparisons, and, or, not, "
+        f"`{ast.unparse(node)}` in `{text}`: valid: numbers, + - * /, comparisons, and, or, not, "
         f"{', '.join(_FUNCTIONS)} and measurements such as loss(cubic)"
     )
 
@@ -178,7 +178,7 @@ def _label(node: ast.expr, text: str) -> str:
         case ast.Name(id=label) | ast.Constant(value=str() as label):
             return label
     raise ClaimError(
-        f"`{ast.unparse(node)}` in `{text}`: its brackets hold labels (cubic, '50kb') and selectors (flow=2)"
+        f"`{ast.unparse(node)}` in `{text}`: brackets contain labels (cubic, '50kb') and selectors (flow=2)"
     )
 
 
@@ -187,7 +187,7 @@ def _selector(keyword: ast.keyword, text: str) -> tuple[str, Selector]:
         case ast.keyword(arg=str() as name, value=ast.Constant(value=str() | int() | float() as value)):
             return name, value
     raise ClaimError(
-        f"`{ast.unparse(keyword)}` in `{text}`: a selector names a number or a word in quotes: flow=2, cc='reno'"
+        f"`{ast.unparse(keyword)}` in `{text}`: a selector needs a number or a word in quotes: flow=2, cc='reno'"
     )
 
 

@@ -90,7 +90,9 @@ class Measurements:
             points = self._with(labels)
             open_axes = [axis for axis in self.points[0].axes if len({point.axes[axis] for point in points}) > 1]
             if open_axes:
-                raise ClaimError(f"{self.scenario}: {', '.join(labels)} leaves {', '.join(open_axes)} open")
+                raise ClaimError(
+                    f"{self.scenario}: {', '.join(labels)} needs a label of each of {', '.join(open_axes)}"
+                )
             if not points:
                 raise ClaimError(f"{self.scenario}: no grid point of the sweep has the labels {', '.join(labels)}")
             self._points[key] = points[0]
@@ -185,7 +187,7 @@ def _factor(own: str, wanted: str) -> float:
 
 
 def _as_in_scenarios(unit: str) -> str:
-    """Write one of a unit as scenarios do, where Mbit/s, or Mb/s, is mbit."""
+    """Write one of a unit as scenarios do, where Mbit/s is mbit; papers may print other spellings."""
     return "1" + re.sub(r"([kMG]?)b(it)?/s", lambda found: f"{found[1].lower()}bit", unit)
 
 

@@ -111,7 +111,7 @@ def taken(
 ) -> float:
     """Take a quantity of a run: of the flows or nodes selected, of the bottleneck, or of the run; NaN if it has none.
 
-    What is unfinished takes longer than anything.
+    An unfinished flow takes longer than any other.
     """
     if isinstance(quantity, Derived):
         return quantity.take(record, selectors)

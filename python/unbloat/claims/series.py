@@ -1,8 +1,8 @@
 """Measures of time series: how congestion windows grow and fall, how soon rates give way, come back and are shared.
 
-A window and a rate are arrays with the rows `WINDOW` and `RATE`. What is asked of a rate is when its *mean over some
-seconds* is low or high enough, counted from the start of those seconds: a sender that a window limits has no rate
-within a round trip, and while losses are repaired nothing reaches the application in order.
+A window and a rate are arrays with the rows `WINDOW` and `RATE`. A claim about a rate asks when its
+*mean over some seconds* is low or high enough, counted from the start of those seconds. A sender that a window limits
+has no rate within a round trip, and during loss recovery nothing reaches the application in order.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def active(rate: Track) -> Span:
 
 
 def mean_rate(rate: Track, span: Span) -> float:
-    """Average over a span, Mb/s; no number where it holds no sample."""
+    """Average over a span, in Mbit/s; NaN without a sample."""
     inside = rate[1, (rate[0] > span[0]) & (rate[0] <= span[1])]
     return float(inside.mean()) if len(inside) else math.nan
 
@@ -129,12 +129,12 @@ def wait(rate: Track, span: Span, seconds: float, is_there: Callable[[Track], np
 
 
 def fill_time(rate: Track, above: float, seconds: float) -> float:
-    """Return how long after its start the flow reaches `above` Mb/s."""
+    """Return how long after its start the flow reaches `above` Mbit/s."""
     return wait(rate, (active(rate)[0], rate[0, -1]), seconds, lambda means: means >= above)
 
 
 def yield_time(rate: Track, others: Track, below: float, seconds: float) -> float:
-    """Return how long after others started the flow is below `below` Mb/s; NaN if it was below before they came."""
+    """Return how long after others started the flow is below `below` Mbit/s; NaN if it was below before they came."""
     start, end = active(others)
     if not mean_rate(rate, (start - seconds, start)) >= below:
         return math.nan
@@ -142,5 +142,5 @@ def yield_time(rate: Track, others: Track, below: float, seconds: float) -> floa
 
 
 def refill_time(rate: Track, others: Track, above: float, seconds: float) -> float:
-    """Return how long after the others' last segment was acknowledged the flow is at `above` Mb/s or more."""
+    """Return how long after the others' last segment was acknowledged the flow is at `above` Mbit/s or more."""
     return wait(rate, (active(others)[1], rate[0, -1]), seconds, lambda means: means >= above)

@@ -1,9 +1,8 @@
 """Verdicts: how near a measured number must come to a printed one, its confidence interval included.
 
-A value may be any function of means over the seeds, such as a ratio or the largest over a grid, and one seed is the
-same draw in every grid point. So its interval is that of Tukey's jackknife: what the value is with each of the seeds
-left out makes a sample, of which Student's t gives the interval. For a mean, or the difference of two, that is the
-usual (paired) one.
+A value may be any function of means over the seeds, such as a ratio or the largest over a grid. One seed is the same
+draw in every grid point. So its interval is that of Tukey's jackknife. The values with each seed left out are a sample,
+for which Student's t gives the interval. For a mean, or the difference of two, that is the usual (paired) one.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from unbloat.system.legible import FIVE, measured_within
 # ---------------------------------------------------------------- Values and their intervals
 
 Values = npt.NDArray[np.float64]
-"""A value over all seeds, then the value with each seed left out in turn; one that no seed changes stands alone."""
+"""A value over all seeds, then the value with each seed left out in turn; a value that no seed changes is alone."""
 
 SURE = 0.999
 """Confidence of the intervals by which repeats end early.
 
-To look after every stage and to stop at the first interval of 95 % that leaves the bound out would stop on luck: each
-look is one more chance for that. Haybittle and Peto's rule for trials that are looked at while they run asks for
-99.9 % at each look before the last; the last may then keep its 95 %.
+Stopping at the first interval of 95 % that leaves the bound out would stop on luck, for each look is one more chance.
+Haybittle and Peto's rule for trials with looks in between asks for 99.9 % at each look before the last, which may then
+keep its 95 %.
 """
 
 
@@ -167,7 +166,7 @@ class Printed:
 
     @classmethod
     def row(cls, texts: Sequence[str]) -> list[Printed | None]:
-        """Read a table's row, in which a bare 0 has the resolution of the finest number; illegible numbers are none."""
+        """Read a table's row, in which a bare 0 has the resolution of the finest number; illegible numbers are None."""
         numbers = [cls.parse(text) if is_number(text) else None for text in texts]
         finest = min((printed.half_unit for printed in numbers if printed), default=0.5)
         return [cls(0.0, finest) if printed and printed.value == 0 else printed for printed in numbers]

@@ -313,13 +313,21 @@ def coloured(text: str, *, fg: str | None = None, bold: bool | None = None) -> s
     return text if "NO_COLOR" in os.environ else typer.style(text, fg=fg, bold=bold)
 
 
+def _with_one_dash(error: click.NoSuchOption) -> str:
+    """Return a hint if a word such as `-cc` has one dash of an option's two."""
+    params = error.ctx.command.params if error.ctx else []
+    options = {option for param in params for option in param.opts}
+    meant = [f"-{word}" for word in sys.argv[1:] if word.startswith(error.option_name) and f"-{word}" in options]
+    return f" (did you mean {meant[0]}?)" if meant else ""
+
+
 def sentence_of(error: click.UsageError) -> str:
     """Say in a sentence what is wrong with a command line, what would be right, and where its help is."""
     path = error.ctx.command_path if error.ctx else "unbloat"
     command = path.removeprefix("unbloat").strip() or "unbloat"
     match error:
         case click.NoSuchOption():
-            near = did_you_mean(error.option_name, error.possibilities or [])
+            near = _with_one_dash(error) or did_you_mean(error.option_name, error.possibilities or [])
             said = f"{command} has no option {error.option_name}{near}"
         case click.MissingParameter() if error.param:
             needed = error.param.make_metavar(error.ctx or click.Context(click.Command("unbloat")))

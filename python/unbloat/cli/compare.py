@@ -130,7 +130,7 @@ def compare_command(
             raise InputError(f"compare {option} is for results, and --packets for packet traces: leave one out")
         return compare_packets(paths, fields, as_json)
     if fields is not None:
-        raise InputError("compare --fields says what --packets compares: give both, and two packet traces")
+        raise InputError("compare --fields needs --packets and two packet traces")
     from unbloat.api.comparison import compare
 
     limits = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in tolerance or [])

@@ -75,11 +75,11 @@ def load(
     """Load a mechanism onto a device; `given` is the compiler's. Return what the device then has."""
     if kind == "window":
         if device is None:
-            raise InputError(f"{source} is a window controller: say at which device, such as --dev wlan0")
+            raise InputError(f"{source} is a window controller: name its device, such as --dev wlan0")
         lowers = _core.kernel_load_window(ALGORITHMS, source, parameters, device, target, **given)
         return by_name(lowers, "device", "source", "target")
     if device is None:
-        raise InputError(f"{source} sorts the packets that leave a device: say which, such as --dev eth0")
+        raise InputError(f"{source} sorts the packets that leave a device: name it, such as --dev eth0")
     if wrong := next((name for name, value in target.items() if value), None):
         raise InputError(f"--{wrong} is for window controllers; {source} sorts all packets that leave {device}")
     sorts = _core.kernel_load_classifier(ALGORITHMS, source, parameters, device, rate=rate, **given)
@@ -108,8 +108,8 @@ def warning(loaded: dict[str, Any]) -> str | None:
         return None
     device = loaded["device"]
     return (
-        f"warning: {device} takes every packet at once (it had noqueue), so that none waits here to be sorted: unload "
-        "it, and give a --rate a little below that of the line"
+        f"warning: {device} sends every packet at once (it had noqueue), so packets never wait here: unload it, and "
+        "set --rate a little below the line's"
     )
 
 

@@ -230,9 +230,9 @@ def at_every_boot(control: str, device: str | None, target: WindowTarget) -> AtB
     from unbloat.system import systemd
 
     if device == "lo":
-        raise InputError("--persist: systemd starts nothing when lo comes; load it by a unit of your own")
+        raise InputError("--persist: systemd starts no unit when lo appears; write a unit that loads it")
     if target["cgroup"]:
-        raise InputError("--persist: a control group may not be there yet when the device comes; leave --cgroup out")
+        raise InputError("--persist: a control group may not exist yet when the device appears; leave --cgroup out")
     return systemd.prepare(control, sources_of(control))
 
 
@@ -255,7 +255,7 @@ def _map_entry(text: str) -> tuple[str, str, list[int]]:
     except ValueError:
         raise InputError(f"--map: {text} is not NAME[KEY]=VALUE with whole numbers, such as rates[0]=1250000") from None
     if not all(LEAST <= number <= MOST for number in numbers):
-        raise InputError(f"--map: {text} is out of range: no number in a map has more than 64 bits")
+        raise InputError(f"--map: {text} is out of range: numbers in maps have at most 64 bits")
     return found[1], found[2], numbers
 
 

@@ -250,7 +250,7 @@ def _assignment(text: str) -> tuple[str, str]:
     key, value = split_pair(text, "--set", "KEY=VALUE", "link.bottleneck.rate=10mbit")
     bare = key.replace('"', "").replace("'", "")
     if bare != key:
-        raise InputError(f"--set: {key} is a key with quotes, which a command line does without: {bare}=VALUE")
+        raise InputError(f"--set: {key} has quotes in the key; leave them out: {bare}=VALUE")
     return key, value
 
 

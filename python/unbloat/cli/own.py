@@ -54,7 +54,7 @@ def new_command(
     suffix = SUFFIXES[kind]
     path = name if name.name.endswith(suffix) else name.with_name(name.name + suffix)
     if path.exists():
-        raise InputError(f"new: {path} is there already, and is not overwritten")
+        raise InputError(f"new: {path} exists already; choose another name, or remove it")
     template = TEMPLATES / f"{kind}{suffix}"
     if kind == "paper":
         room_within(path)

@@ -237,7 +237,7 @@ def table_of(results: Results, metrics: list[str], *, is_repeated: bool) -> str:
 def check_figure(figure: Path | None, panels: list[str]) -> None:
     """Refuse what cannot be drawn before anything is simulated."""
     if panels and not figure:
-        raise InputError("--plot says what to draw, and --figure where to: name a file that ends in .svg, .png or .pdf")
+        raise InputError("--plot needs --figure with the name of a file that ends in .svg, .png or .pdf")
     if figure:
         from unbloat.report.figures.draw import check
 

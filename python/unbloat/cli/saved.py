@@ -158,7 +158,9 @@ def drawn(
             kinds_meant, choice = meant(found, wanted, choice, over)
             return draw(found, kinds_meant, choice) if other is None else draw_sets(found, other, kinds_meant, choice)
     if wanted != [AGREEMENT] or b is None:
-        raise InputError("agreement: is drawn alone, of two sets of results: name the other with --against")
+        raise InputError(
+            "agreement: compares two sets of results and is drawn alone: name the other set with --against"
+        )
     check([], choice, file=output)
     return agreement_of(chosen(read(a), only), chosen(read(b), only), choice)
 

@@ -174,7 +174,9 @@ def _agreement(compared: Comparison, metrics: Sequence[str], title: str, size: S
     wanted = {metric.key for metric in metrics_named(metrics)} if metrics else None
     criteria = [each for each in compared.criteria if wanted is None or each.name in wanted]
     if not criteria:
-        raise InputError(f"metric: compared were {', '.join(each.name for each in compared.criteria)}")
+        raise InputError(
+            f"metric: not among those compared; valid: {', '.join(each.name for each in compared.criteria)}"
+        )
     unsound = sum(point.verdict == "unsound" for point in compared.points)
     facts = f"{len(compared.points)} grid points{f', {unsound} of them unsound and left out' if unsound else ''}"
     # Both axes have the same scale: a panel is about as high as it is wide.

@@ -60,8 +60,8 @@ def by_intervals(comparison: SweepComparison) -> list[Part]:
             parts.append(Listing(f"Only in {side}", [f"({place})" for place in places]))
     if any(metric.is_fixed for _, metric in rows):
         parts.append(
-            f"{FIXED} marks a difference between repeats that are all alike: hardly anything in the scenario is "
-            "random, so the difference is exact, and statistics have nothing to add."
+            f"{FIXED} marks a difference between repeats that are all alike: almost nothing in the "
+            "scenario is random, so the difference is exact and needs no statistics."
         )
     return [*parts, _count_of_differences(comparison)]
 

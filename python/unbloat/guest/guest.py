@@ -51,7 +51,7 @@ class Guest:
         return self.folder / "crc32"
 
     def is_whole(self) -> bool:
-        """Return whether the state is there, byte for byte as it was kept."""
+        """Return whether the state is there, byte for byte as it was stored."""
         try:
             return self.seal.read_text(encoding="ascii") == checksum(self.state)
         except (OSError, ValueError):
@@ -146,7 +146,7 @@ def run_all(
 ) -> list[Outcome]:
     """Run grid points one after the other in one guest: all but the first find a kernel that has done the like before.
 
-    What a guest has done decides by how many microseconds its kernel is late, so the same runs in the same order give
+    Earlier work of a guest changes by some microseconds how late its kernel is. So the same runs in the same order give
     the same packets, and a run alone may give others.
     """
     guest.use()

@@ -181,7 +181,7 @@ def add_with_names(archive: Archive, file: Path) -> None:
 
 
 def loaded_part(data: bytes) -> bytes:
-    """Leave out of a program or library what is never loaded, such as what debuggers read; other files are kept.
+    """Leave out parts of a program or library that are never loaded, such as debug information.
 
     In the terms of elf(5): what comes behind the last segment, and the headers of sections.
     """
@@ -202,8 +202,8 @@ def loaded_part(data: bytes) -> bytes:
 def compile_modules(archive: Archive, folder: Path) -> None:
     """Add what Python compiles the archive's modules to; `folder` is for files that are needed meanwhile.
 
-    The guest does not check it against the sources (PEP 552): kernels need not keep their times, by which it would seem
-    to be old, and each module would be compiled again.
+    The guest does not check it against the sources (PEP 552). Kernels need not keep file times, so that it could seem
+    old, and Python would compile each module again.
     """
     source, compiled = folder / "source.py", folder / "compiled"
     unseen = py_compile.PycInvalidationMode.UNCHECKED_HASH

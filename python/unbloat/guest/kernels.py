@@ -30,7 +30,7 @@ NEEDED = re.compile(
     r"(?!.*/\.\.?/)(\./)?(usr/)?(boot/vmlinuz-[^/]+|lib/modules/[^/]+/kernel/"
     r"(net|lib|crypto|drivers/net|drivers/virtio|fs/(9p|netfs|fscache|overlayfs))/.+)"
 )
-"""What is unpacked of a package: the image, and the folders that hold the guest's modules and those that they need."""
+"""Parts of a package to unpack: the image, and the folders with the guest's modules and those that they need."""
 META_PACKAGES = ("linux-image-amd64", "linux-image-generic", "linux-image-virtual")
 """The package that depends on the distribution's current kernel: Debian's, Ubuntu's."""
 PACKAGE = re.compile(r"linux-image-(\d+\.\d+\.\d+\S*-(?:amd64|generic|virtual))")
@@ -290,7 +290,7 @@ ABANDONED_S = 3600
 
 @contextmanager
 def made(place: Path) -> Iterator[Path]:
-    """Yield a folder to fill, which then becomes `place`; what is needed on the way can be kept beside it.
+    """Yield a folder to fill, which then becomes `place`; temporary files have room beside it.
 
     Raises `RunError` if there is no room on the disk, or no right to write there.
     """

@@ -1,8 +1,7 @@
 """The payload of a guest: the grid points to run, independent of how and where their files are written.
 
-The guest is a machine: a longer text moves everything in its memory, that takes other instructions and with them other
-microseconds, and where flows compete these decide who finds the queue full. So the same grid point has the same
-payload.
+A longer text moves everything in the guest's memory, which takes other instructions and so other microseconds. Where
+flows compete, these decide who finds the queue full. So the same grid point has the same payload.
 """
 
 from __future__ import annotations

@@ -49,8 +49,9 @@ def run(
 ) -> int:
     """Run a command in a guest, in this folder and with this terminal if any; return its status as a shell does.
 
-    It sees all files that this user may read. What it writes stays in the guest and goes with it. With a link, it is
-    behind that. Raises `RunError` if there is no such program or the guest ends by itself, and as `GridPoint.shell`.
+    It sees all files that this user may read. Files that it writes stay in the guest and vanish with it. With a link,
+    it is behind that. Raises `RunError` if there is no such program or the guest ends by itself, and what
+    `GridPoint.shell` does.
     """
     with_terminal = os.isatty(STDIN) and os.isatty(STDOUT)
     near, far = socket.socketpair()

@@ -28,8 +28,9 @@ MEMORY_MB = 1024
 PAUSE_S = 0.02
 """Time between two looks at the guest's state."""
 PROCESSOR = "max,-erms,-fsrm,-smap,-rdtscp"
-"""Without what Linux would use often and QEMU emulates slowly: string instructions, the switch that lets the kernel
-reach a program's memory, and the second instruction that reads the clock."""
+"""A processor without features that Linux uses often and QEMU emulates slowly. These are string instructions, the
+switch that lets the kernel reach a program's memory, and the second instruction that reads the clock.
+"""
 MACHINE = (
     *("-no-user-config", "-nodefaults", "-machine", "pc", "-cpu", PROCESSOR, "-m", f"{MEMORY_MB}M"),
     *("-display", "none", "-vga", "none", "-no-reboot"),
@@ -38,10 +39,11 @@ MACHINE = (
 CLOCK = "shift=0,sleep=off"
 """The clock counts instructions, and goes on at once when the processor has nothing to do."""
 RECORDING = f"{CLOCK},rr=record,rrfile=/dev/null"
-"""The same, recording what happens when. Nobody wants the recording: but to have one, QEMU's threads take strict turns.
-Without, the one that winds the clock forward while the processor is halted may look before the instructions executed
-last are counted: on a busy host a few times a minute, and the guest's clock is then some microseconds ahead of what it
-was in another run."""
+"""`CLOCK` with a record of what happens when. Nobody wants the recording: but to have one, QEMU's threads take strict
+turns. Without the record, the thread that winds the clock forward while the processor is halted may look before the
+last instructions are counted. On a busy computer that happens a few times a minute. The guest's clock is then some
+microseconds ahead of another run's.
+"""
 COUNTED_MODULO, FITS = 1 << 32, (1 << 31) - (1 << 28)
 """Recording starts where the number of instructions, as a signed number of 32 bits, is not negative (QEMU 7.2)."""
 CLOCK_FOR_PROGRAMS = "shift=0,sleep=on"
@@ -54,10 +56,11 @@ KERNEL_ARGUMENTS = (
     "nowatchdog cryptomgr.notests transparent_hugepage=never sysctl.vm.percpu_pagelist_high_fraction=1000 "
     "rcupdate.rcu_cpu_stall_suppress=1 lsm="
 )
-"""Nobody attacks a guest (no security module of `lsm` is asked at each call), and nobody reads how much its tasks wait
-for resources (PSI): what a kernel does for that is left out. And its clock may jump: that of a guest for programs, by
-as much real time as its boot took. On a busy host the kernel would take this for a stall, and say so between the
-program's lines."""
+"""Leaves out work that a guest does not need. Nobody attacks it, so no security module of `lsm` checks each call, and
+nobody reads how much its tasks wait for resources (PSI). And its clock may jump: that of a guest for programs, by as
+much real time as its boot took. On a busy host the kernel would take this for a stall, and say so between the program's
+lines.
+"""
 PROMPT, REFUSAL = b"(qemu) ", "Error: "
 """The end of an answer of QEMU's human monitor, and the beginning of an error."""
 CONSOLE_LINES = 12
@@ -95,7 +98,7 @@ def incoming(state: BinaryIO) -> str:
 
 
 class Machine(ABC):
-    """A QEMU process; it ends with its context, and with this process. It is told what to do through its monitor."""
+    """A QEMU process; it ends with its context, and with this process. Its monitor takes commands."""
 
     MONITOR: ClassVar[str]
     """The option for the monitor that it has."""
@@ -158,7 +161,7 @@ class Machine(ABC):
     def look(self) -> None:
         """Raise if the machine has ended."""
         if self._process.poll() is not None:
-            raise RunError(f"the guest has ended by itself; it said last:\n{self.last_words()}")
+            raise RunError(f"the guest stopped unexpectedly; its last output:\n{self.last_words()}")
 
     def last_words(self) -> str:
         """Return the last lines of the console."""
@@ -196,7 +199,7 @@ class Machine(ABC):
 
 
 class BootedMachine(Machine):
-    """A machine that is switched on, and whose state is kept. It speaks the QEMU Machine Protocol."""
+    """A machine that boots so that the cache can store its state. It speaks the QEMU Machine Protocol."""
 
     MONITOR = "-qmp"
 
@@ -236,8 +239,8 @@ class BootedMachine(Machine):
 class ResumedMachine(Machine):
     """A machine that is started where another was halted.
 
-    It has the monitor for people: for the QEMU Machine Protocol QEMU has one more thread, and wakes it up in vain
-    whenever a timer of the guest is due, several times for each packet.
+    It has QEMU's monitor for people. The QEMU Machine Protocol costs one more thread, which QEMU wakes up in vain at
+    each timer of the guest, several times a packet.
     """
 
     MONITOR = "-monitor"
@@ -272,7 +275,7 @@ class ResumedMachine(Machine):
 
 
 def refused(command: str, why: str) -> RunError:
-    """Say that a machine does not do what it was told."""
+    """Say that a machine does not follow its commands."""
     return RunError(f"the emulated machine refuses {command}: {why}")
 
 
@@ -300,7 +303,7 @@ def saved(state: Path) -> BinaryIO:
     with suppress(FileNotFoundError):
         if state.stat().st_size:
             return state.open("rb")
-    raise RunError(f"the guest's state in {state.parent} is gone; run again, and it is booted anew")
+    raise RunError(f"the guest's state in {state.parent} is gone; run again to boot it anew")
 
 
 def loaded(machine: ResumedMachine) -> ResumedMachine:
@@ -309,7 +312,7 @@ def loaded(machine: ResumedMachine) -> ResumedMachine:
         machine.wait_until_loaded()
     except RunError as error:
         machine.end()
-        raise RunError(f"the guest's state cannot be used; run again, and it is booted anew: {error}") from None
+        raise RunError(f"the guest's state cannot be used; run again to boot it anew: {error}") from None
     except BaseException:
         machine.end()
         raise

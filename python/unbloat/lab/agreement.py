@@ -16,8 +16,8 @@ NO_DIFFERENCE = "none"
 ALL_BUT_WINDOW = ("seq", "ack", "sack", "flags")
 """Fields in which packets are compared.
 
-How much of its buffer a kernel's receiver has not read when it offers a window is a matter of microseconds, so the
-window itself may differ; where it matters, the data does as well.
+Microseconds decide how much of its buffer a kernel's receiver has not read when it offers a window, so the window may
+differ. Where that matters, the data differs as well.
 """
 
 

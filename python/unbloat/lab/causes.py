@@ -1,4 +1,4 @@
-"""Why two traces part at a packet: what can be told from the packets around it."""
+"""Why two traces part at a packet, as far as the packets around it show."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def cause_of(split: Split, shift_ms: float | None) -> Cause:
         if reason := recognise(split):
             break
     else:
-        reason = Cause("not recognised", "none of the known reasons fits")
+        reason = Cause("not recognised", "no known reason fits")
     if shift_ms is None:
         return reason
     when = "later" if shift_ms > 0 else "earlier"
@@ -206,7 +206,7 @@ def acknowledgement(split: Split) -> Cause | None:
     if edges[0] != edges[1]:
         return Cause("SACK compression", f"A reports data up to {edges[0]}, B up to {edges[1]} in the same place")
     if set(ack_a.sack) == set(ack_b.sack):
-        return Cause("order of SACK blocks", "the same SACK blocks stand in another order")
+        return Cause("order of SACK blocks", "the SACK blocks are the same in another order")
     return Cause("SACK blocks", "A and B report other blocks below the same highest one")
 
 

@@ -24,8 +24,8 @@ SIMULATOR, GUEST = PLACES = ("simulator", "guest")
 IN_ONE_GUEST = 25
 """Scenarios that a guest runs, one after the other.
 
-Most of the time of a short run is spent getting to know the code that it executes. What a guest has done before may
-decide a tie, so a scenario always comes after the same ones: those between the last multiple of this and its number.
+Most of the time of a short run is spent getting to know the code that it executes. Earlier work of a guest may decide a
+tie. So a scenario always follows the same ones: those between the last multiple of this and its number.
 """
 
 
@@ -99,7 +99,7 @@ class Runs:
         return self._folder / f"{of.number}.toml"
 
     def _is_there(self, of: Scenario) -> bool:
-        """Return whether a guest's trace of this very scenario was kept."""
+        """Return whether a guest's trace of this very scenario was stored."""
         text = self._text_of(of)
         return self._keeps and text.exists() and text.read_text() == of.text
 

@@ -11,12 +11,12 @@ PACKET_BYTES = 1500
 LONG_PACKETS = 1000
 """Packets that a flow without end sends, about, so that no run takes long."""
 ROUNDS = 20
-"""A flow without end has at least so many round trips."""
+"""The least number of round trips of a flow without end."""
 LONGEST_S = 12.0
 SHARE_OF_TWO_FLOWS = 0.2
 SHARE_WITHOUT_TIMESTAMPS = 0.3
 SHARE_HELD = 0.6
-"""The share of flows whose window is held."""
+"""The share of flows whose window a controller limits."""
 SHARE_IMPAIRED = 0.35
 """Scenarios whose link does more than lose packets."""
 
@@ -47,7 +47,7 @@ class Scenario:
 
 
 def scenario(seed: int, number: int, *, tunes: bool = False, holds: bool = False) -> Scenario:
-    """Draw one; its receivers may be told to have auto-tuned buffers and slow readers, and to hold windows back."""
+    """Draw one; its receivers may have auto-tuned buffers, slow readers and window controllers."""
     draw = random.Random(f"{seed}/{number}")
     flows = 2 if draw.random() < SHARE_OF_TWO_FLOWS else 1
     rate_bps = between(draw, 1e6, 20e6)
@@ -146,7 +146,7 @@ def group(draw: random.Random, ecn: bool) -> Group:
 
 
 def held(draw: random.Random, bdp_packets: float) -> tuple[str, ...]:
-    """Draw whether a window controller holds the window to so many packets.
+    """Draw whether a window controller limits the window, and to how many packets.
 
     Others follow RTTs, which are of another clock in a kernel (docs/agreement/departures.md).
     """

@@ -56,7 +56,7 @@ class Capture:
     def read(self, size: int) -> bytes:
         """Read the head of the next block of a pcapng file, without those of other interfaces, or the rest of one."""
         if size < 0:
-            raise ValueError("it says wrong lengths")
+            raise ValueError("it has wrong lengths")
         is_head = size == HEAD and not self._is_after_head
         if is_head:
             self._rest = self._next_head()
@@ -199,7 +199,7 @@ class Trace:
 
 
 def read(file: Path) -> Trace:
-    """Read a trace; raises `InputError` if it is none, or holds no TCP."""
+    """Read a trace; raises `InputError` if the file is not a trace, or contains no TCP."""
     try:
         with open_regular(file) as opened:
             capture = Capture(opened)
@@ -212,7 +212,7 @@ def read(file: Path) -> Trace:
         raise InputError(f"{file}: was cut short in a packet, at byte {cut.at}: capture it again") from None
     except DAMAGE as error:
         # What dpkt.NeedData and Python's own errors say is not about packets.
-        wrong = "it ends too early" if isinstance(error, dpkt.NeedData) else "it says wrong lengths"
+        wrong = "it ends too early" if isinstance(error, dpkt.NeedData) else "it has wrong lengths"
         why = str(error) if type(error) is ValueError else wrong
         raise InputError(f"{file}: not a packet trace (pcapng or pcap): {why}") from None
     if not flows:

@@ -73,11 +73,11 @@ class ExtraTable(Struct, frozen=True, forbid_unknown_fields=True):
     perturbed: bool = False
     """True if repeats differ as in the paper's own tables (`[[perturbations]]`), not in their seeds alone."""
     intervals: bool = False
-    """Behind a mean stands how far its 95 % confidence interval reaches to either side."""
+    """A mean is followed by how far its 95 % confidence interval reaches to either side."""
 
 
 class ChoicesFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """The file as it stands."""
+    """The file as it is written."""
 
     tables: list[ExtraTable] = []
 

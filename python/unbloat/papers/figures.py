@@ -35,7 +35,7 @@ Hues = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure, under what name it is kept, and what it shows."""
+    """A figure, the name of its file, and what it shows."""
 
     name: str
     title: str
@@ -138,7 +138,7 @@ def _published(axes: Axes, heights: Sequence[float], number: int, beside: float,
 def _line(axes: Axes, figure: Figure, at: Sequence[str], runs: Measurements, number: int, hue: str) -> None:
     """Draw a quantity over the groups; a grid point that draws nothing has an interval of no width, a single run none.
 
-    Lines stand a little beside each other, so that every interval can be seen.
+    Lines are a little beside each other, so that every interval is visible.
     """
     means, reach = _over_groups(figure, figure.quantity, figure.unit, at, runs)
     places = [group + _beside(figure, number) for group in range(len(means))]

@@ -56,7 +56,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
 
 
 def lacking_of(batch: Batch, seeds: int, manner: Manner) -> tuple[list[GridPoint], int]:
-    """List the grid points of those of a batch's runs with so many seeds that are not kept, and count all its runs."""
+    """List the grid points of a batch's runs, with a number of seeds, that are not cached, and count all its runs."""
     source = source_of(batch.file, batch.repeated(range(1, seeds + 1)))
     experiment = Experiment(source, manner, lambda axes: batch.wants(without_repeat(axes)))
     return experiment.lacking(batch.series or False), len(experiment.runs)
@@ -76,7 +76,7 @@ SAMPLES = 2
 def sampled(papers: Sequence[Paper], simulate: Simulate, jobs: int | None, cache: bool | None = None) -> Forecast:
     """Run some grid points of each scenario once, and estimate how long all that are not cached take.
 
-    Nothing is run for the forecast alone: these are first repeats, and are kept like the others.
+    Nothing is run for the forecast alone: these are first repeats, and are cached like the others.
     """
     repeats, processes = papers[0].repeats, jobs or machine.processors()
     numbers = (repeats.few or repeats.most, repeats.most)
@@ -169,7 +169,7 @@ def per_guest_second(rate: float) -> float:
 
 
 def of_plan(paper: Paper, plan: Plan, on: str, jobs: int | None) -> str:
-    """Say how many runs a kernel does of a paper, and how long that takes if none is kept."""
+    """Say how many runs a kernel does of a paper, and how long that takes if none is cached."""
     needed = plan.needed(plan.of(paper))
     points = [point for selection in needed for point in selection.points(paper)]
     if on == "kernel":

@@ -46,7 +46,7 @@ class Judged:
     main: bool = False
     """One of the paper's main claims."""
     kind: Kind = "own"
-    """Whose number or statement it is; kinds are counted apart."""
+    """The source of the number or statement; kinds are counted apart."""
     digits: int = legible.FIVE
     """Digits of the measured number that say something beside the printed one."""
 

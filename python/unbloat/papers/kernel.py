@@ -1,8 +1,8 @@
 """A kernel's rows beside the simulated and the published ones: `unbloat reproduce PAPER --on kernel`, or `--on vm`.
 
-A paper's `kernel.toml` says which grid points of its scenarios a kernel runs and what they must be set to for that: the
-kernel's TCP cannot do everything that a paper's did. So there are two simulated columns: the paper's TCP, and the
-kernel's grid point set for set.
+A paper's `kernel.toml` says which grid points of its scenarios a kernel runs, and with which settings. The kernel's TCP
+cannot do everything that a paper's did. So there are two simulated columns: the paper's TCP, and the kernel's grid
+point set for set.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
         return [point for point in source_of(batch.file, batch.overrides).points() if batch.wants(dict(point.axes))]
 
     def real_seconds(self, paper: Paper, jobs: int | None) -> float:
-        """Say how many seconds the kernel takes for them in real time, with so many at a time."""
+        """Say how many seconds the kernel takes for them in real time, with `jobs` at a time."""
         points = self.points(paper)
         return math.ceil(len(points) / (jobs or self.side_by_side)) * max(point.duration_s for point in points)
 

@@ -121,7 +121,7 @@ class PrintedCell:
 
     @property
     def where(self) -> str:
-        """Say where it stands in the paper."""
+        """Name its place in the paper."""
         which = f" (flow {self.flow + 1})" if self._of_pair else ""
         place = f"{self.table.title.partition('.')[0]}, {self.group.name}: {self.row.name} in {self.row.unit}"
         return f"{place}, {self.table.columns[self.column]}{which}"
@@ -173,12 +173,16 @@ FigureKind = Literal["bars", "window", "lines", "curve", "mean_window", "rates",
 class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """A figure, by its kind.
 
-    `bars` has a panel per setting and a group per label (or per value of a selector), `window` cwnd over time and a
-    panel per label, `lines` a quantity over the labels of an axis, `curve` one quantity against another, with the
-    labels of an axis along it, `mean_window` cwnd over time, averaged over the flows, a line per label, `rates`
-    goodput over time and a panel per label, `ecdf` the distribution of a quantity over the flows of all repeats, a
-    panel per setting and a line per label; its groups are the names of the flows that count, or none for every flow.
-    With `percentiles` it is the distribution over the packets, through these percentiles of the quantity.
+    - `bars`: a panel per setting and a group per label, or per value of a selector
+    - `window`: cwnd over time, a panel per label
+    - `lines`: a quantity over the labels of an axis
+    - `curve`: one quantity against another, with the labels of an axis along it
+    - `mean_window`: cwnd over time, averaged over the flows, a line per label
+    - `rates`: goodput over time, a panel per label
+    - `ecdf`: the distribution of a quantity over the flows of all repeats, a panel per setting and a line per label
+
+    The groups of `ecdf` name the flows that count; without groups every flow counts. With `percentiles` it is the
+    distribution over the packets, through these percentiles of the quantity.
     """
 
     id: str
@@ -195,7 +199,7 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     bars: list[Bar] = []
     panels: list[Panel] = []
     flows: int | None = None
-    """Draw only so many, the first ones of the run; all without."""
+    """The number of flows to draw, the first ones of the run; all without it."""
     published: list[float] | None = None
     """The published height of a `window` for each of the groups; values across an `ecdf`."""
     percentiles: list[int] = []
@@ -456,7 +460,7 @@ class Paper:
     def with_all_repeats(self) -> Paper:
         """Return the paper with as many repeats as the authors had; raises `PaperError` if it never has more."""
         if self.full <= self.seeds:
-            raise PaperError(f"{self.name} has no more repeats than it always makes, {self.seeds}")
+            raise PaperError(f"{self.name} always makes all its repeats, {self.seeds}")
         return dataclasses.replace(self, seeds=self.full, few=self.seeds)
 
     @property

@@ -30,7 +30,7 @@ SHAPES: Mapping[Verdict, str] = {
 }
 TITLE = "Every published number: what was measured, over what is published"
 MOST = 100.0
-"""Ratios further away than this, and those of what never ended, stand at the edge."""
+"""Ratios further away than this, and those of unfinished flows, lie at the edge."""
 
 
 def file_of(paper: Paper) -> str:

@@ -107,7 +107,7 @@ def shortened(text: str) -> str:
 
 
 def _keys_of(place: str) -> list[str | int]:
-    """Read a place such as `$.tables[0].title`; it ends where a key of a free table would stand, `[...]`."""
+    """Read a place such as `$.tables[0].title`; it ends at the key of a free table, `[...]`."""
     keys: list[str | int] = []
     for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", place):
         if index == "...":
@@ -170,7 +170,7 @@ class Runs(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PublishedFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """The file as it stands."""
+    """The file as it is written."""
 
     paper: Head
     bounds: Bounds

@@ -112,7 +112,7 @@ Row = list[tuple[str, Claim, Judged]]
 
 
 def _said(said: str, row: Row) -> str:
-    """Write the claim; one that stands alone keeps its setting."""
+    """Write the claim; one that is alone keeps its setting."""
     return row[0][1].says if len(row) == 1 else said
 
 

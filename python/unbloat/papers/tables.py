@@ -323,7 +323,7 @@ def _published(row: JudgedRow, column: int) -> list[str]:
 
 
 def measured_cells(row: JudgedRow, column: int) -> Marked:
-    """Write what was measured for it, with the marks of the verdicts; what is illegible in the paper has none."""
+    """Write what was measured for it, with the marks of the verdicts; illegible numbers of the paper have none."""
     return Marked(_measured_cells(row, column))
 
 
@@ -342,7 +342,7 @@ def mark_of(judged: Judged) -> str:
 
 
 def five_digits(cell: object) -> str:
-    """Write a grid point of a table that stands beside the paper's own numbers."""
+    """Write a cell of a table beside the paper's own numbers."""
     return measured(cell) if isinstance(cell, float) else str(cell)
 
 

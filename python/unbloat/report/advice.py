@@ -19,11 +19,11 @@ OPEN = 30
 NAMED = 4
 """More labels than this are counted."""
 COSTS = 2
-"""Not more of what the best costs is told."""
+"""The largest number of costs to report of the best."""
 TIMES = 2.0
-"""From here on a value is so many times another, and not so many per cent more."""
+"""The ratio from which on a table says "times", and not per cent."""
 SINGLE = "?"
-"""Stands behind a lead between single runs, which leave it open, as in comparisons."""
+"""The mark of a lead between single runs, which leave it open, as in comparisons."""
 
 
 def advice_of(results: RunSet) -> list[Part]:
@@ -53,7 +53,7 @@ def title_of(experiment: Experiment, among: Sequence[Experiment] = ()) -> str:
 
 
 def _compared(experiment: Experiment) -> Iterator[Part]:
-    """Yield a row for each setting and measure; where somebody is ahead, what is alike is folded."""
+    """Yield a row for each setting and measure; if one is ahead, rows without a lead are folded."""
     verdicts = experiment.verdicts
     if not verdicts:
         yield "No two grid points differ in one setting only, so nothing can be held against each other."

@@ -23,11 +23,11 @@ LINE_S = 1.0
 BETWEEN_S = 0.1
 """From one picture to the next."""
 KEPT = 200
-"""Columns that are kept: the widest terminals have no more room."""
+"""The number of columns to store: the widest terminals have room for no more."""
 SMOOTHED_S = 1.0
 """The rate that a queue is sent at is the mean over this, because a recorded one has gaps."""
 MOST_LINKS, MOST_FLOWS = 4, 8
-"""Not more are listed one by one; where the terminal is not high, fewer flows."""
+"""The largest number of flows listed one by one; a low terminal lists fewer."""
 AROUND = 4
 """Lines that the list of flows leaves free: a gap, its heading, the other flows, the cursor."""
 NAME, NUMBER, NARROWEST = 18, 6, 4
@@ -243,7 +243,7 @@ def height(value: float, top: float | None) -> int:
 
 
 def points(text: str, width: int) -> str:
-    """Cut or pad a text to so many columns of a terminal."""
+    """Cut or pad a text to a number of columns of a terminal."""
     from rich.cells import set_cell_size
 
     return set_cell_size(text, width)

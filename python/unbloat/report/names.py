@@ -32,8 +32,8 @@ def facts_of(records: Sequence[Record]) -> str:
 def path_of(records: Sequence[Record]) -> str:
     """Say what all paths have in common: rate, round-trip time while nothing waits, buffer.
 
-    What a sweep sets is said to be swept. Rate and buffer are the bottleneck's, which is named where there are several
-    links; what they are is left unsaid where a mesh's nodes have the queues.
+    For settings that a sweep varies it says "swept". Rate and buffer are the bottleneck's, which is named where there
+    are several links. They are left out where a mesh's nodes have the queues.
     """
     bottlenecks = Bottlenecks.of(records)
     paths = [Path.of(record.run, bottlenecks) for record in records]
@@ -155,7 +155,7 @@ def rate_words(mbps: float) -> str:
 
 def size_words(size: float) -> str:
     """Write a number of bytes with the unit that suits it."""
-    for factor, unit in ((1e6, "MB"), (1e3, "KB")):
+    for factor, unit in ((1e6, "MB"), (1e3, "kB")):
         if size >= factor:
             return f"{measured(size / factor, DIGITS)} {unit}"
     return f"{size:g} bytes"

@@ -19,7 +19,7 @@ from unbloat.system.files import write_text
 from unbloat.system.legible import screen_width
 
 PAGE = 120
-"""Characters of a line that is no table."""
+"""The width of lines outside tables, in characters."""
 SHORT = 80
 """Characters of a report's first line in its `repr`."""
 
@@ -43,7 +43,7 @@ class Picture:
     svg: str = ""
     """The picture itself, which an HTML page holds in place of a link to the file."""
     is_wide: bool = False
-    """Needs the width of the page, where others stand side by side."""
+    """Needs the width of the page, where others are side by side."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Table:
     narrow: Sequence[Column] = ()
     """Fewer columns, for a terminal that the table is too wide for."""
     is_part: bool = False
-    """Stands under the heading of a larger one."""
+    """Belongs under the heading of a larger part."""
     is_stacked: bool = False
     """The cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
 
@@ -217,7 +217,7 @@ def _markdown_item(item: str) -> str:
 
 
 def write_parts(page: Path, parts: Mapping[str, str]) -> None:
-    """Replace parts of a page, which stand between `<!-- begin NAME ... -->` and `<!-- end NAME -->`.
+    """Replace parts of a page, which are between `<!-- begin NAME ... -->` and `<!-- end NAME -->`.
 
     Raises `InputError` if the page has no such part.
     """
@@ -248,7 +248,7 @@ def _with_part(page: Path, text: str, name: str, content: str) -> str:
 
 
 def _marks(name: str) -> re.Pattern[str]:
-    """Match a part with its marks: the first mark, what stands between, the last mark."""
+    """Match a part with its marks: the first mark, the text between, the last mark."""
     return re.compile(
         rf"(<!-- begin {re.escape(name)}(?=[: ])[^>]*-->\n)(.*?)(<!-- end {re.escape(name)} -->)", re.DOTALL
     )
@@ -258,7 +258,7 @@ def _marks(name: str) -> re.Pattern[str]:
 
 
 def html_of(parts: Sequence[Part]) -> str:
-    """Lay parts out one after another; pictures that follow each other stand in one frame, side by side if they fit."""
+    """Lay parts out one after another; pictures that follow each other share a frame, side by side if they fit."""
     blocks = []
     for is_picture, members in groupby(parts, lambda part: isinstance(part, Picture)):
         block = "\n".join(map(_html, members))

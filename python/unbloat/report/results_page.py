@@ -35,7 +35,7 @@ KEPT = 12
 """Letters of a hash that a page shows."""
 PERCEIVED_DRAWN = ("rating", "page_load_s_mean", "startup_s", "stalled_percent")
 MOST_PERCEIVED = 3
-"""Not more of what applications wait for is drawn."""
+"""The largest number of waits of applications to draw."""
 FEW = 4
 """Grid points whose names find room in a narrow picture."""
 WITH_PANELS = 3
@@ -70,7 +70,7 @@ def _title(results: RunSet) -> str:
 
 
 def _each(results: RunSet) -> Iterator[tuple[str, RunSet]]:
-    """Yield what can be held against each other, each with its title where there are several such parts."""
+    """Yield the parts that can be compared, each with its title where there are several."""
     parts = [each for each in experiments_of(results) if each.points]
     for part in parts:
         yield title_of(part, parts) if len(parts) > 1 else "", part.results
@@ -192,7 +192,7 @@ def _numbers(results: RunSet) -> Iterator[Part]:
         if 0 < rows <= ROWS:
             yield Fold(f"{name} ({rows} rows)", [Table(columns, name)])
         elif rows:
-            yield f"{name}: {rows} rows, which stand in the result files."
+            yield f"{name}: {rows} rows, which are in the result files."
 
 
 def _meanings() -> Iterator[tuple[str, str]]:
@@ -254,7 +254,7 @@ def _made(results: RunSet) -> str:
 
 
 SHOWN = 6
-"""Not more values of a setting are listed."""
+"""The largest number of values of a setting to list."""
 SWEEP = "sweep."
 Flat = dict[str, object]
 """Settings by the words of their keys."""
@@ -316,7 +316,7 @@ def _changed(
 
 
 def _set(scenario: dict[str, object], way: Sequence[str], value: object) -> None:
-    """Set a key in place, as `--set` does; `*` is every key of a table, and what is no table has none."""
+    """Set a key in place, as `--set` does; `*` is every key of a table, and other values have none."""
     first, *rest = way
     for key in list(scenario) if first == "*" else [first]:
         if not rest:

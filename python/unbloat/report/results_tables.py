@@ -345,7 +345,7 @@ def written(value: Estimate | Difference | None, *, has_interval: bool = True) -
 
 
 def _point_rows(results: RunSet) -> Iterator[PointRow]:
-    """Yield for each grid point a row of all of its flows, and rows of the flows that there is something to tell of."""
+    """Yield for each grid point a row of all its flows, and rows of the flows with something to report."""
     bottlenecks = Bottlenecks.of(results.records)
     every = [flow for record in results.records for flow in record.run["flows"]]
     ends = {names.flow_group(flow) for flow in every if flow.get("completion_s") is not None}
@@ -374,8 +374,8 @@ def _point_rows(results: RunSet) -> Iterator[PointRow]:
 def _of_nobody(flows: Sequence[Flow], bottlenecks: Bottlenecks) -> list[str]:
     """List metrics that say nothing of all flows together.
 
-    The mean of a call's rating and another's, or of a game's responses and an upload's, is of nobody; nor is it fair
-    or unfair what flows have at different times.
+    A mean over a call's rating and another's, or over a game's responses and an upload's, describes neither. Fairness
+    needs flows at the same time.
     """
     has = {name: {_group(flow) for flow in flows if flow.get(name) is not None} for name in OF_APPLICATIONS}
     mixed = [name for name, groups in has.items() if len(groups) > 1]
@@ -408,7 +408,7 @@ def usual(results: RunSet) -> list[Metric]:
 
 
 def perceived_of(results: RunSet) -> list[str]:
-    """List what there is to be told of applications, and of other flows beside them."""
+    """List what to report of applications, and of other flows beside them."""
     flows = [flow for record in results for flow in record.run["flows"]]
     found = [name for name in USER_PERCEIVED_COLUMNS if any(flow.get(name) is not None for flow in flows)]
     return found if any(name in OF_APPLICATIONS for name in found) else []

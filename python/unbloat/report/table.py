@@ -45,8 +45,8 @@ class Marked:
 def render(columns: Sequence[Column], width: int | None = None) -> str:
     """Draw a table; columns without any value are left out.
 
-    What is wider than `width` (by default that of the terminal, if one is written to) is folded: heads and sentences
-    into several lines, and columns into further tables with the same labels at the left.
+    A table wider than `width` (by default the terminal's, if there is one) is folded. Heads and sentences take several
+    lines, and columns move into further tables with the same labels at the left.
     """
     width = screen_width() if width is None else width
     kept = filled(columns)
@@ -74,7 +74,7 @@ def _width(column: Column) -> int:
 
 
 def _narrow(column: Column) -> int:
-    """Return the width of a column whose head stands on several lines, a word each."""
+    """Return the width of a column whose head takes several lines, a word each."""
     return max(map(len, [*(column.head.split() or [""]), column.unit, *map(show, column.cells)]))
 
 

@@ -32,12 +32,12 @@ BEST_RATING = 93.2
 GOODPUT = METRICS["goodput_mbps"]
 MORE_IS_BETTER = ("rating", "goodput_mbps")
 FEW = 4
-"""Groups of flows without an application whose goodputs are told one by one."""
+"""The largest number of groups of flows without an application whose goodputs are reported one by one."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of each run by which grid points are held against each other."""
+    """A number of each run by which grid points are compared."""
 
     title: str
     kind: Kind
@@ -265,7 +265,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Grid points that can be held against each other: of one scenario, on one backend, over the same axes."""
+    """Grid points that can be compared: of one scenario, on one backend, over the same axes."""
 
     results: RunSet
 
@@ -312,7 +312,7 @@ class Experiment:
 
 
 def experiments_of(results: RunSet) -> list[Experiment]:
-    """Part results by what can be held against each other."""
+    """Part results into sets that can be compared."""
     found: dict[object, list[int]] = {}
     for place, record in results.by_number.items():
         run = record.run
@@ -349,7 +349,7 @@ def verdict_of(measure: Measure, setting: tuple[str, ...], points: Mapping[str, 
 
 
 def _urgency(verdict: Verdict) -> tuple[int, float]:
-    """Return where it stands: first what people feel, then by how many times the worst is worse than the best."""
+    """Return its place: first metrics that people perceive, then by how many times the worst is worse than the best."""
     return (0 if verdict.measure.kind == "perceived" and verdict.is_decided else 1, -verdict.gap)
 
 

@@ -30,8 +30,8 @@ def base_values(labels: Iterable[str]) -> tuple[str, dict[str, float]] | None:
 def names_of(axes: Iterable[str], taken: Collection[str]) -> dict[str, str]:
     """Name the columns of axes in a table whose other columns are `taken`.
 
-    The last part of an axis's name is enough, `cc` for `flows.*.cc`, unless another axis ends in it, or a column is
-    called so, with a unit or without. A whole name that is taken gets `axis.` before it.
+    The last part of an axis's name is enough, `cc` for `flows.*.cc`. It is not if another axis ends in it, or if a
+    column has this name, with a unit or without. A whole name that is taken gets `axis.` before it.
     """
     lasts = {axis: axis.rpartition(".")[2] for axis in axes}
     often = Counter(lasts.values())
@@ -153,4 +153,4 @@ def _label_of(axis: str, value: object, labels: Sequence[str]) -> str:
         found = quantity(label)
         if found and (found == meant or found[1] == number):
             return label
-    raise InputError(f"only: {axis} is never {text}; it is {', '.join(labels)}{did_you_mean(text, labels)}")
+    raise InputError(f"only: {axis} is never {text}{did_you_mean(text, labels)}; valid: {', '.join(labels)}")

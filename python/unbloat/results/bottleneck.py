@@ -29,8 +29,8 @@ class Bottlenecks:
     def of(cls, records: Iterable[Record]) -> Bottlenecks:
         """Find the link with the longest mean wait of any grid point, times its utilisation; of equals, the first.
 
-        Unsound runs have no say where there are sound ones. A queue through which little passes is no bottleneck,
-        however long that waits: acknowledgements to one Wi-Fi station wait behind the data to another. The worst cell
+        Unsound runs have no say where there are sound ones. A queue through which little passes does not count, however
+        long packets wait: acknowledgements to one Wi-Fi station wait behind the data to another. The worst cell
         decides, so that a remedy more changes nothing.
         """
         every = list(records)
@@ -79,7 +79,7 @@ class Bottlenecks:
         return next(iter(self.judged.values()))[1:] if len(self.judged) == 1 else ()
 
     def heading(self, metric: Metric) -> str:
-        """Return what a metric is called by itself, with the bottleneck's name where that is to be told."""
+        """Return the name of a metric by itself, with the bottleneck's name where several links have a queue."""
         return ", ".join(filter(None, [metric.title, self.name if metric.of == "link" else ""]))
 
 
@@ -109,7 +109,7 @@ def _judged(waits: Mapping[str, float], bounded: Collection[str]) -> tuple[str, 
 HELD_UP_MS = 1.0
 """The mean delay from which a queue holds packets up."""
 COMPARABLE = 0.05
-"""Queues in which packets wait for less of what they wait in the bottleneck are not told of."""
+"""The least share of the bottleneck's wait from which on a queue is reported."""
 MOST_JUDGED = 4
 RATES = ("goodput_mbps", "throughput_mbps")
 """Metrics that are over each flow's own lifetime."""
@@ -120,9 +120,9 @@ MORE = 1.05
 def add_up(run: Run) -> bool:
     """Return whether the sum of the flows' rates says something: not if they run one after another, or both ways.
 
-    Each rate is over its flow's own lifetime. Flows that share a link all of the time, in one direction, have
-    throughputs that sum up to what the link has carried; those of others sum up to more. With several links it is more
-    than all of them have carried. That can be told where rates are constant.
+    Each rate is over its flow's own lifetime. Throughputs of flows that share a link all the time, in one direction,
+    add up to the link's own. Those of others add up to more. With several links it is more than all of them have
+    carried. The result is known where rates are constant.
     """
     flows, links = run["flows"], [link for link in run["links"] if is_bounded(link)]
     if len(flows) < 2:

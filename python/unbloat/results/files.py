@@ -145,7 +145,7 @@ def load(path: Path) -> Saved:
         return _read_file(path)
     files = [*sets.found(path, RUNS), *filter(_holds_runs, path.rglob("*.json"))]
     if not files:
-        raise InputError(f"{path}: holds no results; `unbloat run FILE -o {path}` writes them there")
+        raise InputError(f"{path}: contains no results; `unbloat run FILE -o {path}` writes them there")
     found = {_name(file, path): _read_file(file) for file in sorted(files)}
     first, *others = found.values()
     if not others:
@@ -223,11 +223,11 @@ def _read_tables(folder: Path) -> Saved:
     """Put the runs together again from the tables of `write`."""
     there = sets.opened(folder, TABLES)
     if RUNS not in there:
-        raise InputError(f"{folder}: has no {RUNS}.parquet, with which a set of results begins")
+        raise InputError(f"{folder}: lacks {RUNS}.parquet, which every set of results has")
     with _sentence(there[RUNS].file):
         runs = there[RUNS].read()
         if KEY not in (runs.schema.metadata or {}):
-            raise ValueError("it does not say what was run: perhaps an older version wrote it")
+            raise ValueError("it lacks the scenario: perhaps an older version wrote it")
         about = About.of_json(runs.schema.metadata[KEY])
     parts: dict[str, dict[int, list[Any]]] = {}
     for part in PARTS:
@@ -235,7 +235,7 @@ def _read_tables(folder: Path) -> Saved:
             with _sentence(there[part].file):
                 parts[part] = _by_run(part, there[part].read(), about.axes)
         elif part != "nodes":  # Which are there only if there is a mesh.
-            raise InputError(f"{folder}: has no {part}.parquet, which is a part of every set of results")
+            raise InputError(f"{folder}: lacks {part}.parquet, which every set of results has")
     with _sentence(there[RUNS].file):
         outcomes = [_outcome(row, about.axes, parts) for row in runs.to_pylist()]
     has_series = all(name in there for name in SERIES.values())
@@ -245,7 +245,7 @@ def _read_tables(folder: Path) -> Saved:
 
 
 def _series(there: Mapping[str, sets.Table], kind: str, runs: int, axes: Sequence[str]) -> pd.DataFrame:
-    """Read time series; raises `InputError` if they are not those of so many runs."""
+    """Read time series; raises `InputError` if they belong to another number of runs."""
     from pandas.api.types import is_numeric_dtype
 
     name = SERIES[kind]
@@ -345,4 +345,4 @@ def is_number(value: object) -> bool:
 
 
 LARGEST = 1e100
-"""Larger numbers are no results of a run, and their squares are infinite."""
+"""Larger numbers cannot be results of a run, and their squares are infinite."""

@@ -195,7 +195,7 @@ def values_of(records: Sequence[Record], *, are_sums: bool) -> Iterator[tuple[Re
     """Yield every metric of the runs of a grid point.
 
     Rates of all flows have a value only where they are sums, in every grid point that this one is compared with
-    (`Bottlenecks.adds_up`): a column in which some grid points have a value would make these look better or worse.
+    (`Bottlenecks.adds_up`). A column with values of some grid points would make these look better or worse.
     """
     for record in records:
         for of, metrics in metrics_of(record.run):
@@ -230,8 +230,8 @@ SET = "results"
 def together(sets: Mapping[str, Sequence[Outcome]]) -> list[Outcome]:
     """Put sets together, which have names; runs that are in several count once.
 
-    Runs of the same grid point and seed with other numbers are no repeats, but of a scenario that was changed: then
-    every run has the name of its set as a label of a further axis.
+    Runs of the same grid point and seed with other numbers come from a scenario that was changed. Then every run has
+    the name of its set as a label of a further axis.
     """
     once: list[tuple[str, Outcome]] = []
     seen: dict[Hashable, set[Hashable]] = {}

@@ -98,7 +98,7 @@ class Metric:
     name: str
     """Column in data frames, Parquet files and JSON, which ends in the unit."""
     heading: str
-    """Heading in tables; a percentile or a maximum stands beside the mean of the same metric."""
+    """Heading in tables, where a percentile or a maximum follows the mean of its metric."""
     unit: str
     of: Of
     definition: str
@@ -115,7 +115,7 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """Heading where the mean does not stand beside it: `RTT p95`."""
+        """Heading without the mean beside it: `RTT p95`."""
         mean = BY_KEY.get(self.key.rpartition("_")[0])
         return f"{mean.heading.removesuffix(' mean')} {self.heading}" if mean else self.heading
 
@@ -151,14 +151,14 @@ BY_KEY = {metric.key: metric for metric in METRICS.values() if metric.of != "nod
 
 @dataclass(frozen=True)
 class Column:
-    """A column that is no metric: what tells rows apart, or a sample of a time series."""
+    """A column that identifies a row or holds a sample of a time series, and is not a metric."""
 
     name: str
     definition: str
 
 
 def _others(table: str) -> tuple[Column, ...]:
-    """Return a table's columns that are no metrics and not in every table."""
+    """Return a table's columns that are neither metrics nor in every table."""
     return tuple(
         Column(each["name"], each["definition"])
         for each in DECLARED[table]
@@ -262,7 +262,7 @@ def metrics_of(run: Run) -> Iterator[tuple[str, Metrics]]:
 
 
 def links_listed(run: Run) -> Sequence[Link]:
-    """Return the links that statistics tell of: all, or where there are many those whose queues have a limit."""
+    """Return the links that statistics report: all, or where there are many those whose queues have a limit."""
     links = run["links"]
     bounded = [link for link in links if is_bounded(link)]
     return links if len(links) <= MANY else bounded or links[:1]

@@ -97,7 +97,7 @@ def flows_by_group(run: Run) -> list[list[Flow]]:
 def never_connected(runs: Sequence[Run]) -> str:
     """Say which flows of a grid point never connected, in a sentence; empty where none is to be named.
 
-    Of a group of flows none may have connected: one of many flows may just begin when a run ends.
+    A group counts if none of its flows connected: one of many flows may just begin when a run ends.
     """
     named = [flows for flows in map(_without_connection, runs) if flows]
     if not named:
@@ -106,7 +106,7 @@ def never_connected(runs: Sequence[Run]) -> str:
     listed = ", ".join(map(str, list(flows)[:MOST_NAMED])) + (", ..." if len(flows) > MOST_NAMED else "")
     subject, whose = (f"flow {listed}", "its") if len(flows) == 1 else (f"flows {listed}", "their")
     often = f" in {len(named)} of {len(runs)} runs" if len(runs) > 1 else ""
-    return f"{subject} never connected{often}: the other end answered none of {whose} SYNs"
+    return f"{subject} never connected{often}: the other end did not answer {whose} SYNs"
 
 
 def _without_connection(run: Run) -> list[int]:

@@ -1,4 +1,4 @@
-"""The runs of an experiment as frames, statistics and files; how they are drawn and compared stands above."""
+"""The runs of an experiment as frames, statistics and files; `report` draws and `comparison` compares them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class RunSet:
         """One row per run, failed ones included: `scenario`, `on`, `duration_s`, `jain_index` and more.
 
         Like every table it begins with `run`, the axes, `repeat` (with `repeat=`), `seed` and `sound`. An axis is an
-        ordered categorical under the last part of its name where that is clear, such as `rate`; a second column has its
+        ordered categorical under the last part of its name where that is clear, such as `rate`. A second column has its
         numbers in base units, such as `rate_bps`. The reference of results defines every column.
         """
         return self._own()
@@ -132,7 +132,7 @@ class RunSet:
     def links(self) -> pd.DataFrame:
         """One row per direction of every link: `link`, `utilisation_percent`, `drops` and more.
 
-        Warns of unsound runs likewise.
+        Warns of unsound runs.
         """
         self._warn_of_unsound("in this table", "; `.query('sound')` leaves them out")
         return self._rows("links")
@@ -152,7 +152,7 @@ class RunSet:
         ----------
         kind : {"flows", "links", "rtt", "queue_delay"}
             Flows over time (`time_s`, `flow`, `cwnd_packets`, `rtt_ms`, ...), links over time (`time_s`, `link`,
-            `queue_bytes`, ...), histogram of each flow's RTTs or of each link's queueing delays (`upper_ms`, `count`).
+            `queue_bytes`, ...), or a histogram of each flow's RTTs or link's queueing delays (`upper_ms`, `count`).
 
         Returns
         -------
@@ -228,8 +228,7 @@ class RunSet:
         pick : dict or callable, optional
             Labels by axes, or a function that gets the axes of a grid point and returns whether it is wanted.
         **labels
-            The same as a dictionary: axes by the last part of their names, each with a label or several. A number is
-            one in base units.
+            Axes by the last part of their names, each with a label or several. A number is one in base units.
 
         Returns
         -------
@@ -303,9 +302,9 @@ class RunSet:
     def save(self, folder: str | Path) -> list[Path]:
         """Write everything as Parquet files, which pandas, polars, DuckDB and R read.
 
-        Each has the units in the names of its columns, and says in the metadata of its Arrow schema how the results
-        were made (key `unbloat`, JSON with the fields of `About`) and what each column means. Time series are written
-        if they were recorded. Files that an earlier call left in the folder are replaced or removed.
+        Names of columns have their units. The metadata of the Arrow schema say how the results were made (key
+        `unbloat`, JSON with the fields of `About`) and what each column means. Time series are written if they were
+        recorded. Files that an earlier call left in the folder are replaced or removed.
 
         Parameters
         ----------
@@ -493,6 +492,6 @@ def _scalars_of_failure(failure: Failure) -> Row:
 def _identical(points: int, of: int) -> str:
     which = "the repeats" if of == 1 else f"the repeats of {count_of(points, 'grid point')} of {of}"
     return (
-        f"{which} differ by less than 0.01 %, so they say no more than one run: hardly anything in the scenario is "
-        "random, as loss, jitter, arrivals or a start such as 0s..1s would be"
+        f"{which} differ by less than 0.01 %, so they say no more than one run: almost nothing in the "
+        "scenario is random; add loss, jitter, arrivals or a start such as 0s..1s"
     )

@@ -1,8 +1,8 @@
 """Parquet files that belong together: put into a folder of the user's as one, and read as one.
 
 Whenever a process ends, by a signal or with the power, the folder has the old set or the new one. The new tables are
-written beside the old ones into a folder of their own. To rename that to `WAITING` is the moment at which the new set
-counts: from then on readers take what waits there, and whoever writes next finishes what was cut short.
+written beside the old ones into a folder of their own. The new set counts from the moment when that is renamed to
+`WAITING`. From then on readers take the files there, and the next writer finishes what was cut short.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Table:
             return pyarrow.parquet.ParquetFile(self.file).read()
 
     def frame(self) -> pd.DataFrame:
-        """Read it as a data frame; raises `InputError` likewise."""
+        """Read it as a data frame; raises `InputError` if it is damaged."""
         import pyarrow.parquet
 
         self._refuse_large(FRAME_BYTES)
@@ -185,7 +185,9 @@ def damage(file: Path) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise InputError(f"{file}: takes more memory than there is: its numbers of rows or bytes are wrong") from None
+        raise InputError(
+            f"{file}: needs more memory than this computer has: its counts of rows or bytes are wrong"
+        ) from None
     except (pyarrow.ArrowException, OSError, ValueError, LookupError, TypeError, NotImplementedError) as error:
         why = str(error).split("\n")[0][:200]
         raise InputError(f"{file}: not a Parquet file, or damaged: {why}") from None

@@ -1,6 +1,6 @@
 """Confidence intervals (95 %, Student's t) of a mean over repeats and of a difference of two means; tolerances.
 
-A single run says nothing about how far another one would lie from it: its interval is none, not zero. Repeats that draw
+A single run does not say how far another one would lie from it: its interval is unknown, not zero. Repeats that draw
 nothing agree to the last digit, and theirs is zero.
 """
 
@@ -65,7 +65,7 @@ class Difference:
     half_width: float | None
     """Half the width of the interval; None where a side has less than two repeats."""
     is_paired: bool
-    """Repeats were held against each other one by one."""
+    """Repeats of the same seed were compared one by one."""
 
     @property
     def is_clear(self) -> bool | None:
@@ -76,8 +76,8 @@ class Difference:
 def difference(a: Mapping[int, float | None], b: Mapping[int, float | None]) -> Difference | None:
     """Take A from B; each has a value by the seed of its run. None where a side has no value, or an infinite one.
 
-    The same seeds on both sides make pairs: runs that met the same luck (the same losses) are held against each other,
-    and what luck they had drops out. Otherwise this is Welch's interval, which lets the two scatter differently.
+    Runs with the same seed on both sides are pairs: they met the same luck (the same losses), which drops out of their
+    difference. Otherwise this is Welch's interval, which lets the two scatter differently.
     """
     a, b = ({seed: value for seed, value in side.items() if _known([value])} for side in (a, b))
     if not a or not b or math.inf in map(abs, _known([*a.values(), *b.values()])):

@@ -58,8 +58,8 @@ _staying: list[BatchWorker] = []
 def run_all(sources: Sequence[Source], processes: int, *, is_kept: bool, progress: bool | None) -> list[Row]:
     """Run every grid point of each source; return the rows in their order.
 
-    A process that dies takes the batch with it: its runs are tried again in smaller batches, until the one is found
-    that kills it, which has the reason in its row.
+    A process that dies takes the batch with it. Its runs are then tried again in smaller batches, until the run that
+    kills it is found, whose row gets the reason.
     """
     size = max(1, min(MOST_RUNS, math.ceil(len(sources) / (processes * MESSAGES))))
     numbers = range(len(sources))

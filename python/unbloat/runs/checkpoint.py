@@ -1,8 +1,8 @@
 """A grid of real runs, which may be interrupted and then goes on where it stopped.
 
 A simulated run is a pure function of its scenario and the code, so a kept one is as good as a new one. A run on the
-kernel is not: whoever asks again wants it to be done again. But what an interrupted grid has finished is not lost: from
-its beginning until all of its runs are there the grid is marked as begun, and runs kept since then count as finished.
+kernel is not: whoever asks again wants it to be done again. But the finished runs of an interrupted grid are not lost.
+A mark says that the grid has begun until all its runs are there, and runs cached since then count as finished.
 """
 
 from __future__ import annotations

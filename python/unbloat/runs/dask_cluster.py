@@ -1,7 +1,7 @@
 """Runs a sweep on a Dask cluster: one Dask task for each run, each result kept here as soon as it is there.
 
 What a lost worker was about Dask gives to others. A run has one key, the store's, and its result is put there once, so
-that nothing is lost and nothing counts twice. What a worker needs of a run goes with the run: no shared files.
+that nothing is lost and nothing counts twice. Each run carries everything that a worker needs: no shared files.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run_all(
 ) -> None:
     """Do every task on the cluster at `address`, or on `processes` local workers if that is "local".
 
-    Raises `InputError` if there is no such cluster, or if its workers have no unbloat like this one; `RunError` if the
+    Raises `InputError` if the cluster does not answer, or if its workers lack the same unbloat; `RunError` if the
     cluster is lost in the middle.
     """
     with machine.orderly_end(), _connected(address, processes) as client:

@@ -1,7 +1,7 @@
 """The part of a sweep that runs in Dask's workers.
 
-Each run is in a process of its own, as on one machine: a congestion control that crashes must not take the Dask worker
-with it. A worker's thread keeps that process for its next run. It ends with the Dask worker, however that ends.
+Each run is in its own process, as on one machine: a congestion control that crashes must not take the Dask worker with
+it. A worker's thread keeps that process for its next run. It ends with the Dask worker, however that ends.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def execute(
 ) -> RunSet:
     """Run every grid point of a scenario once; the first run that fails is raised."""
     if pcap_links and not pcap:
-        raise InputError("pcap_links: adds packets to the file that pcap names: name one")
+        raise InputError("pcap_links: needs pcap, which names the file")
     if pcap:
         room_for(Path(pcap))
     with source.placing_errors():
@@ -86,16 +86,16 @@ class Manner:
     checkpoint: Checkpoint | None = None
     live: bool = False
     stages: StagedProgress | None = None
-    """Whose stage the runs are, in place of a progress of their own."""
+    """The progress of which these runs are a stage; without it they show their own."""
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel, one_of("on", self.on, BACKENDS))
         check_jobs(self.jobs)
         if self.live and self.on == "vm":
-            why = "to look into it while it runs would take time from the run; the simulator and the kernel can be"
+            why = "watching would slow the run down; watch the simulator or the kernel"
             raise InputError(f"live: a guest cannot be watched: {why}")
         if self.live and (self.jobs or 1) > 1:
-            raise InputError(f"live: shows one run at a time, so that {self.jobs} jobs at once do not go with it")
+            raise InputError(f"live: shows one run at a time; leave jobs = {self.jobs} out")
 
     @property
     def is_real(self) -> bool:
@@ -361,7 +361,7 @@ class Experiment:
         )
 
     def _step(self, point: _core.GridPoint, series: bool | str) -> int | None:
-        """Return the step of the series, ns; a real run always records one, because it cannot be had later."""
+        """Return the step of the series, ns; a real run always records one, because nobody can record it later."""
         return series_step(point, series or self.manner.on != "simulator", self.manner.on)
 
 

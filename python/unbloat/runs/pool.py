@@ -40,8 +40,8 @@ def run_all(
 
     Runs on "vm" start from what the folder `guest` holds.
 
-    The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is. `step` is
-    told what tasks with a pace tell.
+    The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is. `step` gets
+    the reports of tasks with a pace.
     """
     with machine.orderly_end(), Pool(tasks, watch, failed, step) as pool:
         pool.work(Worker(folder, guest, spare) for _ in range(processes))
@@ -244,19 +244,19 @@ class Worker:
         self.end()
         status = self._process.returncode
         if status >= 0:
-            return f"the run's process ended by itself, with status {status}; its own words stand above"
+            return f"the run's process ended with status {status}; its output is above"
         return f"the run's process was killed ({name_of(-status)}){MEANING.get(-status, '')}"
 
 
 MEANING: dict[int, str] = {
     signal.SIGKILL: "; perhaps the machine ran out of memory",
-    signal.SIGABRT: ": it gave up, most likely because it was refused memory; its own words stand above",
-    signal.SIGXCPU: ", the limit of processor time that it was given",
-    signal.SIGXFSZ: ", the limit of a file's size that it was given",
+    signal.SIGABRT: ": it aborted, most likely for lack of memory; its output is above",
+    signal.SIGXCPU: ": it reached its limit of processor time",
+    signal.SIGXFSZ: ": it reached its limit of a file's size",
     signal.SIGTERM: " from outside",
     signal.SIGHUP: " from outside",
-    signal.SIGSEGV: ": unbloat has a fault, or a congestion control has damaged its memory before",
-    signal.SIGBUS: ": unbloat has a fault, or a congestion control has damaged its memory before",
+    signal.SIGSEGV: ": unbloat has a bug, or a congestion control damaged its memory",
+    signal.SIGBUS: ": unbloat has a bug, or a congestion control damaged its memory",
 }
 
 

@@ -174,7 +174,7 @@ class Bar:
 
 
 class Line:
-    """A line of words in a notebook, whose standard error is no terminal and knows no control codes but a return."""
+    """A line of words in a notebook, whose standard error understands no control code but a return."""
 
     def __init__(self) -> None:
         """Start without drawing."""

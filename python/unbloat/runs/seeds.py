@@ -1,10 +1,10 @@
 """The seeds of a sweep's repeats.
 
-A seed is a hash of what the grid point comes to, whatever else is in the grid: a new value on an axis, a new axis, more
-repeats leave every other run as it was. The congestion controls and their parameters do not count, so that all controls
-meet the same luck in the same other settings: the n-th packet that reaches the wire is lost for each of them or for
-none (a link's draws are its own). Their differences, run by run, are then free of that luck, and far fewer repeats tell
-them apart (common random numbers; Law, Simulation Modeling and Analysis, chapter 11).
+A seed is a hash of the grid point's own settings, whatever else is in the grid. New values, new axes and more repeats
+leave every other run as it was. Congestion controls and their parameters do not count, so all congestion controls meet
+the same luck in the same other settings. The n-th packet that reaches the wire is lost for each of them or for none,
+because each link has its own draws. Their differences, run by run, are then free of that luck, so far fewer repeats
+suffice. These are common random numbers (Law, Simulation Modeling and Analysis, chapter 11).
 """
 
 from __future__ import annotations

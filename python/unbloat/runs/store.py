@@ -1,7 +1,7 @@
 """Finished runs on disk, under the hash of everything that they depend on.
 
-What only series or a temporary folder need is loaded for them: it takes longer than all else that a process with a
-short run does.
+Modules that only series or a temporary folder need are loaded for them: loading takes longer than the rest of a short
+run's process.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def key_of(point: _core.GridPoint, where: Sequence[str] = (), code: str | None =
 class Store:
     """A folder of finished runs.
 
-    Files appear whole or not at all, so it survives any end of any process and of the machine. What cannot be read,
-    because a disk or a person has damaged it, counts as absent and is run again.
+    Files appear whole or not at all, so it survives any end of any process and of the machine. A damaged file counts as
+    absent, and its run is done again.
     """
 
     def __init__(self, folder: Path | None, spare: Path | None = None) -> None:
         """Use `folder`, or without one a temporary folder that goes away with this object.
 
-        What cannot be written to it goes to `spare`.
+        Files that cannot be written there go to `spare`.
         """
         if folder is None:
             folder = self._temporary()
@@ -118,7 +118,7 @@ class Store:
         return record
 
     def _place(self, name: str) -> Path:
-        """Return where a file is: what was kept in the spare folder could not be kept in the other."""
+        """Return where a file is: the spare folder has the files that could not be written to the other."""
         if self.spare is None or not (self.spare / name).exists():
             return self.folder / name
         tell_once(self.folder)
@@ -152,7 +152,7 @@ def has_room(folder: Path) -> bool:
 def tell_once(folder: Path) -> None:
     """Say that a cache keeps nothing."""
     log.warning(
-        "the cache %s cannot be written to, or its disk is full: results are not kept; "
+        "the cache %s cannot be written to, or its disk is full: results are not cached; "
         "UNBLOAT_CACHE names another folder",
         folder.parent,
     )

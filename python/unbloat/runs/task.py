@@ -23,8 +23,9 @@ class Task:
     on: str = "simulator"
     recording: Recording = NOTHING
     pace: float | None = None
-    """How many seconds of a simulation may pass in one of ours at most, for somebody who looks on; None: nobody does,
-    and the steps of its series are not told."""
+    """The largest number of simulated seconds in a real one, for somebody who watches; None: nobody watches, and steps
+    of the series are not reported.
+    """
 
     def as_dict(self) -> dict[str, Any]:
         """Convert the task for another process."""

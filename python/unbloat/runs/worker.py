@@ -1,7 +1,7 @@
 """A process that runs tasks: it reads a line of JSON for each run, and writes progress and answers as lines of JSON.
 
-Runs live in processes of their own because a congestion control is native code: should it crash, its run fails with a
-sentence, and neither the other runs nor the user's session are harmed.
+Each run has its own process, because a congestion control is native code. If it crashes, its run fails with a sentence,
+and neither other runs nor the user's session are harmed.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def attempt(
 
 @cache
 def find_libraries() -> None:
-    """Let installed libraries be found, without which this process starts sooner: series need one to be kept."""
+    """Let installed libraries be found, without which this process starts sooner: writing series needs one."""
     site.main()
 
 

@@ -94,7 +94,7 @@ def refuse_the_kernels_own(point: _core.GridPoint) -> None:
     for number, (kind, name) in enumerate(point.controls):
         if kind == "kernel":
             place = point.locate(f"flows.{number}.cc")
-            raise InputError(f"{place}: kernel:{name} is a kernel's own, and runs on kernel or vm only")
+            raise InputError(f"{place}: kernel:{name} belongs to a kernel and runs with --on kernel or --on vm only")
 
 
 def axis_over(key: str, point: _core.GridPoint) -> str:

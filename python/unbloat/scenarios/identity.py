@@ -94,4 +94,4 @@ def refuse_changed(point: _core.GridPoint, files: Sequence[Path], before: str) -
     sources = point.sources(ALGORITHMS)
     if f"{stamp(files)}{stamp(sources)}" != before:
         latest = max([*sources, *files], key=lambda file: file.stat().st_ctime_ns)
-        raise RunError(f"{latest} was changed after the runs had begun, so this result is not kept: start again")
+        raise RunError(f"{latest} changed after the runs had begun, so this result is not stored: start again")

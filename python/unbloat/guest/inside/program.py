@@ -40,7 +40,7 @@ LOOK_S = 0.05
 def run(task: ProgramTask, memory: SharedMemory) -> Ended | Refusal:
     """Run `command` in `folder` with `environment`; return its status as a shell does, or the error.
 
-    With `terminal` the program has one, which follows the size that the memory tells; without, it has no input, and its
+    With `terminal` the program has one, with the size that the shared memory holds. Without, it has no input, and its
     output comes byte by byte. With `link` it is behind that link.
     """
     try:
@@ -133,7 +133,7 @@ def take_terminal(is_wanted: bool, *, to_control: bool) -> None:
 def wait_for(child: int, memory: SharedMemory | None) -> int:
     """Wait for a process, as the first process also for those that nobody else waits for.
 
-    With a memory, the terminal meanwhile gets the size that stands there.
+    With a shared memory, the terminal meanwhile gets the size that it holds.
     """
     size = None
     while True:

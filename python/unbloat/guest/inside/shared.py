@@ -1,7 +1,7 @@
 """The memory that host and guest share: a task goes in, progress and an answer come out, and nobody is interrupted.
 
-Each side waits for the other by looking at the state: the guest at fixed instants of its own time, so that what it does
-next does not depend on when the host was ready.
+Each side waits for the other by looking at the state. The guest looks at fixed instants of its own time, so its next
+steps do not depend on when the host was ready.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ SIZE = 32 << 20
 """Bytes; the host's memory is taken as far as they are used."""
 
 BOOTING, READY, HELD, TASK, RUNNING, PART, LAST_PART, FAILED = range(8)
-"""The guest sets READY, or FAILED with a sentence that says why it never will be, RUNNING, PART and LAST_PART; the host
-sets HELD, TASK, and RUNNING when it has taken a part."""
+"""The guest sets READY, or FAILED with a sentence about the reason, RUNNING, PART and LAST_PART. The host sets HELD,
+TASK, and RUNNING when it has taken a part.
+"""
 
 _STATE, _LENGTH, _SHARE, _TERMINAL, _DATA = 0, 8, 16, 24, 64
 _CAPACITY = SIZE - _DATA
@@ -32,7 +33,7 @@ class SharedMemory:
 
     @property
     def state(self) -> int:
-        """Whose turn it is."""
+        """The state, which says whose turn it is."""
         return self._memory[_STATE]
 
     @state.setter

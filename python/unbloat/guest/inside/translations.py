@@ -1,9 +1,9 @@
 """A larger table for QEMU's translations of addresses, so that a run takes less time.
 
-An emulated processor keeps translations of pages in a table, of 256 entries at first. QEMU doubles it only when it is
-told to forget them all and most entries were in use (`tlb_mmu_resize_locked` in its accel/tcg/cputlb.c). Nobody tells
-it so during a run, in which the kernel works for one process; and for a flow's packets the kernel needs more pages than
-that, again and again.
+An emulated processor keeps translations of pages in a table, of 256 entries at first. QEMU doubles it only when it must
+forget them all and most entries were in use (`tlb_mmu_resize_locked` in its accel/tcg/cputlb.c). That never happens
+during a run, in which the kernel works for one process. For a flow's packets the kernel repeatedly needs more pages
+than the table has.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from unbloat.results.metrics import BY_KEY
 from unbloat.results.record import Record
 
 MOST_NAMES = 8
-"""More names than this beside points stand on one another."""
+"""The largest number of names beside points before they overlap."""
 MOST_CLOUDS = 12
 """More than this are hard to tell apart: groups of flows are drawn together then."""
 DELAY, GOODPUT = BY_KEY["queue_delay"], BY_KEY["goodput"]

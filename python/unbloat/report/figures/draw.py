@@ -158,7 +158,7 @@ def meant(results: RunSet, kinds: Sequence[str], choice: Choice, over: str | Non
         return kinds, choice
     axis = axis_named(over, results.axes)
     if choice.x is not None:
-        raise InputError("over: says what runs across, and so does x: leave one out")
+        raise InputError("over: sets the horizontal axis, as x does: leave one out")
     labels = dict.fromkeys(record.axes[axis] for record in results.records if axis in record.axes)
     across = "lines" if base_values(labels) else "bars"
     return [across], replace(choice, metrics=[*kinds, *choice.metrics], x=axis)
@@ -184,10 +184,10 @@ def check(kinds: Sequence[str], choice: Choice = USUALLY, *, file: Path | None =
         format_of(file)
     of_two = [kind for kind in wanted if kind in OF_TWO]
     if of_two and not is_two:
-        raise InputError(f"{of_two[0]}: draws two sets of results, and there is one only")
+        raise InputError(f"{of_two[0]}: compares two sets of results; name the other one")
     if is_two and len(of_two) < len(wanted):
         others = ", ".join(kind for kind in wanted if kind not in OF_TWO)
-        raise InputError(f"{others}: draws one set of results, not two; {' and '.join(OF_TWO)} draws two")
+        raise InputError(f"{others}: draws one set of results; for two, choose {' or '.join(OF_TWO)}")
 
 
 def panels_of(kinds: Sequence[str]) -> list[str]:
@@ -318,7 +318,7 @@ def _share_scales(drawn: Sequence[tuple[Axes, Panel]]) -> None:
 
 
 def _share_time(drawn: Sequence[tuple[Axes, Panel]]) -> None:
-    """Name the time axis once where panels over time stand one below another."""
+    """Name the time axis once where panels over time follow one below another."""
     places = [(place, axes, panel.kind) for axes, panel in drawn if (place := axes.get_subplotspec()) is not None]
     for number, (place, axes, kind) in enumerate(places):
         lower = places[number + 1 :]

@@ -124,7 +124,7 @@ class Point:
 
     @property
     def estimate(self) -> Estimate:
-        """Their mean with its interval."""
+        """The mean of the values with its interval."""
         return estimate(self.values)
 
 
@@ -189,7 +189,7 @@ def repeated(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
 
 
 COMPARED = ("cc", "window_controller", "classifier")
-"""Axes that sweeps are made for, by the last words of their names, wherever they stand among the others."""
+"""Axes that sweeps are made for, by the last words of their names, in any place among the others."""
 MOST_PANELS = 12
 """More panels than this for one quantity are too many for a picture."""
 

@@ -47,8 +47,8 @@ def canvas(
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure with a panel for each of the heights, its title in bold, and a line of facts below the title.
 
-    Heights are in panels of the usual height; of panels beside each other the highest counts. `across` is how many
-    stand beside each other, where that does not go by the size.
+    Heights are in panels of the usual height; of panels beside each other the highest counts. `across` is the number of
+    panels beside each other, where the size does not decide it.
     """
     panels = len(heights)
     columns = size.columns(panels) if across is None else across
@@ -87,7 +87,7 @@ def finish(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
 
 
 def remark(axes: Axes, text: str) -> None:
-    """Explain what a panel shows, in words that stand once below all panels (`write_remarks`)."""
+    """Explain what a panel shows, in words that appear once below all panels (`write_remarks`)."""
     axes.text(0, 0, text, gid=REMARK, visible=False)
 
 
@@ -113,7 +113,7 @@ def break_labels(figure: Figure, panels: Sequence[Axes], size: Size) -> None:
 
 
 def _height_of(axes: Axes, figure: Figure, size: Size) -> float:
-    """Return about how high a panel is, without what stands above and below it, in inches."""
+    """Return about how high a panel is, without the texts above and below it, in inches."""
     place = axes.get_subplotspec()
     assert place is not None
     heights = np.array(place.get_gridspec().get_height_ratios(), dtype=float)
@@ -129,7 +129,7 @@ def broken(label: str, room: float, size: Size) -> str:
 
 
 def fit_ticks(axes: Axes, size: Size) -> None:
-    """Have fewer numbers stand along the lower axis where panels beside each other have no room for more."""
+    """Write fewer numbers along the lower axis where panels beside each other have no room for more."""
     if columns_of(axes) > 1 and isinstance(axes.xaxis.get_major_locator(), AutoLocator):
         axes.xaxis.set_major_locator(MaxNLocator(max(2, size.letters(columns_of(axes)) // 8), steps=[1, 2, 2.5, 5, 10]))
 
@@ -164,7 +164,7 @@ def at_top(axes: Axes, text: str, *, is_left: bool = False) -> None:
 
 
 def lines_at_top(axes: Axes) -> int:
-    """Return how many lines of notes stand at a panel's upper edge."""
+    """Return how many lines of notes a panel's upper edge has."""
     notes = [text.get_text() for text in axes.texts if text.get_gid() == AT_TOP]
     return max((1 + text.count("\n") for text in notes), default=0)
 
@@ -187,14 +187,14 @@ def name_above(axes: Axes, labels: Sequence[str], size: Size, handles: Sequence[
 
 
 def widen(axes: Axes) -> None:
-    """Give a panel that stands alone in its row the whole width."""
+    """Give a panel that is alone in its row the whole width."""
     place = axes.get_subplotspec()
     assert place is not None
     axes.set_subplotspec(place.get_gridspec()[place.rowspan.start, :])
 
 
 def columns_of(axes: Axes) -> int:
-    """Return how many panels of an own panel's width stand beside each other."""
+    """Return how many panels of an own panel's width fit beside each other."""
     place = axes.get_subplotspec()
     assert place is not None
     return place.get_gridspec().ncols // len(place.colspan)

@@ -22,7 +22,7 @@ GRID = 150
 BAND = (10, 90)
 """The percentiles that a band reaches from and to."""
 FAR = 2.5
-"""A mark that is so many times as high as the data is not drawn: it would squeeze them."""
+"""The largest ratio of a mark to the data; higher marks are not drawn, because they would squeeze the data."""
 AIR = 1.4
 """The room of a note at the upper edge, in lines of labels; panels of parts are less high than others."""
 MOST_BANDS = 8
@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Mark:
-    """A horizontal line that is no measurement: a limit, a capacity."""
+    """A horizontal line that marks a limit or a capacity, and not a measurement."""
 
     label: str
     height: float
@@ -119,7 +119,7 @@ def over_time(
 
 
 def _taken_from_top(axes: Axes) -> list[str]:
-    """Take the notes away that stand at the right end of the upper edge."""
+    """Remove the notes at the right end of the upper edge."""
     notes = [text for text in axes.texts if text.get_gid() == AT_TOP and text.get_horizontalalignment() == "right"]
     for note in notes:
         note.remove()
@@ -215,8 +215,7 @@ def bands(axes: Axes, lines: Sequence[Line], what: str) -> list[Name]:
 def band_of(lines: Sequence[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return a grid of time with the lower end, the median and the upper end of the lines at each point.
 
-    Where fewer than half as many lines count as do at some time there is no band: the few that last longest would be
-    taken for all.
+    The band ends where fewer than half of the lines count, or the few that last longest would be taken for all.
     """
     first, last = min(line.x[0] for line in lines), max(line.x[-1] for line in lines)
     grid = np.linspace(first, last, GRID)

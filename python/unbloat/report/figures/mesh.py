@@ -17,9 +17,9 @@ from unbloat.results.rows import Flow, Node
 LARGEST = 26
 """Diameter of the largest circle, in widths of a line."""
 BEHIND: Style = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
-"""Behind a node's name, which may stand on a line: a halo would make curves of the letters in a file."""
+"""Behind a node's name, which may lie on a line: a halo would make curves of the letters in a file."""
 WIDEST = 14
-"""Letters of a node's name and goodput with a blank on either side; in less room one stands below the other."""
+"""Letters of a node's name and goodput with a blank on either side; in less room one is below the other."""
 
 
 def draw(name: str, where: str, view: View) -> None:

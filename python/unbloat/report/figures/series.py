@@ -86,17 +86,17 @@ def _of_sockets(column: str, name: str, view: View) -> None:
     if column not in table or not (table[column] > 0).any():
         why = "only flows of a host ([host.NAME]) in the simulator and flows of a kernel have one"
         raise InputError(f"nothing to draw: no flow has a {name}; {why}")
-    view.axes.set_ylabel(f"{name} (KB)")
+    view.axes.set_ylabel(f"{name} (kB)")
     table = active(table.assign(kilobytes=table[column] / 1e3))
-    _draw(view, list(flow_lines(view, table, "kilobytes")), [], "KB", drawstyle="steps-post")
+    _draw(view, list(flow_lines(view, table, "kilobytes")), [], "kB", drawstyle="steps-post")
 
 
 def _queue(view: View) -> None:
-    view.axes.set_ylabel("queue (KB)")
+    view.axes.set_ylabel("queue (kB)")
     table = view.results.series("links")
     lines = list(link_lines(view, table.assign(queue_kb=table["queue_bytes"] / 1e3), "queue_kb"))
     marks = _marks(view, "buffer", lambda path: path.limit_bytes and path.limit_bytes / 1e3)
-    _draw(view, lines, marks, "KB", "queues")
+    _draw(view, lines, marks, "kB", "queues")
 
 
 def _queue_delay(view: View) -> None:
@@ -213,8 +213,8 @@ def active(series: pd.DataFrame) -> pd.DataFrame:
 def flow_lines(shown: Shown, table: pd.DataFrame, y: str, x: str = "time_s") -> Iterator[Line]:
     """Yield a line for each flow of each run, named by what tells it from the others.
 
-    Colours tell the labels of the compared axis apart, and dashes the other axes and flows; colours those of a lone
-    run, and where there are many flows, their groups. Looks are those of the whole picture's records.
+    Colours distinguish the labels of the compared axis, and dashes the other axes and flows. In a lone run colours
+    distinguish flows, or their groups where there are many. Looks are those of the whole picture's records.
     """
     by_number = shown.results.by_number
     wheres = {number: names.run_label(record) for number, record in by_number.items()}

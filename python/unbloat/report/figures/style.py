@@ -32,14 +32,14 @@ DASHES = ["-", "--", ":", "-."]
 """Dashes tell the flows of one run apart, where colours tell runs apart."""
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 GREY = "#6E6E6E"
-"""The colour of limits, capacities and notes, which are no measurements."""
+"""The colour of limits, capacities and notes, in contrast to measurements."""
 GRID = "#E6E6E6"
 SHADE = "#D9D9D9"
 """A band: of a tolerance, of what a link could have carried."""
 PALE = "#EFEFEF"
 """The colour of a time that the numbers leave out."""
 HALO = [effects.withStroke(linewidth=2.5, foreground="white")]
-"""Around names that stand on lines."""
+"""The halo around names that lie on lines."""
 BETWEEN_POWERS = ((5, "2357"), (30, "25"))
 """A logarithmic axis that spans less than the factor has labels at these multiples of powers of ten too."""
 METADATA: dict[str, dict[str, Any]] = {
@@ -73,7 +73,7 @@ Style = dict[str, Any]
 
 @dataclass(frozen=True)
 class Box:
-    """Where a text stands, in shares of the panel: from its left end on, around its middle."""
+    """The place of a text, in shares of the panel: from its left end on, around its middle."""
 
     left: float
     middle: float
@@ -102,9 +102,9 @@ class Size:
     least: float
     """Height of a picture, however few panels it has."""
     beside: int = 1
-    """As many panels stand beside each other where there are three and more."""
+    """The number of panels beside each other where there are three and more."""
     multiples: int = 1
-    """As many parts of one quantity stand beside each other."""
+    """The number of parts of one quantity beside each other."""
     legend: int = 1
     """As many lines of a legend have room in a panel; for more of them the picture grows."""
 
@@ -114,23 +114,23 @@ class Size:
         return self.font * 0.88
 
     def letters(self, columns: int) -> int:
-        """Return how many letters of small type have room in one of so many panels beside each other."""
+        """Return how many letters of small type fit into one of `columns` panels beside each other."""
         return int(self.width * 72 / columns / (0.55 * self.small))
 
     def columns(self, panels: int) -> int:
-        """Return how many panels stand beside each other."""
+        """Return how many panels are beside each other."""
         return self.beside if panels > 2 else 1
 
     def height(self, rows: float) -> float:
-        """Return the height of a picture with so many rows of panels, in inches."""
+        """Return the height of a picture with a number of rows of panels, in inches."""
         return max(self.least, 0.25 + 4 * self.font / 72 + self.panel * rows)
 
     def rows_of_text(self, number: int) -> float:
-        """Return the height of so many names one below another, in panels of the usual height; one at least."""
+        """Return the height of a number of names one below another, in panels of the usual height; one at least."""
         return max(1.0, self.height_of_lines(number + 2))
 
     def height_of_lines(self, number: int) -> float:
-        """Return the height of so many lines of small text, in panels of the usual height."""
+        """Return the height of a number of lines of small text, in panels of the usual height."""
         return number * 1.5 * self.small / 72 / self.panel
 
     def gap(self, rows: int) -> float:
@@ -139,7 +139,7 @@ class Size:
         return 1.25 * self.small / 72 / panel
 
     def box(self, text: str, at: tuple[float, float], rows: int, columns: int) -> Box:
-        """Return the box that a text takes in one of so many rows and columns of panels, as shares of its measures."""
+        """Return the box that a text takes in a panel among rows and columns of panels, as shares of the panel."""
         lines = text.split("\n")
         width = max(map(len, lines)) * 0.55 * self.small / 72 / (0.75 * self.width / columns)
         return Box(*at, width, self.gap(rows) * len(lines))
@@ -222,7 +222,7 @@ def plain_logarithms(*axes: Axis) -> None:
 
 
 def foot_of(values: Iterable[float]) -> float:
-    """Return where a logarithmic axis begins: a power of ten below the least positive value. What is 0 stands there."""
+    """Return where a logarithmic axis begins: a power of ten below the least positive value. Values of 0 are there."""
     return float(10 ** math.floor(math.log10(min(value for value in values if value > 0) * 0.9)))
 
 
@@ -270,6 +270,7 @@ STEPS = {
     "Mbit/s": ((1e-3, "Gbit/s", 1e4), (1.0, "Mbit/s", 1.0), (1e3, "kbit/s", 1e-3), (1e6, "bit/s", 0.0)),
     "Mb/s": ((1e-3, "Gb/s", 1e4), (1.0, "Mb/s", 1.0), (1e3, "kb/s", 1e-3), (1e6, "b/s", 0.0)),
     "ms": ((1e-3, "s", 1e4), (1.0, "ms", 0.1), (1e3, "\N{MICRO SIGN}s", 0.0)),
+    "kB": ((1e-3, "MB", 1e4), (1.0, "kB", 0.0)),
     "KB": ((1e-3, "MB", 1e4), (1.0, "KB", 0.0)),
     "kB": ((1e-3, "MB", 1e4), (1.0, "kB", 0.0)),
 }

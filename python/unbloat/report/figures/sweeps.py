@@ -54,7 +54,7 @@ from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Estimate, estimate
 
 WIDE = 15
-"""Numbers that span more than this factor stand on a logarithmic axis."""
+"""The factor from which on numbers get a logarithmic axis."""
 BESIDE = 0.06
 """The distance of lines over labels beside each other; labels are 1 apart."""
 WIDTH_OF_BARS = 0.8
@@ -79,7 +79,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Along:
-    """An axis of the sweep: its labels in order, and where they stand."""
+    """An axis of the sweep: its labels in order, and their places."""
 
     name: str
     labels: list[str]
@@ -161,7 +161,7 @@ def curves(view: View, metric: Metric, axis: str, looks: Looks) -> list[Curve]:
 def lines(metric: Metric, groups: Sequence[str], x: str, view: View) -> None:
     """Draw a metric over an axis, a line for each grid point of the others, with intervals.
 
-    What lies between labels that are no numbers is nothing: they have points alone. `groups` are those of flows in the
+    Labels that are not numbers have points only, for nothing lies between them. `groups` are those of flows in the
     whole picture, whose looks are the same in each of its panels.
     """
     axes, size = view.axes, view.size
@@ -269,7 +269,7 @@ def _name(view: View, looks: Looks, drawn: Sequence[Curve], styles: Sequence[Sty
 def missing_along(records: Sequence[Record], metric: Metric, axis: str) -> dict[str, tuple[int, int]]:
     """Return at which labels of an axis runs have no value: how many have one, and how many there are.
 
-    What never has one, such as the completion time of an endless flow, does not count.
+    Metrics without a value, such as the completion time of an endless flow, do not count.
     """
     found: dict[str, tuple[int, int]] = {}
     for group in groups_of(records, metric):
