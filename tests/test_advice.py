@@ -468,7 +468,7 @@ def test_what_is_swept_is_not_told_as_one_value() -> None:
     results = ub.scenario(MODEM, {"sweep.duration": ["3s", "4s"], "sweep.link.modem.delay": ["5ms", "50ms"]}).run()
     head, path = results_tables.headline(results).split("\n")
     assert head == snapshot("<text> · 4 runs of 3.00 to 4.00 s · seed 1 · simulator") and path == snapshot(
-        "modem: 5 Mbit/s, buffer 256 KB · RTT swept"
+        "modem: 5 Mbit/s, buffer 256 kB · RTT swept"
     )
     (asked,) = [dict(part.items) for part in page_of(results).asked if isinstance(part, Facts)]
     assert (asked["The link modem"], asked["Runs"]) == snapshot(

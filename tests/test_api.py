@@ -217,7 +217,7 @@ def test_scenarios_are_checked_without_running(small: Path, cache: Path) -> None
     with refused(
         ub.InputError,
         snapshot(
-            "flows.0.clock.drift: 100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate"
+            "flows.0.clock.drift: 100ppm is not supported on a kernel, where both ends read the same clock; leave it out, or simulate"
         ),
     ):
         ub.scenario(small, {"flows.0.clock.drift": "100ppm"}).check(on="vm")
@@ -281,7 +281,7 @@ def test_several_values_are_a_grid() -> None:
         ),
         (
             {"source": "home-dsl", "rate": "1mbit"},
-            snapshot("rate: makes a scenario of its own; of a scenario that there is, set link.NAME.rate"),
+            snapshot("rate: makes a new scenario; in an existing one set link.NAME.rate"),
         ),
         (
             {"rate": "1mbit", "rtt": "10ms", "queue": "coddel"},
@@ -382,7 +382,7 @@ def test_errors_have_a_hint_of_what_to_try_next() -> None:
     link = "link.bottleneck"
     assert hint(lambda: scenario.run({f"{link}.queue.limt": "64kb"})) == "did you mean limit?"
     assert hint(lambda: scenario.run({f"{link}.rate": "5 kmh"})) == snapshot(
-        "its unit must be one of bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second"
+        "units: bit, kbit, mbit, gbit, tbit (kibit and so on for 1024), and bps to tbps for bytes a second"
     )
     assert hint(lambda: scenario.run({f"{link}.queue.kind": "heap"})) == snapshot(
         "must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo"
@@ -395,7 +395,10 @@ def test_errors_have_a_hint_of_what_to_try_next() -> None:
 
 def test_a_check_refuses_what_only_a_kernel_has() -> None:
     scenario = ub.scenario("home-dsl", {"flows.0.cc": "kernel:cubic"})
-    with refused(ub.InputError, snapshot("flows.0.cc: kernel:cubic is a kernel's own, and runs on kernel or vm only")):
+    with refused(
+        ub.InputError,
+        snapshot("flows.0.cc: kernel:cubic belongs to a kernel and runs with --on kernel or --on vm only"),
+    ):
         scenario.check()
     assert scenario.check(on="kernel") == []
 

@@ -243,7 +243,7 @@ def test_a_cache_that_takes_nothing_is_told_once_and_the_result_printed(
     warnings = [plain(line) for line in done.stderr.splitlines() if "UNBLOAT_CACHE" in line]
     assert warnings == snapshot(
         [
-            "unbloat: the cache TMP/full cannot be written to, or its disk is full: results are not kept; UNBLOAT_CACHE names another folder"
+            "unbloat: the cache TMP/full cannot be written to, or its disk is full: results are not cached; UNBLOAT_CACHE names another folder"
         ]
     )
     without = run("--no-cache")

@@ -62,7 +62,7 @@ def test_a_new_paper_is_reproduced(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["control", "mine"], snapshot("unbloat: new: mine.bpf.c is there already, and is not overwritten")),
+        (["control", "mine"], snapshot("unbloat: new: mine.bpf.c exists already; choose another name, or remove it")),
         (
             ["experiment", "line"],
             snapshot(
@@ -108,7 +108,7 @@ def test_a_scenario_is_told_where_it_runs(cli: Cli, small: Path) -> None:
 yes: can be read
     one run, 2 s
 no: runs on simulator
-    TMP/small.toml:10: flows.0.cc: kernel:reno is a kernel's own, and runs on kernel or vm only
+    TMP/small.toml:10: flows.0.cc: kernel:reno belongs to a kernel and runs with --on kernel or --on vm only
 yes: runs on kernel
 yes: runs on vm
 """)
@@ -120,8 +120,8 @@ def test_a_scenario_that_cannot_be_read_is_a_finding(cli: Cli, tmp_path: Path) -
     (check,) = json.loads(done.stdout)["checks"]
     assert done.returncode == 2 and check["answer"] == "no"
     assert check["why"] == snapshot("""\
-bad.toml: flows: is missing; it is tables: the flow groups, one [[flows]] each
-bad.toml: link: is missing; it is a table: the links\
+bad.toml: flows: is missing; write tables: the flow groups, one [[flows]] each
+bad.toml: link: is missing; write a table: the links\
 """)
 
 
@@ -153,13 +153,13 @@ app  = "voice"
         (
             '"reno"\nprofile = "lln"',
             snapshot(
-                'TMP/small.toml:11: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction: leave profile.prr as it is in profile "linux", or simulate'
+                'TMP/small.toml:11: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction; leave profile.prr as in profile "linux", or simulate'
             ),
         ),
         (
             '"reno"\npacket = "500b"\nreceive_window = "1kb"',
             snapshot(
-                "TMP/small.toml:12: flows.0.receive_window: is at least 1152b on a kernel, whose receivers have no smaller buffer: leave it out, or simulate"
+                "TMP/small.toml:12: flows.0.receive_window: must be at least 1152b on a kernel, whose receivers have no smaller buffer; leave it out, or simulate"
             ),
         ),
     ],
@@ -206,7 +206,7 @@ def test_a_mistake_in_a_scenario_has_its_line(cli: Cli, small: Path) -> None:
     done = cli("check", small)
     assert (done.returncode, done.stdout) == (2, "")
     assert stderr_of(done) == snapshot(
-        'unbloat: TMP/small.toml:5: link.bottleneck.rate: "4" lacks its unit; units of a rate are bit, kbit, mbit, gbit, tbit, with kibit and so on for 1024, or bps, kbps, mbps, gbps, tbps for bytes a second'
+        'unbloat: TMP/small.toml:5: link.bottleneck.rate: "4" needs a unit; units of a rate: bit, kbit, mbit, gbit, tbit (kibit and so on for 1024), and bps to tbps for bytes a second'
     )
 
 

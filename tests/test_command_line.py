@@ -144,10 +144,10 @@ def test_what_the_doctor_found_is_folded_and_a_long_path_stands_alone(monkeypatc
     image = f"/home/{'name' * 20}/.cache/unbloat/kernels/6.1.0-56-amd64/boot/vmlinuz-6.1.0-56-amd64"
     kernel = {"what": "kernel for a guest", "needed_for": "--on vm", "there": True, "optional": True, "remedy": None}
     lacking = [
-        {"what": f"qdisc {kind}", "needed_for": "comparisons", "there": False, "found": "the kernel does not know it"}
+        {"what": f"qdisc {kind}", "needed_for": "comparisons", "there": False, "found": "the kernel lacks it"}
         | {
             "optional": False,
-            "remedy": f"boot a kernel with sch_{kind}: this one has no such module, and none is to be had for it",
+            "remedy": f"boot a kernel with sch_{kind}: this one lacks the module, and none is to be had for it",
         }
         for kind in ("netem", "fq", "fq_codel", "pie", "red", "prio")
     ]
@@ -189,6 +189,10 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
             snapshot("unbloat: run has no option --figur (did you mean --figure?); see `unbloat run --help`"),
         ),
         (
+            ["run", "home-dsl", "-cc", "vegas"],
+            snapshot("unbloat: run has no option -c (did you mean --cc?); see `unbloat run --help`"),
+        ),
+        (
             ["run"],
             snapshot("unbloat: run needs SCENARIO, such as `unbloat run home-dsl`; see `unbloat run --help`"),
         ),
@@ -207,7 +211,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["run", "home-dsl", "--set", "link.bottleneck.rat=1mbit"],
             snapshot(
-                "unbloat: link.bottleneck.rat: no such key; here may stand rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages (did you mean rate?)"
+                "unbloat: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages"
             ),
         ),
         (
@@ -219,7 +223,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["run", "home-dsl", "--set", 'sweep."flows.0.cc"=["reno"]'],
             snapshot(
-                'unbloat: --set: sweep."flows.0.cc" is a key with quotes, which a command line does without: sweep.flows.0.cc=VALUE'
+                'unbloat: --set: sweep."flows.0.cc" has quotes in the key; leave them out: sweep.flows.0.cc=VALUE'
             ),
         ),
         (
@@ -521,7 +525,7 @@ def test_window_controllers_are_chosen_as_congestion_controls_are(cli: Cli, smal
     assert (done.returncode, stderr_of(done)) == (
         2,
         snapshot(
-            'unbloat: flows.0.window_controller: there is no window controller "statik" (did you mean static?); there are autotuning, drwa, rtac, rtac_auto, static, or the path of a .bpf.c file'
+            'unbloat: flows.0.window_controller: unknown window controller "statik" (did you mean static?); valid: autotuning, drwa, rtac, rtac_auto, static, or the path of a .bpf.c file'
         ),
     )
 

@@ -438,7 +438,7 @@ theirs.
         ),
         (
             ["a.json", "empty"],
-            snapshot("unbloat: empty: holds no results; `unbloat run FILE -o empty` writes them there"),
+            snapshot("unbloat: empty: contains no results; `unbloat run FILE -o empty` writes them there"),
         ),
         (
             ["a.json", "other.json"],

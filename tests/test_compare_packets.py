@@ -386,6 +386,4 @@ def test_a_trace_of_cooked_packets_is_read(tmp_path: Path) -> None:
 def test_fields_are_for_packets(cli: Cli) -> None:
     done = cli("compare", "a", "b", "--fields", "seq")
     assert done.returncode == 2
-    assert stderr_of(done) == snapshot(
-        "unbloat: compare --fields says what --packets compares: give both, and two packet traces"
-    )
+    assert stderr_of(done) == snapshot("unbloat: compare --fields needs --packets and two packet traces")

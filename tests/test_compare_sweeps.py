@@ -211,8 +211,8 @@ cc    metric             A     B    B - A  change
 reno  goodput Mbit/s  5.00  5.10  0.100 =    +2.0\
 """,
             """\
-= marks a difference between repeats that are all alike: hardly anything in the scenario is random, so the difference is
-exact, and statistics have nothing to add.\
+= marks a difference between repeats that are all alike: almost nothing in the scenario is random, so the difference is
+exact and needs no statistics.\
 """,
             """\
 1 grid point, 5 metrics in all (--json has every one): 0 exceed their intervals (about 0 would by chance if nothing

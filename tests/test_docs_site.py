@@ -41,7 +41,7 @@ def test_every_key_has_a_row_under_its_section() -> None:
     for key in keys:
         assert f"| `{key['name']}` |" in page and key["meaning"].replace("|", "\\|") in page
     assert {key["kind"] for key in keys if isinstance(key["kind"], str)} == set(KINDS)
-    assert '| `delay` | a time: `"10ms"`, 0s to 3600s | required | propagation, one way |' in page
+    assert '| `delay` | a time: `"10ms"`, 0s to 3600s | required | propagation delay, one way |' in page
 
 
 def test_every_metric_has_a_row() -> None:

@@ -158,7 +158,7 @@ def test_what_a_kernel_lacks_is_wrong_input(scenario: Write, cli: Cli) -> None:
     done = cli("run", file, "--on", "kernel")
     assert (done.returncode, done.stdout) == (2, "")
     assert stderr_of(done) == snapshot(
-        "unbloat: TMP/scenario.toml:3: host.pc.ring: is 0 on a kernel, where the emulated device takes a packet when the link has room for it: leave it out, or simulate"
+        "unbloat: TMP/scenario.toml:3: host.pc.ring: must be 0 on a kernel, where the emulated device takes a packet when the link has room for it; leave it out, or simulate"
     )
 
 

@@ -62,13 +62,13 @@ FAULTS = {
         (
             "zero",
             snapshot(
-                'unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" left snd_cwnd = 0, which is no window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction)'
+                'unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" left snd_cwnd = 0, which is not a valid window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction)'
             ),
         ),
         (
             "divides",
             snapshot(
-                'unbloat: flows.0.cc: ./bad.bpf.c:7: cong_avoid of "mine" divides by zero; a kernel goes on with 0, or with the dividend as the remainder, and the simulator stops'
+                'unbloat: flows.0.cc: ./bad.bpf.c:7: cong_avoid of "mine" divides by zero; a kernel continues with 0, or with the dividend as the remainder, but the simulator stops'
             ),
         ),
         (
@@ -79,20 +79,16 @@ FAULTS = {
         ),
         (
             "foreign",
-            snapshot(
-                'unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" touches memory that is not its own (SIGSEGV)'
-            ),
+            snapshot('unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" accesses invalid memory (SIGSEGV)'),
         ),
         (
             "nowhere",
-            snapshot(
-                'unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" touches memory that is not its own (SIGSEGV)'
-            ),
+            snapshot('unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" accesses invalid memory (SIGSEGV)'),
         ),
         (
             "illegal",
             snapshot(
-                'unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" runs into what is no instruction (SIGILL)'
+                'unbloat: flows.0.cc: ./bad.bpf.c:6: cong_avoid of "mine" executes an invalid instruction (SIGILL)'
             ),
         ),
     ],
@@ -121,7 +117,7 @@ def test_the_other_grid_points_of_a_sweep_go_on(cli: Cli, small: Path, write: Wr
         assert f"{name[2:]}:" in failure["reason"] and "cong_avoid" in failure["reason"]
     ran = cli("run", small, "--set", f'sweep.flows.0.cc=["reno", "{names[0]}"]')
     assert stderr_of(ran) == snapshot(
-        'unbloat: flows.0.cc: ./zero.bpf.c:6: cong_avoid of "mine" left snd_cwnd = 0, which is no window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction) (in the grid point flows.0.cc=./zero.bpf.c)'
+        'unbloat: flows.0.cc: ./zero.bpf.c:6: cong_avoid of "mine" left snd_cwnd = 0, which is not a valid window: the kernel warns about it (tcp_snd_cwnd_set, tcp_init_cwnd_reduction) (in the grid point flows.0.cc=./zero.bpf.c)'
     )
 
 
@@ -131,7 +127,7 @@ def test_a_loop_without_an_end_is_ended(cli: Cli, small: Path, write: Write) -> 
     done = cli("run", small, "--cc", "./loop.bpf.c")
     assert done.returncode == 2, done.stderr
     assert stderr_of(done) == snapshot(
-        'unbloat: flows.0.cc: ./loop.bpf.c:6: cong_avoid of "mine" has not come back after 3 s of processor time: a loop without an end, which no kernel takes'
+        'unbloat: flows.0.cc: ./loop.bpf.c:6: cong_avoid of "mine" has not returned within 3 s of processor time: an endless loop, which every kernel refuses'
     )
 
 

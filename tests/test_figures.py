@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("shared_runs")
 OF_ALL = [kind for kind in OVER_TIME if kind not in OF_SOCKETS]
 MAGIC = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 WIDTHS: list[Width] = ["page", "slide", "column"]
-UNITS = {"cwnd": "packets", "queue": "KB", "goodput": "Mbit/s", "throughput": "Mbit/s"}
+UNITS = {"cwnd": "packets", "queue": "kB", "goodput": "Mbit/s", "throughput": "Mbit/s"}
 
 
 def line(x: object, y: object) -> Line:
@@ -133,12 +133,12 @@ def test_logarithms_are_no_formulas(small: Path) -> None:
 
 def test_the_title_says_what_the_path_is() -> None:
     run = ub.scenario("home-dsl", {"duration": "5s", "warmup": "1s", "flows.1.start": "1s"}).run()
-    assert facts_of(run.records) == snapshot("1 Mbit/s · RTT 32 ms · buffer 256 KB (64 BDP) · cubic")
+    assert facts_of(run.records) == snapshot("1 Mbit/s · RTT 32 ms · buffer 256 kB (64 BDP) · cubic")
     figure = run.plot("cwnd")
     assert {"home DSL", facts_of(run.records)} <= {text.strip() for text, _ in extents(figure)}
     swept = ub.scenario("home-dsl", {"duration": "5s", "warmup": "1s", "sweep.link.bottleneck.rate": ["1mbit", "2mbit"],
                                 "flows.1.start": "1s"}).run()  # fmt: skip
-    assert facts_of(swept.records) == snapshot("RTT 32 ms · buffer 256 KB · rate swept · cubic")
+    assert facts_of(swept.records) == snapshot("RTT 32 ms · buffer 256 kB · rate swept · cubic")
 
 
 # ---------------------------------------------------------------- Time series
@@ -162,7 +162,7 @@ def test_sockets_of_hosts_have_buffers(small: Path) -> None:
     text = SMALL.replace("[link.", "[host.pc]\n[link.", 1).replace("[[flows]]", '[[flows]]\nhost = "pc"')
     figure = ub.scenario(text).run().plot(*OF_SOCKETS)
     queue, buffer = (panel.lines[0].get_ydata() for panel in figure.axes)
-    assert [panel.get_ylabel() for panel in figure.axes] == ["send queue (KB)", "send buffer (KB)"]
+    assert [panel.get_ylabel() for panel in figure.axes] == ["send queue (kB)", "send buffer (kB)"]
     assert 0 < np.nanmax(queue) <= np.nanmax(buffer) + 3, "the kernel takes one more segment than fits"
 
 
@@ -201,7 +201,7 @@ def test_a_queue_waits_for_a_link_that_is_down() -> None:
 
 
 def test_what_bounds_a_series_is_drawn(small: Path) -> None:
-    """4 Mbit/s, 20 ms there and back and 30 KB: a full buffer takes 60 ms; 20 ms hold 10 000 bytes."""
+    """4 Mbit/s, 20 ms there and back and 30 kB: a full buffer takes 60 ms; 20 ms hold 10 000 bytes."""
     marks = {"queue_delay": ("full buffer", 60), "queue": ("buffer", 30), "rtt": ("empty path", 20)}
     marks |= {"goodput": ("link rate", 4), "cwnd": ("bandwidth-delay product", 10_000 / 1500)}
     figure = ub.scenario(small).run().plot(*marks)
@@ -414,5 +414,5 @@ def test_names_and_paths_are_read_back(small: Path, tmp_path: Path) -> None:
     results.save(tmp_path / "saved")
     back = ub.read(tmp_path / "saved")
     assert back.records[0].run["flows"][0]["name"] == "backup"
-    assert facts_of(back.records) == facts_of(results.records) == "4 Mbit/s · RTT 20 ms · buffer 30 KB (3 BDP) · reno"
+    assert facts_of(back.records) == facts_of(results.records) == "4 Mbit/s · RTT 20 ms · buffer 30 kB (3 BDP) · reno"
     assert "full buffer" in texts(back.plot("queue_delay").axes[0])

@@ -222,7 +222,7 @@ def test_what_spans_decades_stands_on_a_logarithmic_axis(four_paths: ub.Results)
 
 def test_what_a_sweep_sets_is_said_to_be_swept(small: Path) -> None:
     results = ub.scenario(small, {"duration": "100ms", "sweep.link.bottleneck.delay": ["10ms", "30ms"]}).run()
-    assert path_of(results.records) == snapshot("4 Mbit/s · buffer 30 KB · RTT swept")
+    assert path_of(results.records) == snapshot("4 Mbit/s · buffer 30 kB · RTT swept")
     other = ub.scenario(small, {"duration": "100ms", "link.bottleneck.rate": "2mbit"}).run()
     both = [*ub.scenario(small).run(duration="100ms").records, *other.records]
     assert "swept" not in path_of(both), "two sets are no sweep"

@@ -207,7 +207,7 @@ def test_grid_points_of_saved_results_are_picked(cli: Cli, made: ub.Results, tmp
     assert len(table) == 4 and all("cubic" in row for row in table[1:])
     done = cli("report", "made", "--only", "cc=qubic", "-o", "x.html")
     assert done.returncode == 2 and stderr_of(done) == snapshot(
-        "unbloat: only: flows.0.cc is never qubic; it is reno, cubic, vegas (did you mean cubic?)"
+        "unbloat: only: flows.0.cc is never qubic (did you mean cubic?); valid: reno, cubic, vegas"
     )
 
 
@@ -230,7 +230,7 @@ def test_grid_points_are_picked_by_their_labels(made: ub.Results) -> None:
     assert len(made.only(cc="vegas", rate=["1mbit", 2e6])) == 4 and len(made.only({"limit": "60kb"})) == 9
     assert [each.axes["flows.0.cc"] for each in made.only(lambda axes: axes["flows.0.cc"] == "reno")] == ["reno"] * 6
     with refused(
-        ub.InputError, snapshot("only: flows.0.cc is never vegass; it is reno, cubic, vegas (did you mean vegas?)")
+        ub.InputError, snapshot("only: flows.0.cc is never vegass (did you mean vegas?); valid: reno, cubic, vegas")
     ):
         made.only(cc="vegass")
     with refused(
@@ -284,7 +284,7 @@ def test_boxes_and_distributions_of_a_metric(grid: ub.Results) -> None:
             {"x": "rate"},
             snapshot("unknown axis rate; valid: link.bottleneck.queue.limit, flows.0.cc"),
         ),
-        (["comparison"], {}, snapshot("comparison: draws two sets of results, and there is one only")),
+        (["comparison"], {}, snapshot("comparison: compares two sets of results; name the other one")),
     ],
 )
 def test_what_cannot_be_drawn_is_said(grid: ub.Results, kinds: list[str], how: dict[str, str], sentence: str) -> None:
@@ -419,7 +419,9 @@ def test_saved_results_are_drawn(cli: Cli, small: Path, tmp_path: Path) -> None:
         ),
         (
             ["agreement", "-o", "x.svg"],
-            snapshot("unbloat: agreement: is drawn alone, of two sets of results: name the other with --against"),
+            snapshot(
+                "unbloat: agreement: compares two sets of results and is drawn alone: name the other set with --against"
+            ),
         ),
     ],
 )

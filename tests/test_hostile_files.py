@@ -75,9 +75,7 @@ def test_options_of_wrong_lengths_do_not_count(cli: Cli, tmp_path: Path) -> None
     (tmp_path / "short.pcapng").write_bytes(bytes.fromhex(SHORT_OPTION))
     done = cli("compare", "--packets", "short.pcapng", "scale.pcap")
     assert done.returncode == 2
-    assert done.stderr == snapshot(
-        "unbloat: short.pcapng: not a packet trace (pcapng or pcap): it says wrong lengths\n"
-    )
+    assert done.stderr == snapshot("unbloat: short.pcapng: not a packet trace (pcapng or pcap): it has wrong lengths\n")
 
 
 def test_a_pipe_is_no_trace(cli: Cli, tmp_path: Path) -> None:

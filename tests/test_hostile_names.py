@@ -67,7 +67,7 @@ def test_a_control_that_is_to_be_kept_under_such_a_name(
     done = installed("unload", name)
     assert (done.returncode, done.stdout) == (2, "")
     assert stderr_of(done).replace(f" {name};", " NAME;") == snapshot(
-        "unbloat: there is no congestion control NAME; `unbloat load` has loaded nothing"
+        "unbloat: unknown congestion control NAME; `unbloat load` has loaded nothing"
     )
     assert spots() == before
 

@@ -69,11 +69,11 @@ def test_a_trace_that_is_edited_meanwhile_runs_as_it_was(tmp_path: Path, cache: 
     [
         (
             "mine.bpf.c",
-            snapshot("TMP/mine.bpf.c was changed after the runs had begun, so this result is not kept: start again"),
+            snapshot("TMP/mine.bpf.c changed after the runs had begun, so this result is not stored: start again"),
         ),
         (
             "mine.h",
-            snapshot("TMP/mine.h was changed after the runs had begun, so this result is not kept: start again"),
+            snapshot("TMP/mine.h changed after the runs had begun, so this result is not stored: start again"),
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_series_that_are_asked_for_later_are_of_the_same_control(small: Path, mi
     mine.write_text(RENO.read_text().replace("snd_cwnd / 2", "snd_cwnd / 4"))
     with refused(
         ub.RunError,
-        snapshot("TMP/mine.bpf.c was changed after the runs had begun, so this result is not kept: start again"),
+        snapshot("TMP/mine.bpf.c changed after the runs had begun, so this result is not stored: start again"),
     ):
         _ = results.series()
 
@@ -140,7 +140,7 @@ def test_code_that_is_edited_during_a_run_counts_too(
     assert attempt(run) == {"finished": True} and store.has("key", None)
     store.take_out("key")
     assert plain(attempt(edit)["error"]) == snapshot(
-        "TMP/algorithms/include/vmlinux.h was changed after the runs had begun, so this result is not kept: start again"
+        "TMP/algorithms/include/vmlinux.h changed after the runs had begun, so this result is not stored: start again"
     )
     assert not store.has("key", None)
     assert Code.now().hash != code.hash
@@ -172,9 +172,7 @@ def test_what_goes_to_a_dask_worker_is_what_was_hashed(small: Path, mine: Path, 
     os.utime(there.sources(ALGORITHMS)[0])
     with refused(
         ub.RunError,
-        snapshot(
-            "TMP/thereTMP/mine.bpf.c was changed after the runs had begun, so this result is not kept: start again"
-        ),
+        snapshot("TMP/thereTMP/mine.bpf.c changed after the runs had begun, so this result is not stored: start again"),
     ):
         identity.refuse_changed(there, code.files, before)
 
@@ -191,14 +189,14 @@ def test_errors_in_another_process_name_the_line_here(small: Path, tmp_path: Pat
     with refused(
         ub.InputError,
         snapshot(
-            'TMP/small.toml:11: flows.0.params.cubic_plus.period: cubic_plus cannot be set up: period takes a time such as "100ms", not 1'
+            'TMP/small.toml:11: flows.0.params.cubic_plus.period: cubic_plus cannot be set up: period must be a time such as "100ms", not 1'
         ),
     ):
         ub.scenario(small).run()
     with refused(
         ub.InputError,
         snapshot(
-            'flows.0.cc: there is no congestion control "nothing"; there are agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
+            'flows.0.cc: unknown congestion control "nothing"; valid: agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
         ),
     ):
         ub.scenario(small).run(cc="nothing")

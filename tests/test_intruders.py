@@ -302,7 +302,7 @@ def test_a_name_that_is_not_there_is_told_with_the_nearest(cli: Cli) -> None:
 
 def test_a_queue_without_an_end_is_doubted(cli: Cli, small: Path) -> None:
     small.write_text(SMALL.replace('{ limit = "30kb" }', "{}"))
-    doubt = f'{small}:7: link.bottleneck.queue: has no limit, so that it never drops; write one such as limit = "100kb"'
+    doubt = f'{small}:7: link.bottleneck.queue: has no limit and never drops; write one such as limit = "100kb"'
     for command in ("run", "sweep"):
         done = cli(command, small)
         assert done.returncode == 0 and f"warning: {doubt}" in done.stdout

@@ -130,13 +130,13 @@ def test_everyone_is_meant_only_where_it_is_said(sandbox: Sandbox, unbloat: Sand
     own = sandbox(*inside(group.parent, *UNBLOAT, "attach", "reno"))
     assert own.returncode == 2
     assert stderr_of(own).replace(str(group.parent), "GROUP") == snapshot(
-        "unbloat: the group that this command runs in, GROUP, is the root, which holds every process of the machine: name another group, or say --everyone"
+        "unbloat: the group that this command runs in, GROUP, is the root with every process of the machine: name another group, or add --everyone"
     )
     for named in (group.parent, "/"):
         done = unbloat("attach", "reno", named)
         assert done.returncode == 2
         assert stderr_of(done).replace(str(group.parent), "GROUP") == snapshot(
-            "unbloat: this group, GROUP, is the root, which holds every process of the machine: name another group, or say --everyone"
+            "unbloat: this group, GROUP, is the root with every process of the machine: name another group, or add --everyone"
         )
     assert unbloat("attach", "reno", group, "--everyone").returncode == 2
     assert not sandbox("ls", "/sys/fs/bpf/unbloat-cgroups").stdout

@@ -112,7 +112,7 @@ def test_who_fills_its_buffer_goes_last(
     done = unbloat("load", "sorpc", "--dev", device)
     assert done.stdout == snapshot("sorpc sorts the packets that leave lo\n")
     assert stderr_of(done) == snapshot(
-        "unbloat: warning: lo takes every packet at once (it had noqueue), so that none waits here to be sorted: unload it, and give a --rate a little below that of the line"
+        "unbloat: warning: lo sends every packet at once (it had noqueue), so packets never wait here: unload it, and set --rate a little below the line's"
     )
     run(sandbox, MESSAGES)
     run(sandbox, DATAGRAMS)
@@ -311,7 +311,7 @@ def test_what_the_kernel_does_not_give_back_leaves_the_classifier(
     done = unbloat("unload", "sorpc")
     assert (done.returncode, done.stdout) == (1, "")
     assert stderr_of(done) == snapshot(
-        "unbloat: lo does not get its pfifo back and keeps the classifier: the kernel does not take these parameters of pfifo"
+        "unbloat: the pfifo of lo cannot be restored, and the classifier stays: the kernel refuses these parameters of pfifo"
     )
     assert "4247:" in qdiscs(sandbox) and classifiers(unbloat)[0]["source"] == "sorpc"
     write(sandbox, file, note)
@@ -347,8 +347,7 @@ def test_what_could_not_come_back_is_not_replaced(sandbox: Sandbox, unbloat: San
     assert (done.returncode, done.stderr) == (
         1,
         snapshot(
-            "unbloat: lo has the queue discipline htb, which could not be put back as it is: remove it "
-            "(tc qdisc del dev lo root)\n"
+            "unbloat: lo has the queue discipline htb, which unbloat could not restore exactly: remove it (tc qdisc del dev lo root)\n"
         ),
     )
     assert qdiscs(sandbox) == before and notes(sandbox) == ""
@@ -380,7 +379,7 @@ def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox
     [
         (
             ["load", "sorpc"],
-            snapshot("unbloat: sorpc sorts the packets that leave a device: say which, such as --dev eth0"),
+            snapshot("unbloat: sorpc sorts the packets that leave a device: name it, such as --dev eth0"),
         ),
         (
             ["load", "sorpc", "--dev", "lo", "--port", "80"],
@@ -396,19 +395,19 @@ def test_a_window_controller_stands_beside_it(sandbox: Sandbox, unbloat: Sandbox
         ),
         (
             ["load", "sorpc", "--dev", "lo", "--rate", "0mbit"],
-            snapshot("unbloat: --rate: 0bit is less than 8kbit, the least that a device can be given"),
+            snapshot("unbloat: --rate: 0bit is too low; a device needs at least 8kbit"),
         ),
         (
             ["load", "sorpc", "--dev", "lo", "--rate", "7.9kbit"],
-            snapshot("unbloat: --rate: 7900bit is less than 8kbit, the least that a device can be given"),
+            snapshot("unbloat: --rate: 7900bit is too low; a device needs at least 8kbit"),
         ),
         (
             ["load", "sorpc", "--dev", "lo", "--persist"],
-            snapshot("unbloat: --persist: systemd starts nothing when lo comes; load it by a unit of your own"),
+            snapshot("unbloat: --persist: systemd starts no unit when lo appears; write a unit that loads it"),
         ),
         (
             ["load", "sorpc", "--dev", "nonesuch"],
-            snapshot("unbloat: there is no network device nonesuch; there are lo"),
+            snapshot("unbloat: unknown network device nonesuch; valid: lo"),
         ),
         (
             ["unload", "sorpc"],
@@ -420,4 +419,4 @@ def test_wrong_input_gets_a_sentence(unbloat: Sandbox, device: str, arguments: l
     done = unbloat(*arguments)
     assert done.returncode == 2
     # Some machines have more devices.
-    assert re.sub("there are lo.*", "there are lo", stderr_of(done)) == told
+    assert re.sub("valid: lo.*", "valid: lo", stderr_of(done)) == told

@@ -111,7 +111,7 @@ def test_a_control_in_use_is_not_unloaded_but_drained(unbloat: Sandbox, name: st
         refused = unbloat("unload", name)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert stderr_of(refused).replace(name, "NAME") == snapshot(
-            "unbloat: NAME is in use by 1 socket: close them, or say --drain: then no new socket gets it and these keep it until they close"
+            "unbloat: NAME is in use by 1 socket: close them, or add --drain, which lets them keep it until they close"
         )
         assert offered(name)
 
@@ -150,7 +150,7 @@ def test_the_default_is_put_back(sandbox: Sandbox, unbloat: Sandbox, name: str) 
     done = unbloat("load", "reno", "--as", name, "--default")
     assert done.returncode == 1
     assert stderr_of(done).replace(name, "NAME") == snapshot(
-        "unbloat: NAME cannot be the default here: in a network namespace that is not the machine's first, the kernel takes only a control with the flag TCP_CONG_NON_RESTRICTED"
+        "unbloat: NAME cannot be the default here: in another network namespace than the machine's first, a default needs the flag TCP_CONG_NON_RESTRICTED"
     )
     assert not offered(name) and not statuses(unbloat, name) and default() == before
 
@@ -334,11 +334,11 @@ def test_at_boot_with_systemd(sandbox: Sandbox, installed: Sandbox, tmp_path: Pa
             ["load", "cubic_pluss"],
             snapshot("unbloat: unknown name cubic_pluss (did you mean cubic_plus?); `unbloat list` shows all"),
         ),
-        (["load", "./nowhere.bpf.c"], snapshot("unbloat: there is no file ./nowhere.bpf.c")),
+        (["load", "./nowhere.bpf.c"], snapshot("unbloat: the file ./nowhere.bpf.c does not exist")),
         (
             ["load", "vegas_plus", "--param", "a=1"],
             snapshot(
-                "unbloat: vegas_plus has no parameter a; there are alpha (1 to 10000; 2), beta (1 to 10000; 4), cut_rounds (0 to 3; 0), cut_while_high (true or false; true), eps (0 to 1s; 0), eps_shift (0 to 31; 10), exit_ss_on_serious (true or false; true), gamma (0 to 10000; 1), gate_slow_start (true or false; true), kept (1% to 100%; 50%), period (0 to 10s; 0), period_from_start (true or false; true), queued_over_rtt (true or false; false), reset_max_rtt (true or false; false), serious_needs_jitter (true or false; true), shift_epoch_on_hold (true or false; true), slow_start_every_second (true or false; false), theta (1% to 100%; 90%), threshold (0 to 10s; 0), u_hi (0% to 99%; 99%)"
+                "unbloat: vegas_plus has no parameter a; valid: alpha (1 to 10000; 2), beta (1 to 10000; 4), cut_rounds (0 to 3; 0), cut_while_high (true or false; true), eps (0 to 1s; 0), eps_shift (0 to 31; 10), exit_ss_on_serious (true or false; true), gamma (0 to 10000; 1), gate_slow_start (true or false; true), kept (1% to 100%; 50%), period (0 to 10s; 0), period_from_start (true or false; true), queued_over_rtt (true or false; false), reset_max_rtt (true or false; false), serious_needs_jitter (true or false; true), shift_epoch_on_hold (true or false; true), slow_start_every_second (true or false; false), theta (1% to 100%; 90%), threshold (0 to 10s; 0), u_hi (0% to 99%; 99%)"
             ),
         ),
         (
@@ -354,18 +354,18 @@ def test_at_boot_with_systemd(sandbox: Sandbox, installed: Sandbox, tmp_path: Pa
         (
             ["load", "reno", "--as", "reno"],
             snapshot(
-                'unbloat: the kernel has a congestion control "reno" already: unload it, or choose another name with --as'
+                'unbloat: the kernel already has a congestion control "reno": unload it, or choose another name with --as'
             ),
         ),
         (
             ["unload", "never_heard_of"],
-            snapshot("unbloat: there is no congestion control never_heard_of; `unbloat load` has loaded nothing"),
+            snapshot("unbloat: unknown congestion control never_heard_of; `unbloat load` has loaded nothing"),
         ),
         (
             ["unload", "reno"],
-            snapshot("unbloat: reno is the kernel's own or held by another process; `unbloat load` has loaded nothing"),
+            snapshot("unbloat: reno belongs to the kernel or to another process; `unbloat load` has loaded nothing"),
         ),
-        (["detach", "--everyone"], snapshot("unbloat: `unbloat attach` has given /sys/fs/cgroup/unified nothing")),
+        (["detach", "--everyone"], snapshot("unbloat: `unbloat attach` gave nothing to /sys/fs/cgroup/unified")),
         (
             ["status", "--measure", "soon"],
             snapshot('unbloat: "soon" is not a time; write a number and its unit, such as "10ms"'),
@@ -380,8 +380,8 @@ def test_wrong_input(unbloat: Sandbox, arguments: list[str], told: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "start"),
     [
-        (["attach", "nothing"], 'the kernel offers no congestion control "nothing", only reno'),
-        (["attach", "reno", "nowhere.slice"], "nowhere.slice is no control group: name a folder under "),
+        (["attach", "nothing"], 'the kernel lacks the congestion control "nothing"; it has reno'),
+        (["attach", "reno", "nowhere.slice"], "nowhere.slice is not a control group: name a folder under "),
     ],
 )
 def test_what_the_kernel_does_not_have(unbloat: Sandbox, arguments: list[str], start: str) -> None:
@@ -399,7 +399,7 @@ def test_wrong_files(unbloat: Sandbox, tmp_path: Path, name: str) -> None:
     done = unbloat("load", "./mine.bpf.c")
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        'unbloat: ./mine.bpf.c has the licence "Proprietary", which the kernel refuses for a congestion control: it takes GPL, GPL v2, GPL and additional rights, Dual BSD/GPL, Dual MIT/GPL, Dual MPL/GPL'
+        'unbloat: ./mine.bpf.c has the licence "Proprietary", which the kernel refuses for a congestion control; valid: GPL, GPL v2, GPL and additional rights, Dual BSD/GPL, Dual MIT/GPL, Dual MPL/GPL'
     )
 
 
@@ -410,7 +410,7 @@ def test_a_users_file_needs_clang(sandbox: Sandbox, tmp_path: Path, name: str) -
     assert (done.returncode, stderr_of(done)) == (
         2,
         snapshot(
-            "unbloat: TMP/mine.bpf.c has to be compiled for the kernel, and there is no clang: install it (Debian: apt-get install clang)"
+            "unbloat: TMP/mine.bpf.c must be compiled for the kernel, and clang is missing: install it (Debian: apt-get install clang)"
         ),
     )
     assert sandbox(*load, "reno", "--as", name).returncode == 0
@@ -420,7 +420,7 @@ def test_without_types(unbloat: Sandbox) -> None:
     done = unbloat("load", "reno", UNBLOAT_BTF="/nonexistent")
     assert (done.returncode, done.stdout) == (1, "")
     assert stderr_of(done) == snapshot(
-        "unbloat: no kernel types (BTF): UNBLOAT_BTF names /nonexistent, which holds none; loading needs a kernel built with CONFIG_DEBUG_INFO_BTF, as those of Debian, Ubuntu and Fedora are"
+        "unbloat: kernel types (BTF) are missing: UNBLOAT_BTF names /nonexistent, which contains none; loading needs a kernel with CONFIG_DEBUG_INFO_BTF, as Debian, Ubuntu and Fedora have"
     )
 
 
@@ -430,7 +430,7 @@ def test_without_types_at_all(sandbox: Sandbox, unbloat: Sandbox) -> None:
         done = unbloat(*command)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
         assert done.stderr.startswith(
-            "unbloat: no kernel types (BTF): there is no /sys/kernel/btf/vmlinux; loading needs"
+            "unbloat: kernel types (BTF) are missing: /sys/kernel/btf/vmlinux does not exist; loading needs"
         )
 
 

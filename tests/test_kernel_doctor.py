@@ -44,7 +44,7 @@ def test_the_doctor_on_this_machine(unbloat: Sandbox) -> None:
 def test_the_doctor_where_things_are_missing(unbloat: Sandbox) -> None:
     found = checks(unbloat, UNBLOAT_BTF="/nonexistent")
     assert (found["kernel types (BTF)"]["there"], found["BPF congestion controls"]["there"]) == (False, None)
-    assert found["kernel types (BTF)"]["found"] == snapshot("UNBLOAT_BTF names /nonexistent, which holds none")
+    assert found["kernel types (BTF)"]["found"] == snapshot("UNBLOAT_BTF names /nonexistent, which contains none")
 
 
 def test_the_doctor_without_root_and_programs() -> None:

@@ -193,5 +193,5 @@ def test_cake_keeps_to_its_target_and_its_bandwidth(runs: Records) -> None:
 def test_the_simulator_has_none_of_them(cli: Cli, small: Path, change: str, place: str, what: str) -> None:
     done = cli("run", small, "--set", 'link.bottleneck.queue.limit="20p"', "--set", change)
     assert done.returncode == 2
-    sentence = f"{what} is the running kernel's own: run it with --on kernel or --on vm"
+    sentence = f"{what} belongs to the running kernel: run it with --on kernel or --on vm"
     assert done.stderr.strip() == f"unbloat: {place}: {sentence}"

@@ -120,12 +120,12 @@ def test_a_control_draws_from_the_seed_in_both_backends(small: Path, tmp_path: P
         (
             ["--set", "profile=newreno"],
             snapshot(
-                'unbloat: TMP/small.toml:9: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction: leave profile.prr as it is in profile "linux", or simulate'
+                'unbloat: TMP/small.toml:9: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction; leave profile.prr as in profile "linux", or simulate'
             ),
         ),
         (
             ["--cc", "kernel:nonesuch"],
-            snapshot('unbloat: flows.0.cc: the kernel has no congestion control "nonesuch"; it has ...'),
+            snapshot('unbloat: flows.0.cc: the kernel lacks the congestion control "nonesuch"; it has ...'),
         ),
         (
             ["--cc", "cubik"],

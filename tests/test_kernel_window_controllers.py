@@ -163,7 +163,7 @@ def test_what_others_have_at_the_device_stays(sandbox: Sandbox, unbloat: Sandbox
     assert sandbox("tc", "qdisc", "add", "dev", device, "ingress").returncode == 0
     refused = unbloat("load", "static", "--dev", device)
     assert refused.returncode == 1 and stderr_of(refused) == snapshot(
-        "unbloat: lo has the queue discipline ingress, which leaves no room for clsact; clsact does what it does: remove it (tc qdisc del dev lo ingress), and give its filters to clsact"
+        "unbloat: lo has the queue discipline ingress, which excludes clsact: remove it (tc qdisc del dev lo ingress) and move its filters to clsact"
     )
 
 
@@ -262,26 +262,26 @@ def test_what_cannot_be(unbloat: Sandbox, device: str) -> None:
         assert done.returncode == 2 and done.stdout == "", done
         return done.stderr.removeprefix("unbloat: ").strip()
 
-    assert refused("rtac") == snapshot("rtac is a window controller: say at which device, such as --dev wlan0")
-    assert re.sub("; there are .*", "", refused("rtac", "--dev", "nowhere")) == snapshot(
-        "there is no network device nowhere"
-    )
-    assert refused("cubic", "--dev", device).startswith('there is no window controller "cubic"; there are')
+    assert refused("rtac") == snapshot("rtac is a window controller: name its device, such as --dev wlan0")
+    assert re.sub("; valid: .*", "", refused("rtac", "--dev", "nowhere")) == snapshot("unknown network device nowhere")
+    assert refused("cubic", "--dev", device).startswith('unknown window controller "cubic"; valid: ')
     assert refused("rtac", "--dev", device, "--default") == snapshot(
         "--default is only for congestion controls; a mechanism at a device stays there until `unbloat unload`"
     )
-    assert refused("rtac", "--dev", device, "--dest", "x").startswith('"x" is no address or network')
+    assert refused("rtac", "--dev", device, "--dest", "x").startswith('"x" is not an address or network')
     assert refused("rtac", "--dev", device, "--param", "bpd=3") == snapshot(
-        "rtac has no parameter bpd; there are alpha (0/1024 to 1023/1024; 128/1024), bdp (1 to 20000; 236), inverse_k (0 to 4294967295; 0), most (2 to 100000; 1810), rtt_min_add (0 to 1s; 0), rtt_weight (1/1024 to 1024/1024; 128/1024), skip_on_hole (true or false; true), theta (101% to 1000%; 138%)"
+        "rtac has no parameter bpd; valid: alpha (0/1024 to 1023/1024; 128/1024), bdp (1 to 20000; 236), inverse_k (0 to 4294967295; 0), most (2 to 100000; 1810), rtt_min_add (0 to 1s; 0), rtt_weight (1/1024 to 1024/1024; 128/1024), skip_on_hole (true or false; true), theta (101% to 1000%; 138%)"
     )
     assert refused("rtac", "--dev", device, "--persist") == snapshot(
-        "--persist: systemd starts nothing when lo comes; load it by a unit of your own"
+        "--persist: systemd starts no unit when lo appears; write a unit that loads it"
     )
     assert refused("rtac", "--dev", "eth0", "--cgroup", "x", "--persist") == snapshot(
-        "--persist: a control group may not be there yet when the device comes; leave --cgroup out"
+        "--persist: a control group may not exist yet when the device appears; leave --cgroup out"
     )
     router = refused("rtac", "--dev", device, "--cgroup", "x", "--router")
-    assert router == snapshot("--cgroup means sockets of this host, and --router connections that have none here")
+    assert router == snapshot(
+        "--cgroup is for sockets of this computer, and --router for connections of other computers; leave one of the two out"
+    )
     done = unbloat("unload", "rtac", "--dev", device)
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(

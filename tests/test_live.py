@@ -392,10 +392,10 @@ def test_an_interrupt_ends_it_as_any_run(small: Path, on: str) -> None:
         (
             ["--on", "vm"],
             snapshot(
-                "unbloat: live: a guest cannot be watched: to look into it while it runs would take time from the run; the simulator and the kernel can be"
+                "unbloat: live: a guest cannot be watched: watching would slow the run down; watch the simulator or the kernel"
             ),
         ),
-        (["-j", "2"], snapshot("unbloat: live: shows one run at a time, so that 2 jobs at once do not go with it")),
+        (["-j", "2"], snapshot("unbloat: live: shows one run at a time; leave jobs = 2 out")),
     ],
 )
 def test_what_does_not_go_with_it(cli: Cli, small: Path, options: list[str], words: str) -> None:

@@ -34,11 +34,13 @@ def test_little_is_shown_of_what_is_no_trace(small: Path, tmp_path: Path) -> Non
         ("/dev/zero", snapshot("TMP/small.toml:5: link.bottleneck.trace: cannot read /dev/zero: it is a device")),
         (
             "/proc/self/environ",
-            snapshot("TMP/small.toml:5: link.bottleneck.trace: cannot read /proc/self/environ: the kernel makes it up"),
+            snapshot(
+                "TMP/small.toml:5: link.bottleneck.trace: cannot read /proc/self/environ: it is a virtual file of the kernel"
+            ),
         ),
         ("pipe", snapshot("TMP/small.toml:5: link.bottleneck.trace: cannot read TMP/pipe: it is a pipe")),
         (".", snapshot("TMP/small.toml:5: link.bottleneck.trace: cannot read TMP/.: it is a folder")),
-        ("binary", snapshot("TMP/small.toml:5: link.bottleneck.trace: cannot read TMP/binary: it is no text")),
+        ("binary", snapshot("TMP/small.toml:5: link.bottleneck.trace: cannot read TMP/binary: it is not UTF-8 text")),
     ],
 )
 def test_what_is_no_regular_file_is_no_trace(small: Path, tmp_path: Path, file: str, told: str) -> None:
@@ -61,8 +63,8 @@ def test_what_is_no_c_file_is_no_control(cli: Cli, small: Path, tmp_path: Path) 
     assert told == snapshot(
         [
             "unbloat: flows.0.cc: ./t.txt is not a .bpf.c file",
-            "unbloat: flows.0.cc: ./binary.bpf.c is not C: there are zero bytes in it",
-            "unbloat: flows.0.cc: there is no file ./pipe.bpf.c",
+            "unbloat: flows.0.cc: ./binary.bpf.c is not C: it contains zero bytes",
+            "unbloat: flows.0.cc: the file ./pipe.bpf.c does not exist",
         ]
     )
 

@@ -181,7 +181,7 @@ def test_the_kernel_s_own_control_is_not_simulated(cli: Cli, small: Path) -> Non
     done = cli("run", small, "--cc", "kernel:cubic")
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: flows.0.cc: kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours"
+        "unbloat: flows.0.cc: kernel:cubic belongs to the running kernel: run it with --on kernel or --on vm, or write cubic, unbloat's own"
     )
 
 

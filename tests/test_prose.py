@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prose_texts import Module, doc_comments, opening_comment, page, split
+from prose_texts import Module, doc_comments, messages, opening_comment, page, split
 
 
 def places(sentences) -> list[tuple[int, str]]:
@@ -71,6 +71,31 @@ def test_doc_comments_are_read_as_blocks() -> None:
     text = "/// The time of a frame\n/// on the air.\npub fn airtime() {}\n//// a line\n"
     (sentence,) = doc_comments(text, "crates/path/src/a.rs")
     assert (sentence.line, sentence.text, sentence.begins) == (1, "The time of a frame on the air.", True)
+
+
+def test_messages_are_literals_that_a_user_can_see() -> None:
+    text = """let why = format!("{name} is not a rate; \\
+        units: kbit, mbit");
+/// "Not a comment at all."
+let quote = '"';
+let pattern = r"no message at all";
+let there = found.expect("BUG: it was put there");
+assert_eq!(a, b, "only tests see this");
+complain("must be \\"linear\\" or more");
+#[cfg(test)]
+mod tests {
+    let case = "no test is read";
+}
+"""
+    assert places(messages(text, "crates/model/src/a.rs")) == [
+        (1, "value is not a rate; units: kbit, mbit"),
+        (8, 'must be "linear" or more'),
+    ]
+
+
+def test_a_list_of_names_is_a_word() -> None:
+    (sentence,) = split("unknown key; valid keys: a, b (1 to 2; 3), c-d, e, f", "a", 1, "messages")
+    assert sentence.words == 5
 
 
 def test_a_file_in_c_opens_with_prose_after_its_licence() -> None:

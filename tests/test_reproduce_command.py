@@ -285,7 +285,7 @@ def test_a_reading_of_what_is_not_there_is_named(tiny, capsys):
 
 def test_all_repeats_say_first_how_long_they_take(tiny, capsys):
     assert main(["reproduce", str(tiny), "--full"]) == 2
-    assert capsys.readouterr().err == snapshot("unbloat: tiny has no more repeats than it always makes, 3\n")
+    assert capsys.readouterr().err == snapshot("unbloat: tiny always makes all its repeats, 3\n")
     (tiny / "published.toml").write_text(PUBLISHED.replace("seeds = 3", "seeds = 3, full = 4"))
     assert main(["reproduce", str(tiny), "--full", "--choices"]) == 2
     assert main(["reproduce", str(tiny), "--full", "-j", "1"]) == 0
@@ -390,7 +390,7 @@ def test_choices_are_printed_alone(tiny, capsys):
             "tiny",
             snapshot("""\
 unbloat: 12 runs of 8000 packets at most: 0:01
-unbloat: two: 20kb leaves flows.0.cc open
+unbloat: two: 20kb needs a label of each of flows.0.cc
 """),
         ),
     ],

@@ -290,7 +290,7 @@ def undrawn(figures):
 
 def test_all_repeats_are_those_of_the_paper():
     assert paper_with([]).with_all_repeats().seeds == 30
-    with refused(PaperError, snapshot("p has no more repeats than it always makes, 3")):
+    with refused(PaperError, snapshot("p always makes all its repeats, 3")):
         paper_with([], full=3).with_all_repeats()
 
 

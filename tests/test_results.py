@@ -130,7 +130,7 @@ def test_parquet_has_units_in_its_columns(sweep: Path, tmp_path: Path) -> None:
 
 
 def test_wrong_input_raises_with_the_key(small: Path) -> None:
-    with refused(ub.InputError, snapshot("flows.0.count: 0 is out of range; it may be 1 to 1000000")):
+    with refused(ub.InputError, snapshot("flows.0.count: 0 is out of range; valid: 1 to 1000000")):
         ub.scenario(small, {"flows.0.count": 0}).run()
 
 
@@ -215,14 +215,14 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "duraton: no such key; here may stand name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, mesh, flows, sweep (did you mean duration?)"
+            "duraton: unknown key (did you mean duration?); valid keys: name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, mesh, flows, sweep"
         ),
     ):
         ub.scenario({**scenario, "duraton": 1}).run()
     with refused(
         ub.InputError,
         snapshot(
-            'flows.0.cc: there is no congestion control "renno" (did you mean reno?); there are agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
+            'flows.0.cc: unknown congestion control "renno" (did you mean reno?); valid: agile_sd, bbr, clpc, compound, compound_ns2, cubic, cubic_plus, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, ledbat, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
         ),
     ):
         ub.scenario({**scenario, "flows": [{"cc": "renno"}]}).run()
@@ -299,8 +299,8 @@ def test_one_line_is_a_scenario_too() -> None:
     with refused(
         ub.InputError,
         snapshot("""\
-<text>: flows: is missing; it is tables: the flow groups, one [[flows]] each
-<text>: link: is missing; it is a table: the links\
+<text>: flows: is missing; write tables: the flow groups, one [[flows]] each
+<text>: link: is missing; write a table: the links\
 """),
     ):
         ub.scenario('duration = "2s"').run()

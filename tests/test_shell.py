@@ -260,7 +260,7 @@ def test_without_kernel_types(cli: Cli, small: Path, monkeypatch: pytest.MonkeyP
     done = cli("shell", small, "--", "true")
     assert done.returncode == 1
     assert stderr_of(done) == snapshot(
-        "unbloat: no kernel types (BTF): UNBLOAT_BTF names /nonexistent, which holds none; loading needs a kernel built with CONFIG_DEBUG_INFO_BTF, as those of Debian, Ubuntu and Fedora are"
+        "unbloat: kernel types (BTF) are missing: UNBLOAT_BTF names /nonexistent, which contains none; loading needs a kernel with CONFIG_DEBUG_INFO_BTF, as Debian, Ubuntu and Fedora have"
     )
 
 

@@ -109,7 +109,7 @@ def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, ke
             ["--on", "vm", "--set", "flows.0.profile=newreno", "--", "true"],
             2,
             snapshot(
-                'unbloat: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction: leave profile.prr as it is in profile "linux", or simulate'
+                'unbloat: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction; leave profile.prr as in profile "linux", or simulate'
             ),
         ),
     ],

@@ -51,10 +51,10 @@ def test_folders_of_headers_and_macros_are_options_and_keys(cli: Cli, tmp_path: 
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ('compile.include=["nowhere"]', snapshot("unbloat: compile.include: there is no folder nowhere")),
+        ('compile.include=["nowhere"]', snapshot("unbloat: compile.include: the folder nowhere does not exist")),
         (
             'compile.define=["1A=2"]',
-            snapshot('unbloat: compile.define: "1A=2" is no macro; write "NAME" or "NAME=VALUE"'),
+            snapshot('unbloat: compile.define: "1A=2" is not a macro; write "NAME" or "NAME=VALUE"'),
         ),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_shift_beyond_the_number_is_refused_with_its_line(cli: Cli) -> None:
     done = cli("run", "home-dsl", "-t", "20s", "--cc", STRANGERS / "shift.bpf.c")
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        'unbloat: flows.0.cc: ROOT/crates/mechanism/tests/sources/strangers/shift.bpf.c:22: cong_avoid of "shift" shifts a number by 40 bits, which is not within its width; C leaves that undefined, so that a kernel computes something else than it says'
+        'unbloat: flows.0.cc: ROOT/crates/mechanism/tests/sources/strangers/shift.bpf.c:22: cong_avoid of "shift" shifts a number by 40 bits, beyond its width; C leaves the result undefined, and a kernel computes another one'
     )
 
 

@@ -127,10 +127,10 @@ def test_a_failed_run_is_a_row_with_its_reason(cli: Cli, small: Path, tmp_path: 
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert plain(done.stdout.rpartition("\n\n")[2]) == snapshot("""\
 4 of 8 runs failed:
-* (crash) repeat 1: flows.0.cc: TMP/crash.bpf.c:47: cong_avoid of "reno" touches memory that is not its own (SIGSEGV)
-* (crash) repeat 2: flows.0.cc: TMP/crash.bpf.c:47: cong_avoid of "reno" touches memory that is not its own (SIGSEGV)
-* (kernel:cubic) repeat 1: flows.0.cc: kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours
-* (kernel:cubic) repeat 2: flows.0.cc: kernel:cubic is the running kernel's own: run it with --on kernel or --on vm, or name cubic, ours
+* (crash) repeat 1: flows.0.cc: TMP/crash.bpf.c:47: cong_avoid of "reno" accesses invalid memory (SIGSEGV)
+* (crash) repeat 2: flows.0.cc: TMP/crash.bpf.c:47: cong_avoid of "reno" accesses invalid memory (SIGSEGV)
+* (kernel:cubic) repeat 1: flows.0.cc: kernel:cubic belongs to the running kernel: run it with --on kernel or --on vm, or write cubic, unbloat's own
+* (kernel:cubic) repeat 2: flows.0.cc: kernel:cubic belongs to the running kernel: run it with --on kernel or --on vm, or write cubic, unbloat's own
 """)
     runs = pd.read_parquet(tmp_path / "out" / "runs.parquet")
     reasons = runs.groupby("cc", sort=False)["failed"].first()
@@ -207,7 +207,7 @@ def test_no_cache_runs_afresh_and_keeps_nothing(cli: Cli, sweep: Path, cache: Pa
         (
             ["--set", "sweep.flows.0.count={from = 1, to = 3}"],
             snapshot(
-                'unbloat: sweep.flows.0.count.step: is missing; a range has from, to and one of step (added), factor (multiplied) and count (how many, spaced evenly, or by a constant factor with scale = "log")'
+                'unbloat: sweep.flows.0.count.step: is missing; a range has from, to, and one of step (added), factor (multiplied) and count (values, spaced evenly or with scale = "log")'
             ),
         ),
         (
@@ -285,7 +285,7 @@ def test_nothing_is_printed_unless_it_is_asked_for(
 def test_the_command_warns_in_its_own_words(cli: Cli, small: Path) -> None:
     done = cli("sweep", small, "--repeat", "2")
     assert done.stdout.rpartition("\n\n")[2] == snapshot(
-        "warning: the repeats differ by less than 0.01 %, so they say no more than one run: hardly anything in the scenario is random, as loss, jitter, arrivals or a start such as 0s..1s would be\n"
+        "warning: the repeats differ by less than 0.01 %, so they say no more than one run: almost nothing in the scenario is random; add loss, jitter, arrivals or a start such as 0s..1s\n"
     )
     assert without_speed(done.stderr) == snapshot("""\
 unbloat: 2 runs to do, 0 cached

@@ -170,8 +170,8 @@ def test_own_files_traces_and_crashes_reach_the_workers(workers: distributed.Cli
     assert own.records[0].run["flows"][0]["goodput_mbps"] == reno.records[0].run["flows"][0]["goodput_mbps"]
     assert [plain(failure.reason) for failure in (*crashed.failures, *kernel.failures)] == snapshot(
         [
-            'flows.0.cc: TMP/crash.bpf.c:47: cong_avoid of "reno" touches memory that is not its own (SIGSEGV)',
-            "flows.0.cc: kernel:reno is the running kernel's own: run it with --on kernel or --on vm, or name reno, ours",
+            'flows.0.cc: TMP/crash.bpf.c:47: cong_avoid of "reno" accesses invalid memory (SIGSEGV)',
+            "flows.0.cc: kernel:reno belongs to the running kernel: run it with --on kernel or --on vm, or write reno, unbloat's own",
         ]
     )
     trace = {"duration": "10s"}

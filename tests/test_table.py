@@ -83,7 +83,7 @@ def test_a_table_that_fits_stays_as_it_is() -> None:
 
 
 def test_sentences_are_folded_before_columns_are() -> None:
-    sentence = "the kernel does not know it, and nothing but another kernel would mend that"
+    sentence = "the kernel lacks it, and nothing but another kernel would mend that"
     table = render([Column("what", "", ["qdisc"]), Column("why", "", [sentence]), Column("n", "", [1])], 50)
     assert widest(table) == 50 and "\n\n" not in table
     lines = table.splitlines()[2:]

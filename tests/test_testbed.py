@@ -169,7 +169,6 @@ def test_clocks_that_drift_are_for_the_simulator(scenario: Write, cli: Cli) -> N
     done = cli("run", file, "--on", "kernel", "--set", "flows.0.clock.drift=50ppm")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "unbloat: flows.0.clock.drift: 50ppm cannot be had on a kernel, where both ends read the same clock: "
-        "leave it out, or simulate\n"
+        "unbloat: flows.0.clock.drift: 50ppm is not supported on a kernel, where both ends read the same clock; leave it out, or simulate\n"
     )
     assert cli("run", file, "--on", "kernel", "--set", "duration=1s").returncode == 0

@@ -29,14 +29,14 @@ def warnings_in(screen: str) -> list[str]:
 def test_tables_and_pages_say_that_a_flow_never_connected(cli: Cli, small: Path, tmp_path: Path) -> None:
     done = cli("run", small, "--set", "link.bottleneck.loss=100%")
     assert warnings_in(done.stdout) == snapshot(
-        ["warning: flow 0 never connected: the other end answered none of its SYNs"]
+        ["warning: flow 0 never connected: the other end did not answer its SYNs"]
     )
     assert warnings_in(cli("run", small).stdout) == []
     axis = ("--set", "sweep.link.bottleneck.loss=['0%', '100%']")
     swept = cli("sweep", small, *axis, "--repeat", "2", "-o", tmp_path / "swept")
     (never, *_) = warnings_in(swept.stdout)
     assert never == snapshot(
-        "warning: (100%) flow 0 never connected in 2 of 2 runs: the other end answered none of its SYNs"
+        "warning: (100%) flow 0 never connected in 2 of 2 runs: the other end did not answer its SYNs"
     )
     assert cli("report", tmp_path / "swept", "-o", tmp_path / "page.html").returncode == 0
     assert never.removeprefix("warning: ") in html.unescape((tmp_path / "page.html").read_text())
@@ -51,10 +51,10 @@ def test_a_flow_that_begins_as_the_run_ends_is_not_named() -> None:
     assert never_connected([run(True, False, groups=[2])]) == ""
     assert never_connected([run(True, None, groups=[1, 1])]) == ""
     assert never_connected([run(True, False, groups=[1, 1])]) == snapshot(
-        "flow 1 never connected: the other end answered none of its SYNs"
+        "flow 1 never connected: the other end did not answer its SYNs"
     )
     assert never_connected([run(*[False] * 6, groups=[6])]) == snapshot(
-        "flows 0, 1, 2, 3, ... never connected: the other end answered none of their SYNs"
+        "flows 0, 1, 2, 3, ... never connected: the other end did not answer their SYNs"
     )
 
 
@@ -69,4 +69,4 @@ def test_round_trips_of_hours_are_plain_numbers(cli: Cli, small: Path) -> None:
 )
 def test_plain_numbers_have_no_power_of_ten(value: float, digits: int, written: str) -> None:
     assert measured(value, digits) == written
-    assert size_words(999_900) == "1000 KB"
+    assert size_words(999_900) == "1000 kB"

@@ -217,7 +217,7 @@ def test_a_saturated_guest_is_unsound(scenario: Write, kernel: str) -> None:
     busy_percent = 100 - run["cpu_idle_percent"]
     assert not run["sound"] and busy_percent > 94
     assert run["unsound_because"].replace(f"{busy_percent:.0f} %", "N %") == snapshot(
-        "the guest's processor was busy for N % of the run: its hosts were not as fast as the scenario asks"
+        "the guest's processor was busy for N % of the run, so its hosts were slower than the scenario's"
     )
 
 
@@ -285,12 +285,12 @@ def test_series_come_without_another_run(scenario: Write, kernel: str, monkeypat
     [
         (
             ["--cc", "kernel:nonesuch"],
-            snapshot('unbloat: flows.0.cc: the kernel has no congestion control "nonesuch"; it has ...'),
+            snapshot('unbloat: flows.0.cc: the kernel lacks the congestion control "nonesuch"; it has ...'),
         ),
         (
             ["--set", "profile=newreno"],
             snapshot(
-                'unbloat: TMP/small.toml:9: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction: leave profile.prr as it is in profile "linux", or simulate'
+                'unbloat: TMP/small.toml:9: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction; leave profile.prr as in profile "linux", or simulate'
             ),
         ),
         (
@@ -321,7 +321,7 @@ def test_a_kernel_s_own_control_elsewhere(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--cc", "kernel:vegas")
     assert done.returncode == 2
     assert stderr_of(done) == snapshot(
-        "unbloat: flows.0.cc: kernel:vegas is the running kernel's own: run it with --on kernel or --on vm, or name vegas, ours"
+        "unbloat: flows.0.cc: kernel:vegas belongs to the running kernel: run it with --on kernel or --on vm, or write vegas, unbloat's own"
     )
 
 
@@ -340,7 +340,7 @@ def test_a_guest_that_stumbles_tells_over_what(cache: Path, kernel: str) -> None
         machine.begin(b"no task at all")
         with pytest.raises(RunError) as refusal:
             machine.memory.take_answer(machine.pause)
-    assert str(refusal.value).splitlines()[0] == snapshot("the guest has ended by itself; it said last:")
+    assert str(refusal.value).splitlines()[0] == snapshot("the guest stopped unexpectedly; its last output:")
     assert "json.decoder.JSONDecodeError: Expecting value: line 1 column 1" in str(refusal.value)
 
 

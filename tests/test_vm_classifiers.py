@@ -53,7 +53,7 @@ def test_bands_of_prio_come_and_what_was_there_comes_back(tmp_path: Path, cache:
     assert done.returncode == 0, done.stderr
     warning, *lines = (line.rstrip() for line in done.stdout.splitlines())
     assert warning == snapshot(
-        "unbloat: warning: lo takes every packet at once (it had noqueue), so that none waits here to be sorted: unload it, and give a --rate a little below that of the line"
+        "unbloat: warning: lo sends every packet at once (it had noqueue), so packets never wait here: unload it, and set --rate a little below the line's"
     )
     assert lines[0] == snapshot("sorpc sorts the packets that leave lo")
     assert lines[1] == "qdisc prio 4247: root refcnt 2 bands 3 priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"

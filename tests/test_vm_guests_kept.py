@@ -274,7 +274,7 @@ def test_a_machine_is_not_started_from_nothing(tmp_path: Path) -> None:
         with pytest.raises(RunError) as refusal:
             qemu.resume(empty)
         empty.touch()
-    assert plain(refusal.value) == snapshot("the guest's state in TMP is gone; run again, and it is booted anew")
+    assert plain(refusal.value) == snapshot("the guest's state in TMP is gone; run again to boot it anew")
 
 
 @pytest.mark.parametrize(

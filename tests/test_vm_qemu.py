@@ -157,7 +157,7 @@ def test_a_machine_that_ends_by_itself_is_noticed(start: Start) -> None:
     with start(*RESUMED) as machine:
         with refused(RunError, snapshot("qemu-system-x86_64 has ended: warning: as usual")):
             machine.begin(b"task")
-        with refused(RunError, snapshot("the guest has ended by itself; it said last:\n")):
+        with refused(RunError, snapshot("the guest stopped unexpectedly; its last output:\n")):
             machine.pause()
 
 

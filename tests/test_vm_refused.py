@@ -45,13 +45,13 @@ def broken(tmp_path: Path) -> Path:
         (
             NO_KERNEL_HAS,
             snapshot(
-                "flows.0.clock.drift: 100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate"
+                "flows.0.clock.drift: 100ppm is not supported on a kernel, where both ends read the same clock; leave it out, or simulate"
             ),
         ),
         (
             {"flows.0.profile": "newreno"},
             snapshot(
-                'flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction: leave profile.prr as it is in profile "linux", or simulate'
+                'flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction; leave profile.prr as in profile "linux", or simulate'
             ),
         ),
         (
@@ -60,11 +60,11 @@ def broken(tmp_path: Path) -> Path:
                 "flows.0.cc: dtpa_auto runs in the simulator only: no kernel tells a sender what the other nodes of its mesh send"
             ),
         ),
-        ({"flows.0.params.bta": 1}, snapshot("flows.0.params.bta: reno has no parameter bta: it has none at all")),
+        ({"flows.0.params.bta": 1}, snapshot("flows.0.params.bta: reno has no parameters, so no parameter bta")),
         (
             {"sweep.flows.0.clock.drift": ["0ppm", "100ppm"]},
             snapshot(
-                "flows.0.clock.drift: 100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate (in the grid point flows.0.clock.drift=100ppm)"
+                "flows.0.clock.drift: 100ppm is not supported on a kernel, where both ends read the same clock; leave it out, or simulate (in the grid point flows.0.clock.drift=100ppm)"
             ),
         ),
     ],
@@ -83,7 +83,7 @@ def test_a_family_s_evening_comes_to_a_guest() -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "ROOT/python/unbloat/data/scenarios/family-evening.toml:64: host.home.small_queues: is true on a kernel, unless the queue is a FIFO of so many packets or has such bands: leave it out, or simulate (in the grid point queue=fq_codel, small_queues=off)"
+            "ROOT/python/unbloat/data/scenarios/family-evening.toml:64: host.home.small_queues: must be true on a kernel, unless the queue is droptail without a limit in bytes, prio or pfifo_fast; leave it out, or simulate (in the grid point queue=fq_codel, small_queues=off)"
         ),
     ):
         ub.scenario("family-evening").run(on="vm")
@@ -111,7 +111,7 @@ def test_not_even_a_kernel_is_looked_for(small: Path, monkeypatch: pytest.Monkey
     with refused(
         ub.InputError,
         snapshot(
-            "flows.0.clock.drift: 100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate"
+            "flows.0.clock.drift: 100ppm is not supported on a kernel, where both ends read the same clock; leave it out, or simulate"
         ),
     ):
         ub.scenario(small, NO_KERNEL_HAS).run(on="vm")
@@ -122,7 +122,7 @@ def test_a_sweep_of_which_nothing_can_run(small: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "flows.0.clock.drift: 100ppm cannot be had on a kernel, where both ends read the same clock: leave it out, or simulate"
+            "flows.0.clock.drift: 100ppm is not supported on a kernel, where both ends read the same clock; leave it out, or simulate"
         ),
     ):
         ub.scenario(small, NO_KERNEL_HAS).run(on="vm", repeat=2)
@@ -149,7 +149,7 @@ def test_a_shell(cli: Cli, small: Path, broken: Path) -> None:
         (
             ["--set", "flows.0.profile=newreno"],
             snapshot(
-                'unbloat: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction: leave profile.prr as it is in profile "linux", or simulate'
+                'unbloat: flows.0.profile: the kernel\'s TCP always recovers by proportional rate reduction; leave profile.prr as in profile "linux", or simulate'
             ),
         ),
         (

@@ -172,7 +172,7 @@ def test_what_is_in_a_host_with_a_ring(real: dict[str, dict[str, float]], tmp_pa
     assert theirs["ring"] == pytest.approx(ours["ring"], rel=0.1, abs=FRAME / 2)
     if phase == "one gso":
         # This device gathers no pieces, so the kernel copies each segment of a buffer that it splits. Where one then
-        # takes 4 KB, TCP waits until two are left before it hands over three more, so that none is in the queue.
+        # takes 4 kB, TCP waits until two are left before it hands over three more, so that none is in the queue.
         assert theirs["queue"] == 0 and FRAME < ours["queue"] <= 3 * FRAME
         return
     assert theirs["queue"] == pytest.approx(ours["queue"], rel=0.1, abs=FRAME / 2)

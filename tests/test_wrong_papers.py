@@ -161,7 +161,7 @@ def test_a_claim_that_cannot_be_worked_out_is_a_sentence(text: str) -> None:
 
 
 def test_numbers_beyond_all_measure_are_a_sentence() -> None:
-    with refused(ClaimError, snapshot("`big() * 1.5` cannot be worked out: int too large to convert to float")):
+    with refused(ClaimError, snapshot("`big() * 1.5` cannot be evaluated: int too large to convert to float")):
         evaluate("big() * 1.5", lambda *_: 10**400)
 
 
