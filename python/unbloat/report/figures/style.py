@@ -272,7 +272,6 @@ STEPS = {
     "ms": ((1e-3, "s", 1e4), (1.0, "ms", 0.1), (1e3, "\N{MICRO SIGN}s", 0.0)),
     "kB": ((1e-3, "MB", 1e4), (1.0, "kB", 0.0)),
     "KB": ((1e-3, "MB", 1e4), (1.0, "KB", 0.0)),
-    "kB": ((1e-3, "MB", 1e4), (1.0, "kB", 0.0)),
 }
 """By units: a factor, the unit that it leads to, and the largest value from which on that is used."""
 
