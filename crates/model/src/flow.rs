@@ -33,7 +33,7 @@ section! {
             "initial contents of the congestion control's BPF maps, such as rates = { 0 = 1250000 }. A value is a \
              whole number, or a list of them for a struct's members. A table maps.CC is for the congestion control CC \
              only";
-        /// What its programs do; `None` = each writes a transfer.
+        /// The application of the group's programs; `None` = each writes one transfer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub app: Option<App>;
         /// number of flows in the group
@@ -52,12 +52,13 @@ section! {
             "mesh whose nodes send one flow each; packets go along its tree to the border router, and then along path";
         key nodes: Option<Names> = Means("all but the border router, in the file's order") =>
             "nodes of the mesh that send";
-        /// The links whose forward directions make up the forward path, by their numbers, from the senders' side on, or
-        /// from the border router of their mesh.
+        /// The numbers of the links whose forward directions make up the forward path, from the senders or the border
+        /// router of their mesh on.
         pub path: Vec<usize>;
         key path: Option<Names> = Means("every link, in the file's order") =>
             "links from the senders to the receivers, in order; data passes their forward directions";
-        /// The links whose reverse directions make up the reverse path, in the order in which packets pass them.
+        /// The numbers of the links whose reverse directions make up the reverse path, in the order in which packets
+        /// pass them.
         pub reverse_path: Vec<usize>;
         key reverse_path: Option<Names> = Means("the links of path, in reverse order") =>
             "links whose reverse directions make up the reverse path, in order";
@@ -105,7 +106,7 @@ section! {
         /// unsent
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub write_rate: Option<Rate> = Means("the application writes as much as TCP takes"), RATES;
-        /// What lowers the window that the receiver shows; `None` = nothing does.
+        /// The window controller of the receivers; `None` = they have none.
         // The seeds of sweeps are a hash of the JSON, so the field keeps its first name there.
         #[serde(default, rename = "receiver", skip_serializing_if = "Option::is_none")]
         pub window_controller: Option<MechanismRef>;
@@ -250,7 +251,7 @@ section! {
     pub struct Access: Default in "access" {
         /// rate of the sender's link
         pub rate: Option<Rate> = Means("no limit"), RATES;
-        /// Where packets wait for it, if it has a rate; `None` = a queue that never drops.
+        /// The queue before the link, if it has a rate; `None` = a queue that never drops.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub queue: Option<Queue>;
         "queue" = KeyType::Table, Means("a queue that never drops") =>

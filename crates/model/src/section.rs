@@ -306,7 +306,7 @@ fn within<T: Readable>(key: &Key, value: T, written: &Value) -> Result<T, String
     if bound(least) <= value && value <= bound(most) {
         return Ok(value);
     }
-    // Packets do not compare with bytes.
+    // Packets and bytes do not compare.
     let what = if value.partial_cmp(&bound(least)).is_none() { "has the wrong unit" } else { "is out of range" };
     Err(format!("{written} {what}; valid: {least} to {most}"))
 }

@@ -153,7 +153,7 @@ section! {
         key rate_halving: Option<bool> = Means("the base's value") =>
             "recover as ns-2.35's TCP-Linux instead of prr and rack: one segment for every second acknowledgement. \
              Three SACKed segments above show a loss";
-        /// How losses are found and repaired.
+        /// Loss detection and repair.
         #[serde(flatten)]
         pub repair: LossRepair;
         /// forward RTO recovery (RFC 5682)
@@ -170,7 +170,7 @@ section! {
         pub limited_transmit: bool = Means("the base's value");
         /// keep an unused window from growing, and reduce it when idle (RFC 7661 as in Linux)
         pub cwnd_validation: bool = Means("the base's value");
-        // In JSON, whose hash the seeds of a sweep are, the field stands further down.
+        // In JSON, whose hash gives the seeds of a sweep, the field comes later.
         key gate: Option<bool> = Means("the base's value") =>
             "if the congestion control asks for it, wait before each window and then send it at once, instead of \
              pacing; simulator only";
@@ -178,7 +178,8 @@ section! {
         pub ecn: bool = Means("the base's value");
         /// pace every flow at Linux's default rates
         pub pacing: bool = Means("the base's value");
-        /// Where a control asks for it, wait before each window and send that at once, in place of pacing.
+        /// Whether, if the congestion control asks for it, the sender waits before each window and sends that at once,
+        /// in place of pacing.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub gate: bool;
         /// initial window in segments (RFC 6928)
