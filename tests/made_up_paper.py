@@ -21,7 +21,7 @@ cc = "reno"
 """
 
 PUBLISHED = """
-paper = { name = "tiny", title = "Two controls on a line", authors = "A. Author", where = "Journal, 2020" }
+paper = { name = "tiny", title = "Two congestion controls on a line", authors = "A. Author", where = "Journal, 2020" }
 bounds = { relative = 0.1, index = 0.04 }
 runs = { seeds = 3, series = { two = "10ms" } }
 [[tables]]

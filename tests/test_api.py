@@ -344,10 +344,10 @@ def test_what_there_is_is_a_frame() -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "kind: unknown value control (did you mean controls?); valid: scenarios, congestion_controls, window_controllers, classifiers, queues, links, papers"
+            "kind: unknown value control; valid: scenarios, congestion_controls, window_controllers, classifiers, queues, links, papers"
         ),
     ):
-        ub.catalogue("control")
+        ub.catalogue("congestion_control")
 
 
 def test_completion_of_results_has_what_is_meant_for_users(small: Path) -> None:

@@ -176,13 +176,13 @@ def test_a_terminal_that_is_not_utf8_shows_the_table(small: Path) -> None:
         (
             "cake",
             snapshot(
-                "unbloat: cake is a queue discipline, which Linux has itself and tc sets: sudo tc qdisc replace dev wan0 root cake bandwidth 19mbit; set bandwidth to 95 % of the line's rate, so that the queue is here. unbloat load takes congestion controls, window controllers and classifiers"
+                "unbloat: cake is a queue discipline of Linux, which tc sets: sudo tc qdisc replace dev wan0 root cake bandwidth 19mbit. Set bandwidth to 95 % of the line's rate, so that the queue is here. unbloat load takes congestion controls, window controllers and classifiers"
             ),
         ),
         (
             "fq_codel",
             snapshot(
-                "unbloat: fq_codel is a queue discipline, which Linux has itself and tc sets: sudo tc qdisc replace dev wan0 root fq_codel. unbloat load takes congestion controls, window controllers and classifiers"
+                "unbloat: fq_codel is a queue discipline of Linux, which tc sets: sudo tc qdisc replace dev wan0 root fq_codel. unbloat load takes congestion controls, window controllers and classifiers"
             ),
         ),
     ],

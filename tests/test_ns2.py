@@ -153,7 +153,7 @@ def test_without_ns_2_it_says_what_to_install(scenario: Path, tmp_path: Path) ->
     done = ns2(scenario, path=str(empty), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (
         1,
-        snapshot("ns2: there is no ns-2 here: tools/build-ns2 builds it, or apt-get install ns2\n"),
+        snapshot("ns2: ns-2 is missing: tools/build-ns2 builds it, or apt-get install ns2\n"),
     )
 
 

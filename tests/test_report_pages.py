@@ -358,7 +358,7 @@ def test_reproducing_a_paper_with_its_page_makes_the_report_too(
     paper = paper_in(tmp_path)
     assert main(["reproduce", str(paper), "--page"]) == 0
     page = (tmp_path / "results/tiny/report.html").read_text()
-    assert "<h1>Two controls on a line</h1>" in page and "A slow link" in page
+    assert "<h1>Two congestion controls on a line</h1>" in page and "A slow link" in page
     assert main(["report", str(paper), "-o", "other.html"]) == 0
     assert (tmp_path / "other.html").read_text().partition("<footer>")[0] == page.partition("<footer>")[0]
 

@@ -57,7 +57,7 @@ def tiny(tmp_path, monkeypatch):
 def test_the_command_prints_tables_claims_and_counts(tiny, capsys):
     assert main(["reproduce", str(tiny)]) == 0
     assert capsys.readouterr().out == snapshot("""\
-A. Author: Two controls on a line
+A. Author: Two congestion controls on a line
 Journal, 2020
 
 After each measured number: = reproduced, ~ direction only, x not reproduced, X not reproduced and off by a factor of 2
@@ -115,7 +115,7 @@ def test_a_part_that_is_nothing_but_a_figure_is_drawn(tiny, capsys):
     assert main(["reproduce", str(tiny), "--table", "figure1"]) == 0
     assert (tiny.parent / "results/tiny/figure1.svg").exists()
     assert capsys.readouterr().out == snapshot("""\
-A. Author: Two controls on a line
+A. Author: Two congestion controls on a line
 Journal, 2020
 
 After each measured number: = reproduced, ~ direction only, x not reproduced, X not reproduced and off by a factor of 2

@@ -285,7 +285,7 @@ def test_nothing_is_printed_unless_it_is_asked_for(
 def test_the_command_warns_in_its_own_words(cli: Cli, small: Path) -> None:
     done = cli("sweep", small, "--repeat", "2")
     assert done.stdout.rpartition("\n\n")[2] == snapshot(
-        "warning: the repeats differ by less than 0.01 %, so they say no more than one run: almost nothing in the scenario is random; add loss, jitter, arrivals or a start such as 0s..1s\n"
+        "warning: the repeats differ by less than 0.01 %, so they say no more than one run. Almost nothing in the scenario is random; add loss, jitter, arrivals or a start such as 0s..1s\n"
     )
     assert without_speed(done.stderr) == snapshot("""\
 unbloat: 2 runs to do, 0 cached

@@ -146,7 +146,7 @@ class Module:
             ):
                 text = re.sub(r"(?m)^( *)(?:>>>|\.\.\.) .*$", r"\1", node.value.value)
                 text = re.sub(
-                    r"(?m)^(?: *(?:Returns|Yields)\n *-+\n.*|.*\n *-{3,}| *[\w, ]+ : .*| *\w+Error)$",
+                    r"(?m)^(?: *(?:Returns|Yields)\n *-+\n.*|.*\n *-{3,}| *[\w, ]+ : .*| *\w+Error|.*\S {3,}\S.*)$",
                     lambda found: "\n" * found[0].count("\n"),
                     text,
                 )

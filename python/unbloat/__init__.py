@@ -41,7 +41,7 @@ _WHERE = {
 """The module that each name comes from; `__init__.pyi` has the same for editors and type checkers."""
 
 __all__: list[str] = []
-"""Nothing: what stands here `help(unbloat)` would show in full, some thousand lines."""
+"""Empty, because `help(unbloat)` would show every name here in full, some thousand lines."""
 
 
 def __dir__() -> list[str]:

@@ -68,7 +68,7 @@ __all__ = [
 
 __version__: str
 BASE_UNITS: list[str]
-"""What `quantity` counts in: the endings of columns that hold numbers of an axis."""
+"""The base units of `quantity`, which are the endings of columns with numbers of an axis."""
 LEAST_STEP_NS: int
 """The finest step of a series with the kernel's TCP, in nanoseconds."""
 LINUX: str
@@ -137,14 +137,14 @@ class GridPoint:
     sampled_links: int
     """How many links a series has samples of: each direction of a link, and access links with a rate."""
     doubts: list[str]
-    """What may well not be meant though it is allowed, a sentence with its place each."""
+    """Warnings about settings that are allowed but probably not meant: a sentence with its place each."""
 
     def with_own_controls(self, paths: Mapping[Path, Path]) -> GridPoint:
         """Return the same run with the user's own congestion controls moved, from the paths (the keys) to others."""
     def objects(self, algorithms: str | Path) -> dict[str, bytes]:
         """Compile its congestion controls for the kernel; return the object files by what the scenario calls them."""
     def locate(self, key: str) -> str:
-        """Tell where a dotted key such as `flows.0.cc` stands: `FILE:LINE: KEY`."""
+        """Return the place of a dotted key such as `flows.0.cc`, as `FILE:LINE: KEY`."""
     def check(self, on: str) -> None:
         """Raise `InputError` if it asks for something that this backend does not have."""
     def check_shell(self, on: str) -> None:
@@ -195,14 +195,14 @@ class GridPoint:
         """Run a program at one end of the link, `sender` or `receiver`, and maybe one at the far end meanwhile.
 
         `on`, `steps` and `objects` are as `run` has them; steps are taken every `series_ns`, and have no flows.
-        Give the program's status, 128 and the signal's number if one ended it, once it has ended; and why the link was
-        not the scenario's, or None if it was.
+        Return the program's exit status once it has ended: 128 plus the signal's number if a signal ended it. The
+        second value says why the link was not the scenario's, or is None if it was.
         """
 
 def load(
     path: str | Path, overrides: Sequence[tuple[str, str]], warn: Callable[[str], object] | None = None
 ) -> list[GridPoint]:
-    """Read a scenario file; each override sets a key as if it stood in the file.
+    """Read a scenario file; each override sets a key as if the file had it.
 
     The function `warn` gets the sentence of each warning.
     """
@@ -234,7 +234,7 @@ def duration_ns(text: str) -> int:
     """Read a duration such as `10ms`, in nanoseconds."""
 
 def quantity(text: str) -> tuple[str, float] | None:
-    """Read `10mbit` as ("bps", 1e7): the base unit and the number of them; None if it is no quantity."""
+    """Read `10mbit` as ("bps", 1e7): the base unit and the number of them; None if it is not a quantity."""
 
 def line_of(text: str, keys: Sequence[str]) -> int:
     """Find the line of a TOML text on which a key begins, from 1: names lead there and, in lists, numbers from 0.

@@ -29,7 +29,7 @@ OTHERS = (
     "veno",
     "westwood",
 )
-"""All other controls, except those that follow ns-2 (`compound_ns2`) or need a mesh (`dtpa`, `dtpa_auto`)."""
+"""All other congestion controls, except one that follows ns-2 (`compound_ns2`) and those for a mesh (`dtpa*`)."""
 IN_LINUX = {
     "reno": "reno",
     "cubic": "cubic",
@@ -39,7 +39,7 @@ IN_LINUX = {
     "htcp": "htcp",
     "veno": "veno",
 }
-"""Controls that Linux has too, under its name; half of their flows in the guest run Linux's own.
+"""Congestion controls that Linux has too, under its name; half of their flows in the guest run Linux's own.
 
 Linux's `lp` and `westwood` are left out: ours are other algorithms, as their files say.
 """

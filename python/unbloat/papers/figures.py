@@ -378,7 +378,10 @@ def _control(run: Record, flow: int) -> str:
 
 
 def _look(run: Record, flow: int, hues: Hues) -> dict[str, Any]:
-    """Return how a flow looks: controls have colours, and their flows dashes; those of a lone control have colours."""
+    """Return how a flow looks.
+
+    Congestion controls differ in colour, and their flows in dashes. Flows of a lone one differ in colour.
+    """
     control = _control(run, flow)
     alike = [number for number, other in enumerate(run.run["flows"]) if other["cc"] == control]
     label = control if len(alike) == 1 else f"{control} #{flow}"

@@ -179,7 +179,7 @@ class MeasuredCell:
         return jackknife(self.means, self.confidence)
 
     def above(self, other: MeasuredCell) -> Uncertain | None:
-        """Return how far this cell lies above another; None where either has unsound runs."""
+        """Return how far this number lies above another; None where either has unsound runs."""
         if self.doubt or other.doubt:
             return None
         with np.errstate(invalid="ignore"):

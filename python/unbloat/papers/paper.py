@@ -98,7 +98,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     groups: list[Group]
 
     def labels(self, group: Group, row: Row) -> list[list[str]]:
-        """Return the labels of a row's cells, for each column."""
+        """Return the labels of a row of the table, for each column."""
         return [[*group.at, *row.at, column] for column in self.columns]
 
 
@@ -132,7 +132,7 @@ class PrintedCell:
 
 
 def cells_of(table: Table, group: Group, row: Row) -> list[list[PrintedCell]]:
-    """Return a row's cells, a list per column."""
+    """Return a row of the table, a list per column."""
     return [
         [PrintedCell(table, group, row, column, flow) for flow in range(len(values))]
         for column, values in enumerate(row.printed())

@@ -215,7 +215,7 @@ def joined(where: str, what: str) -> str:
 
 
 def are_flows_reported(records: Sequence[Record]) -> bool:
-    """Return whether flows have names, other controls or an end, so that each is of interest."""
+    """Return whether flows have names, other congestion controls or an end, so that each is of interest."""
     return any(
         len({flow["cc"] for flow in record.run["flows"]}) > 1
         or any(flow.get("name") or flow.get("completion_s") is not None for flow in record.run["flows"])

@@ -61,13 +61,13 @@ class Table:
     columns: Sequence[Column]
     title: str = ""
     write: Callable[[object], str] = show
-    """Writes a cell for a page; a terminal has the digits that `show` gives."""
+    """Writes a cell of the table for a page; a terminal has the digits that `show` gives."""
     narrow: Sequence[Column] = ()
     """Fewer columns, for a terminal that the table is too wide for."""
     is_part: bool = False
     """Belongs under the heading of a larger part."""
     is_stacked: bool = False
-    """The cells are sentences: a terminal shows each row as a paragraph, the first cell on a line of its own."""
+    """The table's cells are sentences: a terminal shows a row as a paragraph, its first cell on a line of its own."""
 
 
 @dataclass(frozen=True)

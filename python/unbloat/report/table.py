@@ -17,13 +17,13 @@ READABLE = 24
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head, its unit, its cells."""
+    """A column of a table: its head, its unit, its cells."""
 
     head: str
     unit: str
     cells: Sequence[object]
     is_right: bool = False
-    """Aligns to the right although its cells are words."""
+    """Aligns to the right, although the table has words in its cells."""
 
     def is_number(self) -> bool:
         """Return whether it aligns to the right."""
@@ -32,7 +32,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Marked:
-    """A cell of words that each have a kind, such as a verdict, which an HTML page shows by its colour."""
+    """A cell of a table with words that each have a kind, such as a verdict, which an HTML page shows by its colour."""
 
     words: Sequence[tuple[str, str]]
     """The words, each with its kind; empty for those that have none."""
@@ -145,7 +145,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 
 def show(value: object) -> str:
-    """Write a cell."""
+    """Write a cell of a table."""
     return in_table(value) if isinstance(value, float | None) else in_a_line(str(value))
 
 

@@ -30,8 +30,8 @@ class Bottlenecks:
         """Find the link with the longest mean wait of any grid point, times its utilisation; of equals, the first.
 
         Unsound runs have no say where there are sound ones. A queue through which little passes does not count, however
-        long packets wait: acknowledgements to one Wi-Fi station wait behind the data to another. The worst cell
-        decides, so that a remedy more changes nothing.
+        long packets wait: acknowledgements to one Wi-Fi station wait behind the data to another. The worst
+        grid point decides, so that one more remedy changes nothing.
         """
         every = list(records)
         counted = [each for each in every if each.is_sound] or every

@@ -151,8 +151,8 @@ class RunSet:
         Parameters
         ----------
         kind : {"flows", "links", "rtt", "queue_delay"}
-            Flows over time (`time_s`, `flow`, `cwnd_packets`, `rtt_ms`, ...), links over time (`time_s`, `link`,
-            `queue_bytes`, ...), or a histogram of each flow's RTTs or link's queueing delays (`upper_ms`, `count`).
+            Flows over time (`time_s`, `flow`, `cwnd_packets`, ...), or links over time (`time_s`, `link`,
+            `queue_bytes`, ...). The others are histograms of each flow's RTTs or link's delays (`upper_ms`, `count`).
 
         Returns
         -------
@@ -226,9 +226,9 @@ class RunSet:
         Parameters
         ----------
         pick : dict or callable, optional
-            Labels by axes, or a function that gets the axes of a grid point and returns whether it is wanted.
-        **labels
-            Axes by the last part of their names, each with a label or several. A number is one in base units.
+            Labels by axes; or a function that gets a grid point's axes and returns whether it is wanted.
+        **labels : str or number, or a sequence of them
+            A label or several of each axis, by the last part of its name. A number is in base units.
 
         Returns
         -------
@@ -492,6 +492,6 @@ def _scalars_of_failure(failure: Failure) -> Row:
 def _identical(points: int, of: int) -> str:
     which = "the repeats" if of == 1 else f"the repeats of {count_of(points, 'grid point')} of {of}"
     return (
-        f"{which} differ by less than 0.01 %, so they say no more than one run: almost nothing in the "
+        f"{which} differ by less than 0.01 %, so they say no more than one run. Almost nothing in the "
         "scenario is random; add loss, jitter, arrivals or a start such as 0s..1s"
     )

@@ -73,9 +73,9 @@ def refuse_discipline(name: str, device: str | None) -> None:
     if name in OF_TC:
         shaped = " bandwidth 19mbit" if name == "cake" else ""
         command = f"tc qdisc replace dev {device or 'eth0'} root {name}{shaped}"
-        rate = "; set bandwidth to 95 % of the line's rate, so that the queue is here" if shaped else ""
+        rate = ". Set bandwidth to 95 % of the line's rate, so that the queue is here" if shaped else ""
         raise InputError(
-            f"{name} is a queue discipline, which Linux has itself and tc sets: sudo {command}{rate}. "
+            f"{name} is a queue discipline of Linux, which tc sets: sudo {command}{rate}. "
             "unbloat load takes congestion controls, window controllers and classifiers"
         )
 
