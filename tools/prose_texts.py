@@ -38,7 +38,7 @@ class Sentence(NamedTuple):
     file: str
     line: int
     area: str
-    """What the counts are by, and what can be said to pass: a folder of pages, or a kind of text with its folder."""
+    """What the counts are by: a folder of pages, or a kind of text with its folder."""
     text: str
     begins: bool = False
     """It is the first of a doc comment or a docstring."""
@@ -146,7 +146,7 @@ class Module:
             ):
                 text = re.sub(r"(?m)^( *)(?:>>>|\.\.\.) .*$", r"\1", node.value.value)
                 text = re.sub(
-                    r"(?m)^(?: *(?:Returns|Yields)\n *-+\n.*|.*\n *-{3,}| *[\w, ]+ : .*| *\w+Error|.*\S {3,}\S.*)$",
+                    r"(?m)^(?: *(?:Returns|Yields)\n *-+\n.*|.*\n *-{3,}| *[\w,* ]+ : .*| *\w+Error|.*\S {3,}\S.*)$",
                     lambda found: "\n" * found[0].count("\n"),
                     text,
                 )
