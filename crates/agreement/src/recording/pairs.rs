@@ -114,9 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn a_contradiction_that_no_loss_explains_is_told() {
+    fn a_contradiction_that_no_loss_explains_is_an_error() {
         assert!(calls(&[(BEFORE, 0), (BEFORE, 0)]).unwrap_err().contains("interrupted"));
-        assert!(calls(&[(AFTER, 0)]).unwrap_err().contains("has not begun"));
+        assert!(calls(&[(AFTER, 0)]).unwrap_err().contains("without a beginning"));
         let mut pairs = Pairs::default();
         let mut end = snapshot(AFTER, 0);
         end.helper_results[0] = 1;
