@@ -224,7 +224,7 @@ mod tests {
     fn an_emulator_that_stands_still_for_more_than_a_hundredth_of_the_run() {
         assert_eq!(standstill(&scenario("10s"), Nanos::from_millis(99)), None);
         let complaint = standstill(&scenario("10s"), Nanos::from_millis(450)).unwrap();
-        assert!(complaint.starts_with("the emulator stood still for 4.5 % of the run"), "{complaint}");
+        assert!(complaint.starts_with("the emulator stopped for 4.5 % of the run"), "{complaint}");
     }
 
     #[test]
@@ -240,6 +240,6 @@ mod tests {
         assert_eq!(missed_steps(&Steps { due: 1000, missed: 10 }, step), None);
         assert_eq!(missed_steps(&Steps { due: 1000, missed: 500 }, None), None);
         let complaint = missed_steps(&Steps { due: 1000, missed: 11 }, step).unwrap();
-        assert!(complaint.starts_with("11 of 1000 samples at steps of 1 ms came too late"), "{complaint}");
+        assert!(complaint.starts_with("11 of 1000 samples at steps of 1 ms were late"), "{complaint}");
     }
 }

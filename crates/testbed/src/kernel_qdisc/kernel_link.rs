@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(key, "link.bottleneck.queue.kind");
         assert_eq!(
             why,
-            "this kernel has no queue discipline nonesuch (module sch_nonesuch); --on vm runs one that has it"
+            "this kernel lacks the queue discipline nonesuch (module sch_nonesuch); --on vm runs one that has it"
         );
     }
 }

@@ -106,7 +106,7 @@ fn a_packet_that_was_cut_off_is_an_error() {
     let packet = sent(buffer.len() - tun::HEADER - 40, 0);
     buffer.copy_from_slice(&packet);
     let refused = network.enter(End::Sender, Nanos::ZERO, 0, packet.len(), &mut buffer).unwrap_err();
-    assert!(refused.to_string().contains("of 1520 bytes at most"), "{refused}");
+    assert!(refused.to_string().contains("longer than the limit of 1520 bytes"), "{refused}");
 }
 
 /// Sends `count` packets of 1500 bytes at once. Returns when each one comes to the receiver, and its number.
