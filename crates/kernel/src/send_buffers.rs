@@ -11,7 +11,7 @@ pub(super) const MAP: &str = "unbloat_buffers";
 /// `struct send_buffer`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Event {
     seen_ns: u64,
     wmem_queued: u32,
     sndbuf: u32,
@@ -40,7 +40,7 @@ pub struct SendBufferSeen {
 /// Reads the send buffers that segments left, in order.
 pub struct SendBuffers {
     ring: RingBuffer<'static>,
-    told: Arc<Mutex<Vec<Told>>>,
+    events: Arc<Mutex<Vec<Event>>>,
     /// Time of the kernel's monotonic clock at the start of the run's clock.
     origin: Nanos,
 }
@@ -48,32 +48,32 @@ pub struct SendBuffers {
 impl SendBuffers {
     /// Reads the program's map, in a run at whose start the kernel's clock shows `origin`.
     pub(super) fn new(map: &dyn MapCore, origin: Nanos) -> libbpf_rs::Result<SendBuffers> {
-        let told = Arc::<Mutex<Vec<Told>>>::default();
+        let events = Arc::<Mutex<Vec<Event>>>::default();
         let take = {
-            let told = told.clone();
+            let events = events.clone();
             move |bytes: &[u8]| {
-                told.lock().unwrap_or_else(PoisonError::into_inner).extend(Told::read(bytes));
+                events.lock().unwrap_or_else(PoisonError::into_inner).extend(Event::read(bytes));
                 0
             }
         };
         let mut builder = RingBufferBuilder::new();
         builder.add(map, take)?;
-        Ok(SendBuffers { ring: builder.build()?, told, origin })
+        Ok(SendBuffers { ring: builder.build()?, events, origin })
     }
 
     /// Returns the send buffers seen since the last call.
     pub fn take(&self) -> Vec<SendBufferSeen> {
         // It fails only if the callback fails, which never happens.
         let _ = self.ring.consume_raw();
-        let told = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
-        told.into_iter().map(|told| told.seen(self.origin)).collect()
+        let events = std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner));
+        events.into_iter().map(|event| event.seen(self.origin)).collect()
     }
 }
 
-impl Told {
-    fn read(bytes: &[u8]) -> Option<Told> {
+impl Event {
+    fn read(bytes: &[u8]) -> Option<Event> {
         // SAFETY: there are as many bytes, and all of them are values of integers.
-        (bytes.len() == size_of::<Told>()).then(|| unsafe { bytes.as_ptr().cast::<Told>().read_unaligned() })
+        (bytes.len() == size_of::<Event>()).then(|| unsafe { bytes.as_ptr().cast::<Event>().read_unaligned() })
     }
 
     fn seen(self, origin: Nanos) -> SendBufferSeen {
@@ -97,9 +97,9 @@ mod tests {
         let words = [50_000u32, 87_040, 28_960, 1_448, 10].map(u32::to_ne_bytes);
         let ports = [5202u16, 5201].map(u16::to_ne_bytes);
         let bytes = [&4_000_000_000u64.to_ne_bytes()[..], &words.concat(), &ports.concat()].concat();
-        let seen = Told::read(&bytes).unwrap().seen(Nanos::from_secs(1));
+        let seen = Event::read(&bytes).unwrap().seen(Nanos::from_secs(1));
         assert_eq!((seen.at, seen.ports), (Nanos::from_secs(3), (5202, 5201)));
         assert_eq!((seen.queued, seen.sndbuf, seen.windows), (50_000, 87_040, 2.0));
-        assert!(Told::read(&bytes[1..]).is_none());
+        assert!(Event::read(&bytes[1..]).is_none());
     }
 }

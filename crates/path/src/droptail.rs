@@ -58,7 +58,7 @@ impl Droptail {
 
     /// Reports whether a packet joins without a mark. If not, `admit` decides.
     #[inline]
-    pub fn is_calm(&self, bytes: u32) -> bool {
+    pub fn is_below_thresholds(&self, bytes: u32) -> bool {
         i64::from(bytes) <= self.room.bytes && self.room.packets > 0
     }
 

@@ -57,7 +57,7 @@ impl FifoPort {
     #[inline(always)]
     pub fn offer<P: Packet>(&mut self, now: Nanos, bytes: u32, id: PacketId, packets: &mut Pool<P>) -> Offered {
         self.advance(now);
-        if !self.queue.is_calm(bytes) {
+        if !self.queue.is_below_thresholds(bytes) {
             return self.offer_above_threshold(now, bytes, id, packets);
         }
         self.join(now, bytes, id)

@@ -40,7 +40,7 @@ impl Receiver {
     pub(super) fn select_window(&mut self, next: u32, held: u32) {
         let Some(window) = &mut self.window else { return };
         let room = window.select(next, held, self.unread);
-        self.rcv_wnd = self.minded(room);
+        self.rcv_wnd = self.window_in(room);
         if let Some(sk) = &mut self.socket {
             sk.rcv_wnd = self.rcv_wnd;
         }
@@ -51,7 +51,7 @@ impl Receiver {
     pub(super) fn offers_no_less(&mut self, waiting: u32) -> bool {
         let Some(window) = &self.window else { return true };
         let (room, last) = (window.room_beside(waiting), window.offered());
-        self.minded(room) >= last
+        self.window_in(room) >= last
     }
 
     /// Reports whether to acknowledge now that the application has read everything (`tcp_cleanup_rbuf`); `waiting`
@@ -66,13 +66,13 @@ impl Receiver {
         let Some(window) = &self.window else { return false };
         let Some(left) = window.little_left(self.next) else { return false };
         let room = window.room_beside(held);
-        let now = self.minded(room);
+        let now = self.window_in(room);
         now > 0 && now >= left.saturating_mul(2)
     }
 
     /// Returns the window in `room`. Quick acknowledgements end if it is small (`__tcp_select_window`).
     #[inline(always)]
-    fn minded(&mut self, room: Room) -> u32 {
+    fn window_in(&mut self, room: Room) -> u32 {
         if room.is_little {
             self.delayed_ack.leave_quickack_mode();
         }

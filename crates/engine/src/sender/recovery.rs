@@ -37,7 +37,7 @@ impl Sender {
         match self.ca_state() {
             ca_state::RECOVERY => self.on_ack_in_recovery(env, prior_una, duplicate, g),
             ca_state::LOSS => self.on_ack_in_loss(env, duplicate, g),
-            _ => self.on_ack_otherwise(env, duplicate, g),
+            _ => self.on_ack_in_open(env, duplicate, g),
         }
     }
 
@@ -98,10 +98,10 @@ impl Sender {
         if self.ca_state() != ca_state::OPEN && g.flags & flag::LOST_RETRANS == 0 {
             return next;
         }
-        self.on_ack_otherwise(env, false, g)
+        self.on_ack_in_open(env, false, g)
     }
 
-    fn on_ack_otherwise<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut AckContext) -> Rexmit {
+    fn on_ack_in_open<T: Tap>(&mut self, env: &mut Env<T>, duplicate: bool, g: &mut AckContext) -> Rexmit {
         let ece = g.flags & flag::ECE != 0;
         if !self.stack.sack {
             if g.flags & flag::SND_UNA_ADVANCED != 0 {

@@ -50,7 +50,7 @@ pub fn inhabited(controls: Vec<String>) -> impl Strategy<Value = Scenario> {
         let joined = meshes.into_iter().fold(scenario, meshed::join);
         let mut scenario = within_budget(joined);
         for (host, sorts) in hosts.into_iter().flatten() {
-            live_on(&mut scenario, host, sorts);
+            attach_to_host(&mut scenario, host, sorts);
         }
         make_room(&mut scenario);
         scenario
@@ -233,7 +233,7 @@ fn host() -> impl Strategy<Value = (Host, Option<(Discipline, &'static str)>)> {
 
 /// Puts the groups whose paths begin with one link on a host. The link is the first that no other host and no group
 /// from a mesh uses.
-fn live_on(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'static str)>) {
+fn attach_to_host(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline, &'static str)>) {
     let begins = |group: &FlowGroup| group.path[0];
     let in_mesh: Vec<_> = scenario.flows.iter().filter(|group| group.origin.is_some()).map(begins).collect();
     let is_free = |group: &&FlowGroup| group.host.is_none() && !in_mesh.contains(&begins(group));

@@ -34,7 +34,7 @@ const ARRAY: u64 = 2;
 const LRU_HASH: u64 = 9;
 
 /// The names of other maps (`enum bpf_map_type`).
-const OTHERS: &[(u64, &str)] = &[
+const NOT_FILLABLE: &[(u64, &str)] = &[
     (5, "a hash map for each processor"),
     (6, "an array for each processor"),
     (10, "a hash map for each processor"),
@@ -84,7 +84,7 @@ fn unknown(known: &[MapShape], name: &str) -> String {
 fn sides(map: &MapShape) -> Result<(&Layout, &Layout), String> {
     const ALLOWED: &str = "contents can be set for arrays and hash maps";
     if !matches!(map.kind, HASH | ARRAY | LRU_HASH) {
-        let other = OTHERS.iter().find(|(kind, _)| *kind == map.kind);
+        let other = NOT_FILLABLE.iter().find(|(kind, _)| *kind == map.kind);
         let what = other.map_or_else(|| format!("of type {}", map.kind), |(_, what)| what.to_string());
         return Err(format!("is {what}; {ALLOWED}"));
     }

@@ -1,6 +1,6 @@
 //! Builds the media of a scenario and their members.
 
-use super::member::{Member, MemberId, MemberPort, Rid};
+use super::member::{Member, MemberId, MemberPort, TxCompletion};
 use super::members::Members;
 use super::{lte, mesh, wifi};
 use crate::channel::PortId;
@@ -36,15 +36,15 @@ fn down_and_up(scenario: &Scenario, link: usize) -> [PortId; 2] {
 fn member(scenario: &Scenario, port: PortId, queue: usize) -> Member {
     let Scenario { seed, warmup, duration, .. } = *scenario;
     let member = Member::new(link_of(scenario, port), port, queue, seed, purpose(port), warmup, duration);
-    member.on_host(sends_by(scenario, port).map(|_| rid(scenario, port)))
+    member.on_host(sends_by(scenario, port).map(|_| tx_completion(scenario, port)))
 }
 
 /// Says when a packet leaves the host that sends by a port. A modem takes packets into a buffer of
 /// its own and gets grants for it. A Wi-Fi adapter reports the fate of each frame.
-fn rid(scenario: &Scenario, port: PortId) -> Rid {
+fn tx_completion(scenario: &Scenario, port: PortId) -> TxCompletion {
     match link_of(scenario, port).service {
-        Service::Shared(model::Member::Lte(_)) => Rid::Taken,
-        _ => Rid::Sent,
+        Service::Shared(model::Member::Lte(_)) => TxCompletion::OnDequeue,
+        _ => TxCompletion::OnAir,
     }
 }
 
@@ -67,7 +67,7 @@ fn queue(scenario: &Scenario, port: PortId) -> DeviceRing {
     let queue = DeviceRing::new(discipline_of(link_of(scenario, port), scenario, purpose(port)), ring, false);
     let Some(_) = host else { return queue };
     let queue = queue.measuring(scenario.warmup, scenario.duration);
-    if rid(scenario, port) == Rid::Taken { queue.telling() } else { queue }
+    if tx_completion(scenario, port) == TxCompletion::OnDequeue { queue.recording_taken() } else { queue }
 }
 
 /// Builds a Wi-Fi cell. The access point has one queue, or one for each station; the stations'

@@ -22,11 +22,11 @@ pub struct MemberPort {
 
 /// The moment at which a packet leaves the host of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rid {
+pub enum TxCompletion {
     /// When the device has taken it, as a modem does into a buffer of its own.
-    Taken,
+    OnDequeue,
     /// When it has been transmitted or given up: until then the adapter reads the host's memory.
-    Sent,
+    OnAir,
 }
 
 /// A channel behind a shared transmitter, with its statistics. Its packets wait in one of the
@@ -39,7 +39,7 @@ pub struct Member {
     pub(super) channel: Channel,
     /// When a packet leaves the sending host, which then gets a report; none if the sender is not a
     /// host.
-    pub(super) host: Option<Rid>,
+    pub(super) host: Option<TxCompletion>,
     /// The member's statistics. A packet waits until its first transmission starts.
     pub stats: LinkStats,
     /// Bytes and packets of this member in its queue.
@@ -77,7 +77,7 @@ impl Member {
     }
 
     /// Declares the member's sender a host, if `host` says when packets leave it.
-    pub fn on_host(self, host: Option<Rid>) -> Member {
+    pub fn on_host(self, host: Option<TxCompletion>) -> Member {
         Member { host, ..self }
     }
 

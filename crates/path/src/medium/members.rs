@@ -1,6 +1,6 @@
 //! The members of a medium, their queues, and the packets in the queues and the channels.
 
-use super::member::{Member, MemberId, Rid};
+use super::member::{Member, MemberId, TxCompletion};
 use crate::channel::{PortId, Propagation, Transit};
 use crate::event_queue::EventQueue;
 use crate::output::DropReason;
@@ -30,7 +30,7 @@ pub(super) struct Departure {
     pub(super) port: PortId,
     pub(super) id: PacketId,
     /// Whether the host gets a report that the packet left it.
-    pub(super) is_told: bool,
+    pub(super) is_reported: bool,
     /// Why the packet will not arrive; none if it will.
     pub(super) reason: Option<DropReason>,
 }
@@ -130,13 +130,13 @@ impl Members {
         self.departures.pop_front()
     }
 
-    /// Notes that a packet of a member departs at `at`. Its host gets a report if `is_told`. The
+    /// Notes that a packet of a member departs at `at`. Its host gets a report if `is_reported`. The
     /// packet leaves the medium if there is a `reason`.
-    fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_told: bool, reason: Option<DropReason>) {
-        if self.get(member).host.is_some() && (is_told || reason.is_some()) {
+    fn departs(&mut self, at: Nanos, member: MemberId, id: PacketId, is_reported: bool, reason: Option<DropReason>) {
+        if self.get(member).host.is_some() && (is_reported || reason.is_some()) {
             let place = self.departures.partition_point(|departure| departure.at <= at);
             let port = self.get(member).port;
-            self.departures.insert(place, Departure { at, port, id, is_told, reason });
+            self.departures.insert(place, Departure { at, port, id, is_reported, reason });
         } else if let Some(reason) = reason {
             self.gone.push(Gone { id, reason });
         }
@@ -144,15 +144,15 @@ impl Members {
 
     /// Notes the packets that the hosts' devices have taken from a queue.
     fn note_taken(&mut self, now: Nanos, queue: usize) {
-        for id in self.queues[queue].take_taken() {
+        for id in self.queues[queue].drain_taken() {
             let member = self.owners[id as usize];
             self.departs(now, member, PacketId(id), true, None);
         }
     }
 
     /// Reports whether the host of a member learns when a packet is sent or given up.
-    fn tells_when_sent(&self, member: MemberId) -> bool {
-        self.get(member).host == Some(Rid::Sent)
+    fn reports_when_sent(&self, member: MemberId) -> bool {
+        self.get(member).host == Some(TxCompletion::OnAir)
     }
 
     /// Returns when a queue has a packet ready: `now` if one may leave, `Nanos::NEVER` if the queue
@@ -205,14 +205,14 @@ impl Members {
         }
         self.arrivals.set(frame.member, member.channel.next());
         let reason = (propagation == Propagation::Lost).then_some(DropReason::Channel);
-        self.departs(end, frame.member, frame.id, self.tells_when_sent(frame.member), reason);
+        self.departs(end, frame.member, frame.id, self.reports_when_sent(frame.member), reason);
     }
 
     /// Gives up a packet that was not received: from `end` on it is not transmitted again.
     pub(super) fn give_up(&mut self, end: Nanos, frame: &Frame) {
         self.get_mut(frame.member).stats.lost(frame.enqueued_at);
-        let is_told = self.tells_when_sent(frame.member);
-        self.departs(end, frame.member, frame.id, is_told, Some(DropReason::Channel));
+        let is_reported = self.reports_when_sent(frame.member);
+        self.departs(end, frame.member, frame.id, is_reported, Some(DropReason::Channel));
     }
 
     /// Drops a packet that arrived at `now` and has no route.

@@ -18,7 +18,7 @@ pub mod mesh;
 pub mod wifi;
 
 pub(crate) use from_scenario::member_port;
-pub use member::{Member, MemberId, MemberPort, Rid};
+pub use member::{Member, MemberId, MemberPort, TxCompletion};
 use members::Departure;
 pub use members::{Frame, Members};
 
@@ -116,10 +116,10 @@ impl Medium {
     pub fn step<P: Packet>(&mut self, now: Nanos, packets: &mut Pool<P>, gone: &mut Vec<Gone>) -> Step {
         let next = each!(&self.mac, control => control.next());
         if self.members.next_departure() <= self.members.next_arrival().min(next)
-            && let Some(Departure { port, id, is_told, reason, .. }) = self.members.take_departure()
+            && let Some(Departure { port, id, is_reported, reason, .. }) = self.members.take_departure()
         {
             gone.extend(reason.map(|reason| Gone { id, reason }));
-            return if is_told { Step::Departed(port, id) } else { Step::Nothing };
+            return if is_reported { Step::Departed(port, id) } else { Step::Nothing };
         }
         if self.members.next_arrival() <= next {
             let (port, transit) = self.members.take_arrival();

@@ -21,7 +21,7 @@ pub struct DeviceRing {
     /// The fill level of the discipline over time, if it is measured.
     occupancy: Option<Occupancy>,
     /// Numbers of the packets that the device has taken since the last call of
-    /// [`DeviceRing::take_taken`], if they are recorded.
+    /// [`DeviceRing::drain_taken`], if they are recorded.
     taken: Option<Vec<u32>>,
 }
 
@@ -48,8 +48,8 @@ impl DeviceRing {
         DeviceRing::new(qdisc, 0, false)
     }
 
-    /// Records the packets that the device takes, for [`DeviceRing::take_taken`].
-    pub fn telling(self) -> DeviceRing {
+    /// Records the packets that the device takes, for [`DeviceRing::drain_taken`].
+    pub fn recording_taken(self) -> DeviceRing {
         DeviceRing { taken: Some(vec![]), ..self }
     }
 
@@ -86,7 +86,7 @@ impl DeviceRing {
     }
 
     /// Returns the packets that the device has taken since the last call, oldest first.
-    pub fn take_taken(&mut self) -> Vec<u32> {
+    pub fn drain_taken(&mut self) -> Vec<u32> {
         self.taken.as_mut().map_or(vec![], std::mem::take)
     }
 

@@ -17,7 +17,7 @@ pub const FIRST_GRANT: u64 = 128;
 #[derive(Clone, Copy, Debug)]
 struct Report {
     /// The first subframe whose grants can use the report.
-    heeded_at: u64,
+    usable_at: u64,
     /// Bytes that the block could carry.
     granted: u64,
     /// Bytes that waited behind the block.
@@ -52,10 +52,10 @@ impl Grants {
 
     /// Returns the bytes that the base station wants to grant in a subframe.
     pub fn wanted(&mut self, subframe: u64) -> u64 {
-        if let Some(heeded) = self.reports.iter().rposition(|report| report.heeded_at <= subframe) {
-            let granted_since: u64 = self.reports.iter().skip(heeded + 1).map(|report| report.granted).sum();
-            self.known = self.reports[heeded].left.saturating_sub(granted_since);
-            self.reports.drain(..=heeded);
+        if let Some(usable) = self.reports.iter().rposition(|report| report.usable_at <= subframe) {
+            let granted_since: u64 = self.reports.iter().skip(usable + 1).map(|report| report.granted).sum();
+            self.known = self.reports[usable].left.saturating_sub(granted_since);
+            self.reports.drain(..=usable);
         }
         match self.answered_at {
             Some(at) if at <= subframe => self.known.max(FIRST_GRANT),
@@ -67,9 +67,9 @@ impl Grants {
     /// as late as the block. If the block is lost after all tries, its report counts at the last
     /// try, since the base station then knows that one is missing.
     pub fn used(&mut self, subframe: u64, sent: &Sent) {
-        let heeded_at = subframe + Harq::ROUND_TRIP * u64::from(sent.tries.count);
+        let usable_at = subframe + Harq::ROUND_TRIP * u64::from(sent.tries.count);
         let granted = sent.room.into();
-        self.reports.push_back(Report { heeded_at, granted, left: sent.left });
+        self.reports.push_back(Report { usable_at, granted, left: sent.left });
         self.known = self.known.saturating_sub(granted);
         self.answered_at = None;
     }
@@ -80,7 +80,7 @@ impl Grants {
         if self.known > 0 {
             return Some(subframe);
         }
-        let reported = self.reports.iter().filter(|report| report.left > 0).map(|report| report.heeded_at);
+        let reported = self.reports.iter().filter(|report| report.left > 0).map(|report| report.usable_at);
         reported.chain(self.answered_at).min().map(|at| at.max(subframe))
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct FrameErrors {
 }
 
 /// IP length in bytes of the frames to which a share of frame errors refers.
-const TOLD_OF: u64 = 1500;
+const REFERENCE_BYTES: u64 = 1500;
 
 impl FrameErrors {
     /// Creates the errors of a station that fails to understand this share of its full frames.
@@ -42,7 +42,8 @@ impl FrameErrors {
         if self.share == 0.0 {
             return true;
         }
-        let length = self.standard.frame_bytes(packet.into()) as f64 / self.standard.frame_bytes(TOLD_OF) as f64;
+        let length =
+            self.standard.frame_bytes(packet.into()) as f64 / self.standard.frame_bytes(REFERENCE_BYTES) as f64;
         rng.next_u64() < threshold(libm::pow(1.0 - self.share, length))
     }
 }
