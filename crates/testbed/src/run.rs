@@ -28,7 +28,7 @@ use std::time::Duration;
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// The shortest step of a series. Before each step the sampling threads poll the clock for as long as a wake-up may
-/// take ([`crate::timing::clock`]). Much shorter steps would leave no processor to the threads that carry packets.
+/// take (`timing::clock`). Much shorter steps would leave no processor to the threads that carry packets.
 pub const LEAST_STEP: Nanos = Nanos::from_millis(1);
 
 /// Runs `scenario` with the kernel's TCP, in real or virtual time. The run calls `progress` again and again, which may
