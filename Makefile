@@ -160,6 +160,7 @@ check-lint: docs check-types check-style check-prose check-clippy
 # Debian 12's own Rust comes without Clippy.
 check-clippy: build-tests
 	! $(CARGO) clippy --version >/dev/null 2>&1 || $(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
 check-style: $(STAMPS)/libraries $(STAMPS)/git
 	$(CARGO) fmt --all --check

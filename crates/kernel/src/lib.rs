@@ -2,7 +2,7 @@
 //! checks what the machine supports.
 //!
 //! [`load`] registers a congestion control for as long as its [`Loaded`] lives, [`load_pinned`]
-//! until [`unload`] or the next boot.
+//! until [`unload()`] or the next boot.
 //!
 //! ```
 //! assert!(unbloat_kernel::running_version() < unbloat_kernel::ANY_VERSION);

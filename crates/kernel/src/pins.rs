@@ -33,7 +33,7 @@ pub struct Note {
     pub default_before: Option<String>,
 }
 
-/// Loads a congestion control that stays until [`super::unload`] or the next boot, and optionally
+/// Loads a congestion control that stays until [`super::unload()`] or the next boot, and optionally
 /// makes it the default.
 ///
 /// # Errors

@@ -97,7 +97,7 @@ pub fn check_shell(scenario: &Scenario, version: (u32, u32)) -> Result<(), Error
 /// With `watch`, a callback gets a sample of the links at each such step and may end the programs.
 ///
 /// # Errors
-/// The errors of [`crate::run`], and if a program cannot be started.
+/// The errors of [`crate::run()`], and if a program cannot be started.
 pub fn shell(
     scenario: &Scenario,
     library: &Library,

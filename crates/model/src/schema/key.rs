@@ -13,7 +13,7 @@ pub struct Key {
     ///
     /// * empty: the top of the file
     /// * `flows`: each `[[flows]]`
-    /// * `queue`: the queue of either direction; `codel` and others of [`QUEUES`]: a queue of that kind
+    /// * `queue`: the queue of either direction; `codel` and others of [`QUEUES`](super::QUEUES): a queue of that kind
     /// * `lte.NAME`, `mesh.NAME`: an LTE cell, a mesh
     /// * `loss`: a table in place of either direction's share of losses
     /// * `rates`, `outages`: each entry of either direction's list; `down`: each outage of a mesh's node

@@ -2,10 +2,10 @@
 //! direction.
 //!
 //! The capacity of a transport block is in `model::lte`, with the sections of 3GPP's
-//! specifications. A [`bearer`] cuts packets and reassembles them as RLC does. A block that cannot
-//! be decoded is repeated 8 ms later, and all blocks behind it wait. The [`scheduler`] chooses who
+//! specifications. A `bearer` cuts packets and reassembles them as RLC does. A block that cannot
+//! be decoded is repeated 8 ms later, and all blocks behind it wait. The `scheduler` chooses who
 //! sends. A handset sends a request before it may transmit, and then reports its backlog
-//! ([`grants`]).
+//! (`grants`).
 //!
 //! The model leaves out fading channels (a recorded trace has them), more than one layer of MIMO, a
 //! handset's limited power and discontinuous reception. It also leaves out RLC's own
