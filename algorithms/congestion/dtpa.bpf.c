@@ -16,7 +16,7 @@
  * Departures and choices (papers/dtpa/choices.toml, table `wait`, has the gate and the memory beside the others):
  *  - the wait is spread over the window: DTPA paces at cwnd / (TXP + RTT), as kernels can. The simulator can also hold
  *    whole windows, with gate = true in the profile;
- *  - without a loss p is 0 and TXP has no bound, so there is no wait before the first loss. After it p counts as at
+ *  - without a loss p is 0 and TXP has no bound, so a node waits only after its first loss. From then on p is at
  *    least 1/10000, and TXP is at most 30 s;
  *  - the paper counts over the life of the connection. With `memory` both counts are halved after more segments than
  *    that;

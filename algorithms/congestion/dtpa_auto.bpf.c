@@ -21,7 +21,7 @@
  * about shares. Nodes use the latest mean that they received.
  *
  * Where the border router announces nothing, a node uses the rate of the flows that it forwards. That is not enough.
- * Such nodes are no faster than those behind them, but a node that forwards nothing knows of no others. It sends as
+ * Such nodes send as fast as those behind them. A node that forwards nothing does not know the others. It sends as
  * Reno does, even next to the border router (table `auto` of papers/dtpa/choices.toml).
  *
  * Cost: no message of its own, but six bytes in each packet down; most of these packets are acknowledgements. A node

@@ -14,8 +14,8 @@
  *  - timestamps are TCP's; without them it is Reno;
  *  - the data in flight is the most of the last round, as Linux counts it, because a host that sends in bursts does not
  *    fill its window at every ACK;
- *  - the retransmission timer is TCP's, and a timeout leaves one segment. There is no slow start, even after a timeout,
- *    unless `slow_start` is set;
+ *  - the retransmission timer is TCP's, and a timeout leaves one segment. The window grows without slow start, even
+ *    after a timeout, unless `slow_start` is set;
  *  - a pause forgets the last four delays and keeps those of the ten minutes.
  */
 #include "vmlinux.h"

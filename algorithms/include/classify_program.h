@@ -139,7 +139,7 @@ static __always_inline __u32 unbloat_in_host(struct __sk_buff *skb, const struct
 	return others > 0 ? others : 0;
 }
 
-/* The connection of a segment with data, which is stored from its first segment on; NULL if there is no room. */
+/* The connection of a segment with data, which is stored from its first segment on; NULL if the map is full. */
 static __always_inline struct classified_flow *unbloat_flow(const struct tcp_packet *tcp)
 {
 	struct classified_flow *known = bpf_map_lookup_elem(&unbloat_flows, &tcp->ends);

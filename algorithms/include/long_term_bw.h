@@ -72,7 +72,7 @@ static __always_inline void lt_bw_end_interval(const struct tcp_sock *tp, struct
 }
 
 /*
- * Takes a sample while there is no verdict. An interval begins and ends with a loss, so that the policer's bucket is
+ * Takes a sample until a verdict is reached. An interval begins and ends with a loss, so that the policer's bucket is
  * empty at both ends.
  */
 static __always_inline void lt_bw_sample(const struct tcp_sock *tp, struct lt_bw *lt, bool round_start, bool lost,

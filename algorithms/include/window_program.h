@@ -5,7 +5,7 @@
  * answer. The ingress program measures the segments that arrive, and when.
  *
  * The programs measure RTTs by timestamps (RFC 7323), from when one of ours first left until the first full segment
- * that echoes it. That takes no socket, so it works alike on a router. Without timestamps there are no RTTs. A socket's
+ * that echoes it. That takes no socket, so it works alike on a router. RTTs need timestamps. A socket's
  * own estimate cannot replace them: it is the time that a window of the stack's takes, which exceeds the window
  * announced. The bytes that arrived are those that the application has read, or on a router those acknowledged. The
  * window scale is the socket's, or the one of the handshake that passed. If neither is known the programs leave the
@@ -233,7 +233,7 @@ static __always_inline void unbloat_ack_leaves(struct __sk_buff *skb, const stru
 	receiver_round_ends(&flow->round, &ack);
 	flow->seen_us = ack.now_us;
 
-	/* Without a segment that came there is no data to limit. */
+	/* The window limits nothing before a first segment has arrived. */
 	__u32 most = flow->flow.mss ? unbloat_window_recorded(&packet->ends, &flow->flow, &ack) : 0;
 	__u16 window = unbloat_lowered(flow, packet, min(scale, MOST_SCALE), most);
 

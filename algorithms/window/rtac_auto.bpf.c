@@ -43,7 +43,7 @@
  * flows or more, none can tell what its own window does to the RTT, and their queue grows. A flow that arrives at a
  * queue that others fill takes it as the path.
  *
- * Departures: there is no Delta, because the base is not the least RTT. All others are those of RTAC.
+ * Departures: this controller has no Delta, because its base is not the least RTT. All others are those of RTAC.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

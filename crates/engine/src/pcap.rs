@@ -13,7 +13,7 @@
 //!
 //! The file differs from a capture of a real network:
 //!
-//! * Connections do not close: there are no FINs. The trace leaves out datagrams.
+//! * Connections do not close, so the trace has no FINs. The trace leaves out datagrams.
 //! * A window that its scale cannot express is rounded up, so that the sender does not appear to overrun it.
 //! * A SYN-ACK has no room for SACK blocks.
 //!

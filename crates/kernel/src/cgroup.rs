@@ -49,7 +49,7 @@ pub enum Group<'a> {
 /// Groups below count too. A group below that has a congestion control of its own retains that.
 ///
 /// # Errors
-/// Fails if the kernel offers no such congestion control, there is no such group, or this process
+/// Fails if the kernel lacks the congestion control, the group does not exist, or this process
 /// lacks the rights.
 pub fn attach(control: &str, group: Group) -> Result<Attachment, Error> {
     rights::require("giving a congestion control to a control group")?;

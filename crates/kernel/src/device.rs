@@ -26,7 +26,7 @@ impl Device {
     /// Finds the device of this name.
     ///
     /// # Errors
-    /// Fails if there is no such device.
+    /// Fails if the device does not exist.
     pub(crate) fn named(name: &str) -> Result<Device, Error> {
         match if_nametoindex(name) {
             Ok(index) => Ok(Device { name: name.to_string(), index }),

@@ -61,7 +61,7 @@ impl Loaded {
 /// Builds `control` and registers it, as `name` if given, else under the name in its file.
 ///
 /// # Errors
-/// Fails if there is no such mechanism, it cannot be built or refuses its parameters, or the name
+/// Fails if the mechanism does not exist, it cannot be built or refuses its parameters, or the name
 /// is taken. Also fails if this process lacks the rights, the kernel has no types (BTF), or its
 /// verifier refuses the program.
 pub fn load(library: &Library, control: &MechanismRef, name: Option<&str>) -> Result<Loaded, Error> {

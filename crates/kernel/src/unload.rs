@@ -39,7 +39,7 @@ pub struct Unloaded {
 /// refuse. The kernel's old default returns, and control groups get the default again.
 ///
 /// # Errors
-/// Fails if there is no such congestion control, it is in use, or this process lacks the rights.
+/// Fails if the congestion control does not exist or is in use, or this process lacks the rights.
 pub fn unload(name: &str, drain: bool) -> Result<Unloaded, Error> {
     let pin = &known(name)?;
     rights::require("unloading a congestion control")?;

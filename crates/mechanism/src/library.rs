@@ -218,7 +218,7 @@ impl Library {
     /// the compiler are not among them.
     ///
     /// # Errors
-    /// If there is no such mechanism, or a file cannot be read.
+    /// If the mechanism does not exist, or a file cannot be read.
     pub fn files(&self, source: &MechanismSource) -> Result<Vec<PathBuf>, Error> {
         let (path, _) = self.find(source)?;
         Ok(self.read(source, &path)?.files.iter().map(|(path, _)| path.clone()).collect())

@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(blocks(&after([2, 9, 4, 3])), [(2, 5), (9, 10)]);
     }
 
-    /// A segment comes again whose block was forgotten, because there is no room for a fifth block.
+    /// A segment whose block was forgotten, because only four blocks fit, arrives again.
     #[test]
     fn a_segment_that_comes_again_is_reported_though_its_block_was_forgotten() {
         let mut waiting = after([2, 3, 10, 20, 30, 40]);

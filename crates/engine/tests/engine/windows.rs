@@ -39,8 +39,8 @@ fn two_lost_syns_leave_a_window_of_one() {
     }
 }
 
-/// Without timestamps nothing shows which of two SYNs was answered. So there is no round-trip time yet, and no minimum
-/// of zero.
+/// Only timestamps show which of two SYNs was answered. Without them, the sender has no round-trip time yet, and so no
+/// minimum of zero.
 #[test]
 fn a_connection_without_a_sample_has_no_minimum() {
     let mut s = transfer(10, TcpProfile { timestamps: false, ..TcpProfile::LINUX });

@@ -75,7 +75,7 @@ fn timer_pin(at: &AtDevice) -> PathBuf {
 /// device's end or the next boot.
 ///
 /// # Errors
-/// Fails if there is no such mechanism or device, or if the device has a classifier already or no
+/// Fails if mechanism or device does not exist, or if the device has a classifier already or no
 /// room for one. Also fails if this process lacks the rights, or the kernel refuses. Nothing has
 /// changed then.
 pub fn load_classifier(

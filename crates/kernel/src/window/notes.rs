@@ -60,7 +60,7 @@ impl DeviceNote for WindowNote {
 /// Gives a device a window controller, until [`unload_window`], the device's end or the next boot.
 ///
 /// # Errors
-/// Fails like [`WindowPrograms::load`]. Also fails if there is no such device, it has a window
+/// Fails like [`WindowPrograms::load`]. Also fails if the device does not exist, it has a window
 /// controller already or no room for one, or the target does not exist. Nothing has changed then.
 pub fn load_window(
     library: &Library,

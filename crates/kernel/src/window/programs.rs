@@ -36,7 +36,7 @@ impl WindowPrograms {
     /// folder of a control group if only its sockets are selected.
     ///
     /// # Errors
-    /// Fails if there is no such mechanism, it cannot be built or refuses its parameters. Also
+    /// Fails if the mechanism does not exist, it cannot be built or refuses its parameters. Also
     /// fails if this process lacks the rights, the kernel has no types (BTF), or its verifier
     /// refuses a program.
     pub fn load(

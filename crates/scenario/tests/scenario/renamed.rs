@@ -18,7 +18,7 @@ fn load(more: &str, overrides: &[(&str, &str)]) -> Experiment {
 }
 
 fn scenarios(experiment: &Experiment) -> Vec<&model::Scenario> {
-    experiment.points.iter().map(|cell| &cell.scenario).collect()
+    experiment.points.iter().map(|point| &point.scenario).collect()
 }
 
 #[test]
