@@ -233,7 +233,7 @@ static __always_inline void unbloat_ack_leaves(struct __sk_buff *skb, const stru
 	receiver_round_ends(&flow->round, &ack);
 	flow->seen_us = ack.now_us;
 
-	/* The window limits nothing before a first segment has arrived. */
+	/* Before the first data segment arrives, the MSS is unknown and the window is not limited. */
 	__u32 most = flow->flow.mss ? unbloat_window_recorded(&packet->ends, &flow->flow, &ack) : 0;
 	__u16 window = unbloat_lowered(flow, packet, min(scale, MOST_SCALE), most);
 
