@@ -199,6 +199,30 @@ class GridPoint:
         second value says why the link was not the scenario's, or is None if it was.
         """
 
+@final
+class LineServer:
+    """The far end of a measured line, which listens until it is stopped."""
+
+    def __init__(
+        self,
+        address: str,
+        port: int,
+        *,
+        client_bytes: int,
+        all_bytes: int,
+        client_connections: int,
+        all_connections: int,
+        seconds: int,
+        controls: Sequence[str],
+        names: Sequence[str],
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None: ...
+    ports: tuple[int, int] | None
+    """The ports of HTTPS and of plain TCP transfers; None once the server is stopped."""
+
+    def stop(self) -> None:
+        """Close all connections and free the ports."""
+
 def load(
     path: str | Path, overrides: Sequence[tuple[str, str]], warn: Callable[[str], object] | None = None
 ) -> list[GridPoint]:

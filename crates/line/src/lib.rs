@@ -11,4 +11,4 @@ mod server;
 pub mod token;
 pub mod transfer;
 
-pub use server::{Addresses, Config, Server};
+pub use server::{Addresses, Config, Identity, Server};

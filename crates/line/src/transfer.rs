@@ -9,6 +9,7 @@ use crate::server::Shared;
 use crate::token::{self, Token};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::str::FromStr;
@@ -70,6 +71,17 @@ impl FromStr for Request {
             return Err(Malformed);
         }
         Ok(Self { token, direction, control })
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = match self.direction {
+            Direction::Download => "download",
+            Direction::Upload => "upload",
+        };
+        let control = self.control.as_deref().unwrap_or("default");
+        write!(f, "unbloat1 {} {direction} {control}", to_hex(&self.token))
     }
 }
 
@@ -177,6 +189,7 @@ mod tests {
         let token = [0xab; token::SIZE];
         let text = format!("unbloat1 {} upload bbr", to_hex(&token));
         let expected = Request { token, direction: Direction::Upload, control: Some("bbr".into()) };
+        assert_eq!(expected.to_string(), text);
         assert_eq!(text.parse(), Ok(expected));
         for wrong in ["", "unbloat1", "unbloat1 00 upload bbr", &text[..text.len() - 4], &format!("{text} x")] {
             assert_eq!(wrong.parse::<Request>(), Err(Malformed), "{wrong}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use unbloat_line::echo::{Answer, LEAST_SIZE, MAGIC, Probe};
 use unbloat_line::limits::Limits;
 use unbloat_line::token::SIZE;
-use unbloat_line::{Config, Server};
+use unbloat_line::{Config, Identity, Server};
 use zerocopy::byteorder::network_endian::U64;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -19,7 +19,7 @@ fn server(limits: Limits) -> Server {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         limits,
         controls: vec!["reno".into(), "no_such".into()],
-        names: vec!["localhost".into()],
+        identity: Identity::SelfSigned(vec!["localhost".into()]),
     };
     Server::start(config).unwrap()
 }
@@ -219,6 +219,11 @@ fn a_server_that_ends_frees_its_ports() {
     let kept = connect(&first);
     drop(first);
     drop(kept);
-    let config = Config { address, limits: Limits::default(), controls: Vec::new(), names: vec!["localhost".into()] };
+    let config = Config {
+        address,
+        limits: Limits::default(),
+        controls: Vec::new(),
+        identity: Identity::SelfSigned(vec!["localhost".into()]),
+    };
     assert!(Server::start(config).is_ok());
 }

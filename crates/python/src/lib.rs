@@ -7,6 +7,7 @@ mod columns;
 mod errors;
 mod grid_point;
 mod kernel;
+mod line;
 mod live;
 mod process;
 
@@ -29,6 +30,8 @@ mod _core {
         kernel_load_classifier, kernel_load_window, kernel_status, kernel_unload, kernel_unload_classifier,
         kernel_unload_window, kernel_window_status,
     };
+    #[pymodule_export]
+    use super::line::LineServer;
     #[pymodule_export]
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]

@@ -94,7 +94,8 @@ class Entry:
         return typer.main.get_command(alone)
 
 
-EXPERIMENTS, LOOKING, FILES, KERNEL = "Experiments", "Looking things up", "Files", "This machine's kernel"
+EXPERIMENTS, LOOKING, FILES, LINE = "Experiments", "Looking things up", "Files", "Your line"
+KERNEL = "This machine's kernel"
 COMMANDS = [
     Entry("run", EXPERIMENTS, "run", "Run a scenario: in the simulator, on this kernel, or in a guest."),
     Entry("sweep", EXPERIMENTS, "run", "Run every grid point several times, with confidence intervals."),
@@ -115,6 +116,7 @@ COMMANDS = [
     Entry("report", FILES, "saved", "Write results or a paper's reproduction as one HTML page."),
     Entry("export", FILES, "saved", "Write results as CSV or LaTeX."),
     Entry("cache", FILES, "upkeep", "Show or remove the stored runs, kernels and guests."),
+    Entry("serve", LINE, "serve", "Serve the far end of a line for `unbloat line` and other clients."),
     Entry(
         "load",
         KERNEL,

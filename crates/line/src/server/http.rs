@@ -44,12 +44,9 @@ pub(super) async fn serve(stream: TlsStream<TcpStream>, from: SocketAddr, shared
         async move { Ok::<_, Infallible>(respond(request, from, &shared).await) }
     });
     let mut connection = auto::Builder::new(TokioExecutor::new());
-    // Windows that no round trip below a second limits: the path is measured, not HTTP/2.
-    connection
-        .http2()
-        .initial_stream_window_size(16 << 20)
-        .initial_connection_window_size(16 << 20)
-        .max_concurrent_streams(64);
+    // The window grows with what the path carries. A large one from the start would let clients fill the memory with
+    // bodies that nobody reads.
+    connection.http2().adaptive_window(true).max_concurrent_streams(64);
     connection.serve_connection(TokioIo::new(stream), service).await.map_err(io::Error::other)
 }
 

@@ -4,15 +4,20 @@ mod http;
 
 use crate::limits::{Accounts, Client, Limits, Refusal};
 use crate::{echo, token, transfer};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsAcceptor;
+
+/// How long a client may take for its TLS handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// How long the connections that are open at the end have to notice it.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -26,8 +31,17 @@ pub struct Config {
     pub limits: Limits,
     /// Congestion controls that a client may ask for.
     pub controls: Vec<String>,
-    /// The names or addresses for which the server makes a certificate of its own.
-    pub names: Vec<String>,
+    /// Who the server proves to be.
+    pub identity: Identity,
+}
+
+/// A certificate with its key.
+#[derive(Debug, Clone)]
+pub enum Identity {
+    /// A new certificate for these names or addresses, which nobody has signed.
+    SelfSigned(Vec<String>),
+    /// PEM files with a chain of certificates and with the key of the first.
+    Files(PathBuf, PathBuf),
 }
 
 /// Where a server listens.
@@ -118,12 +132,12 @@ impl Server {
             duration: config.limits.duration,
             addresses,
         });
-        let acceptor = acceptor(config.names).map_err(io::Error::other)?;
+        let acceptor = acceptor(config.identity)?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         runtime.spawn(accept(https, Arc::clone(&shared), move |stream, from, shared| {
             let acceptor = acceptor.clone();
             async move {
-                let stream = acceptor.accept(stream).await?;
+                let stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
                 http::serve(stream, from, shared).await
             }
         }));
@@ -185,16 +199,30 @@ where
     }
 }
 
-/// Makes a certificate for these names, and what shows it.
-fn acceptor(names: Vec<String>) -> Result<TlsAcceptor, Box<dyn std::error::Error + Send + Sync>> {
-    let made = rcgen::generate_simple_self_signed(names)?;
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-    let chain: Vec<CertificateDer<'static>> = vec![made.cert.der().clone()];
+/// Prepares TLS with a certificate, for HTTP/2 and HTTP/1.1.
+fn acceptor(identity: Identity) -> io::Result<TlsAcceptor> {
+    let (chain, key) = match identity {
+        Identity::SelfSigned(names) => {
+            let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
+            let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+            (vec![made.cert.der().clone()], key)
+        }
+        Identity::Files(certificates, key) => {
+            let chain = CertificateDer::pem_file_iter(&certificates).and_then(Iterator::collect);
+            let chain = chain.map_err(|error| in_file(&certificates, error))?;
+            let own = PrivateKeyDer::from_pem_file(&key).map_err(|error| in_file(&key, error))?;
+            (chain, own)
+        }
+    };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?;
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+        .map_err(io::Error::other)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn in_file(file: &Path, error: impl std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {error}", file.display()))
 }
