@@ -191,7 +191,7 @@ snapshots: build $(STAMPS)/test-programs
 
 # Half a minute each, guided by coverage; `tools/fuzz scenario 3600` goes on for an hour.
 check-fuzz: $(STAMPS)/test-programs $(STAMPS)/package
-	for target in scenario packet trace; do \
+	for target in scenario packet line trace; do \
 		env -u MAKEFLAGS -u MFLAGS tools/fuzz $$target 30 >build/fuzz.log 2>&1 || { tail -n 40 build/fuzz.log >&2; exit 1; }; \
 	done
 

@@ -30,6 +30,7 @@ __all__ = [
     "Error",
     "GridPoint",
     "InputError",
+    "LineServer",
     "RunError",
     "__version__",
     "classifiers",
