@@ -28,7 +28,9 @@ def test_a_saved_measurement_is_read_back_with_what_is_missing(tmp_path: Path) -
         assert getattr(read, name).equals(getattr(written, name))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"about": {"notes": []}}', '{"about": {"server": "a", "notes": [], "x": 1}}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"about": {"notes": []}}', '{"about": {"server": "a", "notes": [], "x": 1}}']
+)
 def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)

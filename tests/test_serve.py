@@ -108,13 +108,28 @@ def test_a_unit_runs_the_same_command(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--client-bytes", "2apples"], snapshot()),
-        (["--all-bytes", "0"], snapshot()),
-        (["--address", "localhost"], snapshot()),
-        (["--certificate", "own.pem"], snapshot()),
-        (["--certificate", "own.pem", "--key", "own.key"], snapshot()),
-        (["--client-connections", "0"], snapshot()),
-        (["--port", "70000"], snapshot()),
+        (
+            ["--client-bytes", "2apples"],
+            snapshot('unbloat: --client-bytes 2apples is not a size such as "500mb" or "2gb"'),
+        ),
+        (["--all-bytes", "0"], snapshot('unbloat: --all-bytes 0 is not a size such as "500mb" or "2gb"')),
+        (
+            ["--address", "localhost"],
+            snapshot("unbloat: --address localhost is not an IP address such as 0.0.0.0 or ::"),
+        ),
+        (["--certificate", "own.pem"], snapshot("unbloat: --key is missing: a certificate needs its key")),
+        (
+            ["--certificate", "own.pem", "--key", "own.key"],
+            snapshot("unbloat: own.pem: I/O error: No such file or directory (os error 2)"),
+        ),
+        (
+            ["--client-connections", "0"],
+            snapshot("unbloat: --client-connections: 0 is not in the range x>=1; see `unbloat serve --help`"),
+        ),
+        (
+            ["--port", "70000"],
+            snapshot("unbloat: --port: 70000 is not in the range 0<=x<=65535; see `unbloat serve --help`"),
+        ),
     ],
 )
 def test_wrong_words_are_refused(cli: Cli, words: list[str], sentence: str) -> None:
@@ -127,4 +142,4 @@ def test_a_port_that_is_taken_is_a_sentence(cli: Cli, serve: Serve) -> None:
     _, port, _ = serve()
     done = cli("serve", "--address", "127.0.0.1", "--port", port)
     assert done.returncode == 2
-    assert stderr_of(done).replace(str(port), "PORT") == snapshot()
+    assert stderr_of(done).replace(str(port), "PORT") == snapshot("unbloat: Address already in use (os error 98)")

@@ -92,9 +92,7 @@ def serve_command(
         Path | None,
         typer.Option("--ready-file", metavar="FILE", help="Write the ports to this file once the server listens."),
     ] = None,
-    unit: Annotated[
-        bool, typer.Option("--unit", help="Print a systemd unit that runs this command, and end.")
-    ] = False,
+    unit: Annotated[bool, typer.Option("--unit", help="Print a systemd unit that runs this command, and end.")] = False,
 ) -> None:
     """Serve the far end of a line for `unbloat line` and other clients.
 

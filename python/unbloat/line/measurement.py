@@ -103,7 +103,8 @@ class Measurement:
 
     def save(self, path: Path) -> None:
         """Write the samples as JSON: `about`, and a list of values for each column of each table."""
-        tables = {name: json.loads(getattr(self, name).to_json(orient="list")) for name in COLUMNS}
+        frames = {name: getattr(self, name).astype(object) for name in COLUMNS}
+        tables = {name: frame.where(frame.notna(), None).to_dict("list") for name, frame in frames.items()}
         write_text(path, json.dumps({"about": asdict(self.about), **tables}) + "\n")
 
 
