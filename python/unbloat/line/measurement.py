@@ -112,10 +112,13 @@ def measurement_of(about: About, tables: dict[str, dict[str, list[object]]]) -> 
     """Make a measurement from columns by table; a table that is missing is empty."""
     import pandas as pd
 
-    frames = {name: pd.DataFrame(tables.get(name, {}), columns=list(columns)) for name, columns in COLUMNS.items()}
-    for name, columns in COLUMNS.items():
-        numbers = [column for column in columns if column not in ("phase", "direction", "kind")]
-        frames[name] = frames[name].astype(dict.fromkeys(numbers, float))
+    def frame(name: str) -> pd.DataFrame:
+        columns = tables.get(name) or {column: [] for column in COLUMNS[name]}
+        texts = ("phase", "direction", "kind")
+        kinds = {column: object if column in texts else float for column in COLUMNS[name]}
+        return pd.DataFrame({column: columns[column] for column in kinds}).astype(kinds)
+
+    frames = {name: frame(name) for name in COLUMNS}
     return Measurement(about, **frames)
 
 
