@@ -1,1 +1,1 @@
-"""A user's own line: measured, fitted by a scenario, cured, and the cure proved. The public API and the command use it."""
+"""A user's own line: measured, fitted by a scenario, cured, and the cure proved; for the public API and the command."""

@@ -129,6 +129,7 @@ def read_measurement(path: Path) -> Measurement:
     ------
     InputError
         The file cannot be read or is not a measurement.
+
     """
     try:
         with open_regular(path) as file:
