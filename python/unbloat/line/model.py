@@ -1,0 +1,495 @@
+"""A line as a few numbers: its scenario, and the measurement that a client would make on it, simulated."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from unbloat import _core
+from unbloat.line.measurement import DIRECTIONS, About, Direction, Measurement, PhaseName, measurement_of
+from unbloat.scenarios.source import written
+from unbloat.system.paths import ALGORITHMS
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.floating[Any]]
+
+Discipline = Literal["fifo", "drophead", "fq_codel", "fq_pie", "codel", "pie", "policer"]
+"""What happens to packets that arrive faster than the line carries them; the keys of the scenario differ."""
+DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
+Kind = Literal["fifo", "fair", "aqm", "policer", "varying", "unknown"]
+"""A class of disciplines, as `unbloat line --json` names it."""
+KINDS: dict[Discipline, Kind] = {
+    "fifo": "fifo",
+    "drophead": "fifo",
+    "fq_codel": "fair",
+    "fq_pie": "fair",
+    "codel": "aqm",
+    "pie": "aqm",
+    "policer": "policer",
+}
+
+LINK = "line"
+"""The name of the scenario's link; its forward direction is up."""
+FREE = "free"
+"""A link without delay that takes answers back, so that a probe sees one direction only."""
+PROBE_BYTES = 76
+"""The IP length of a probe: 48 bytes of payload, UDP and IPv4."""
+PACKET_BYTES = 1500
+"""The IP length of a full packet."""
+PAYLOAD_BYTES = 1448
+"""The payload of a full packet with timestamps."""
+LOAD: dict[PhaseName, tuple[Direction, ...]] = {"idle": (), "down": ("down",), "up": ("up",), "both": ("down", "up")}
+"""The directions that carry load in each phase."""
+LONGEST_WAIT_S = 8.0
+"""How long an answer is waited for after the last probe."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One direction of a line."""
+
+    rate_bps: float
+    """The rate at which it carries packets; of a policer, the rate of its tokens."""
+    buffer_bytes: float = 0.0
+    """The room for waiting packets; of fair queues and AQMs, their limit."""
+    discipline: Discipline = "fifo"
+    loss_percent: float = 0.0
+    """Packets that are lost at random."""
+    burst_bytes: float = 0.0
+    """Of a policer, the bytes that pass at once after a pause."""
+    line_bps: float = 0.0
+    """Of a policer, the rate of the line behind it; 0 is ten times the rate of the tokens."""
+    rates: tuple[tuple[float, float], ...] = ()
+    """Changes of the rate: when, in seconds since the measurement began, and to how many bit/s."""
+
+    @property
+    def kind(self) -> Kind:
+        """Its class."""
+        return "varying" if self.rates else KINDS[self.discipline]
+
+    @property
+    def buffer_s(self) -> float:
+        """The time that a full buffer takes to drain."""
+        return self.buffer_bytes * 8 / self.rate_bps
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line between this computer and a far end."""
+
+    up: Side
+    down: Side
+    base_rtt_s: float
+    """Twice the propagation delay, without the time that packets take to be sent."""
+
+    def side(self, direction: Direction) -> Side:
+        """Return one direction."""
+        return self.up if direction == "up" else self.down
+
+    def replaced(self, direction: Direction, **changes: Any) -> Line:
+        """Return the line with something else in one direction."""
+        side = replace(self.side(direction), **changes)
+        return replace(self, up=side) if direction == "up" else replace(self, down=side)
+
+    def link(self) -> dict[str, Any]:
+        """Return the table `link.line` of its scenario."""
+        delay = {"delay": self.base_rtt_s / 2}
+        return {**_direction(self.up), **delay, "reverse": _direction(self.down)}
+
+
+def _direction(side: Side) -> dict[str, Any]:
+    """Return the keys of one direction of the link."""
+    keys: dict[str, Any] = {"rate": round(side.rate_bps), "queue": _queue(side)}
+    if side.loss_percent:
+        keys["loss"] = f"{side.loss_percent:.4g}%"
+    if side.rates:
+        keys["rates"] = [{"at": round(at, 6), "rate": round(rate)} for at, rate in side.rates]
+    return keys
+
+
+def _queue(side: Side) -> dict[str, Any]:
+    """Return the queue of one direction."""
+    limit = f"{max(PACKET_BYTES, round(side.buffer_bytes))}b"
+    if KINDS[side.discipline] in ("fair", "aqm"):
+        return {"kind": side.discipline, **({"limit": limit} if side.buffer_bytes else {})}
+    return {"kind": "droptail", "limit": limit}
+
+
+def scenario(line: Line, duration_s: float = 30.0) -> dict[str, Any]:
+    """Return a scenario of the line with an upload, a download and a call."""
+    return {
+        "name": LINK,
+        "duration": duration_s,
+        "link": {LINK: line.link()},
+        "flows": [
+            {"name": "upload", "cc": "cubic"},
+            {"name": "download", "cc": "cubic", "reverse": True},
+            {"name": "call", "app": "voice"},
+        ],
+    }
+
+
+Starts = Mapping[PhaseName, Mapping[Direction, Sequence[float]]]
+"""When connections open, in seconds since their phase's load began, in the order of their numbers."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a line is measured."""
+
+    idle_s: float = 3.0
+    down_s: float = 4.0
+    up_s: float = 4.0
+    both_s: float = 4.0
+    """How long each phase lasts; one of 0 seconds is left out."""
+    pause_s: float = 2.0
+    """The least time between phases, in which queues drain."""
+    probe_s: float = 0.02
+    """The time from one probe to the next."""
+    sample_s: float = 0.1
+    """The time from one sample of the connections to the next."""
+    first: int = 4
+    """The connections that open when a load begins."""
+    more: int = 2
+    """The connections that open each second until goodput is stable."""
+    most: int = 16
+    """The most connections in one direction."""
+    cc: str = "cubic"
+    """The congestion control of both ends."""
+    far_reports: bool = True
+    """Whether the far end tells the RTT and the retransmissions of downloads."""
+    has_one_way: bool = True
+    """Whether probes tell one-way delays."""
+    starts: Starts = field(default_factory=dict)
+    """When connections open, where that is known already; phases that are missing add connections until stable."""
+
+    def seconds(self, phase: PhaseName) -> float:
+        """Return how long a phase lasts."""
+        return {"idle": self.idle_s, "down": self.down_s, "up": self.up_s, "both": self.both_s}[phase]
+
+
+def plan_for(line: Line, budget_bytes: float = 100e6, **options: Any) -> Plan:
+    """Return a plan whose load takes at most `budget_bytes`, with 2 to 10 seconds for each phase where that fits."""
+    rates = {
+        direction: max([line.side(direction).rate_bps, *(rate for _, rate in line.side(direction).rates)])
+        for direction in DIRECTIONS
+    }
+    share = budget_bytes * 8 / 3
+    seconds = {
+        "down_s": min(10.0, share / rates["down"]),
+        "up_s": min(10.0, share / rates["up"]),
+        "both_s": min(10.0, share / sum(rates.values())),
+    }
+    return Plan(**{**{name: max(1.0, round(value, 2)) for name, value in seconds.items()}, **options})
+
+
+def simulate(line: Line | Mapping[str, Any], plan: Plan | None = None, *, seed: int = 1) -> Measurement:
+    """Measure a line in the simulator; return the tables that the client makes of a real line.
+
+    The line may be a scenario with a link `line`, whose flows are cross traffic: they run in every phase.
+    """
+    plan = plan or (plan_for(line) if isinstance(line, Line) else Plan())
+    base = {"link": {LINK: line.link()}, "flows": []} if isinstance(line, Line) else dict(line)
+    tables: dict[str, dict[str, list[object]]] = {}
+    time_s = 0.0
+    sent = received = 0
+    for number, phase in enumerate(LOAD):
+        if plan.seconds(phase) <= 0:
+            continue
+        made = _Phase(base, plan, phase, time_s, seed + number)
+        made.run()
+        for name, columns in made.tables().items():
+            table = tables.setdefault(name, {})
+            for column, values in columns.items():
+                table.setdefault(column, []).extend(values)
+        sent, received = sent + made.bytes("up"), received + made.bytes("down")
+        time_s += plan.seconds(phase) + max(plan.pause_s, made.drain_s() + 1.0)
+    _centre(tables["probes"], has_one_way=plan.has_one_way)
+    return measurement_of(About("simulated", cc=plan.cc, sent_bytes=sent, received_bytes=received), tables)
+
+
+def _centre(probes: dict[str, list[object]], *, has_one_way: bool) -> None:
+    """Shift the one-way delays by a constant, as clocks that differ need it."""
+    import numpy as np
+
+    rtt, up = (np.array(probes[name], float) for name in ("rtt_ms", "up_ms"))
+    if not has_one_way or not np.isfinite(rtt).any():
+        up = np.full(len(rtt), math.nan)
+    else:
+        up = up - np.nanmin(up) + np.nanmin(rtt) / 2
+    probes["up_ms"], probes["down_ms"] = list(up), list(rtt - up)
+
+
+class _Phase:
+    """A phase's simulation."""
+
+    def __init__(self, base: Mapping[str, Any], plan: Plan, phase: PhaseName, start_s: float, seed: int) -> None:
+        self._base = base
+        self._plan = plan
+        self._phase: PhaseName = phase
+        self._start_s = start_s
+        self._seed = seed
+        self._load_s = plan.seconds(phase)
+        known = plan.starts.get(phase)
+        self._is_known = known is not None
+        first = [0.0] * plan.first
+        self._starts: dict[Direction, list[float]] = {
+            each: list(known.get(each, ())) if known is not None else list(first) for each in LOAD[phase]
+        }
+
+    def run(self) -> None:
+        """Simulate, with more connections each second until goodput is stable."""
+        self._simulate(LONGEST_WAIT_S if self._is_known or self._phase == "idle" else 0.0)
+        if self._is_known or self._phase == "idle":
+            return
+        growing = set(LOAD[self._phase])
+        for second in range(1, math.ceil(self._load_s)):
+            added = False
+            for each in list(growing):
+                room = self._plan.most - len(self._starts[each])
+                if room <= 0 or self._is_stable(each, second):
+                    growing.discard(each)
+                else:
+                    self._starts[each] += [float(second)] * min(self._plan.more, room)
+                    added = True
+            if not growing:
+                break
+            if added:
+                self._simulate(0.0)
+        self._simulate(LONGEST_WAIT_S)
+
+    def _is_stable(self, direction: Direction, second: int) -> bool:
+        """Return whether goodput of the last intervals is near their mean."""
+        import numpy as np
+
+        times, sums = self._goodput(direction)
+        at = second - 0.25 * np.arange(4, -1, -1)
+        if at[0] < 0:
+            return False
+        steps = np.diff(np.interp(at, times, sums))
+        return bool(np.all(np.abs(steps - steps.mean()) <= 0.05 * steps.mean()))
+
+    def _scenario(self, wait_s: float) -> dict[str, Any]:
+        link = _from(self._base["link"][LINK], self._start_s)
+        flows: list[dict[str, Any]] = []
+        here = {"path": [LINK], "reverse_path": [LINK]}
+        self._flows: list[tuple[Direction, float]] = []
+        for direction in LOAD[self._phase]:
+            for start in self._starts[direction]:
+                self._flows.append((direction, start))
+                flows.append({"cc": self._plan.cc, **here, "start": start, "stop": self._load_s})
+                if direction == "down":
+                    flows[-1]["reverse"] = True
+        ping: dict[str, Any] = {"app": {"kind": "ping", "every": self._plan.probe_s, "packet": f"{PROBE_BYTES}b"}}
+        ping["stop"] = self._load_s
+        flows.append({**ping, "path": [LINK], "reverse_path": [FREE]})
+        flows.append({**ping, "path": [FREE], "reverse_path": [LINK], "reverse": True})
+        cross = [{**here, **flow} for flow in self._base.get("flows", ())]
+        free = {"rate": "100gbit", "queue": {"limit": "10000p"}}
+        return {
+            **self._base,
+            "name": LINK,
+            "duration": self._load_s + wait_s,
+            "seed": self._seed,
+            "link": {**self._base["link"], LINK: link, FREE: {**free, "delay": "0s", "reverse": free}},
+            "flows": [*flows, *cross],
+        }
+
+    def _simulate(self, wait_s: float) -> None:
+        import numpy as np
+
+        point = _core.parse(written(self._scenario(wait_s)), Path.cwd(), ())[0]
+        record, series = point.run(ALGORITHMS, series_ns=round(self._plan.probe_s * 1e9))
+        self._record = json.loads(record)
+        assert series is not None
+        columns = {name: np.frombuffer(raw, kind) for name, (kind, raw) in series["flows"].items()}
+        self._series: list[dict[str, Numbers]] = []
+        for number in range(len(self._flows) + 2):
+            mine = columns["flow"] == number
+            self._series.append({name: values[mine] for name, values in columns.items()})
+
+    def drain_s(self) -> float:
+        """Return the largest one-way delay of a probe."""
+        import numpy as np
+
+        delays = np.concatenate([self._delays(each)[1] for each in DIRECTIONS])
+        return float(np.nanmax(delays, initial=0.0)) / 1e3
+
+    def bytes(self, direction: Direction) -> int:
+        """Return the bytes of the load and the probes in one direction."""
+        flows = self._record["flows"][: len(self._flows) + 2]
+        directions = [*(each for each, _ in self._flows), "up", "down"]
+        return sum(
+            int(flow["sent_packets"]) * (PROBE_BYTES if number >= len(self._flows) else PACKET_BYTES)
+            for number, flow in enumerate(flows)
+            if directions[number] == direction
+        )
+
+    def _goodput(self, direction: Direction) -> tuple[Numbers, Numbers]:
+        """Return times, and the payload bytes that all connections have carried by then."""
+        import numpy as np
+
+        step = self._plan.probe_s
+        times = np.arange(0, round((self._load_s + LONGEST_WAIT_S) / step) + 2) * step
+        sums = np.zeros(len(times))
+        for (each, _), series in zip(self._flows, self._series, strict=False):
+            if each == direction:
+                sums += np.interp(times, series["time_s"], np.cumsum(series["goodput_mbps"]) * step / 8e-6)
+        return times, sums
+
+    def _delays(self, direction: Direction) -> tuple[Numbers, Numbers]:
+        """Return when each probe of one direction was sent, and its delay in ms: missing if it was lost."""
+        import numpy as np
+
+        step = self._plan.probe_s
+        series = self._series[len(self._flows) + DIRECTIONS[::-1].index(direction)]
+        sent = np.arange(math.ceil(round(self._load_s / step, 6))) * step
+        delays = np.full(len(sent), math.nan)
+        arrived = np.rint(series["goodput_mbps"] * step / 8e-6 / (PROBE_BYTES - 28)).astype(int)
+        for time, rtt, count in zip(series["time_s"], series["rtt_ms"], arrived, strict=True):
+            if count == 0 or math.isnan(rtt):
+                continue
+            last = math.floor((time - rtt / 1e3) / step + 1e-6)
+            for number in range(max(0, last - count + 1), last + 1):
+                if number < len(sent) and math.isnan(delays[number]):
+                    delays[number] = rtt + (last - number) * step * 1e3
+        return sent, delays
+
+    def tables(self) -> dict[str, dict[str, list[object]]]:
+        """Return the rows of this phase."""
+        import numpy as np
+
+        plan, phase, start = self._plan, self._phase, self._start_s
+        sent, up = self._delays("up")
+        _, down = self._delays("down")
+        rtt = up + down
+        tables: dict[str, dict[str, list[object]]] = {
+            "phases": {"phase": [phase], "start_s": [start], "stop_s": [start + self._load_s]},
+            "probes": {
+                "phase": [phase] * len(sent),
+                "sent_s": list(start + sent),
+                "rtt_ms": list(rtt),
+                "up_ms": list(up),
+                "down_ms": list(down),
+            },
+        }
+        at = np.arange(0.0, self._load_s + 1e-9, plan.sample_s)
+        tables["transfers"] = self._transfers(at)
+        tables["requests"] = self._requests(sent, rtt)
+        slow = sent[:: max(1, round(0.1 / plan.probe_s))]
+        tables["hops"] = {
+            "phase": [phase] * len(slow),
+            "sent_s": list(start + slow),
+            "rtt_ms": [min(0.5, 1e3 * self._base_rtt_s())] * len(slow),
+        }
+        tables["host"] = {
+            "phase": [phase] * len(at),
+            "time_s": list(start + at),
+            "unsent_bytes": [0.0] * len(at),
+            "backlog_bytes": [0.0] * len(at),
+        }
+        return tables
+
+    def _base_rtt_s(self) -> float:
+        return float(self._record["flows"][len(self._flows)]["base_rtt_ms"]) / 1e3
+
+    def _transfers(self, at: Numbers) -> dict[str, list[object]]:
+        import numpy as np
+
+        rows: dict[str, list[object]] = {
+            name: [] for name in ("phase", "direction", "connection", "time_s", "bytes", "rtt_ms", "retransmits")
+        }
+        numbers: dict[Direction, int] = dict.fromkeys(DIRECTIONS, 0)
+        for (direction, opened), series in zip(self._flows, self._series, strict=False):
+            mine = at[at >= opened - 1e-9]
+            times = series["time_s"]
+            step = self._plan.probe_s
+            carried = np.concatenate([[0.0], np.cumsum(series["goodput_mbps"]) * step / 8e-6])
+            before = np.clip(np.searchsorted(times, mine + 1e-9) - 1, 0, len(times) - 1)
+            is_open = times[before] <= mine + 1e-9
+            tells = direction == "up" or self._plan.far_reports
+            missing = np.full(len(mine), math.nan)
+            rows["phase"] += [self._phase] * len(mine)
+            rows["direction"] += [direction] * len(mine)
+            rows["connection"] += [float(numbers[direction])] * len(mine)
+            rows["time_s"] += list(self._start_s + mine)
+            rows["bytes"] += list(np.rint(np.interp(mine, np.concatenate([[times[0] - step], times]), carried)))
+            rows["rtt_ms"] += list(np.where(is_open, series["srtt_ms"][before], math.nan) if tells else missing)
+            rows["retransmits"] += list(
+                np.where(is_open, series["retransmitted_packets"][before], 0.0) if tells else missing
+            )
+            numbers[direction] += 1
+        return rows
+
+    def _requests(self, sent: Numbers, rtt: Numbers) -> dict[str, list[object]]:
+        """Make requests of what probes and loaded connections saw at that time: a new connection's packets are few."""
+        import numpy as np
+
+        rows: dict[str, list[object]] = {
+            name: [] for name in ("phase", "kind", "sent_s", "tcp_ms", "tls_ms", "http_ms")
+        }
+        for number in range(0, len(sent), max(1, round(0.25 / self._plan.probe_s))):
+            foreign = [float(rtt[number])] * 3
+            loaded = [
+                series["rtt_ms"][min(number, len(series["rtt_ms"]) - 1)]
+                for series in self._series[:-2]
+                if len(series["rtt_ms"])
+            ]
+            loaded = [each for each in loaded if not math.isnan(each)]
+            of_self = [math.nan, math.nan, float(np.median(loaded))] if loaded else None
+            for kind, times in (("foreign", foreign), ("self", of_self)):
+                if times is not None:
+                    rows["phase"].append(self._phase)
+                    rows["kind"].append(kind)
+                    rows["sent_s"].append(self._start_s + float(sent[number]))
+                    for name, value in zip(("tcp_ms", "tls_ms", "http_ms"), times, strict=True):
+                        rows[name].append(value)
+        return rows
+
+
+def _from(link: Mapping[str, Any], start_s: float) -> dict[str, Any]:
+    """Return a link as it is from a time on: its rates are as they have changed by then."""
+    cut = dict(link)
+    if rates := cut.pop("rates", None):
+        past = [change for change in rates if _seconds(change["at"]) <= start_s]
+        to_come = [change for change in rates if _seconds(change["at"]) > start_s]
+        if past:
+            cut["rate"] = past[-1]["rate"]
+        if to_come:
+            cut["rates"] = [{**each, "at": round(_seconds(each["at"]) - start_s, 6)} for each in to_come]
+    if "reverse" in cut:
+        cut["reverse"] = _from(cut["reverse"], start_s)
+    return cut
+
+
+def _seconds(time: object) -> float:
+    return _core.duration_ns(time) / 1e9 if isinstance(time, str) else float(time)  # type: ignore[arg-type]
+
+
+def noisy(measurement: Measurement, seed: int, *, jitter_ms: float = 0.2) -> Measurement:
+    """Return the samples as a real client on a busy computer takes them: probes late at random, samples too."""
+    import numpy as np
+
+    draw = np.random.default_rng(seed)
+
+    def late(values: pd.Series) -> pd.Series:
+        return values + draw.exponential(jitter_ms, len(values))
+
+    probes = measurement.probes.copy()
+    up, down = late(probes["up_ms"]), late(probes["down_ms"])
+    probes["rtt_ms"] = (up + down).where(up.notna(), late(probes["rtt_ms"]))
+    probes["up_ms"] = up - up.min() + probes["rtt_ms"].min() / 2
+    probes["down_ms"] = probes["rtt_ms"] - probes["up_ms"]
+    transfers = measurement.transfers.copy()
+    times = transfers["time_s"].unique()
+    moved = dict(zip(times, times + draw.exponential(jitter_ms / 1e3, len(times)), strict=True))
+    transfers["time_s"] = transfers["time_s"].map(moved)
+    return replace(measurement, probes=probes, transfers=transfers)
