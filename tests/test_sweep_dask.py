@@ -33,18 +33,26 @@ LOSSY = {"link.bottleneck.loss": "1%"}
 
 @pytest.fixture(scope="module", autouse=True)
 def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the tests' own clusters out of Dask's default folder, whose name anybody can take first."""
-    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("scratch"))}):
+    """Keep the tests' own clusters out of Dask's default folder, and let nothing of theirs be too slow."""
+    settings = {
+        "temporary-directory": str(tmp_path_factory.mktemp("scratch")),
+        "distributed.comm.timeouts": {"connect": f"{PATIENCE_S}s", "tcp": f"{PATIENCE_S}s"},
+    }
+    with dask.config.set(settings), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask_cluster, "PATIENCE_S", PATIENCE_S)
         yield
+
+
+def cluster(workers: int) -> distributed.LocalCluster:
+    """A scheduler with worker processes, in an event loop that may take its time to start."""
+    loop = dask_cluster.event_loop()
+    return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", loop=loop)
 
 
 @contextmanager
 def two_workers() -> Iterator[distributed.Client]:
     """Two worker processes behind a scheduler, and a look at them."""
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as here,
-        distributed.Client(here) as client,
-    ):
+    with cluster(2) as here, distributed.Client(here) as client:
         yield client
 
 
@@ -139,7 +147,7 @@ def test_a_run_that_dask_gives_up_is_a_row_with_its_reason(small: Path, cache: P
     small.write_text(small.read_text() + '\n[sweep]\nduration = ["2s", "1000000s"]\n')
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as here,
+        cluster(1) as here,
         distributed.Client(here) as client,
     ):
 
@@ -274,11 +282,16 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(small: Path, monkeypatch: p
         )
 
 
+def test_dask_gets_an_event_loop_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own wait for a loop ends after ten seconds, which a busy machine may need."""
+    dask_cluster.event_loop()
+    monkeypatch.setattr(distributed.utils.threading.Event, "wait", lambda *_, **__: False)
+    with cluster(0) as empty:
+        assert empty.scheduler_address
+
+
 def test_a_cluster_without_workers_is_a_sentence(small: Path) -> None:
-    with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
-        pytest.raises(ub.InputError) as refusal,
-    ):
+    with cluster(0) as empty, pytest.raises(ub.InputError) as refusal:
         ub.scenario(small).run(dask=empty.scheduler_address, repeat=1)
     assert str(refusal.value).replace(empty.scheduler_address, "ADDRESS") == snapshot(
         "dask ADDRESS: the cluster has no workers yet; start some with `dask worker ADDRESS`"
@@ -295,7 +308,7 @@ def test_without_dask_the_command_that_installs_it_is_said(small: Path, monkeypa
 
 def test_a_lost_cluster_keeps_what_was_finished(sweep: Path, cache: Path) -> None:
     """The scheduler goes away in the middle; another sweep without it goes on."""
-    here = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    here = cluster(1)
 
     def end() -> None:
         wait_until(lambda: records(cache))

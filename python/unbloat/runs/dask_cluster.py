@@ -6,12 +6,17 @@ that nothing is lost and nothing counts twice. Each run carries everything that 
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
+from functools import cache
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import Error, InputError, RunError
@@ -27,6 +32,7 @@ from unbloat.system.scratch import Scratch
 
 if TYPE_CHECKING:
     import distributed
+    from tornado.ioloop import IOLoop
 
 LOCAL = "local"
 UNDER_WAY = 1000
@@ -104,11 +110,41 @@ def _connected(address: str, processes: int) -> Iterator[distributed.Client]:
             yield client
         return
     try:
-        client = distributed.Client(address, timeout=PATIENCE_S)
+        client = distributed.Client(address, timeout=PATIENCE_S, loop=event_loop())
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"dask {address}: no Dask scheduler answers there ({error})") from None
-    with client:
-        yield client
+        why = str(error)
+    else:
+        with client:
+            yield client
+        return
+    gc.collect()  # It closes Dask's half-made client, which cannot be closed in the thread of the event loop.
+    raise InputError(f"dask {address}: no Dask scheduler answers there ({why})")
+
+
+@cache
+def event_loop() -> IOLoop:
+    """Start an event loop in a thread of its own, once; Dask gives up one that takes more than ten seconds to start."""
+    from tornado.ioloop import IOLoop
+
+    started = Future[IOLoop]()
+
+    async def run() -> None:
+        started.set_result(IOLoop.current())
+        await asyncio.Event().wait()
+
+    def work() -> None:
+        try:
+            asyncio.run(run())
+        except BaseException as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    Thread(target=work, name="event loop of Dask", daemon=True).start()
+    return started.result()
+
+
+os.register_at_fork(after_in_child=event_loop.cache_clear)  # No thread survives a fork but the one that forks.
 
 
 @contextmanager
@@ -132,6 +168,7 @@ def _local(processes: int) -> Iterator[distributed.Client]:
             silence_logs=SILENCE,
             preload=[dask_worker.__name__],
             security=security,
+            loop=event_loop(),
         )
         with local, distributed.Client(local) as client:
             yield client
