@@ -66,7 +66,9 @@ class Side:
     burst_bytes: float = 0.0
     """Of a policer, the bytes that pass at once after a pause."""
     line_bps: float = 0.0
-    """Of a policer, the rate of the line behind it; 0 is ten times the rate of the tokens."""
+    """Of a policer, the rate of the line itself; 0 is ten times the rate of the tokens."""
+    target_s: float = 0.0
+    """Of fair queues and AQMs, the target of the delay; 0 is the discipline's default."""
     rates: tuple[tuple[float, float], ...] = ()
     """Changes of the rate: when, in seconds since the measurement began, and to how many bit/s."""
 
@@ -101,13 +103,17 @@ class Line:
 
     def link(self) -> dict[str, Any]:
         """Return the table `link.line` of its scenario."""
-        delay = {"delay": self.base_rtt_s / 2}
+        delay = {"delay": round(self.base_rtt_s / 2, 6)}
         return {**_direction(self.up), **delay, "reverse": _direction(self.down)}
 
 
 def _direction(side: Side) -> dict[str, Any]:
     """Return the keys of one direction of the link."""
     keys: dict[str, Any] = {"rate": round(side.rate_bps), "queue": _queue(side)}
+    if side.discipline == "policer":
+        keys["rate"] = round(side.line_bps or 10 * side.rate_bps)
+        burst = f"{max(PACKET_BYTES, round(side.burst_bytes))}b"
+        keys["policer"] = {"rate": round(side.rate_bps), "burst": burst}
     if side.loss_percent:
         keys["loss"] = f"{side.loss_percent:.4g}%"
     if side.rates:
@@ -119,8 +125,9 @@ def _queue(side: Side) -> dict[str, Any]:
     """Return the queue of one direction."""
     limit = f"{max(PACKET_BYTES, round(side.buffer_bytes))}b"
     if KINDS[side.discipline] in ("fair", "aqm"):
-        return {"kind": side.discipline, **({"limit": limit} if side.buffer_bytes else {})}
-    return {"kind": "droptail", "limit": limit}
+        target = {"target": round(side.target_s, 6)} if side.target_s else {}
+        return {"kind": side.discipline, **target, **({"limit": limit} if side.buffer_bytes else {})}
+    return {"kind": "drophead" if side.discipline == "drophead" else "droptail", "limit": limit}
 
 
 def scenario(line: Line, duration_s: float = 30.0) -> dict[str, Any]:
@@ -198,7 +205,7 @@ def simulate(line: Line | Mapping[str, Any], plan: Plan | None = None, *, seed: 
     """
     plan = plan or (plan_for(line) if isinstance(line, Line) else Plan())
     base = {"link": {LINK: line.link()}, "flows": []} if isinstance(line, Line) else dict(line)
-    tables: dict[str, dict[str, list[object]]] = {}
+    tables: Tables = {}
     time_s = 0.0
     sent = received = 0
     for number, phase in enumerate(LOAD):
@@ -216,6 +223,22 @@ def simulate(line: Line | Mapping[str, Any], plan: Plan | None = None, *, seed: 
     return measurement_of(About("simulated", cc=plan.cc, sent_bytes=sent, received_bytes=received), tables)
 
 
+Tables = dict[str, dict[str, list[object]]]
+"""Columns by table, as `measurement_of` takes them."""
+
+
+def simulate_phase(
+    line: Line, plan: Plan, phase: PhaseName, start_s: float = 0.0, *, wait_s: float = LONGEST_WAIT_S, seed: int = 1
+) -> Tables:
+    """Simulate one phase, whose load begins at `start_s`; its one-way delays are by one clock.
+
+    The last probes are waited for `wait_s`.
+    """
+    made = _Phase({"link": {LINK: line.link()}}, plan, phase, start_s, seed, wait_s)
+    made.run()
+    return made.tables()
+
+
 def _centre(probes: dict[str, list[object]], *, has_one_way: bool) -> None:
     """Shift the one-way delays by a constant, as clocks that differ need it."""
     import numpy as np
@@ -231,12 +254,21 @@ def _centre(probes: dict[str, list[object]], *, has_one_way: bool) -> None:
 class _Phase:
     """A phase's simulation."""
 
-    def __init__(self, base: Mapping[str, Any], plan: Plan, phase: PhaseName, start_s: float, seed: int) -> None:
+    def __init__(
+        self,
+        base: Mapping[str, Any],
+        plan: Plan,
+        phase: PhaseName,
+        start_s: float,
+        seed: int,
+        wait_s: float = LONGEST_WAIT_S,
+    ) -> None:
         self._base = base
         self._plan = plan
         self._phase: PhaseName = phase
         self._start_s = start_s
         self._seed = seed
+        self._wait_s = wait_s
         self._load_s = plan.seconds(phase)
         known = plan.starts.get(phase)
         self._is_known = known is not None
@@ -247,7 +279,7 @@ class _Phase:
 
     def run(self) -> None:
         """Simulate, with more connections each second until goodput is stable."""
-        self._simulate(LONGEST_WAIT_S if self._is_known or self._phase == "idle" else 0.0)
+        self._simulate(self._wait_s if self._is_known or self._phase == "idle" else 0.0)
         if self._is_known or self._phase == "idle":
             return
         growing = set(LOAD[self._phase])
@@ -264,7 +296,7 @@ class _Phase:
                 break
             if added:
                 self._simulate(0.0)
-        self._simulate(LONGEST_WAIT_S)
+        self._simulate(self._wait_s)
 
     def _is_stable(self, direction: Direction, second: int) -> bool:
         """Return whether goodput of the last intervals is near their mean."""
@@ -285,11 +317,11 @@ class _Phase:
         for direction in LOAD[self._phase]:
             for start in self._starts[direction]:
                 self._flows.append((direction, start))
-                flows.append({"cc": self._plan.cc, **here, "start": start, "stop": self._load_s})
+                flows.append({"cc": self._plan.cc, **here, "start": round(start, 6), "stop": round(self._load_s, 6)})
                 if direction == "down":
                     flows[-1]["reverse"] = True
         ping: dict[str, Any] = {"app": {"kind": "ping", "every": self._plan.probe_s, "packet": f"{PROBE_BYTES}b"}}
-        ping["stop"] = self._load_s
+        ping["stop"] = round(self._load_s, 6)
         flows.append({**ping, "path": [LINK], "reverse_path": [FREE]})
         flows.append({**ping, "path": [FREE], "reverse_path": [LINK], "reverse": True})
         cross = [{**here, **flow} for flow in self._base.get("flows", ())]
@@ -297,7 +329,7 @@ class _Phase:
         return {
             **self._base,
             "name": LINK,
-            "duration": self._load_s + wait_s,
+            "duration": round(self._load_s + wait_s, 6),
             "seed": self._seed,
             "link": {**self._base["link"], LINK: link, FREE: {**free, "delay": "0s", "reverse": free}},
             "flows": [*flows, *cross],
@@ -354,16 +386,22 @@ class _Phase:
         sent = np.arange(math.ceil(round(self._load_s / step, 6))) * step
         delays = np.full(len(sent), math.nan)
         arrived = np.rint(series["goodput_mbps"] * step / 8e-6 / (PROBE_BYTES - 28)).astype(int)
+        has_come = np.zeros(len(sent), bool)
         for time, rtt, count in zip(series["time_s"], series["rtt_ms"], arrived, strict=True):
             if count == 0 or math.isnan(rtt):
                 continue
+            # The series knows the last of several that came in one step; the others are between their neighbours.
             last = math.floor((time - rtt / 1e3) / step + 1e-6)
-            for number in range(max(0, last - count + 1), last + 1):
-                if number < len(sent) and math.isnan(delays[number]):
-                    delays[number] = rtt + (last - number) * step * 1e3
+            has_come[max(0, last - count + 1) : last + 1] = True
+            if 0 <= last < len(sent):
+                delays[last] = rtt
+        known = np.isfinite(delays)
+        if known.any():
+            gaps = has_come & ~known
+            delays[gaps] = np.interp(sent[gaps], sent[known], delays[known])
         return sent, delays
 
-    def tables(self) -> dict[str, dict[str, list[object]]]:
+    def tables(self) -> Tables:
         """Return the rows of this phase."""
         import numpy as np
 
@@ -371,7 +409,7 @@ class _Phase:
         sent, up = self._delays("up")
         _, down = self._delays("down")
         rtt = up + down
-        tables: dict[str, dict[str, list[object]]] = {
+        tables: Tables = {
             "phases": {"phase": [phase], "start_s": [start], "stop_s": [start + self._load_s]},
             "probes": {
                 "phase": [phase] * len(sent),
