@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
+import os
+import re
+import shutil
 import signal
 import socket
 import ssl
@@ -17,7 +21,9 @@ import pytest
 from conftest import Cli
 from inline_snapshot import snapshot
 from leftovers import PATIENCE_S
-from sentences import stderr_of
+from sentences import refused, stderr_of
+from unbloat import InputError
+from unbloat.cli.serve import check_port, print_unit
 
 Serve = Callable[..., tuple[subprocess.Popen[str], int, int]]
 
@@ -98,11 +104,44 @@ def test_both_families_reach_the_unspecified_address(serve: Serve) -> None:
         socket.create_connection((address, port)).close()
 
 
-def test_a_unit_runs_the_same_command(cli: Cli) -> None:
-    done = cli("serve", "--port", "443", "--cc", "cubic", "--unit")
+def unit(cli: Cli, *words: str) -> str:
+    done = cli("serve", *words, "--unit")
     assert done.returncode == 0
-    (start,) = (line for line in done.stdout.splitlines() if line.startswith("ExecStart=/"))
-    assert start.endswith(" serve --port 443 --cc cubic")
+    return str(done.stdout)
+
+
+def test_a_unit_runs_the_same_command(cli: Cli) -> None:
+    told = unit(cli, "--port", "443", "--cc", "cubic", "--name", "a b,50%")
+    (start,) = re.findall(r"^ExecStart=(/.*)", told, re.MULTILINE)
+    assert start.endswith(' -m unbloat serve --port 443 --cc cubic --name "a b,50%%"')
+    assert "LoadCredential" not in told
+
+
+def test_a_unit_gets_the_key_which_root_alone_may_read(cli: Cli) -> None:
+    told = unit(cli, "--certificate", "/etc/far end/full.pem", "--key=/etc/far end/50%.pem", "--port", "443")
+    assert re.findall(r"serve .*|^LoadCredential.*", told, re.MULTILINE) == [
+        "serve --port 443 --certificate %d/certificate --key %d/key",
+        "LoadCredential=certificate:/etc/far end/full.pem",
+        "LoadCredential=key:/etc/far end/50%%.pem",
+    ]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+def test_systemd_finds_nothing_wrong_with_a_unit(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "unbloat-serve.service"
+    file.write_text(unit(cli, "--certificate", "/etc/full.pem", "--key", "/etc/key.pem"))
+    done = subprocess.run(["systemd-analyze", "verify", file], capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_a_program_that_its_service_cannot_read_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/home/me/venv/bin/python")
+    print_unit(["serve"], None, None)
+    assert capsys.readouterr().err == snapshot("""\
+unbloat: warning: the service may not read /home/me/venv/bin/python; install unbloat as root (`sudo make install`) and print the unit with /usr/local/bin/unbloat
+""")
 
 
 @pytest.mark.parametrize(
@@ -142,4 +181,37 @@ def test_a_port_that_is_taken_is_a_sentence(cli: Cli, serve: Serve) -> None:
     _, port, _ = serve()
     done = cli("serve", "--address", "127.0.0.1", "--port", port)
     assert done.returncode == 2
-    assert stderr_of(done).replace(str(port), "PORT") == snapshot("unbloat: Address already in use (os error 98)")
+    assert stderr_of(done).replace(str(port), "PORT") == snapshot(
+        "unbloat: --port PORT: another program listens on TCP port PORT of 127.0.0.1; choose another port, or 0 for a free one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            errno.EADDRINUSE,
+            snapshot(
+                "--port 443: another program listens on UDP port 443 of ::; choose another port, or 0 for a free one"
+            ),
+        ),
+        (
+            errno.EACCES,
+            snapshot("--port 443: needs root or the capability CAP_NET_BIND_SERVICE; ports from 1024 on need neither"),
+        ),
+        (errno.EADDRNOTAVAIL, snapshot("--address :: is not an address of this computer")),
+        (
+            errno.EAFNOSUPPORT,
+            snapshot("--address :: needs IPv6, which this computer lacks; --address 0.0.0.0 listens on IPv4"),
+        ),
+        (errno.ENOBUFS, snapshot("--address :: --port 443: no buffer space available")),
+    ],
+)
+def test_the_system_may_refuse_a_port(monkeypatch: pytest.MonkeyPatch, error: int, sentence: str) -> None:
+    def bind(own: socket.socket, _: object) -> None:
+        if own.type == socket.SOCK_DGRAM:
+            raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(socket.socket, "bind", bind)
+    with refused(InputError, sentence):
+        check_port(socket.AF_INET6, "::", 443)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +15,10 @@ import typer
 from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import listed
-from unbloat.cli.terminal import say
+from unbloat.cli.terminal import say, tell
 from unbloat.system.files import write_text
+from unbloat.system.paths import DATA
+from unbloat.system.systemd import command_line
 
 SERVE_EXAMPLES = """\
 unbloat serve
@@ -33,21 +36,35 @@ Wants=network-online.target
 
 [Service]
 ExecStart={command}
-DynamicUser=yes
+{credentials}DynamicUser=yes
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 NoNewPrivileges=yes
 ProtectSystem=strict
 ProtectHome=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
 PrivateTmp=yes
 PrivateDevices=yes
 RestrictAddressFamilies=AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
 MemoryMax=512M
 Restart=on-failure
 
 [Install]
 WantedBy=multi-user.target
 """
+HIDDEN = [Path("/home"), Path("/root"), Path("/run/user")]
+"""Folders that `ProtectHome` hides from a service."""
 
 
 def serve_command(
@@ -100,15 +117,16 @@ def serve_command(
     with probes over UDP, and with plain TCP transfers. The command needs no root and stores nothing. It ends with
     Ctrl-C.
     """
-    if unit:
-        say(UNIT.format(command=" ".join(_own_command(sys.argv))))
-        return
     if (certificate is None) is not (key is None):
         raise InputError(f"--{'key' if certificate else 'certificate'} is missing: a certificate needs its key")
     try:
-        address_family(address)
+        family = address_family(address)
     except OSError:
         raise InputError(f"--address {address} is not an IP address such as 0.0.0.0 or ::") from None
+    if unit:
+        print_unit(sys.argv[1:], certificate, key)
+        return
+    check_port(family, address, port)
     ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # For `sigwait`, in all threads.
     server = _core.LineServer(
@@ -150,6 +168,67 @@ def _size(text: str, option: str) -> int:
     raise InputError(f'{option} {text} is not a size such as "500mb" or "2gb"')
 
 
-def _own_command(words: Sequence[str]) -> list[str]:
-    """Return this command as a unit runs it: with the program's whole path, and without `--unit`."""
-    return [str(Path(words[0]).resolve()), *(word for word in words[1:] if word != "--unit")]
+# ---------------------------------------------------------------- What may be in the way
+
+
+def check_port(family: socket.AddressFamily, address: str, port: int) -> None:
+    """Raise `InputError` if the system does not let this process listen on a port."""
+    for kind, name in ((socket.SOCK_STREAM, "TCP"), (socket.SOCK_DGRAM, "UDP")):
+        try:
+            with socket.socket(family, kind) as trial:
+                # Connections of a server that has just ended do not count.
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(kind == socket.SOCK_STREAM))
+                trial.bind((address, port))
+        except OSError as error:
+            raise InputError(_refused(error, address, port, name)) from None
+
+
+def _refused(error: OSError, address: str, port: int, protocol: str) -> str:
+    """Say why a port cannot be had, and what to do."""
+    match error.errno:
+        case errno.EADDRINUSE:
+            return (
+                f"--port {port}: another program listens on {protocol} port {port} of {address}; choose another port, "
+                "or 0 for a free one"
+            )
+        case errno.EACCES:
+            return f"--port {port}: needs root or the capability CAP_NET_BIND_SERVICE; ports from 1024 on need neither"
+        case errno.EADDRNOTAVAIL:
+            return f"--address {address} is not an address of this computer"
+        case errno.EAFNOSUPPORT:
+            return f"--address {address} needs IPv6, which this computer lacks; --address 0.0.0.0 listens on IPv4"
+        case _:
+            return f"--address {address} --port {port}: {(error.strerror or str(error)).lower()}"
+
+
+# ---------------------------------------------------------------- The unit
+
+
+def print_unit(words: Sequence[str], certificate: Path | None, key: Path | None) -> None:
+    """Print a systemd unit that runs this command, which has these words."""
+    start = command_line([sys.executable, "-m", "unbloat", *_without_files(words)])
+    credentials = ""
+    for name, file in (("certificate", certificate), ("key", key)):
+        if file:
+            # Root alone may read a key. systemd, which is root, hands it to the service's user.
+            start += f" --{name} %d/{name}"
+            credentials += f"LoadCredential={name}:{str(file.absolute()).replace('%', '%%')}\n"
+    sys.stdout.write(UNIT.format(command=start, credentials=credentials))  # Its lines are not folded.
+    for path in (Path(sys.executable), DATA.parent.resolve()):
+        if any(path.is_relative_to(hidden) for hidden in HIDDEN):
+            tell(
+                f"warning: the service may not read {path}; install unbloat as root (`sudo make install`) and "
+                "print the unit with /usr/local/bin/unbloat"
+            )
+            return
+
+
+def _without_files(words: Sequence[str]) -> Iterator[str]:
+    """Leave out `--unit`, and the options that name files which the service gets in another way."""
+    options = ("--certificate", "--key")
+    left = iter(words)
+    for word in left:
+        if word in options:
+            next(left)
+        elif word != "--unit" and word.partition("=")[0] not in options:
+            yield word
