@@ -184,7 +184,7 @@ def check_port(family: socket.AddressFamily, address: str, port: int) -> None:
 
 
 def _refused(error: OSError, address: str, port: int, protocol: str) -> str:
-    """Say why a port cannot be had, and what to do."""
+    """Say why the system refuses a port, and what to do."""
     match error.errno:
         case errno.EADDRINUSE:
             return (
