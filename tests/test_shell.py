@@ -1,5 +1,6 @@
 """`unbloat shell`: its arguments, and programs behind a link, for which these tests need root."""
 
+import csv
 import json
 import os
 import re
@@ -101,6 +102,23 @@ def test_the_two_ends_reach_each_other_through_the_link(cli: Cli, small: Path, t
     assert float(seconds) > 1.0
     assert control.startswith("ub"), "the scenario's own control, under the name of this one run"
     assert before == control, "and not the default of this machine"
+
+
+def test_it_writes_the_queues_down(cli: Cli, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "client.py").write_text(CLIENT)
+    far = f"{sys.executable} {tmp_path}/server.py"
+    before = time.time()
+    done = cli("shell", small, "--queues", "q.csv", "--far", far, "--", sys.executable, tmp_path / "client.py")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "q.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["link"] for row in rows} == {"bottleneck", "bottleneck.reverse"}
+    up = [row for row in rows if row["link"] == "bottleneck"]
+    assert before - 1 < float(up[0]["time_s"]) < float(up[-1]["time_s"]) < time.time() + 1
+    assert float(up[-1]["time_s"]) - float(up[0]["time_s"]) > 1.0
+    carried_kb = sum(float(row["throughput_mbps"]) for row in up) * 0.01 / 8e-3
+    assert 450 < carried_kb < 600 and any(int(row["queue_bytes"]) > 3000 for row in up)
 
 
 def test_the_status_is_the_program_s(cli: Cli, small: Path) -> None:

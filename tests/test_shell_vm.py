@@ -78,13 +78,17 @@ def test_both_ends_are_behind_the_link(cli: Cli, small: Path, tmp_path: Path, ke
     (tmp_path / "serve.py").write_text(SERVE)
     near = [sys.executable, tmp_path / "serve.py"]
     far = f"{sys.executable} {tmp_path / 'send.py'} receiver"
-    where = ["--on", "vm", "--kernel", kernel, "--cc", "vegas", "--at", "receiver"]
+    where = ["--on", "vm", "--kernel", kernel, "--cc", "vegas", "--at", "receiver", "--queues", "queues.csv"]
     done = cli("shell", small, *where, "--far", far, "--", *near)
     got, seconds, before, after = done.stdout.split()
     assert int(got) == 1_000_000
     # 4 Mbit/s, of which 1448 of 1500 bytes are the program's; the guest waits for a machine that has no time for it.
     assert float(seconds) > 0.98 * 1_000_000 * 8 / 4e6 * 1500 / 1448
     assert before == after and after.startswith("ub."), "every socket begins with the scenario's own control"
+    head, *rows = (tmp_path / "queues.csv").read_text().splitlines()
+    assert head == "time_s,link,queue_bytes,queue_packets,drops,throughput_mbps,capacity_mbps"
+    carried = [float(row.split(",")[5]) for row in rows if row.split(",")[1] == "bottleneck"]
+    assert 1_000_000 < sum(carried) * 0.01 / 8e-6 < 1_100_000
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import IO, Annotated, Literal
 
 import typer
 
@@ -25,6 +25,8 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import ControlOption, KernelOption, RttOption, ScenarioArgument, SetOption, assigned, listed
 from unbloat.cli.terminal import tell
+from unbloat.guest.inside.queues import STEP_NS as QUEUES_STEP_NS
+from unbloat.guest.inside.queues import Queues
 from unbloat.system.core_types import Step
 
 SHELL_EXAMPLES = """\
@@ -55,6 +57,12 @@ def shell_command(
         str | None,
         typer.Option("--far", metavar="COMMAND", help="Command to run at the other end, such as 'iperf3 -s'."),
     ] = None,
+    queues: Annotated[
+        Path | None,
+        typer.Option(
+            "--queues", metavar="FILE", help="Write the link's queues to this file as CSV, a hundred times a second."
+        ),
+    ] = None,
     live: Annotated[
         bool,
         typer.Option("--live", help="Show the live queue of a shell that runs in another terminal."),
@@ -79,7 +87,7 @@ def shell_command(
     keys, times = assigned(assignments), listed(rtt, "--rtt") or None
     points = chosen_source(scenario, keys, listed(cc, "--cc") or None, rtt=times).points()
     if live:
-        if on == "vm" or context.obj or far:
+        if on == "vm" or context.obj or far or queues:
             raise InputError(
                 "shell --live: watches a shell in another terminal of this machine, not in a guest; start "
                 "that shell with its program and without --live"
@@ -98,12 +106,13 @@ def shell_command(
             "exit leaves it"
         )
     if on == "vm":
-        return in_guest(kernel, points[0], at, program, beyond)
+        return in_guest(kernel, points[0], at, program, beyond, queues)
     # An interrupt at the terminal is for the program, which would inherit SIG_IGN from us, but not a handler.
     signal.signal(signal.SIGINT, lambda *_: None)
-    with closing(Sender(points[0].name, program)) as steps:
+    with closing(Sender(points[0].name, program)) as watched, written(queues) as file:
+        steps, step_ns = (Both(watched, Queues(file)), QUEUES_STEP_NS) if file else (watched, STEP_NS)
         status, unsound = points[0].shell(
-            ALGORITHMS, at=at, program=program, far=beyond, series_ns=STEP_NS, steps=steps.tell
+            ALGORITHMS, at=at, program=program, far=beyond, series_ns=step_ns, steps=steps.tell
         )
     if unsound:
         tell(f"warning: unsound: {unsound}. What the program measured may come from this machine, not from the link")
@@ -111,7 +120,12 @@ def shell_command(
 
 
 def in_guest(
-    kernel: str | None, point: _core.GridPoint, at: str, program: Sequence[str], far: Sequence[str] | None
+    kernel: str | None,
+    point: _core.GridPoint,
+    at: str,
+    program: Sequence[str],
+    far: Sequence[str] | None,
+    queues: Path | None,
 ) -> int:
     """Run the program in a guest; return its status."""
     from unbloat.guest.program import Link, run
@@ -121,10 +135,40 @@ def in_guest(
     # What no guest can have is said before one is booted, as is what does not compile.
     point.check_shell("vm")
     point.objects(ALGORITHMS)
-    return run(prepared(kernel), program, link=Link(point, at, far))
+    return run(prepared(kernel), program, link=Link(point, at, far, queues))
 
 
 # ---------------------------------------------------------------- Watching its link
+
+
+@contextmanager
+def written(file: Path | None) -> Iterator[IO[str] | None]:
+    """Open a file to write, if there is one; raises `InputError` if that fails."""
+    from unbloat.system.files import whole
+
+    if file is None:
+        yield None
+        return
+    with whole(file) as draft, draft.open("w", encoding="utf-8") as opened:
+        yield opened
+
+
+class Both:
+    """Steps for a file, of which watchers get some."""
+
+    def __init__(self, watched: Sender, queues: Queues) -> None:
+        self._watched = watched
+        self._queues = queues
+        self._left = 0
+
+    def tell(self, step: Step) -> None:
+        """Write a step; send watchers as many as they get without a file."""
+        self._queues.tell(step)
+        self._left -= 1
+        if self._left <= 0:
+            self._left = STEP_NS // QUEUES_STEP_NS
+            self._watched.tell(step)
+
 
 STEP_NS = 50_000_000
 """The step of the series, ns; ten steps fall into a column of the picture."""

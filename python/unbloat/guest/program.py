@@ -20,6 +20,7 @@ from unbloat.guest.guest import Guest
 from unbloat.guest.inside.messages import LinkTask, ProgramTask
 from unbloat.guest.inside.shared import SharedMemory
 from unbloat.scenarios.portable import encoded_objects, located, scenario_of
+from unbloat.system.files import write_text
 from unbloat.system.paths import ALGORITHMS
 
 STDIN, STDOUT = 0, 1
@@ -32,6 +33,8 @@ class Link:
     point: _core.GridPoint
     at: str
     far: Sequence[str] | None
+    queues: Path | None = None
+    """The file for the queues over time."""
 
     def as_dict(self) -> LinkTask:
         """Describe it to the agent; its congestion controls go along, compiled."""
@@ -41,6 +44,7 @@ class Link:
             "at": self.at,
             "far": None if self.far is None else list(self.far),
             "objects": encoded_objects(self.point),
+            "queues": self.queues is not None,
         }
 
 
@@ -73,6 +77,8 @@ def run(
     if "error" in answer:
         sentence = located(answer["error"], link.point) if link else answer["error"]
         raise (InputError if answer["wrong_input"] else RunError)(sentence)
+    if link and link.queues:
+        write_text(link.queues, answer["queues"])
     status: int = answer["status"]
     return status
 

@@ -54,6 +54,8 @@ class LinkTask(TypedDict):
     at: str
     far: list[str] | None
     objects: dict[str, str]
+    queues: bool
+    """Whether to write the queues down."""
 
 
 class ProgramTask(TypedDict):
@@ -71,3 +73,5 @@ class Ended(TypedDict):
     """The status of a program, as a shell gives it."""
 
     status: int
+    queues: str
+    """The lines of CSV that were asked for."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbloat import _core
+from unbloat.guest.inside.queues import STEP_NS, Queues
 from unbloat.guest.inside.shared import SharedMemory
 from unbloat.guest.inside.system import mount, move_mount
 
@@ -48,16 +49,22 @@ def run(task: ProgramTask, memory: SharedMemory) -> Ended | Refusal:
     except OSError as error:
         return {"error": f"the guest cannot have this machine's files: {error.strerror}", "wrong_input": False}
     reading, writing = os.pipe()
+    queues = fcntl.fcntl(os.memfd_create("queues"), fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY)
     child = os.fork()
     if child == 0:
-        become(task, fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY))
+        become(task, fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY), queues)
     os.close(writing)
     status = wait_for(child, memory if task["terminal"] else None)
     with os.fdopen(reading, "rb") as failure:
         said = failure.read()
     with TERMINAL.open("wb", buffering=0) as terminal:
         termios.tcdrain(terminal)
-    return json.loads(said) if said else {"status": status}
+    if said:
+        refusal: Refusal = json.loads(said)
+        return refusal
+    with os.fdopen(queues) as lines:
+        lines.seek(0)
+        return {"status": status, "queues": lines.read()}
 
 
 def mount_root() -> None:
@@ -77,7 +84,7 @@ def mount_root() -> None:
         mount(kind, kind, ROOT / name)
 
 
-def become(task: ProgramTask, failure: int) -> None:
+def become(task: ProgramTask, failure: int, queues: int) -> None:
     """Replace this process by the program, or by what runs it behind a link; does not return."""
     try:
         os.setsid()
@@ -88,7 +95,7 @@ def become(task: ProgramTask, failure: int) -> None:
         os.chdir(task["folder"])
         if task["link"] is None:
             os.execvpe(task["command"][0], task["command"], task["environment"])
-        os._exit(behind_link(task, task["link"]))
+        os._exit(behind_link(task, task["link"], queues))
     except OSError as error:
         tell(failure, f"{task['command'][0]}: {error.strerror}", wrong_input=False)
     except _core.Error as error:
@@ -102,17 +109,25 @@ def tell(failure: int, sentence: str, *, wrong_input: bool) -> None:
     os.write(failure, json.dumps({"error": sentence, "wrong_input": wrong_input}).encode())
 
 
-def behind_link(task: ProgramTask, link: LinkTask) -> int:
-    """Run the program at one end of a link; return its status."""
+def behind_link(task: ProgramTask, link: LinkTask, queues: int) -> int:
+    """Run the program at one end of a link, and write the queues if they are asked for; return its status."""
     os.environ.clear()
     os.environ.update(task["environment"])
     point = _core.resolved(link["point"])
     # The program gets a process namespace of its own, in which a shell expects to control the terminal.
     program = [*(IN_CONTROL if task["terminal"] else []), *task["command"]]
     objects = {name: base64.b64decode(data) for name, data in link["objects"].items()}
-    status, _ = point.shell(
-        link["algorithms"], on="vm", at=link["at"], program=program, far=link["far"], objects=objects
-    )
+    with os.fdopen(queues, "w") as lines:
+        status, _ = point.shell(
+            link["algorithms"],
+            on="vm",
+            at=link["at"],
+            program=program,
+            far=link["far"],
+            objects=objects,
+            series_ns=STEP_NS if link["queues"] else None,
+            steps=Queues(lines).tell if link["queues"] else None,
+        )
     return status
 
 
