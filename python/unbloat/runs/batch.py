@@ -7,7 +7,7 @@ import json
 import math
 import selectors
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,8 +55,19 @@ _staying: list[BatchWorker] = []
 """Processes that wait for the next call."""
 
 
-def run_all(sources: Sequence[Source], processes: int, *, is_kept: bool, progress: bool | None) -> list[Row]:
+def run_all(
+    sources: Sequence[Source],
+    processes: int,
+    *,
+    is_kept: bool,
+    progress: bool | None = None,
+    is_whole: bool = False,
+    told: Callable[[int], None] | None = None,
+) -> list[Row]:
     """Run every grid point of each source; return the rows in their order.
+
+    Rows have the numbers of all flows together, or whole records with `is_whole`. The function `told` gets the number
+    of finished sources now and then.
 
     A process that dies takes the batch with it. Its runs are then tried again in smaller batches, until the run that
     kills it is found, whose row gets the reason.
@@ -64,7 +75,7 @@ def run_all(sources: Sequence[Source], processes: int, *, is_kept: bool, progres
     size = max(1, min(MOST_RUNS, math.ceil(len(sources) / (processes * MESSAGES))))
     numbers = range(len(sources))
     waiting = deque(list(numbers[first : first + size]) for first in range(0, len(sources), size))
-    message = {"folder": str(Path.cwd()), "is_kept": is_kept}
+    message = {"folder": str(Path.cwd()), "is_kept": is_kept, "is_whole": is_whole}
     rows: dict[int, list[Row]] = {}
     workers = _workers(min(processes, len(waiting)))
     shown = Progress([1.0] * len(sources), progress)
@@ -102,6 +113,8 @@ def run_all(sources: Sequence[Source], processes: int, *, is_kept: bool, progres
                             rows.setdefault(row["item"], []).append(row)
                         for number in worker.items:
                             bar.update(number, 1)
+                        if told:
+                            told(len(rows))
                         start(worker)
     except BaseException:
         for worker in workers:

@@ -34,6 +34,8 @@ class Row(TypedDict):
     axes: NotRequired[dict[str, str]]
     seed: NotRequired[int]
     values: NotRequired[dict[str, str | float | None]]
+    run: NotRequired[Run]
+    """The whole record, if the batch asks for it."""
     error: NotRequired[str]
     wrong_input: NotRequired[bool]
 
@@ -51,6 +53,8 @@ class Batch(TypedDict):
 
     folder: str
     is_kept: bool
+    is_whole: bool
+    """Whether rows have whole records in place of values."""
     items: list[tuple[int, Written, list[tuple[str, str]]]]
 
 
@@ -95,6 +99,8 @@ def run(batch: Batch, store: ShortStore) -> list[Row]:
         record = records[key]
         if isinstance(record, _core.Error):
             wrong(row, record)
+        elif batch["is_whole"]:
+            row["run"] = json.loads(record)
         else:
             row["values"] = values_of(json.loads(record))
     return rows
