@@ -1,0 +1,571 @@
+"""The choice of a cure for a line: what helps the user's applications, what it costs, and how sure that is.
+
+A line is a scenario with one link `line`, forward up and reverse down. Around it `choose` builds a home: this computer
+and a neighbour, each behind a fast device, and a router. The queues of today are those of the line, because the fit saw
+them all as one. Each cure sets its keys there (`cures.py`). Cured and today's homes are then simulated as pairs: with
+the same draw from the fitted ranges, the same number of bulk connections, and the same seed. The first draw is the
+fitted line itself.
+
+* Loads (`home.py`): this computer uploads; it downloads; a neighbour does both beside it. The first two count. The
+  third shows the harm to others, what a cure that reaches only this computer still does, and how much its transfers
+  yield. Known traffic of others runs in each of them.
+* Applications (`applications.py`): a voice call by its opinion score, web pages by their load time, a game's packets by
+  the 99th percentile of the added round-trip time, a backup by its goodput.
+* Cost: throughput that bulk transfers of this computer lose, or that the neighbour's lose beside it, whichever is more.
+  What this computer's lose beside the neighbour's is reported apart: to yield may be the purpose.
+* Score: the mean gain of the applications, each between -1 and 1, less half the cost and a twentieth of the yielding.
+  A cure is worth it if one application gains its smallest difference of interest, the score is above zero, and most
+  draws agree.
+* `sure` is a probability: of n draws k agree that one application gains its smallest difference and the score is above
+  zero. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
+* Pairs: the best cures of either direction also run together.
+
+Simulations stop when the budget of seconds is used. If it does not suffice for all cures, the best of the first draw
+continue.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from unbloat._core import InputError, RunError
+from unbloat.line.applications import App, Flow, apps_named, sum_of
+from unbloat.line.cures import LINE, Computer, Cure, Where, cures
+from unbloat.line.home import (
+    DOWNLOADS,
+    LOADS,
+    OWN,
+    THEIR_DOWNLOADS,
+    THEIR_UPLOADS,
+    UPLOADS,
+    WAYS,
+    Draw,
+    Home,
+    Ranges,
+    Way,
+    base_of,
+    draw,
+    home_of,
+)
+from unbloat.results.rows import Run
+from unbloat.runs import batch
+from unbloat.scenarios.source import Source, source_of
+from unbloat.system import machine
+from unbloat.system.paths import mechanism_names
+
+# ---------------------------------------------------------------- Answers
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one number of an application by a cure."""
+
+    unit: str
+    today: float
+    """The mean over all draws today."""
+    cured: float
+    """The mean over all draws with the cure."""
+    change: float
+    """The mean difference, cured less today."""
+    low: float
+    """Nine of ten draws have a difference above this one."""
+    high: float
+    """Nine of ten draws have a difference below this one."""
+
+    def json(self) -> dict[str, object]:
+        """Return it as `unbloat line --json` prints it."""
+        interval = [_rounded(self.low), _rounded(self.high)]
+        numbers = {name: _rounded(getattr(self, name)) for name in ("today", "cured", "change")}
+        return {**numbers, "interval": interval, "unit": self.unit}
+
+
+Verdict = Literal["host", "router", "leave"]
+"""The place of the best cure: this computer or the router; or `leave`, if the line is best left as it is."""
+LEAVE = "leave it"
+"""The name of the choice to change nothing."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A cure with what it does; the choice to change nothing is one of them."""
+
+    name: str
+    where: Where | None
+    """None for the choice to change nothing."""
+    command: str
+    undo: str
+    openwrt: str = ""
+    effects: Mapping[str, Change] = field(default_factory=dict)
+    """By application, while this computer loads the line."""
+    beside_others: Mapping[str, Change] = field(default_factory=dict)
+    """By application, while a neighbour loads the line too."""
+    lost_percent: float = 0.0
+    """Throughput that bulk transfers of this computer lose; 0 if they gain."""
+    harm_percent: float = 0.0
+    """Throughput that bulk transfers of a neighbour lose; 0 if they gain."""
+    yields_percent: float = 0.0
+    """Throughput that bulk transfers of this computer lose beside a neighbour's; 0 if they gain."""
+    score: float = 0.0
+    """The mean gain of the applications less what it costs."""
+    sure: float = 0.0
+    """The probability that it beats today, from the draws that agree."""
+    draws: int = 0
+    """Draws that were simulated; 0 if it is not simulated."""
+    is_worth_it: bool = False
+    not_simulated: str = ""
+    """Why it is not simulated."""
+    missing: tuple[str, ...] = ()
+    """What this computer lacks for it."""
+    unknown: tuple[str, ...] = ()
+    """What may be missing, which only root can find out."""
+
+    @property
+    def cost_percent(self) -> float:
+        """The larger of both losses of throughput."""
+        return max(self.lost_percent, self.harm_percent)
+
+    def json(self) -> dict[str, object]:
+        """Return it as `unbloat line --json` prints it."""
+        simulated = self.draws > 0
+        return {
+            "name": self.name,
+            "where": self.where,
+            "command": self.command,
+            "undo": self.undo,
+            "openwrt": self.openwrt or None,
+            "for": {name: change.json() for name, change in self.effects.items()},
+            "beside_others": {name: change.json() for name, change in self.beside_others.items()},
+            "cost_percent": _rounded(self.cost_percent) if simulated else None,
+            "yields_percent": _rounded(self.yields_percent) if simulated else None,
+            "sure": _rounded(self.sure) if simulated else None,
+            "draws": self.draws,
+            "not_simulated": self.not_simulated or None,
+            "missing": list(self.missing),
+            "unknown": list(self.unknown),
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The ranking of all cures for a line."""
+
+    verdict: Verdict
+    sentence: str
+    """The advice in words."""
+    cures: tuple[Ranked, ...]
+    """The best first; behind the choice to change nothing come those that are not worth it, and those not simulated."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know about the simulations."""
+
+    @property
+    def best(self) -> Ranked:
+        """The best choice, which may be to change nothing."""
+        return self.cures[0]
+
+    def json(self) -> list[dict[str, object]]:
+        """Return the cures as `unbloat line --json` prints them."""
+        return [each.json() for each in self.cures]
+
+
+def _rounded(value: float) -> float:
+    """Round to four significant digits."""
+    return float(f"{value:.4g}")
+
+
+# ---------------------------------------------------------------- Simulations
+
+Told = Callable[[float, str], None]
+"""Gets the share of the work that is done, and what is simulated, in words."""
+Values = dict[tuple[str, str], float]
+"""Numbers of a draw: by load, and by application or by role of bulk transfers."""
+
+MOST_DRAWS, FEW_DRAWS = 12, 6
+"""Draws of each cure, at most; and those that the best cures should have where time is short."""
+LEAST_KEPT = 4
+"""Cures that continue after the first draw, at least."""
+
+
+def placed_keys(keys: Mapping[str, object], flows: Sequence[Flow]) -> dict[str, object]:
+    """Replace roles in a cure's keys by the numbers of the flow groups that have them; drop those without a group."""
+    roles = {str(flow["name"]): place for place, flow in enumerate(flows)}
+    placed: dict[str, object] = {}
+    for key, value in keys.items():
+        role, _, rest = key.partition(".")
+        if role not in (UPLOADS, DOWNLOADS):
+            placed[key] = value
+        elif role in roles:
+            placed[f"flows.{roles[role]}.{rest}"] = value
+    return placed
+
+
+class _Trials:
+    """The simulations of a home: today, and with each cure."""
+
+    def __init__(self, home: Home, ranges: Ranges, apps: Sequence[App], jobs: int | None, cache: bool) -> None:
+        self._home = home
+        self._ranges = ranges
+        self._apps = apps
+        self._jobs = jobs or machine.processors()
+        self._is_kept = cache
+        light = [app for app in apps if not app.is_alone]
+        # Goodput is counted where no application spoils it, even if no other application runs there.
+        self._groups = [light, *([app] for app in apps if app.is_alone)]
+        self.found: dict[str, dict[int, Values]] = {}
+        """The numbers of each cure by its name, and by draw; today has the name `LEAVE`."""
+        self.failed: dict[str, str] = {}
+        """Why a cure has no numbers."""
+
+    def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[int, int], None]) -> None:
+        """Simulate cures, and today for None, with one draw."""
+        drawn = draw(self._ranges, number)
+        jobs = [(cure, load, apps) for cure in chosen for load in LOADS for apps in self._groups_of(load)]
+        sources = [self._source(cure, load, apps, drawn) for cure, load, apps in jobs]
+        rows = batch.run_all(
+            sources,
+            self._jobs,
+            is_kept=self._is_kept,
+            progress=False,
+            is_whole=True,
+            told=lambda done: told(done, len(sources)),
+        )
+        for (cure, load, apps), row in zip(jobs, rows, strict=True):
+            name = cure.name if cure else LEAVE
+            if "run" not in row:
+                if cure is None:
+                    raise (InputError if row.get("wrong_input") else RunError)(row["error"])
+                self.failed[name] = row["error"]
+                continue
+            values = self.found.setdefault(name, {}).setdefault(number, {})
+            values.update(self._values(row["run"], load, apps))
+
+    def _groups_of(self, load: str) -> list[list[App]]:
+        """Return the applications of each run; only loads that count have runs for one application."""
+        return self._groups if load in OWN else self._groups[:1]
+
+    def _source(self, cure: Cure | None, load: str, apps: Sequence[App], drawn: Draw) -> Source:
+        scenario = self._home.scenario(load, apps, drawn.uploads, drawn.downloads)
+        keys = placed_keys((cure.keys if cure else None) or {}, scenario["flows"])
+        return source_of(scenario, {"seed": drawn.seed, **drawn.keys, **keys})
+
+    def _values(self, run: Run, load: str, apps: Sequence[App]) -> Iterator[tuple[tuple[str, str], float]]:
+        measured = run["duration_s"] - run["warmup_s"]
+
+        def rows(name: str) -> list[Any]:
+            return [flow for flow in run["flows"] if flow.get("name") == name]
+
+        if apps is self._groups[0]:
+            for role in LOADS[load]:
+                yield (load, role), sum_of("goodput_mbps")(rows(role)) or 0.0
+        for app in apps:
+            flows = rows(app.name if app.flows else UPLOADS)
+            if flows:
+                value = app.value(flows)
+                yield (load, app.name), app.nothing(measured) if value is None else value
+
+
+# ---------------------------------------------------------------- The ranking
+
+COST_WEIGHT, YIELD_WEIGHT = 0.5, 0.05
+"""The weights of lost throughput, and of throughput left to others, against the gain of applications."""
+PAIR_MARGIN = 0.02
+"""A pair of cures must be better than each of them by so much."""
+BY_FAR = 0.15
+"""A router whose score is above that of this computer's best cure by so much is the place to cure the line."""
+
+
+def _number(values: Values, app: App, loads: Sequence[str]) -> float | None:
+    """Return an application's mean number over loads."""
+    known = [values[load, app.name] for load in loads if (load, app.name) in values]
+    return fmean(known) if known else None
+
+
+def _gains(today: Values, cured: Values, apps: Sequence[App]) -> list[float]:
+    """Return the gain of each application, a mean over the loads that count."""
+    each = [
+        [app.gain(today[load, app.name], cured[load, app.name]) for load in OWN if (load, app.name) in today]
+        for app in apps
+    ]
+    return [fmean(gains) for gains in each if gains]
+
+
+def _lost(today: Sequence[Values], cured: Sequence[Values], kinds: Sequence[tuple[str, str]]) -> list[float]:
+    """Return the share of goodput that each kind of bulk transfer loses over all draws."""
+    losses = []
+    for kind in kinds:
+        before, after = (sum(values.get(kind, 0.0) for values in side) for side in (today, cured))
+        losses.append(1 - after / before if before > 0 else 0.0)
+    return losses
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """Throughput that a cure costs, as shares of at least 0."""
+
+    lost: float
+    harm: float
+    yields: float
+
+    @classmethod
+    def of(cls, today: Sequence[Values], cured: Sequence[Values]) -> _Costs:
+        own = _lost(today, cured, [("up", UPLOADS), ("down", DOWNLOADS)])
+        theirs = _lost(today, cured, [("others", THEIR_UPLOADS), ("others", THEIR_DOWNLOADS)])
+        beside = _lost(today, cured, [("others", UPLOADS), ("others", DOWNLOADS)])
+        return cls(max(0.0, *own), max(0.0, fmean(theirs)), max(0.0, *beside))
+
+    @property
+    def weighed(self) -> float:
+        """What counts against the gain of applications."""
+        return COST_WEIGHT * max(self.lost, self.harm) + YIELD_WEIGHT * self.yields
+
+
+def _score(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App]) -> float:
+    gains = [gain for a, b in zip(today, cured, strict=True) for gain in _gains(a, b, apps)]
+    return fmean(gains) - _Costs.of(today, cured).weighed
+
+
+def _better_by(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App]) -> bool:
+    """Return whether one application gains its smallest difference of interest."""
+    for app in apps:
+        before, after = (
+            [value for values in side if (value := _number(values, app, OWN)) is not None] for side in (today, cured)
+        )
+        if before and app.better(fmean(before), fmean(after)) >= app.smallest(fmean(before)):
+            return True
+    return False
+
+
+def _changes(
+    today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App], loads: Sequence[str]
+) -> dict[str, Change]:
+    """Return the change of each application over all draws."""
+    changes = {}
+    for app in apps:
+        pairs = [
+            (before, after)
+            for a, b in zip(today, cured, strict=True)
+            if (before := _number(a, app, loads)) is not None and (after := _number(b, app, loads)) is not None
+        ]
+        if pairs:
+            before, after = (fmean(side) for side in zip(*pairs, strict=True))
+            differences = sorted(b - a for a, b in pairs)
+            low, high = _quantile(differences, 0.1), _quantile(differences, 0.9)
+            changes[app.name] = Change(app.unit, before, after, after - before, low, high)
+    return changes
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """Return a quantile of numbers in order, by linear interpolation."""
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
+    """Judge a cure by its draws."""
+    what = {"name": cure.name, "where": cure.where, "command": cure.command, "undo": cure.undo}
+    lacking = {"missing": cure.missing, "unknown": cure.unknown, "openwrt": cure.openwrt}
+    found = trials.found.get(cure.name, {})
+    if cure.name in trials.failed or not found:
+        why = trials.failed.get(cure.name) or cure.why_not or "this computer cannot load it"
+        return Ranked(**what, **lacking, not_simulated=why)  # type: ignore[arg-type]
+    cured = [found[number] for number in sorted(found)]
+    today = [trials.found[LEAVE][number] for number in sorted(found)]
+    costs = _Costs.of(today, cured)
+    score = _score(today, cured, apps)
+    agree = sum(_better_by([a], [b], apps) and _score([a], [b], apps) > 0 for a, b in zip(today, cured, strict=True))
+    sure = (agree + 1) / (len(cured) + 2)
+    return Ranked(
+        **what,  # type: ignore[arg-type]
+        **lacking,  # type: ignore[arg-type]
+        effects=_changes(today, cured, apps, OWN),
+        beside_others=_changes(today, cured, apps, ("others",)),
+        lost_percent=100 * costs.lost,
+        harm_percent=100 * costs.harm,
+        yields_percent=100 * costs.yields,
+        score=score - (PAIR_MARGIN if cure.parts else 0.0),
+        sure=sure,
+        draws=len(cured),
+        is_worth_it=_better_by(today, cured, apps) and score > 0 and sure > 0.5,
+    )
+
+
+# ---------------------------------------------------------------- The choice
+
+
+def choose(
+    line: str | Path | Mapping[str, Any],
+    ranges: Ranges,
+    wanted: str | Sequence[str],
+    computer: Computer,
+    *,
+    others: Sequence[Flow] = (),
+    cgroup: str | None = None,
+    budget_s: float | None = 25.0,
+    draws: int = MOST_DRAWS,
+    told: Told | None = None,
+    jobs: int | None = None,
+    cache: bool = True,
+) -> Choice:
+    """Rank cures of a line for applications.
+
+    Parameters
+    ----------
+    line : path or dict
+        The fitted scenario, with one link `line`. Its flow groups do not count.
+    ranges : dict
+        The least and the most of fitted keys, such as `{"link.line.rate": ["4.8mbit", "5.1mbit"]}`.
+    wanted : str or sequence of str
+        Applications, such as `"call,page"`.
+    computer : Computer
+        What this computer has; `this_computer` reads it.
+    others : sequence of dict
+        Flow groups of known traffic of others, which shares the line all the time.
+    cgroup : str, optional
+        The control group of the program that uploads: congestion controls are then for its connections only.
+    budget_s : float or None
+        Seconds after which no further draw begins; None for all draws.
+    draws : int
+        Draws of each cure, at most.
+    told : function, optional
+        Gets the share of the work that is done, and words about it.
+    jobs : int, optional
+        Processes at a time.
+    cache : bool
+        Whether to reuse stored runs, and to store new ones.
+
+    Raises
+    ------
+    InputError
+        If the line, a range or an application is wrong.
+    RunError
+        If today's line cannot be simulated.
+
+    """
+    since = time.monotonic()
+    apps = apps_named(wanted)
+    cc, notes = _simulated_control(computer.cc)
+    home = home_of(line, others, cc)
+    up_bps, down_bps = (_least_rate(home, ranges, way) for way in WAYS)
+    every = cures(computer, up_bps, down_bps, cgroup)
+    trials = _Trials(home, ranges, apps, jobs, cache)
+    tell = told or (lambda _, __: None)
+
+    def left_s() -> float:
+        return math.inf if budget_s is None else since + budget_s - time.monotonic()
+
+    trials.run([None], 0, lambda _, __: tell(0.0, "the line as it is"))  # Processes start, and mechanisms compile.
+    begun = time.monotonic()
+    first = [cure for cure in every if cure.keys is not None and cure.can_load is not False]
+    trials.run(first, 0, lambda done, of: tell(0.3 * done / of, "every cure on the fitted line"))
+    pairs = _pairs(first, trials, apps)
+    if pairs:
+        trials.run(pairs, 0, lambda done, of: tell(0.3 + 0.1 * done / of, "pairs of cures"))
+    going = [cure for cure in (*first, *pairs) if cure.name not in trials.failed]
+    going.sort(key=lambda cure: -_score([trials.found[LEAVE][0]], [trials.found[cure.name][0]], apps))
+    started = time.monotonic()
+    pace_s = (started - begun) / max(1, len(first) + len(pairs))
+    if len(going) * min(draws - 1, FEW_DRAWS) * pace_s > left_s():
+        going = _best(going, int(left_s() / max(pace_s, 1e-3) / FEW_DRAWS))
+        notes.append(f"{len(going)} of {len(first) + len(pairs)} cures were simulated more than once")
+    for place in range(1, draws):
+        # A draw that cannot be finished in time does not begin.
+        if left_s() <= (time.monotonic() - started) / (place - 1 or math.inf):
+            break
+        base = 0.4 + 0.6 * (place - 1) / (draws - 1)
+        words = f"draw {place + 1} of {draws}"
+        trials.run(
+            [None, *going],
+            place,
+            lambda done, of, base=base, words=words: tell(base + 0.6 / (draws - 1) * done / of, words),  # type: ignore[misc]
+        )
+    tell(1.0, "")
+    return _choice(
+        [_ranked(cure, trials, apps) for cure in (*every, *pairs)], trials, apps, notes, has_others=bool(others)
+    )
+
+
+def _least_rate(home: Home, ranges: Ranges, way: Way) -> float | None:
+    """Return the rate that a shaper must stay below: the least that was fitted, if the line has one."""
+    rate = home.rate_bps(way)
+    ends = ranges.get(f"link.{LINE}.rate" if way == "up" else f"link.{LINE}.reverse.rate")
+    return rate if rate is None or ends is None else min(rate, base_of(ends[0], "bps"))
+
+
+def _simulated_control(name: str) -> tuple[str, list[str]]:
+    """Return the mechanism that simulates the congestion control of today, and a note if another has its place."""
+    simulated = mechanism_names("congestion")
+    own = name.removeprefix("ub_")
+    if own in simulated:
+        return own, []
+    return "cubic", [f"the simulator lacks {name}, the congestion control of today: cubic has its place"]
+
+
+def _pairs(singles: Sequence[Cure], trials: _Trials, apps: Sequence[App]) -> list[Cure]:
+    """Combine the two best cures of this computer for downloads with the two best for uploads, after the first draw."""
+    today = trials.found[LEAVE][0]
+
+    def best(reaches: str) -> list[Cure]:
+        scored = [
+            (_score([today], [trials.found[cure.name][0]], apps), cure)
+            for cure in singles
+            if cure.where == "host" and cure.reaches == reaches and cure.name not in trials.failed
+        ]
+        scored.sort(key=lambda each: -each[0])
+        return [cure for score, cure in scored[:2] if score > 0]
+
+    return [down.beside(up) for down in best("downloads") for up in best("uploads")]
+
+
+def _best(ordered: Sequence[Cure], count: int) -> list[Cure]:
+    """Return the first cures, and the best of this computer and of the router where they are not among them."""
+    kept = list(ordered[: max(count, LEAST_KEPT)])
+    for where in ("host", "router"):
+        if all(cure.where != where for cure in kept):
+            kept += [cure for cure in ordered if cure.where == where][:1]
+    return kept
+
+
+def _choice(
+    found: Sequence[Ranked], trials: _Trials, apps: Sequence[App], notes: Sequence[str], *, has_others: bool
+) -> Choice:
+    """Order the cures and say which place is the right one."""
+    today = list(trials.found[LEAVE].values())
+    most = max((each.draws for each in found), default=0)
+    worth = sorted((each for each in found if each.is_worth_it), key=lambda each: (each.draws < most, -each.score))
+    rest = sorted((each for each in found if each.draws and not each.is_worth_it), key=lambda each: -each.score)
+    unknown = [each for each in found if not each.draws]
+    leave = Ranked(
+        name=LEAVE,
+        where=None,
+        command="",
+        undo="",
+        effects=_changes(today, today, apps, OWN),
+        beside_others=_changes(today, today, apps, ("others",)),
+        sure=1 - max((each.sure for each in found if each.draws), default=0.0),
+        draws=len(today),
+    )
+    hosts = [each for each in worth if each.where == "host"]
+    routers = [each for each in worth if each.where == "router"]
+    is_far = bool(routers) and routers[0].score - (hosts[0].score if hosts else 0.0) >= BY_FAR
+    verdict: Verdict = "router" if routers and (is_far or not hosts) else "host" if hosts else "leave"
+    # A router that is hardly better than this computer comes behind it: it is more work.
+    worth.sort(key=lambda each: each is not (routers if verdict == "router" else hosts or worth)[0])
+    ordered = (*worth, leave, *rest, *unknown)
+    return Choice(verdict, _sentence(verdict, ordered[0], has_others=has_others), ordered, tuple(notes))
+
+
+def _sentence(verdict: Verdict, best: Ranked, *, has_others: bool) -> str:
+    """Write the advice."""
+    if verdict == "leave":
+        return "Leave it: no cure changes any of these applications by a difference of interest."
+    if verdict == "router":
+        why = "others fill the line" if has_others else "no cure of this computer helps as much"
+        return f"Cure it on the router or modem, because {why}. On a Linux router: {best.command}"
+    return f"Load {best.name} on this computer: {best.command}"

@@ -1,0 +1,522 @@
+"""Cures of a bloated line: what this computer, or a router, can load against it.
+
+`Computer` is what cures depend on; `this_computer` reads it from the running kernel, without root. `cures` turns it
+into `Cure`s: commands that load and undo, whom a cure reaches, what is missing for it, and keys that put it into a
+scenario of `home.py`. A cure that the simulator lacks has no keys.
+
+To add a cure, add an entry to `RECIPES`. Mechanisms of the catalogue come by themselves: congestion controls and window
+controllers except those in `UNFIT`, and the classifiers in `SORTING`. Texts may hold `{device}`, `{up}` and `{down}`
+(shaped rates), `{cc}` and `{lowat}` (the values of today), `{cgroup}`, and `{discipline}` (the command that restores
+the device's discipline). Keys name flows by their role: `uploads.cc`, `downloads.window_controller`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from unbloat import _core
+from unbloat.system.paths import ALGORITHMS, mechanism_names
+
+Where = Literal["host", "router"]
+"""The place of a cure: the computer at which unbloat runs, or the router before the line."""
+Reaches = Literal["uploads", "downloads", "everybody"]
+"""The traffic that a cure changes: this computer's own in one direction, or everything on the line."""
+
+HOST, DEVICE, ROUTER, LINE = "home", "device", "router", "line"
+"""Names in the scenarios of `home.py`: this computer, its device, the router, and the line itself."""
+SHAPED = {"up": 0.95, "down": 0.9}
+"""The share of a direction's rate at which a cure shapes. A shaper behind the line needs more room."""
+
+UNFIT = {
+    "dctcp": "it needs a network that marks packets as data centres do",
+    "dtpa": "it is for meshes of sensors",
+    "dtpa_auto": "it is for meshes of sensors",
+    "compound_ns2": "it is for comparisons with ns-2",
+    **dict.fromkeys(
+        ("agile_sd", "compound", "elastic", "htcp", "veno", "westwood"),
+        "it is made for throughput, and fills queues as CUBIC does",
+    ),
+    "autotuning": "Linux does the same",
+    "static": "its window suits one path only",
+    "rtac": "its parameter suits one path only",
+}
+"""Mechanisms of the catalogue that are no cures of a line."""
+SORTING = ("sorpc", "sorpc_fair")
+"""Classifiers that put uploads behind everything else."""
+
+NEEDS = {
+    "loading": "what `unbloat load` needs",
+    "load --dev": "what `unbloat load --dev` needs",
+    "sch_cake": "the kernel's queue discipline cake",
+    "sch_htb": "the kernel's queue discipline htb",
+    "sch_fq_codel": "the kernel's queue discipline fq_codel",
+    "ifb": "the kernel's device ifb",
+    "act_mirred": "the kernel's action mirred",
+    "cls_matchall": "the kernel's classifier matchall",
+    "tc": "the program tc",
+    "device": "the device that leads to the far end",
+    "rate": "a constant rate of the line to shape below",
+}
+"""Requirements of cures besides root's rights, in words."""
+CONFIG = {
+    "sch_cake": "NET_SCH_CAKE",
+    "sch_htb": "NET_SCH_HTB",
+    "sch_fq_codel": "NET_SCH_FQ_CODEL",
+    "ifb": "IFB",
+    "act_mirred": "NET_ACT_MIRRED",
+    "cls_matchall": "NET_CLS_MATCHALL",
+}
+"""The kernel's modules among them, with their names in its configuration."""
+
+
+@dataclass(frozen=True)
+class Computer:
+    """What this computer is and has, as far as cures depend on it."""
+
+    device: str | None
+    """The device that leads to the far end."""
+    cc: str
+    """The congestion control of new connections."""
+    available: tuple[str, ...]
+    """The kernel's own congestion controls that can be chosen, with those that it would load as modules."""
+    has: Mapping[str, bool | None]
+    """Whether each of `NEEDS` is there; None where finding out takes root's rights."""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Words for what is missing, where a need has better ones than `NEEDS`."""
+    discipline: str | None = None
+    """The device's queue discipline if somebody chose it; None if the kernel's own choice comes back by itself."""
+    notsent_lowat: int = 0xFFFF_FFFF
+    """Unsent bytes below which programs go on writing."""
+    is_root: bool = False
+    """Whether this process has root's rights, so that commands need no `sudo`."""
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A change that may shorten a line's queues."""
+
+    name: str
+    where: Where
+    reaches: Reaches
+    command: str
+    """The shell command that loads it; on a router, $WAN is the device that leads to the line."""
+    undo: str
+    """The shell command that restores what was there before."""
+    keys: Mapping[str, object] | None
+    """Keys of the scenario, with roles for flows; None if the simulator lacks it."""
+    needs: tuple[str, ...] = ()
+    """Keys of `NEEDS`; every cure needs root's rights besides."""
+    openwrt: str = ""
+    """The command for OpenWrt's SQM, which does the same on a router."""
+    why_not: str = ""
+    """Why it is not simulated."""
+    missing: tuple[str, ...] = ()
+    """What this computer lacks for it, in words."""
+    unknown: tuple[str, ...] = ()
+    """What may be missing, which only root can find out."""
+    parts: tuple[str, ...] = ()
+    """The names of the cures that it combines."""
+
+    @property
+    def can_load(self) -> bool | None:
+        """Return whether this computer can load it with root's rights; None where only root can find out."""
+        return False if self.missing else None if self.unknown else True
+
+    def beside(self, other: Cure) -> Cure:
+        """Return both cures as one; the other is loaded second and undone first."""
+        return Cure(
+            name=f"{self.name} + {other.name}",
+            where=self.where,
+            reaches="everybody" if self.reaches != other.reaches else self.reaches,
+            command=f"{self.command} && {other.command}",
+            undo=f"{other.undo}; {self.undo}",
+            keys=None if self.keys is None or other.keys is None else {**self.keys, **other.keys},
+            needs=tuple(dict.fromkeys((*self.needs, *other.needs))),
+            missing=tuple(dict.fromkeys((*self.missing, *other.missing))),
+            unknown=tuple(dict.fromkeys((*self.unknown, *other.unknown))),
+            parts=(self.name, other.name),
+        )
+
+
+NOT_SIMULATED = "the simulator lacks this congestion control"
+
+SHAPE_UP = {"kind": "cake", "bandwidth": "{up}"}
+SHAPE_DOWN = {"kind": "cake", "bandwidth": "{down}", "ingress": True}
+FROM_LINE = (
+    "clsact && {sudo}ip link add ub_down type ifb && {sudo}ip link set ub_down up && {sudo}tc filter add dev {wan}"
+)
+"""The middle of a command that leads what comes from the line through a device of its own, where it can be shaped."""
+REDIRECT = "ingress matchall action mirred egress redirect dev ub_down && {sudo}tc qdisc add dev ub_down root"
+
+
+def _from_line(wan: str, sudo: str) -> str:
+    """Return the command that leads the packets from the line through `ub_down`; a discipline follows."""
+    middle = FROM_LINE.replace("{sudo}", sudo).replace("{wan}", wan)
+    return f"{sudo}tc qdisc add dev {wan} {middle} {REDIRECT.replace('{sudo}', sudo)}"
+
+
+def _sqm(qdisc: str, script: str) -> str:
+    """Return the commands that shape with OpenWrt's SQM."""
+    settings = {
+        "enabled": "1",
+        "interface": "$WAN",
+        "download": "{down_kbit}",
+        "upload": "{up_kbit}",
+        "qdisc": qdisc,
+        "script": script,
+    }
+    sets = " && ".join(f"uci set sqm.wan.{key}={value}" for key, value in settings.items())
+    return f"opkg install sqm-scripts && uci set sqm.wan=queue && {sets} && uci commit sqm && service sqm restart"
+
+
+INGRESS_NEEDS = ("ifb", "act_mirred", "cls_matchall")
+
+RECIPES: tuple[Cure, ...] = (
+    Cure(
+        name="cake",
+        where="host",
+        reaches="uploads",
+        command="sudo tc qdisc replace dev {device} root cake bandwidth {up}",
+        undo="{discipline}",
+        needs=("tc", "device", "rate", "sch_cake"),
+        keys={f"link.{DEVICE}.queue": SHAPE_UP},
+    ),
+    Cure(
+        name="fq_codel",
+        where="host",
+        reaches="uploads",
+        command="sudo tc qdisc replace dev {device} root handle 1: htb default 1 && "
+        "sudo tc class add dev {device} parent 1: classid 1:1 htb rate {up} && "
+        "sudo tc qdisc add dev {device} parent 1:1 fq_codel",
+        undo="{discipline}",
+        needs=("tc", "device", "rate", "sch_htb", "sch_fq_codel"),
+        keys={f"link.{DEVICE}.rate": "{up}", f"link.{DEVICE}.queue": {"kind": "fq_codel"}},
+    ),
+    Cure(
+        name="cake for downloads",
+        where="host",
+        reaches="downloads",
+        command=f"{_from_line('{device}', 'sudo ')} cake bandwidth {{down}} ingress",
+        undo="sudo tc qdisc del dev {device} clsact; sudo ip link del ub_down",
+        needs=("tc", "device", "rate", "sch_cake", *INGRESS_NEEDS),
+        keys={f"link.{DEVICE}.reverse.queue": SHAPE_DOWN},
+    ),
+    Cure(
+        name="tcp_notsent_lowat",
+        where="host",
+        reaches="uploads",
+        command="sudo sysctl -w net.ipv4.tcp_notsent_lowat=131072",
+        undo="sudo sysctl -w net.ipv4.tcp_notsent_lowat={lowat}",
+        keys={f"host.{HOST}.tcp_wmem.notsent_lowat": "131072b"},
+    ),
+    Cure(
+        name="cake on the router",
+        where="router",
+        reaches="everybody",
+        command=f"tc qdisc replace dev $WAN root cake bandwidth {{up}} && {_from_line('$WAN', '')} "
+        "cake bandwidth {down} ingress",
+        undo="tc qdisc del dev $WAN root; tc qdisc del dev $WAN clsact; ip link del ub_down",
+        openwrt=_sqm("cake", "piece_of_cake.qos"),
+        needs=("rate",),
+        keys={f"link.{ROUTER}.queue": SHAPE_UP, f"link.{ROUTER}.reverse.queue": SHAPE_DOWN},
+    ),
+    Cure(
+        name="fq_codel on the router",
+        where="router",
+        reaches="everybody",
+        command="tc qdisc replace dev $WAN root handle 1: htb default 1 && "
+        "tc class add dev $WAN parent 1: classid 1:1 htb rate {up} && tc qdisc add dev $WAN parent 1:1 fq_codel && "
+        f"{_from_line('$WAN', '')} handle 1: htb default 1 && "
+        "tc class add dev ub_down parent 1: classid 1:1 htb rate {down} && "
+        "tc qdisc add dev ub_down parent 1:1 fq_codel",
+        undo="tc qdisc del dev $WAN root; tc qdisc del dev $WAN clsact; ip link del ub_down",
+        openwrt=_sqm("fq_codel", "simple.qos"),
+        needs=("rate",),
+        keys={
+            f"link.{ROUTER}.rate": "{up}",
+            f"link.{ROUTER}.queue": {"kind": "fq_codel"},
+            f"link.{ROUTER}.reverse.rate": "{down}",
+            f"link.{ROUTER}.reverse.queue": {"kind": "fq_codel"},
+        },
+    ),
+)
+"""Cures that no mechanism of the catalogue brings."""
+
+
+def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgroup: str | None = None) -> list[Cure]:
+    """List the cures of a line for this computer, and those for its router.
+
+    Parameters
+    ----------
+    computer : Computer
+        What this computer has.
+    up_bps, down_bps : float or None
+        The rates of the line, from which shapers take a part; None where the rate varies.
+    cgroup : str, optional
+        The control group of the program that uploads: congestion controls are then for its connections only.
+
+    """
+    rates = {"up": up_bps, "down": down_bps}
+    words = {
+        "device": computer.device or "DEVICE",
+        "cc": computer.cc,
+        "cgroup": cgroup or "",
+        "lowat": str(computer.notsent_lowat),
+        "discipline": _restores(computer),
+        **{way: _kbit(rate, way) for way, rate in rates.items()},
+        **{f"{way}_kbit": _kbit(rate, way).removesuffix("kbit") for way, rate in rates.items()},
+    }
+    has = {**computer.has, "device": computer.device is not None, "rate": None not in rates.values()}
+    recipes = [*_controls(computer, is_per_program=cgroup is not None), *_at_devices(), *RECIPES]
+    found = [_for(recipe, words, has, computer.lacks) for recipe in recipes]
+    return [_as_root(cure) for cure in found] if computer.is_root else found
+
+
+def _kbit(rate_bps: float | None, way: str) -> str:
+    """Write the shaped rate of a direction; a placeholder where the rate varies."""
+    return "RATE" if rate_bps is None else f"{max(1, int(rate_bps * SHAPED[way] / 1e3))}kbit"
+
+
+def _restores(computer: Computer) -> str:
+    """Return the command that restores the discipline of the device."""
+    if computer.discipline is None:
+        return f"sudo tc qdisc del dev {computer.device} root"
+    return f"sudo tc qdisc replace dev {computer.device} root {computer.discipline}"
+
+
+def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
+    """Yield the congestion controls for uploads: the kernel's own, and those that unbloat loads."""
+    simulated = mechanism_names("congestion")
+    for name in sorted(set(computer.available) - UNFIT.keys() - {computer.cc}):
+        everybody = ("sudo sysctl -w net.ipv4.tcp_congestion_control=" + name, "sudo sysctl -w " + CC_OF_TODAY)
+        program = (f"sudo unbloat attach {name} {{cgroup}}", "sudo unbloat detach {cgroup}")
+        command, undo = program if is_per_program else everybody
+        has_it = name in simulated
+        yield Cure(
+            name=name,
+            where="host",
+            reaches="uploads",
+            command=command,
+            undo=undo,
+            needs=("loading",) if is_per_program else (),
+            keys={"uploads.cc": name} if has_it else None,
+            why_not="" if has_it else NOT_SIMULATED,
+        )
+    for name in simulated:
+        if name in UNFIT or name in (*computer.available, computer.cc, computer.cc.removeprefix(OURS)):
+            continue
+        load = f"sudo unbloat load {name}"
+        loaded = OURS + name if _is_of_linux(name) else name
+        yield Cure(
+            name=name,
+            where="host",
+            reaches="uploads",
+            command=f"{load} && sudo unbloat attach {loaded} {{cgroup}}" if is_per_program else f"{load} --default",
+            undo=f"sudo unbloat unload {loaded}",
+            needs=("loading",),
+            keys={"uploads.cc": name},
+        )
+
+
+CC_OF_TODAY = "net.ipv4.tcp_congestion_control={cc}"
+OURS = "ub_"
+"""Begins the kernel's name of a mechanism if Linux has a congestion control of that name."""
+
+
+@cache
+def _is_of_linux(name: str) -> bool:
+    """Return whether Linux has a congestion control of a mechanism's name."""
+    file = ALGORITHMS / "congestion" / f"{name}.bpf.c"
+    return f'CONTROL_NAME("{name}")' in file.read_text(encoding="utf-8")
+
+
+def _at_devices() -> Iterator[Cure]:
+    """Yield the window controllers for downloads, and the classifiers for uploads."""
+    for name in mechanism_names("window"):
+        if name not in UNFIT:
+            yield Cure(
+                name=name,
+                where="host",
+                reaches="downloads",
+                command=f"sudo unbloat load {name} --dev {{device}}",
+                undo=f"sudo unbloat unload {name} --dev {{device}}",
+                needs=("device", "loading", "load --dev"),
+                keys={"downloads.window_controller": name},
+            )
+    for name in SORTING:
+        yield Cure(
+            name=name,
+            where="host",
+            reaches="uploads",
+            command=f"sudo unbloat load {name} --dev {{device}} --rate {{up}}",
+            undo=f"sudo unbloat unload {name} --dev {{device}}",
+            needs=("device", "rate", "loading", "load --dev"),
+            keys={
+                f"link.{DEVICE}.rate": "{up}",
+                f"link.{DEVICE}.queue": {"kind": "prio", "bands": 3, "limit": "1000p"},
+                f"host.{HOST}.classifier": name,
+            },
+        )
+
+
+def _for(recipe: Cure, words: Mapping[str, str], has: Mapping[str, bool | None], lacks: Mapping[str, str]) -> Cure:
+    """Fill a recipe in for a computer and a line."""
+    missing = tuple(lacks.get(need, NEEDS[need]) for need in recipe.needs if has.get(need) is False)
+    unknown = tuple(NEEDS[need] for need in recipe.needs if has.get(need) is None)
+    without_rate = "rate" in recipe.needs and not has["rate"]
+    return replace(
+        recipe,
+        command=_filled(recipe.command, words),
+        undo=_filled(recipe.undo, words),
+        openwrt=_filled(recipe.openwrt, words),
+        keys=None if without_rate or recipe.keys is None else _filled(recipe.keys, words),
+        why_not="the line's rate varies, and the cure needs a fixed one" if without_rate else recipe.why_not,
+        missing=missing,
+        unknown=unknown if recipe.where == "host" else (),
+    )
+
+
+def _as_root(cure: Cure) -> Cure:
+    """Return a cure whose commands need no `sudo`, which a machine without other users may lack."""
+    return replace(cure, command=cure.command.replace("sudo ", ""), undo=cure.undo.replace("sudo ", ""))
+
+
+def _filled(value: Any, words: Mapping[str, str]) -> Any:
+    """Replace the placeholders in a text, or in all texts of a table."""
+    if isinstance(value, str):
+        return re.sub(r"\{(\w+)\}", lambda found: words[found[1]], value)
+    if isinstance(value, Mapping):
+        return {key: _filled(each, words) for key, each in value.items()}
+    return value
+
+
+# ---------------------------------------------------------------- This computer
+
+SYSCTL = Path("/proc/sys/net/ipv4")
+MODULES = Path("/lib/modules")
+LOADED = Path("/sys/module")
+PROC_CONFIG = Path("/proc/config.gz")
+
+
+def this_computer(device: str | None) -> Computer:
+    """Read what the running kernel has, without root; nothing on the computer changes.
+
+    Parameters
+    ----------
+    device : str or None
+        The device that leads to the far end, such as `eth0`.
+
+    """
+    from shutil import which
+
+    loading = _of_doctor()
+    modules = _module_files()
+    own = {name.removeprefix("tcp_") for name in modules if name.startswith("tcp_") and name not in NO_CONTROLS}
+    available = _setting("tcp_available_congestion_control").split()
+    named = {need: ", ".join(missing) for need, (_, missing) in loading.items() if missing}
+    return Computer(
+        device=device,
+        cc=_setting("tcp_congestion_control"),
+        # What unbloat has loaded is among the mechanisms of the catalogue.
+        available=tuple(
+            name for name in dict.fromkeys((*available, *sorted(own))) if not name.startswith(OURS) and _is_own(name)
+        ),
+        has={
+            **{need: there for need, (there, _) in loading.items()},
+            **{need: _has_module(need) for need in CONFIG},
+            "tc": which("tc") is not None,
+        },
+        lacks=named,
+        discipline=_chosen_discipline(device) if device else None,
+        notsent_lowat=int(_setting("tcp_notsent_lowat") or 0xFFFF_FFFF),
+        is_root=os.geteuid() == 0,
+    )
+
+
+NO_CONTROLS = ("tcp_diag",)
+"""Modules of TCP that are no congestion control."""
+
+
+def _is_own(name: str) -> bool:
+    """Return whether an available congestion control is the kernel's, not one that unbloat may have loaded."""
+    return name not in mechanism_names("congestion") or _is_of_linux(name)
+
+
+def _setting(name: str) -> str:
+    """Read a setting of TCP; empty where the kernel does not have it."""
+    try:
+        return (SYSCTL / name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _of_doctor() -> dict[str, tuple[bool | None, list[str]]]:
+    """Ask the kernel's doctor what `unbloat load` needs: whether all is there, and what is missing."""
+    found: dict[str, tuple[bool | None, list[str]]] = {}
+    checks = _core.kernel_doctor()
+    for need in ("loading", "load --dev"):
+        wanted = [
+            each for each in checks if each["needed_for"] == need and not each["optional"] and each["what"] != RIGHTS
+        ]
+        missing = [each["what"] for each in wanted if each["there"] is False]
+        is_there = False if missing else None if any(each["there"] is None for each in wanted) else True
+        found[need] = is_there, missing
+    return found
+
+
+RIGHTS = "root's rights"
+"""A check of the doctor that `sudo` in each command passes."""
+
+
+def _has_module(name: str) -> bool | None:
+    """Return whether the kernel has a module, loaded or not; None if nothing tells."""
+    if (LOADED / name).exists() or name in _module_files():
+        return True
+    if (config := _config()) is not None:
+        return re.search(rf"^CONFIG_{CONFIG[name]}=[ym]$", config, re.MULTILINE) is not None
+    return False if _module_files() else None
+
+
+def _module_files() -> frozenset[str]:
+    """List the modules that the kernel has in files or built in."""
+    return _modules_in(MODULES / platform.release())
+
+
+@cache
+def _modules_in(folder: Path) -> frozenset[str]:
+    lines: list[str] = []
+    for name in ("modules.dep", "modules.builtin"):
+        try:
+            lines += (folder / name).read_text().splitlines()
+        except OSError:
+            continue
+    return frozenset(Path(line.partition(":")[0]).name.partition(".ko")[0].replace("-", "_") for line in lines)
+
+
+def _config() -> str | None:
+    """Read the kernel's configuration, where it shows it."""
+    try:
+        return gzip.decompress(PROC_CONFIG.read_bytes()).decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _chosen_discipline(device: str) -> str | None:
+    """Return the device's root discipline if somebody chose it: its handle is then not 0."""
+    try:
+        shown = subprocess.run(["tc", "-j", "qdisc", "show", "dev", device], capture_output=True, text=True, timeout=5)
+        listed: Sequence[Mapping[str, Any]] = json.loads(shown.stdout or "[]")
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return None
+    chosen = [each["kind"] for each in listed if each.get("root") and each.get("handle") != "0:"]
+    return chosen[0] if chosen else None

@@ -1,0 +1,233 @@
+"""The home around a line in the simulator: this computer, a neighbour, a router, the loads, and draws from ranges."""
+
+from __future__ import annotations
+
+import math
+import random
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from unbloat import _core
+from unbloat._core import InputError
+from unbloat.line.applications import App, Flow
+from unbloat.line.cures import DEVICE, HOST, LINE, ROUTER
+
+UPLOADS, DOWNLOADS = "uploads", "downloads"
+THEIR_UPLOADS, THEIR_DOWNLOADS = "neighbour's uploads", "neighbour's downloads"
+"""Roles of bulk transfers, and names of their flow groups."""
+
+LOADS: dict[str, tuple[str, ...]] = {
+    "up": (UPLOADS,),
+    "down": (DOWNLOADS,),
+    "others": (UPLOADS, DOWNLOADS, THEIR_UPLOADS, THEIR_DOWNLOADS),
+}
+"""The bulk transfers of each load."""
+Way = Literal["up", "down"]
+WAYS: tuple[Way, ...] = ("up", "down")
+NEIGHBOUR, THEIR_DEVICE = "neighbour", "their_device"
+"""The other computer of a home, and its link to the router."""
+UNKNOWN_BPS = 20e6
+"""The rate that counts for the length of a run where the line follows a recording."""
+OWN = WAYS
+"""The loads that count."""
+CONNECTIONS = (1, 2, 4)
+"""The numbers of bulk connections, of which each draw has one."""
+FAR = "cubic"
+"""The congestion control of servers and of other computers."""
+LEAST_S, MOST_S = 12.0, 90.0
+"""The measured part of a run lasts so long at least and at most, unless the line is very fast."""
+MOST_PACKETS = 250_000
+"""Packets of a run in both directions, about; a faster line is simulated for a shorter time."""
+SHORTEST_S = 6.0
+"""The measured part of a run on the fastest lines."""
+PAGE_BITS = 41 * 30e3 * 8
+"""The size of a web page, as the application has it."""
+MANAGED = ("codel", "fq_codel", "pie", "fq_pie", "cake", "red")
+"""Disciplines that keep their queue below the limit."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """A line with everything around it, as it is today."""
+
+    link: Mapping[str, Any]
+    """The table of the link `line`."""
+    others: tuple[Flow, ...]
+    """Known traffic of others."""
+    cc: str
+    """The congestion control of uploads."""
+
+    def rate_bps(self, way: Way) -> float | None:
+        """Return the lowest rate of a direction, of its policer too; None if it follows a recording."""
+        table = self.link if way == "up" else self.link["reverse"]
+        parts = [table, *table.get("rates", ()), *([table["policer"]] if "policer" in table else [])]
+        return min(base_of(part["rate"], "bps") for part in parts) if "rate" in table else None
+
+    def waits_s(self) -> float:
+        """Return about how long a packet waits in the line's full buffers, there and back with the propagation."""
+        rtt_s = 2 * base_of(self.link["delay"], "s")
+        waits = [rtt_s]
+        for way in WAYS:
+            queue = (self.link if way == "up" else self.link["reverse"])["queue"]
+            rate = self.rate_bps(way) or UNKNOWN_BPS
+            limit = queue.get("limit")
+            if limit is None or queue.get("kind") in MANAGED:
+                waits.append(0.1)
+                continue
+            unit, value = _quantity(limit)
+            bits = {"bytes": 8, "packets": 12000, "bdp": rate * rtt_s}.get(unit, 8) * value
+            waits.append(bits / rate)
+        return sum(waits)
+
+    def times_s(self, has_pages: bool) -> tuple[float, float]:
+        """Return the warm-up and the measured time of a run, in whole seconds."""
+        rates = [self.rate_bps(way) or UNKNOWN_BPS for way in WAYS]
+        waits = self.waits_s()
+        pages = 6 * (PAGE_BITS / rates[1] + 5.0) if has_pages else 0.0
+        measured = min(MOST_S, max(LEAST_S, 12 * waits, pages))
+        fits = MOST_PACKETS * 12000 / sum(rates)
+        warmup = min(20.0, max(3.0, 4 * waits))
+        return math.ceil(warmup), math.ceil(max(min(measured, fits), SHORTEST_S))
+
+    def scenario(self, load: str, apps: Sequence[App], uploads: int, downloads: int) -> dict[str, Any]:
+        """Return a scenario of the home under a load, with some applications."""
+        warmup, measured = self.times_s(any(app.name == "page" for app in apps))
+        wire = "1gbit" if max(self.rate_bps(way) or 0.0 for way in WAYS) <= 300e6 else "10gbit"
+        has_neighbour = THEIR_UPLOADS in LOADS[load] or bool(self.others)
+        open_link = {
+            "rate": wire,
+            "delay": "0ms",
+            "queue": {"limit": "1000p"},
+            "reverse": {"rate": wire, "queue": {"limit": "1000p"}},
+        }
+        return {
+            "name": LINE,
+            "duration": f"{warmup + measured:g}s",
+            "warmup": f"{warmup:g}s",
+            "host": {HOST: {}, **({NEIGHBOUR: {}} if has_neighbour else {})},
+            "link": {
+                DEVICE: open_link,
+                **({THEIR_DEVICE: open_link} if has_neighbour else {}),
+                ROUTER: open_link,
+                LINE: dict(self.link),
+            },
+            "flows": self.flows(load, apps, uploads, downloads),
+        }
+
+    def flows(self, load: str, apps: Sequence[App], uploads: int, downloads: int) -> list[Flow]:
+        """Return the flow groups of a load: bulk transfers, applications, and known traffic of others."""
+        mine = {"host": HOST, "path": [DEVICE, ROUTER, LINE]}
+        theirs = {"host": NEIGHBOUR, "path": [THEIR_DEVICE, ROUTER, LINE]}
+        started = {"start": "0s..1s"}
+        bulk: dict[str, Flow] = {
+            UPLOADS: {**mine, **started, "cc": self.cc, "count": uploads},
+            DOWNLOADS: {**mine, **started, "cc": FAR, "count": downloads, "reverse": True},
+            THEIR_UPLOADS: {**theirs, **started, "cc": FAR},
+            THEIR_DOWNLOADS: {**theirs, **started, "cc": FAR, "reverse": True},
+        }
+        return [
+            *({"name": role, **bulk[role]} for role in LOADS[load]),
+            *({"name": app.name, **mine, **flow} for app in apps for flow in app.flows),
+            *({"name": f"others {place}", **flow, **theirs} for place, flow in enumerate(self.others)),
+        ]
+
+
+def home_of(line: str | Path | Mapping[str, Any], others: Sequence[Flow], cc: str) -> Home:
+    """Read a line's scenario; its flow groups do not count. Raises `InputError` if it has no link `line`."""
+    folder = Path(line).absolute().parent if isinstance(line, str | Path) else Path.cwd()
+    where = str(line) if isinstance(line, str | Path) else "line"
+    try:
+        content = dict(line) if isinstance(line, Mapping) else tomllib.loads(Path(line).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{where}: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
+    link = content.get("link", {}).get(LINE)
+    if not isinstance(link, Mapping):
+        raise InputError(f"{where}: has no link called {LINE}")
+    for name, table in (("", link), (".reverse", link.get("reverse", {}))):
+        for key in ("queue",) if name else ("delay", "queue"):
+            if key not in table:
+                raise InputError(f"{where}: link.{LINE}{name} lacks {key}, which its cures are simulated with")
+    return Home(_placed(link, folder), tuple(others), cc)
+
+
+def _placed(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the paths of recordings in a link's table absolute."""
+    placed = dict(table)
+    if "trace" in placed:
+        placed["trace"] = str(folder / placed["trace"])
+    if "reverse" in placed:
+        placed["reverse"] = _placed(placed["reverse"], folder)
+    return placed
+
+
+def _quantity(value: object) -> tuple[str, float]:
+    """Return a value of a scenario as its base unit and the number of these."""
+    if isinstance(value, int | float):
+        return "", float(value)
+    found = _core.quantity(str(value))
+    if found is None:
+        raise InputError(f"{value}: must be a quantity, such as 10mbit, 20ms or 256kb")
+    return found
+
+
+def base_of(value: object, unit: str) -> float:
+    """Return a value in its base unit."""
+    found, amount = _quantity(value)
+    if found not in ("", unit):
+        raise InputError(f"{value}: must be in {unit}")
+    return amount
+
+
+# ---------------------------------------------------------------- Draws
+
+Ranges = Mapping[str, Sequence[object]]
+"""The least and the most of each fitted key, such as `link.line.rate`; texts without a unit are alternatives."""
+WRITTEN = {"bps": "bit", "bytes": "b", "packets": "p", "bdp": "bdp", "s": "s", "percent": "%", "value": ""}
+"""The unit that a scenario writes for a base unit."""
+WHOLE = ("bps", "bytes", "packets")
+"""Base units of whole numbers."""
+WIDE = 1.5
+"""A range whose most is so many times its least is drawn by its logarithm."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What both homes of a pair have in common."""
+
+    keys: Mapping[str, object]
+    uploads: int
+    downloads: int
+    seed: int
+
+
+def draw(ranges: Ranges, number: int) -> Draw:
+    """Return a draw by its number; number 0 is the fitted line itself."""
+    chance = random.Random(f"choose/{number}")
+    keys = {key: _between(key, ends, chance) for key, ends in ranges.items()} if number else {}
+    return Draw(keys, chance.choice(CONNECTIONS), chance.choice(CONNECTIONS), number + 1)
+
+
+def _between(key: str, ends: Sequence[object], chance: random.Random) -> object:
+    """Draw a value of a range."""
+    if len(ends) != 2:
+        raise InputError(f"{key}: a range has two ends, not {len(ends)}")
+    found = [("", float(end)) if isinstance(end, int | float) else _core.quantity(str(end)) for end in ends]
+    (unit, least), (other, most) = (each or ("alternative", 0.0) for each in found)
+    if unit != other or least > most:
+        raise InputError(f"{key}: {ends[0]} to {ends[1]} is not a range")
+    if unit == "alternative":
+        return chance.choice(list(ends))
+    if least > 0 and most > WIDE * least:
+        value = math.exp(chance.uniform(math.log(least), math.log(most)))
+    else:
+        value = chance.uniform(least, most)
+    if not unit:
+        return round(value) if all(isinstance(end, int) for end in ends) else value
+    if unit not in WRITTEN:
+        raise InputError(f"{key}: cannot draw between {ends[0]} and {ends[1]}")
+    return f"{max(1, round(value))}{WRITTEN[unit]}" if unit in WHOLE else f"{value:.9f}{WRITTEN[unit]}"

@@ -1,0 +1,141 @@
+"""The choice of a cure: lines whose answer is known."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from sentences import refused
+from unbloat import InputError
+from unbloat.line.applications import APPS
+from unbloat.line.choose import LEAVE, Choice, choose
+from unbloat.line.cures import NEEDS, Computer
+from unbloat.line.home import draw, home_of
+
+FEW = Computer("eth0", "cubic", ("cubic", "reno"), dict.fromkeys(NEEDS, True))
+
+
+def line(up: str, down: str, queue_up: Mapping[str, str], queue_down: Mapping[str, str]) -> dict[str, Any]:
+    reverse = {"rate": down, "queue": dict(queue_down)}
+    return {"link": {"line": {"rate": up, "delay": "15ms", "queue": dict(queue_up), "reverse": reverse}}}
+
+
+DSL = line("1mbit", "16mbit", {"limit": "256kb"}, {"limit": "256kb"})
+FAIR = line("5mbit", "20mbit", {"kind": "fq_codel"}, {"kind": "fq_codel"})
+RANGES = {"link.line.rate": ["950kbit", "1050kbit"], "link.line.queue.limit": ["220kb", "300kb"]}
+
+
+def chosen(
+    scenario: Mapping[str, Any], wanted: str, ranges: Mapping[str, list[str]] | None = None, **more: Any
+) -> Choice:
+    return choose(scenario, ranges or {}, wanted, FEW, budget_s=None, draws=3 if ranges else 2, cache=False, **more)
+
+
+@pytest.fixture(scope="module")
+def at_home() -> Choice:
+    told: list[float] = []
+    found = chosen(DSL, "call,backup", RANGES, told=lambda share, _: told.append(share))
+    assert told == sorted(told) and told[0] == 0 and told[-1] == 1
+    return found
+
+
+def test_a_bloated_line_is_cured_on_this_computer(at_home: Choice) -> None:
+    assert at_home.verdict == "host" and at_home.best.where == "host"
+    effect = at_home.best.effects["call"]
+    assert effect.today < 3 and effect.cured > 4 and effect.low > 1
+    by_name = {each.name: each for each in at_home.cures}
+    for name in ("cake", "sorpc", "clpc"):
+        cure = by_name[name]
+        assert cure.is_worth_it and cure.effects["call"].change > 1 and cure.sure == 0.8 and cure.draws == 3
+    assert 4 < by_name["cake"].lost_percent < 12
+    assert by_name["clpc"].lost_percent < 4 and by_name["clpc"].yields_percent > 50
+    names = [each.name for each in at_home.cures]
+    assert names.index("reno") > names.index(LEAVE) > names.index("clpc")
+
+
+def test_json_has_the_names_that_scripts_rely_on(at_home: Choice) -> None:
+    best = at_home.json()[0]
+    assert {"name", "command", "for", "cost_percent", "sure"} <= best.keys()
+    assert isinstance(best["for"], dict) and best["for"].keys() == {"call", "backup"}
+    assert best["for"]["call"].keys() == {"today", "cured", "change", "interval", "unit"}
+    leave = next(each for each in at_home.json() if each["name"] == LEAVE)
+    assert (leave["command"], leave["where"], leave["cost_percent"]) == ("", None, 0)
+
+
+def test_a_line_with_fair_queues_is_left_as_it_is() -> None:
+    found = chosen(FAIR, "call")
+    assert (found.verdict, found.best.name) == ("leave", LEAVE)
+    assert found.best.sure > 0.5 and not any(each.is_worth_it for each in found.cures)
+    assert found.sentence == snapshot(
+        "Leave it: no cure changes any of these applications by a difference of interest."
+    )
+
+
+def test_a_line_that_others_fill_is_cured_on_the_router() -> None:
+    fast = line("8mbit", "16mbit", {"limit": "512kb"}, {"limit": "512kb"})
+    found = chosen(fast, "call", others=[{"cc": "cubic", "count": 2}, {"cc": "cubic", "reverse": True}])
+    assert found.verdict == "router" and found.best.where == "router" and found.best.openwrt
+    assert found.best.effects["call"].change > 0.5
+    assert not any(each.is_worth_it for each in found.cures if each.where == "host")
+    assert found.sentence.startswith(
+        "Cure it on the router or modem, because others fill the line. On a Linux router: tc qdisc replace dev $WAN"
+    )
+
+
+def test_time_that_does_not_suffice_is_left_to_the_best() -> None:
+    found = choose(FAIR, {}, "call", FEW, budget_s=0.0, cache=False)
+    assert {each.draws for each in found.cures} == {1}
+    (note,) = found.notes
+    assert note.endswith("cures were simulated more than once")
+
+
+def test_a_control_that_the_simulator_lacks_is_named() -> None:
+    found = choose(FAIR, {}, "game", replace(FEW, cc="illinois"), draws=1, cache=False)
+    assert found.notes == snapshot(
+        ("the simulator lacks illinois, the congestion control of today: cubic has its place",)
+    )
+
+
+def test_draws_stay_in_their_ranges_and_begin_with_the_fit() -> None:
+    ranges = {
+        "link.line.rate": ["900kbit", "2mbit"],
+        "link.line.delay": ["10ms", "12ms"],
+        "link.line.loss": ["0%", "1%"],
+        "link.line.reverse.rate": [15_000_000, 17_000_000],
+        "link.line.queue.kind": ["droptail", "codel"],
+    }
+    assert draw(ranges, 0).keys == {} and draw(ranges, 1) == draw(ranges, 1)
+    found = [draw(ranges, number).keys for number in range(1, 40)]
+    assert all(900_000 <= int(str(keys["link.line.rate"]).removesuffix("bit")) <= 2_000_000 for keys in found)
+    assert all(15_000_000 <= int(str(keys["link.line.reverse.rate"])) <= 17_000_000 for keys in found)
+    assert all(0.010 <= float(str(keys["link.line.delay"]).removesuffix("s")) <= 0.012 for keys in found)
+    assert {keys["link.line.queue.kind"] for keys in found} == {"droptail", "codel"}
+
+
+def test_gains_have_a_sign_and_a_bound() -> None:
+    assert APPS["call"].gain(1.0, 4.5) == 1 and APPS["page"].gain(2.0, 1.0) == 0.5
+    assert APPS["page"].gain(1.0, 2.0) == -0.5 and APPS["game"].gain(3.0, 9.0) == 0
+    assert APPS["backup"].gain(10.0, 5.0) == -0.5
+
+
+def test_long_buffers_have_longer_runs_and_fast_lines_shorter_ones() -> None:
+    slow, fast = (
+        home_of(line(rate, rate, {"limit": "256kb"}, {"limit": "256kb"}), (), "cubic").times_s(False)
+        for rate in ("1mbit", "300mbit")
+    )
+    assert slow == (17, 50) and fast == (3, 6)
+
+
+def test_wrong_input_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text('[link.modem]\nrate = "1mbit"\n')
+    with refused(InputError, "for: unknown application cal (did you mean call?); valid: call, page, game, backup"):
+        chosen(DSL, "cal")
+    with refused(InputError, "TMP/line.toml: has no link called line"):
+        home_of(file, (), "cubic")
+    with refused(InputError, "line: link.line.reverse lacks queue, which its cures are simulated with"):
+        home_of({"link": {"line": {"delay": "1ms", "queue": {}, "reverse": {}}}}, (), "cubic")
+    with refused(InputError, "link.line.rate: 2mbit to 1mbit is not a range"):
+        draw({"link.line.rate": ["2mbit", "1mbit"]}, 1)
