@@ -172,12 +172,15 @@ CLEAN_EXAMPLES = "sudo unbloat clean"
 def clean_command(as_json: JsonOption = False) -> None:
     """Remove leftovers of killed runs from the kernel and the disk.
 
-    Every run does this first. The cache stays; `unbloat cache` manages it.
+    Every run does this first, except for cures of `unbloat line --prove`, which only this command and the next proof
+    undo. The cache stays; `unbloat cache` manages it.
     """
+    from unbloat.line import apply
     from unbloat.system import scratch
 
     removed = [f"temporary folder {folder}" for folder in scratch.sweep()]
     removed += _core.clean()
+    removed += apply.sweep()
     if as_json:
         say_json({"removed": removed})
     else:

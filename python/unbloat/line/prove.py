@@ -23,7 +23,7 @@ MOST_SILENT = 3
 
 @dataclass(frozen=True)
 class Budget:
-    """What a proof may use up, or a turn may."""
+    """The limits of a proof, or of one turn."""
 
     turns: int = 40
     seconds: float = math.inf
@@ -58,7 +58,7 @@ class Proof:
     """A proof, over or not."""
 
     changes: tuple[Change, ...]
-    """What the turns show of each quantity; the first is the goal, each other one a cost."""
+    """The change of each quantity; the first is the goal, each other one a cost."""
     turns: tuple[Taken, ...]
     seed: int
     washout_s: float
@@ -112,25 +112,25 @@ def prove(
 
     Parameters
     ----------
-    measure
-        Measures one turn. It must keep within the budget that it is given, which is what is left of the whole one.
-    switch
+    measure : callable
+        Measures one turn within the budget that it is given: the rest of the whole one.
+    switch : callable
         Gives the line its former state, or the cure; it does nothing if the line has that already.
-    quantities
+    quantities : sequence of Quantity
         The goal, then quantities that may be a cost.
-    budget
-        What the whole proof may use up. A turn begins only if there is room for one as large as any before it.
-    washout_s
+    budget : Budget
+        The limits of the whole proof. A turn begins only if there is room for one as large as any before it.
+    washout_s : float
         The pause before each turn, in which queues drain and the line is switched. It is as long without switching:
         what a turn finds must not depend on the side before it.
-    seed
-        The order of the turns; drawn if it is not given.
-    watch
-        Is shown the proof after each turn.
-    clock
+    seed : int, optional
+        The order of the turns. Default: one that nobody knows before.
+    watch : callable, optional
+        Receives the proof after each turn.
+    clock : callable
         Tells the time in seconds.
-    sleep
-        Waits for so many seconds.
+    sleep : callable
+        Waits for a number of seconds.
 
     Raises
     ------

@@ -1,15 +1,14 @@
 """A comparison by turns in time (switchback): the order of the turns, and an interval that holds whenever one stops.
 
-Flows that share a queue share its delay, so that a comparison of flows side by side has a wrong size or sign (Spang,
-Hannan, Kunamalla, Huang, McKeown, Johari: Unbiased experiments in congested networks, IMC 2021). Here the whole line
-takes turns.
+Flows that share a queue share its delay. A comparison of flows side by side therefore has a wrong size or sign: see
+"Unbiased experiments in congested networks" (Spang and others, IMC 2021). Here the whole line takes turns.
 
 A coin chooses each turn's side, until one side leads by `MOST_AHEAD` turns: the other is then due (Soares and Wu,
 1983, "big stick"). If the cure changes nothing, the values say nothing about the coin. Somebody bets on each coin at
 its odds, with all values in sight. The stake of 1 then becomes 20 or more in one of 20 proofs at most, whenever they
-stop (Ville's inequality; Duan, Ramdas, Wasserman: Interactive rank testing by betting, CLeaR 2022). Nothing is
-assumed about the line: its values may drift, depend on each other and have heavy tails. A change is taken out of the
-values of `after`; the interval holds each change with which the stake stays below 20.
+stop: this is Ville's inequality. See "Interactive rank testing by betting" (Duan, Ramdas and Wasserman, CLeaR 2022).
+Nothing is assumed about the line: its values may drift, depend on each other and have heavy tails. A change is taken
+out of the values of `after`; the interval holds each change with which the stake stays below 20.
 
 The bets come from a model of the line: a level, which may wander, and a constant change. A wrong model costs turns, and
 never the level of confidence. A change that varies from turn to turn has no exact interval.
@@ -28,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 Side = Literal["before", "after"]
-"""What the line has meanwhile: its former state, or the cure."""
+"""The state of the line: the former one, or that with the cure."""
 SIDES: tuple[Side, ...] = get_args(Side)
 Verdict = Literal["better", "worse", "alike", "unclear"]
 Floats = npt.NDArray[np.float64]
@@ -86,8 +85,9 @@ UNKNOWN = 1e6
 class Stakes:
     """Stakes that began as 1, one for each of many columns of values; each is bet on every coin.
 
-    Each model is a Bayesian regression on the level and the change, with an unknown noise: its forecasts have Student's
-    t distribution (West and Harrison: Bayesian forecasting and dynamic models, 4.5). The stake is the models' mean.
+    Each model is a Bayesian regression on the level and the change, with an unknown noise. Its forecasts have Student's
+    t distribution: see "Bayesian forecasting and dynamic models" (West and Harrison), 4.5. The stake is the mean of the
+    models' stakes.
     """
 
     def __init__(self, columns: int, smallest: float = 1.0) -> None:
@@ -170,7 +170,7 @@ class Quantity:
 LEAST = 1e-3
 """In place of values that have no logarithm: a microsecond in milliseconds, a kilobit in megabits."""
 MOST_LOG = 700.0
-"""Of which the exponential is still a number."""
+"""A logarithm whose exponential is still a number."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Change:
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it: ends of the interval that are not known yet are none."""
+        """Return it as JSON has it, with null for an end of the interval that nothing bounds yet."""
         ends = {"low": self.low, "high": self.high}
         return {
             "quantity": self.quantity.name,
@@ -251,7 +251,7 @@ class Switchback:
 
     @property
     def verdict(self) -> Verdict:
-        """What the interval shows; a change that is clear and of no interest is none."""
+        """The answer of the interval; a clear change that is smaller than any of interest counts as alike."""
         low, high = self._ends
         if -self.quantity.smallest_position <= low and high <= self.quantity.smallest_position:
             return "alike"

@@ -26,7 +26,7 @@ SOURCES = Path("/var/lib/unbloat")
 
 TEXT = """\
 [Unit]
-Description=TCP congestion control {name} (unbloat)
+Description={what}
 DefaultDependencies=no
 After=local-fs.target sys-fs-bpf.mount
 Before=network-pre.target
@@ -98,6 +98,10 @@ class UnitName:
         return SOURCES / self.text
 
 
+LINE = UnitName("line-cure")
+"""The unit of a line's cure for which `unbloat load` has none. Names of mechanisms lack the "-"."""
+
+
 @dataclass(frozen=True)
 class AtBoot:
     """The program that a unit will run, and a shipped or a user's own congestion control."""
@@ -152,7 +156,8 @@ def install(
         start += ["--map", entry]
     start += ["--default"] if default else []
     stop = [*at_boot.program, "unload", name, "--drain", "--keep-unit"]
-    return written(unit.path, TEXT.format(name=name, start=command_line(start), stop=command_line(stop)))
+    what = f"TCP congestion control {name} (unbloat)"
+    return written(unit.path, TEXT.format(what=what, start=command_line(start), stop=command_line(stop)))
 
 
 def install_at_device(at_boot: AtBoot, kind: Kind, device: str, options: Sequence[str]) -> Unit:
@@ -166,6 +171,23 @@ def install_at_device(at_boot: AtBoot, kind: Kind, device: str, options: Sequenc
         stop=command_line([*at_boot.program, "unload", source, "--dev", device, "--keep-unit"]),
     )
     return written(unit.path, text)
+
+
+def install_command(name: str, start: Sequence[str], stop: Sequence[str], device: str | None) -> Unit:
+    """Write the unit that runs a cure's command at boot or when a device comes, and enable it if systemd runs."""
+    device_unit = f"sys-subsystem-net-devices-{escaped(device)}.device" if device else ""
+    text = (AT_DEVICE if device else TEXT).format(
+        what=f"Cure of the line: {name} (unbloat)",
+        device_unit=device_unit,
+        start=command_line(start),
+        stop=command_line(stop),
+    )
+    return written(LINE.path, text)
+
+
+def remove_command() -> Path | None:
+    """Remove the unit of a line's cure as `remove` does."""
+    return remove(LINE)
 
 
 def remove_at_device(kind: Kind, device: str, source: str) -> Path | None:

@@ -1,0 +1,158 @@
+"""Cures on this computer: tried by turns, kept until they are undone, and undone whatever happens meanwhile.
+
+Another process holds a cure while it is tried, and restores the state from before when this one ends. If both are
+killed, the next trial does that, or `unbloat clean`. What is kept stays until `undo` or the next boot, or for longer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from unbloat._core import InputError, RunError
+from unbloat.line import held
+from unbloat.line.held import PATIENCE_S, Commands, Cure
+
+if TYPE_CHECKING:
+    from unbloat.line.switchback import Side
+
+
+class Trial:
+    """A cure that is tried: `switch` gives the computer the state before or after, leaving the context that before.
+
+    Raises
+    ------
+    InputError
+        The cure would replace what could not be restored.
+    RunError
+        This process lacks the rights, or another one is trying a cure.
+
+    """
+
+    def __init__(self, cure: Cure) -> None:
+        held.require_rights()
+        self.cure = Commands.of(cure)
+        package = str(Path(__file__).resolve().parents[2])
+        paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
+        # In a session of its own it outlives the terminal. -P: nothing is imported from the folder it happens to be in.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "unbloat.line.holder", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": paths},
+            start_new_session=True,
+        )
+        self._number = 0
+        try:
+            self._ask("hold", cure=asdict(self.cure))
+        except BaseException:
+            self._end()
+            raise
+
+    def __enter__(self) -> Trial:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def switch(self, side: Side) -> None:
+        """Load the cure or undo it; raises `RunError` if that fails, and the state is then the one before."""
+        self._ask("switch", is_on=side == "after")
+
+    def keep(self, *, persist: bool = False) -> str | None:
+        """Load the cure until `undo` or the next boot, and end the trial.
+
+        Parameters
+        ----------
+        persist
+            Also load it at every boot.
+
+        Returns
+        -------
+        str or None
+            A sentence about the unit of systemd that was written for it, unless its own command wrote one.
+
+        Raises
+        ------
+        InputError
+            Another cure is kept already, or root should not run this unbloat at boot.
+        RunError
+            The cure cannot be loaded.
+
+        """
+        unit: str | None = self._ask("keep", persists=persist)["unit"]
+        self._end()
+        return unit
+
+    def close(self) -> None:
+        """Undo the cure and end the trial; raises `RunError` if something of it stays."""
+        if self._process.returncode is None:
+            try:
+                self._ask("switch", is_on=False)
+            finally:
+                self._end()
+
+    def _ask(self, do: str, **arguments: object) -> dict[str, Any]:
+        """Send a request and wait for its answer; earlier ones may be those of interrupted requests."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._number += 1
+        try:
+            request = {"number": self._number, "do": do, **arguments}
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            answer: dict[str, Any] = {"number": 0}
+            while answer["number"] < self._number:
+                answer = json.loads(self._process.stdout.readline())
+        except (OSError, ValueError):
+            self._end()
+            held.recover(PATIENCE_S)
+            raise RunError(f"the process that held {self.cure.name} has ended; {self.cure.name} is undone") from None
+        if answer["error"]:
+            raise (InputError if answer["is_input"] else RunError)(answer["error"])
+        return answer
+
+    def _end(self) -> None:
+        """Wait until the other process has restored what there is to restore."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+def apply(cure: Cure, *, persist: bool = False) -> str | None:
+    """Load a cure until `undo` or the next boot, or for longer with `persist`; see `Trial.keep`."""
+    with Trial(cure) as trial:
+        return trial.keep(persist=persist)
+
+
+def kept() -> Commands | None:
+    """Return the cure that `apply` loaded, or that persists since an earlier boot; none if there is none."""
+    return held.kept()
+
+
+def undo() -> Commands:
+    """Undo the cure that `apply` loaded, and return it.
+
+    Raises
+    ------
+    InputError
+        No cure is kept.
+    RunError
+        This process lacks the rights, or something of the cure stays.
+
+    """
+    return held.undo_kept()
+
+
+def sweep() -> list[str]:
+    """Undo what killed processes left on trial, and describe it; raises `RunError` if something of it stays."""
+    name = held.recover()
+    return [f"the cure {name} of a killed proof"] if name else []
