@@ -7,13 +7,15 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Generic, Protocol, TextIO, TypeVar
 
 from unbloat.system.core_types import FlowNow, LinkNow, Step
 from unbloat.system.legible import count_of, in_a_line, short
 
 if TYPE_CHECKING:
     from rich.live import Live
+
+Part = TypeVar("Part", contravariant=True)
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 COLUMN_S = 0.5
@@ -125,14 +127,14 @@ class View:
         self._duration_s = duration_s
         self._column_s = COLUMN_S * pace
         self._line_s = LINE_S * pace
-        self._time_s = 0.0
+        self.time_s = 0.0
         self._lines = 0
         self._links: dict[str, LinkTrack] = {}
         self._flows: dict[int, FlowTrack] = {}
 
     def add(self, step: Step) -> bool:
         """Add a step of the series; return whether a line is due."""
-        step_s, self._time_s = step["time_s"] - self._time_s, step["time_s"]
+        step_s, self.time_s = step["time_s"] - self.time_s, step["time_s"]
         column = self._column
         for row in step["links"]:
             self._links.setdefault(in_a_line(row["link"]), LinkTrack()).add(column, step_s, row)
@@ -145,20 +147,20 @@ class View:
             seen = self._flows.items()
             self._flows = {number: flow for number, flow in seen if flow.window.latest > column - KEPT}
         # Sums of steps are not exact: without the small addition the last step of a line may fall short of it.
-        lines = int(self._time_s / self._line_s + 1e-6)
+        lines = int(self.time_s / self._line_s + 1e-6)
         is_due, self._lines = lines > self._lines, lines
         return is_due
 
     @property
     def _column(self) -> int:
         """The column that the latest step belongs to: a step ends where its column ends."""
-        return max(0, int(self._time_s / self._column_s - 1e-6))
+        return max(0, int(self.time_s / self._column_s - 1e-6))
 
     # ------------------------------------------------------------ Lines
 
     def line(self) -> str:
         """Format the present state in one line."""
-        parts = [f"{self._time_s:.1f} s"]
+        parts = [f"{self.time_s:.1f} s"]
         for name, link in self._busiest():
             delay, rate = (short(track.at(self._column)) for track in (link.delay, link.rate))
             parts.append(f"{name}: queue {delay} ms, {rate} Mbit/s, {link.drops} drops")
@@ -172,7 +174,7 @@ class View:
         """Draw it, in lines of at most `width` columns; `pace` is that which there has been, where that is worth it."""
         of = f" of {self._duration_s:g} s" if self._duration_s else ""
         speed = f" · {short(pace)} simulated s/s" if pace else ""
-        lines = [f"{self._title} · {self._time_s:.1f} s{of}{speed}", ""]
+        lines = [f"{self._title} · {self.time_s:.1f} s{of}{speed}", ""]
         lines += self._link_lines(width)
         if self._flows:
             lines += ["", *self._flow_lines(width, max(1, height - len(lines) - AROUND))]
@@ -252,18 +254,33 @@ def points(text: str, width: int) -> str:
 # ---------------------------------------------------------------- Where it is shown
 
 
-class Display:
+class Shown(Protocol[Part]):
+    """Something that changes, part by part, and can be shown as text."""
+
+    time_s: float
+    """The time that the latest part has."""
+
+    def add(self, part: Part, /) -> bool:
+        """Add a part; return whether a line is due."""
+
+    def line(self) -> str:
+        """Format the present state in one line."""
+
+    def frame(self, width: int, height: int, pace: float | None = None) -> str:
+        """Draw the present state, in lines of at most `width` columns."""
+
+
+class Display(Generic[Part]):
     """Shows a view: in one place of a terminal, again and again, or line by line elsewhere."""
 
-    def __init__(self, stream: TextIO, view: View, *, tells_pace: bool = False) -> None:
+    def __init__(self, stream: TextIO, view: Shown[Part], *, tells_pace: bool = False) -> None:
         """Show nothing yet; `tells_pace` has it measure how fast time passes there."""
         self._stream = stream
         self._view = view
         self._tells_pace = tells_pace
         self._next = 0.0
         self._begun: tuple[float, float] | None = None
-        """When the first step was shown, here and there."""
-        self._time_s = 0.0
+        """When the first part was shown, here and there."""
         self._live: Live | None = self._begin() if can_draw(stream) else None
 
     def _begin(self) -> Live:
@@ -280,11 +297,10 @@ class Display:
         live.start()
         return live
 
-    def show(self, step: Step) -> None:
-        """Add a step, and show it if that is due."""
-        is_due = self._view.add(step)
-        self._time_s = step["time_s"]
-        self._begun = self._begun or (time.monotonic(), self._time_s)
+    def show(self, part: Part) -> None:
+        """Add a part, such as a step of a series, and show the view if that is due."""
+        is_due = self._view.add(part)
+        self._begun = self._begun or (time.monotonic(), self._view.time_s)
         if self._live is None:
             if is_due:
                 print(self._view.line(), file=self._stream, flush=True)
@@ -303,7 +319,7 @@ class Display:
     def _pace(self, now: float) -> float | None:
         """Return how fast simulated time passes, where it is known and enough has passed."""
         here, there = self._begun or (now, 0.0)
-        return (self._time_s - there) / (now - here) if self._tells_pace and now - here >= BETWEEN_S else None
+        return (self._view.time_s - there) / (now - here) if self._tells_pace and now - here >= BETWEEN_S else None
 
     def close(self) -> None:
         """Leave the latest state on the screen, and a blank line before what comes next."""

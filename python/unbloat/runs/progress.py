@@ -283,7 +283,7 @@ class Watching:
         self._points = points
         self._on = on
         self._run: int | None = None
-        self._display: Display | None = None
+        self._display: Display[Step] | None = None
 
     def step(self, run: int, step: Step) -> None:
         """Show what a run has come to."""
@@ -293,7 +293,7 @@ class Watching:
         if self._display:
             self._display.show(step)
 
-    def _show(self, run: int) -> Display:
+    def _show(self, run: int) -> Display[Step]:
         point = self._points[run]
         where = "simulated" if self._on == "simulator" else "real time, this kernel's TCP"
         number = f"run {run + 1} of {len(self._points)}" if len(self._points) > 1 else ""
