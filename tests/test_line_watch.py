@@ -277,8 +277,14 @@ eth0: 16 Mbit/s down, 4 up; of these, TCP: 15.4 and 1.93\
 def test_a_line_has_those_that_fill_the_queue_most() -> None:
     view = Connections()
     view.add(seen())
-    assert view.line() == snapshot(
-        "12.0 s; curl 7 down 192.0.2.1:443: 15.4 Mbit/s, RTT 190 ms, 157 added, 303 kB queued; rsync 9 up [2001:db8::1]:443: 0.964 Mbit/s, RTT 479 ms, 446 added, 53.8 kB queued; (closed) up [2001:db8::1]:443: 0.964 Mbit/s, RTT unknown; and 1 more connection"
+    assert view.line().split("; ") == snapshot(
+        [
+            "12.0 s",
+            "curl 7 down 192.0.2.1:443: 15.4 Mbit/s, RTT 190 ms, 157 added, 303 kB queued",
+            "rsync 9 up [2001:db8::1]:443: 0.964 Mbit/s, RTT 479 ms, 446 added, 53.8 kB queued",
+            "(closed) up [2001:db8::1]:443: 0.964 Mbit/s, RTT unknown",
+            "and 1 more connection",
+        ]
     )
     view.add(Seen(13.0, 1.0, [], {}))
     assert view.line() == snapshot("13.0 s; no connection carries data")
