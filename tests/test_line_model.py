@@ -66,9 +66,9 @@ def test_equal_seeds_give_equal_measurements() -> None:
 
 def test_a_plan_keeps_to_its_budget() -> None:
     line = Line(Side(50e6, 500e3), Side(50e6, 500e3), 0.02)
-    about = simulate(line, plan_for(line)).about
+    about = simulate(line, plan_for()).about
     assert about.sent_bytes + about.received_bytes < 100e6
-    assert plan_for(DSL).up_s == 10.0
+    assert plan_for().up_s == 10.0
 
 
 def test_its_scenario_is_read() -> None:

@@ -64,17 +64,20 @@ class Side:
     loss_percent: float = 0.0
     """Packets that are lost at random."""
     burst_bytes: float = 0.0
-    """Of a policer, the bytes that pass at once after a pause."""
+    """The bytes that a policer lets pass at once after a pause."""
     line_bps: float = 0.0
-    """Of a policer, the rate of the line itself; 0 is ten times the rate of the tokens."""
+    """The rate of the line itself where a policer cuts; 0 is ten times the rate of the tokens."""
     target_s: float = 0.0
-    """Of fair queues and AQMs, the target of the delay; 0 is the discipline's default."""
+    """The target of the delay of a fair queue or an AQM; 0 is the discipline's default."""
     rates: tuple[tuple[float, float], ...] = ()
     """Changes of the rate: when, in seconds since the measurement began, and to how many bit/s."""
 
+    in_packets: bool = False
+    """The buffer counts packets, so that a small one takes the room of a full one."""
+
     @property
     def kind(self) -> Kind:
-        """Its class."""
+        """The class of the queue, as `unbloat line --json` names it."""
         return "varying" if self.rates else KINDS[self.discipline]
 
     @property
@@ -123,8 +126,12 @@ def _direction(side: Side) -> dict[str, Any]:
 
 def _queue(side: Side) -> dict[str, Any]:
     """Return the queue of one direction."""
-    limit = f"{max(PACKET_BYTES, round(side.buffer_bytes))}b"
-    if KINDS[side.discipline] in ("fair", "aqm"):
+    is_managed = KINDS[side.discipline] in ("fair", "aqm")
+    if side.in_packets or is_managed:
+        limit = f"{max(1, round(side.buffer_bytes / PACKET_BYTES))}p"
+    else:
+        limit = f"{max(PACKET_BYTES, round(side.buffer_bytes))}b"
+    if is_managed:
         target = {"target": round(side.target_s, 6)} if side.target_s else {}
         return {"kind": side.discipline, **target, **({"limit": limit} if side.buffer_bytes else {})}
     return {"kind": "drophead" if side.discipline == "drophead" else "droptail", "limit": limit}
@@ -157,6 +164,8 @@ class Plan:
     up_s: float = 4.0
     both_s: float = 4.0
     """How long each phase lasts; one of 0 seconds is left out."""
+    phase_bytes: float = math.inf
+    """The payload that ends a phase of load."""
     pause_s: float = 2.0
     """The least time between phases, in which queues drain."""
     probe_s: float = 0.02
@@ -183,19 +192,10 @@ class Plan:
         return {"idle": self.idle_s, "down": self.down_s, "up": self.up_s, "both": self.both_s}[phase]
 
 
-def plan_for(line: Line, budget_bytes: float = 100e6, **options: Any) -> Plan:
-    """Return a plan whose load takes at most `budget_bytes`, with 2 to 10 seconds for each phase where that fits."""
-    rates = {
-        direction: max([line.side(direction).rate_bps, *(rate for _, rate in line.side(direction).rates)])
-        for direction in DIRECTIONS
-    }
-    share = budget_bytes * 8 / 3
-    seconds = {
-        "down_s": min(10.0, share / rates["down"]),
-        "up_s": min(10.0, share / rates["up"]),
-        "both_s": min(10.0, share / sum(rates.values())),
-    }
-    return Plan(**{**{name: max(1.0, round(value, 2)) for name, value in seconds.items()}, **options})
+def plan_for(budget_bytes: float = 100e6, **options: Any) -> Plan:
+    """Return a plan with phases of 10 seconds that end sooner where all of them would take more than a budget."""
+    seconds = {"down_s": 10.0, "up_s": 10.0, "both_s": 10.0}
+    return Plan(**{**seconds, "phase_bytes": budget_bytes / 3.4, **options})
 
 
 def simulate(line: Line | Mapping[str, Any], plan: Plan | None = None, *, seed: int = 1) -> Measurement:
@@ -203,7 +203,7 @@ def simulate(line: Line | Mapping[str, Any], plan: Plan | None = None, *, seed: 
 
     The line may be a scenario with a link `line`, whose flows are cross traffic: they run in every phase.
     """
-    plan = plan or (plan_for(line) if isinstance(line, Line) else Plan())
+    plan = plan or plan_for()
     base = {"link": {LINK: line.link()}, "flows": []} if isinstance(line, Line) else dict(line)
     tables: Tables = {}
     time_s = 0.0
@@ -282,8 +282,11 @@ class _Phase:
         self._simulate(self._wait_s if self._is_known or self._phase == "idle" else 0.0)
         if self._is_known or self._phase == "idle":
             return
+        self._shorten()
         growing = set(LOAD[self._phase])
         for second in range(1, math.ceil(self._load_s)):
+            if second >= self._load_s:
+                break
             added = False
             for each in list(growing):
                 room = self._plan.most - len(self._starts[each])
@@ -296,7 +299,18 @@ class _Phase:
                 break
             if added:
                 self._simulate(0.0)
+                self._shorten()
         self._simulate(self._wait_s)
+
+    def _shorten(self) -> None:
+        """End the phase when its bytes have been carried."""
+        import numpy as np
+
+        found = [self._goodput(each) for each in LOAD[self._phase]]
+        times, carried = found[0][0], sum(sums for _, sums in found)
+        end = int(np.searchsorted(carried, self._plan.phase_bytes))
+        if end < len(times):
+            self._load_s = min(self._load_s, max(0.5, float(times[end])))
 
     def _is_stable(self, direction: Direction, second: int) -> bool:
         """Return whether goodput of the last intervals is near their mean."""
@@ -316,6 +330,8 @@ class _Phase:
         self._flows: list[tuple[Direction, float]] = []
         for direction in LOAD[self._phase]:
             for start in self._starts[direction]:
+                if start > self._load_s - 0.02:
+                    continue
                 self._flows.append((direction, start))
                 flows.append({"cc": self._plan.cc, **here, "start": round(start, 6), "stop": round(self._load_s, 6)})
                 if direction == "down":

@@ -1,0 +1,954 @@
+"""The line that explains a measurement: direct estimates first, then the simulator in the loop.
+
+Each direction is fitted in the phase that loads it alone. For each class of queue a candidate starts from what the
+samples show directly. The phase is simulated with the connections that the client opened; the rate then grows by the
+ratio of measured and simulated goodput, the buffer by that of the delays, and so on, some times over. The candidate
+whose goodput, delays and losses differ least from the measured ones is the fit. The range of a key is what repeated
+simulations with other seeds and slightly other starts leave open.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from unbloat import _core
+from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement, PhaseName
+from unbloat.line.model import (
+    LINK,
+    LOAD,
+    PACKET_BYTES,
+    PAYLOAD_BYTES,
+    PROBE_BYTES,
+    Kind,
+    Line,
+    Plan,
+    Side,
+    scenario,
+    simulate_phase,
+)
+from unbloat.scenarios.source import inline
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.floating[Any]]
+
+Where = Literal["host", "first_hop", "beyond"]
+"""Where packets wait: in this computer, on the way to the first router, or behind it."""
+Range = tuple[float, float | None]
+"""The least and the largest value that the measurement leaves open; None without a bound."""
+
+HEADERS = PACKET_BYTES / PAYLOAD_BYTES
+"""Bytes that the line carries for each byte of payload."""
+BINS = 8
+"""Parts of a phase whose goodput and delay are compared."""
+ROUNDS = 5
+"""Corrections of a candidate."""
+REPLICAS = 5
+"""Repeated simulations that show how much chance there is in a phase."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The line that explains a measurement best."""
+
+    line: Line
+    ranges: Mapping[str, Range]
+    """The range of each key, such as `link.line.queue.limit`, around the line's value by a factor.
+
+    In bit/s, bytes, seconds and percent.
+    """
+    kinds: Mapping[Direction, Kind]
+    """The class of each direction's queue; `unknown` without load."""
+    where: Where
+    residual_percent: float
+    """How far the simulated goodput and delays are from the measured ones."""
+    fits: bool
+    why_not: tuple[str, ...] = ()
+    """What does not fit, a sentence each."""
+    notes: tuple[str, ...] = ()
+    """What the load could not show, a sentence each."""
+
+    @property
+    def kind(self) -> Kind:
+        """The class of the queue in which packets wait longest."""
+        known = [each for each in DIRECTIONS if self.kinds[each] != "unknown"]
+        if not known:
+            return "unknown"
+        special = [each for each in known if self.kinds[each] != "fifo"]
+        return self.kinds[max(special or known, key=lambda each: self.line.side(each).buffer_s)]
+
+
+@dataclass
+class View:
+    """What one phase shows of one direction; times in seconds since its load began."""
+
+    direction: Direction
+    load_s: float
+    sent: Numbers
+    added: Numbers
+    """Delays of the probes beyond those of the empty line, in ms; missing if lost."""
+    times: Numbers
+    carried: Numbers
+    """Payload bytes of all connections by these times."""
+    own: Numbers
+    """Median over the connections of the RTT that they see, beyond that of the empty line, in ms."""
+    retransmitted: float
+    """Resent segments by all segments; missing if unknown."""
+    probes_lost: float
+
+    def rate(self, start: float, stop: float) -> float:
+        """Return the payload rate between two shares of the phase, bit/s."""
+        import numpy as np
+
+        at = np.array([start, stop]) * self.load_s
+        first, last = np.interp(at, self.times, self.carried)
+        return float(last - first) * 8 / float(at[1] - at[0])
+
+    def peak(self) -> float:
+        """Return the largest payload rate of a fifth of the phase, bit/s."""
+        import numpy as np
+
+        at = np.linspace(0.1, 0.8, 15) * self.load_s
+        first, last = (np.interp(at + more, self.times, self.carried) for more in (0.0, 0.2 * self.load_s))
+        return float(np.max(last - first)) * 8 / (0.2 * self.load_s)
+
+    def bins(self) -> Numbers:
+        """Return the payload rate of each part of the phase, bit/s."""
+        import numpy as np
+
+        at = np.linspace(0, self.load_s, BINS + 1)
+        return np.diff(np.interp(at, self.times, self.carried)) * 8 / (self.load_s / BINS)
+
+    def waits(self) -> Numbers:
+        """Return the median wait in each part of the phase, ms."""
+        import numpy as np
+
+        part = np.clip((self.sent / self.load_s * BINS).astype(int), 0, BINS - 1)
+        found = [self.added[part == each] for each in range(BINS)]
+        return np.array([np.nanmedian(each) if np.isfinite(each).any() else math.nan for each in found])
+
+    def wait(self, share: float, start: float = 0.3) -> float:
+        """Return a quantile of the waits from a share of the phase on, ms."""
+        import numpy as np
+
+        late = self.added[self.sent >= start * self.load_s]
+        late = late[np.isfinite(late)]
+        return float(np.quantile(late, share)) if len(late) else math.nan
+
+    def own_wait(self, share: float = 0.5) -> float:
+        """Return a quantile of the connections' own waits after the start of the phase, ms."""
+        import numpy as np
+
+        late = self.own[self.times >= 0.3 * self.load_s]
+        late = late[np.isfinite(late)]
+        return float(np.quantile(late, share)) if len(late) else math.nan
+
+
+Columns = Mapping[str, Mapping[str, Any]]
+
+
+def view(
+    tables: Columns, phase: PhaseName, direction: Direction, base_ms: float, base_rtt_ms: float, *, is_alone: bool
+) -> View | None:
+    """Read a phase; None if nothing was carried. `base_ms` is the delay of the empty line, missing if unknown."""
+    import numpy as np
+
+    phases = tables["phases"]
+    place = [number for number, name in enumerate(phases["phase"]) if name == phase]
+    if not place:
+        return None
+    start, stop = float(phases["start_s"][place[0]]), float(phases["stop_s"][place[0]])
+    transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
+    mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
+    if not mine.any() or stop <= start:
+        return None
+    moments = transfers["time_s"][mine].astype(float) - start
+    grid = np.unique(moments[(moments >= 0) & (moments <= stop - start + 0.05)])
+    if len(grid) < 4:
+        return None
+    carried, resent = np.zeros(len(grid)), 0.0
+    owns = []
+    for number in np.unique(transfers["connection"][mine]):
+        of = mine & (transfers["connection"] == number)
+        at = transfers["time_s"][of].astype(float) - start
+        carried += np.interp(grid, at, transfers["bytes"][of].astype(float), left=0.0)
+        owns.append(np.interp(grid, at, transfers["rtt_ms"][of].astype(float), left=math.nan, right=math.nan))
+        again = transfers["retransmits"][of].astype(float)
+        resent += float(np.nanmax(again)) if np.isfinite(again).any() else math.nan
+    if carried[-1] <= 0:
+        return None
+    stacked = np.array(owns)
+    has_own = np.isfinite(stacked).any(axis=0)
+    own = np.full(len(grid), math.nan)
+    if has_own.any():
+        own[has_own] = np.nanmedian(stacked[:, has_own], axis=0) - base_rtt_ms
+    probes = {name: np.asarray(values) for name, values in tables["probes"].items()}
+    of = probes["phase"] == phase
+    sent = probes["sent_s"][of].astype(float) - start
+    rtt = probes["rtt_ms"][of].astype(float)
+    one_way = probes[f"{direction}_ms"][of].astype(float)
+    if np.isfinite(one_way).any() and not math.isnan(base_ms):
+        added = one_way - base_ms
+    elif is_alone:
+        added = rtt - base_rtt_ms
+    else:
+        added = np.full(len(sent), math.nan)
+    segments = float(carried[-1]) / PAYLOAD_BYTES + 1
+    lost = float(np.mean(np.isnan(rtt))) if len(rtt) else math.nan
+    return View(direction, stop - start, sent, np.maximum(added, 0.0), grid, carried, own, resent / segments, lost)
+
+
+@dataclass
+class Evidence:
+    """What is read from a measurement once."""
+
+    tables: Columns
+    base_rtt_ms: float
+    """RTT of a probe on the empty line."""
+    base_ms: dict[Direction, float]
+    """One-way delay of a probe on the empty line, by the client's clock; missing if unknown."""
+    idle_loss: float
+    """Share of the probes that are lost without load."""
+    idle_spread_ms: float
+    """How much RTTs differ without load."""
+    views: dict[tuple[PhaseName, Direction], View]
+    plan: Plan
+    starts_s: dict[PhaseName, float]
+    noise_ms: float
+    """Jitter of probes without load."""
+
+
+def evidence_of(measurement: Measurement) -> Evidence:
+    """Read a measurement; a table or a column may be missing."""
+    import numpy as np
+
+    tables = {
+        name: {column: getattr(measurement, name)[column].to_numpy() for column in columns}
+        for name, columns in COLUMNS.items()
+    }
+    probes = tables["probes"]
+    rtt = probes["rtt_ms"].astype(float)
+    is_idle = probes["phase"] == "idle"
+    answered = np.isfinite(rtt)
+    if not answered.any():
+        base_rtt_ms = math.nan
+    else:
+        least = float(np.quantile(rtt[answered], 0.002))
+        idle = rtt[answered & is_idle]
+        calm = len(idle) and np.quantile(idle, 0.9) - np.quantile(idle, 0.1) < 3.0
+        base_rtt_ms = min(float(np.quantile(idle, 0.1)), least + 1.0) if calm else least
+    base_ms: dict[Direction, float] = {}
+    for direction in DIRECTIONS:
+        delays = probes[f"{direction}_ms"].astype(float)
+        known = np.isfinite(delays)
+        if not known.any():
+            base_ms[direction] = math.nan
+            continue
+        calm = delays[known & is_idle]
+        base = float(np.quantile(delays[known], 0.002))
+        base_ms[direction] = min(float(np.quantile(calm, 0.1)), base + 1.0) if len(calm) else base
+    idle = rtt[is_idle & answered]
+    spread = float(np.quantile(idle, 0.95) - np.quantile(idle, 0.05)) if len(idle) else 0.0
+    views: dict[tuple[PhaseName, Direction], View] = {}
+    for phase, directions in LOAD.items():
+        for direction in directions:
+            found = view(tables, phase, direction, base_ms[direction], base_rtt_ms, is_alone=len(directions) == 1)
+            if found:
+                views[phase, direction] = found
+    gaps = np.diff(probes["sent_s"].astype(float))
+    probe_s = float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0.05
+    phases = tables["phases"]
+    starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}
+    seconds = {name: float(stop) - starts_s[name] for name, stop in zip(phases["phase"], phases["stop_s"], strict=True)}
+    plan = Plan(
+        idle_s=seconds.get("idle", 0.0),
+        down_s=seconds.get("down", 0.0),
+        up_s=seconds.get("up", 0.0),
+        both_s=seconds.get("both", 0.0),
+        probe_s=min(0.1, max(0.01, round(probe_s, 3))),
+        cc="bbr" if measurement.about.cc.startswith("bbr") else "cubic",
+        starts=_starts(tables, starts_s),
+    )
+    return Evidence(
+        tables,
+        base_rtt_ms,
+        base_ms,
+        float(np.mean(~answered[is_idle])) if is_idle.any() else 0.0,
+        spread,
+        views,
+        plan,
+        starts_s,
+        spread / 3,
+    )
+
+
+def _starts(tables: Columns, starts_s: Mapping[PhaseName, float]) -> dict[PhaseName, dict[Direction, list[float]]]:
+    """Return when each connection was first seen, since its phase began."""
+    import numpy as np
+
+    transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
+    found: dict[PhaseName, dict[Direction, list[float]]] = {}
+    for phase, directions in LOAD.items():
+        found[phase] = {}
+        for direction in directions:
+            mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
+            firsts = []
+            for number in np.unique(transfers["connection"][mine]):
+                times = transfers["time_s"][mine & (transfers["connection"] == number)].astype(float)
+                first = float(times.min()) - starts_s.get(phase, 0.0)
+                firsts.append(max(0.0, 0.0 if first < 0.05 else first))
+            found[phase][direction] = sorted(firsts)
+    return found
+
+
+@dataclass
+class Candidate:
+    """One direction as one class of queue has it."""
+
+    side: Side
+    score: float = math.inf
+    """Root mean square of the differences, by what is usual for each."""
+    residual: float = math.inf
+    """Mean relative difference of goodput and delays."""
+    seen: View | None = None
+
+
+def difference(measured: View, simulated: View | None, side: Side, noise_ms: float) -> tuple[float, float]:
+    """Return the score of a simulation, and the mean relative difference of goodput and delays."""
+    import numpy as np
+
+    if simulated is None:
+        return math.inf, math.inf
+    packet_ms = PACKET_BYTES * 8e3 / side.rate_bps
+    mean = max(measured.rate(0, 1), 1.0)
+    terms: list[tuple[float, float]] = []  # A normalized difference and its weight.
+    rates = (simulated.bins() - measured.bins()) / mean
+    terms += [(float(each) / 0.10, 0.5) for each in rates]
+    terms.append(((simulated.rate(0.3, 1) - measured.rate(0.3, 1)) / mean / 0.03, 3.0))
+    relative = [float(np.mean(np.abs(rates)))]
+    floor = 1.0 + noise_ms + 0.7 * packet_ms
+    usual = max(measured.wait(0.5), 1.0)
+    waits = simulated.waits() - measured.waits()
+    terms += [(float(each) / (0.2 * usual + floor), 0.5) for each in waits if math.isfinite(each)]
+    for share in (0.1, 0.5, 0.9, 0.98):
+        one, other = measured.wait(share), simulated.wait(share)
+        if math.isfinite(one) and math.isfinite(other):
+            terms.append(((other - one) / (0.1 * max(one, usual) + floor), 1.0))
+            relative.append(max(0.0, abs(other - one) - floor) / max(one, usual, floor))
+    one, other = measured.wait(1.0, 0.0), simulated.wait(1.0, 0.0)
+    if math.isfinite(one) and math.isfinite(other):
+        terms.append(((other - one) / (0.15 * max(one, usual) + floor + 2), 1.0))
+    for share in (0.5, 0.9):
+        one, other = measured.own_wait(share), simulated.own_wait(share)
+        if math.isfinite(one) and math.isfinite(other):
+            terms.append(((other - one) / (0.15 * max(one, usual) + floor), 1.0))
+    if math.isfinite(measured.retransmitted) and math.isfinite(simulated.retransmitted):
+        usual_loss = 0.3 * measured.retransmitted + 0.01
+        terms.append(((simulated.retransmitted - measured.retransmitted) / usual_loss, 1.0))
+    if math.isfinite(measured.probes_lost):
+        terms.append(((simulated.probes_lost - measured.probes_lost) / (0.4 * measured.probes_lost + 0.03), 1.0))
+    squares = sum(weight * min(abs(value), 6.0) ** 2 for value, weight in terms)
+    return math.sqrt(squares / sum(weight for _, weight in terms)), float(np.mean(relative))
+
+
+PENALTIES: dict[str, float] = {
+    "fifo": 0.0,
+    "lossy": 0.1,
+    "drophead": 0.05,
+    "fq_codel": 0.0,
+    "pie": 0.1,
+    "codel": 0.15,
+    "policer": 0.1,
+    "varying": 0.25,
+}
+"""What a class's score must be better by than that of a simpler one."""
+
+
+def firsts(measured: View, idle_loss: float) -> dict[str, Side]:
+    """Return the candidates that the samples suggest directly, by class."""
+    import numpy as np
+
+    rate = measured.rate(0.4, 1.0) * HEADERS
+    packet_ms = PACKET_BYTES * 8e3 / rate
+    highest = measured.wait(0.98, 0.0)
+    loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
+    room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
+    found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
+    resent = measured.retransmitted
+    if not loss and (not math.isfinite(resent) or 2e-4 < resent < 0.15):
+        loss = 100 * (resent if math.isfinite(resent) else max(0.002, measured.probes_lost))
+        found["lossy"] = Side(rate, 1.3 * room, "fifo", loss)
+        loss = 0.0
+    middle = measured.wait(0.5)
+    is_low = not math.isfinite(middle) or middle < 3 * packet_ms + 4
+    if is_low:
+        found["fq_codel"] = Side(rate, 0.0, "fq_codel", loss)
+        tokens = measured.carried * HEADERS - rate / 8 * measured.times
+        peak = float(np.max(np.diff(measured.carried) / np.maximum(np.diff(measured.times), 1e-3))) * 8 * HEADERS
+        burst = max(10.0 * PACKET_BYTES, float(tokens.max()))
+        if any(key["name"] == "policer" for key in _core.scenario_keys()):
+            found["policer"] = Side(rate, 64 * PACKET_BYTES, "policer", loss, burst, max(3 * rate, peak))
+    if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
+        target = min(0.1, max(0.002, middle / 1e3))
+        found["pie"] = Side(rate, 0.0, "pie", loss, target_s=target)
+        found["codel"] = Side(rate, 0.0, "codel", loss, target_s=target)
+    return found
+
+
+def corrected(side: Side, measured: View, simulated: View) -> Side:
+    """Return the candidate with what the simulation was wrong about corrected."""
+    ratio = math.sqrt(
+        _clipped(measured.rate(0.3, 1.0) / max(1.0, simulated.rate(0.3, 1.0)))
+        * _clipped(measured.peak() / max(1.0, simulated.peak()))
+    )
+    changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
+    if side.rates:
+        changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
+    small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
+    if side.discipline in ("fifo", "drophead"):
+        one, other = measured.wait(0.98, 0.0), simulated.wait(0.98, 0.0)
+        # A buffer that losses keep from filling does not limit the wait.
+        if (
+            math.isfinite(one)
+            and math.isfinite(other)
+            and not (side.loss_percent and other < 0.95 * 1e3 * side.buffer_s)
+        ):
+            room = side.buffer_bytes * _clipped((one + small) / (other + small)) * ratio
+            changes["buffer_bytes"] = max(2.0 * PACKET_BYTES, room)
+    if side.target_s:
+        one, other = measured.wait(0.5), simulated.wait(0.5)
+        if math.isfinite(one) and math.isfinite(other):
+            changes["target_s"] = min(0.2, max(0.001, side.target_s * _clipped((one + small) / (other + small))))
+    if side.loss_percent and math.isfinite(measured.retransmitted - simulated.retransmitted):
+        excess = 100 * (measured.retransmitted - simulated.retransmitted)
+        changes["loss_percent"] = min(20.0, max(0.2 * side.loss_percent, side.loss_percent + 0.8 * excess))
+    return replace(side, **changes)
+
+
+def _factor(*estimates: Sequence[float]) -> tuple[float, float]:
+    """Return the factor that corrects a rate, from estimates by replica, and how far it is open: the logarithm's."""
+    import numpy as np
+
+    logs = [np.log(np.clip(each, 0.5, 2.0)) for each in estimates]
+    weights = np.array([1 / (float(np.std(each)) + 0.002) ** 2 for each in logs])
+    middle = float(np.sum(weights * [np.median(each) for each in logs]) / weights.sum())
+    apart = abs(float(np.median(logs[0])) - float(np.median(logs[-1]))) / 2
+    return math.exp(middle), 2.5 * min(float(np.std(each)) for each in logs) + 0.006 + apart + abs(middle) / 4
+
+
+def _value(side: Side, key: str) -> float:
+    """Return what a direction has for a key with a range."""
+    values = {
+        "rate": side.rate_bps,
+        "queue.limit": side.buffer_bytes,
+        "queue.target": side.target_s,
+        "loss": side.loss_percent,
+        "policer.burst": side.burst_bytes,
+    }
+    return values[key] or 1.0
+
+
+def _moved(span: Range, factor: float) -> Range:
+    least, most = span
+    return least * factor, None if most is None else most * factor
+
+
+def _clipped(ratio: float) -> float:
+    return min(2.0, max(0.5, ratio))
+
+
+ENOUGH = 1.5
+"""The largest score of a line that fits."""
+LEAST_CHANGE = 0.06
+"""Relative changes of the rate below this one are taken for chance."""
+CALM_MS = 4.0
+"""RTTs of a line without load differ less than this, unless others load it or it is a radio."""
+
+
+def fit(measurement: Measurement, *, seed: int = 1) -> Fit:
+    """Fit a line; equal measurements and seeds give equal lines."""
+    return Fitter(evidence_of(measurement), seed).fit()
+
+
+class Fitter:
+    """Fits one line."""
+
+    def __init__(self, evidence: Evidence, seed: int) -> None:
+        self._evidence = evidence
+        self._seed = seed
+        self._why_not: list[str] = []
+        self._notes: list[str] = []
+        self._ranges: dict[Direction, dict[str, Range]] = {}
+        self._spreads: dict[Direction, float] = {}
+        self.candidates: dict[Direction, dict[str, Candidate]] = {}
+        """What was tried, by direction and class."""
+
+    def fit(self) -> Fit:
+        """Fit each direction alone, then look whether both together are as they must be."""
+        evidence = self._evidence
+        phases = {each: self._phase(each) for each in DIRECTIONS}
+        measured = {each: evidence.views[phase, each] for each, phase in phases.items() if phase}
+        if not measured or math.isnan(evidence.base_rtt_ms):
+            side = Side(1e6, 64e3)
+            line = Line(side, side, max(0.0, evidence.base_rtt_ms / 1e3) if evidence.base_rtt_ms > 0 else 0.02)
+            why = "no probe was answered" if measured else "no connection carried data"
+            return Fit(line, {}, dict.fromkeys(DIRECTIONS, "unknown"), "beyond", 100.0, False, (why,))
+        line = self._first(measured)
+        kinds: dict[Direction, Kind] = dict.fromkeys(DIRECTIONS, "unknown")
+        chosen: dict[Direction, Candidate] = {}
+        # The slower direction first: its acknowledgements matter least to the other one.
+        for direction in sorted(measured, key=lambda each: measured[each].rate(0.3, 1.0)):
+            phase = phases[direction]
+            assert phase is not None
+            best = self._best(line, phase, measured[direction])
+            line = line.replaced(direction, **vars(best.side))
+            best = self._settled(line, phase, measured[direction], best)
+            line = line.replaced(direction, **vars(best.side))
+            chosen[direction] = best
+            kinds[direction] = best.side.kind if best.score < 2 * ENOUGH else "unknown"
+        line, kinds = self._together(line, kinds, measured)
+        self._say_what_differs(chosen, measured)
+        residual = max((each.residual for each in chosen.values()), default=1.0)
+        fits = not self._why_not and all(each.score < ENOUGH for each in chosen.values())
+        return Fit(
+            line,
+            self._keys(line),
+            kinds,
+            where(evidence, line),
+            round(100 * min(residual, 10.0), 1),
+            fits,
+            tuple(dict.fromkeys(self._why_not)),
+            tuple(self._notes),
+        )
+
+    def _phase(self, direction: Direction) -> PhaseName | None:
+        """Return the phase that shows a direction best."""
+        alone: PhaseName = "down" if direction == "down" else "up"
+        return next((each for each in (alone, "both") if (each, direction) in self._evidence.views), None)
+
+    def _first(self, measured: Mapping[Direction, View]) -> Line:
+        """Return the line that samples suggest directly; a direction without load is as fast as the other."""
+        found = {each: firsts(seen, self._evidence.idle_loss)["fifo"] for each, seen in measured.items()}
+        fastest = max(found.values(), key=lambda side: side.rate_bps)
+        up, down = (found.get(each, Side(fastest.rate_bps, max(64e3, fastest.buffer_bytes))) for each in ("up", "down"))
+        return Line(up, down, self._base_rtt_s(up, down))
+
+    def _base_rtt_s(self, up: Side, down: Side) -> float:
+        """Return the base RTT without the time that a probe takes to be sent."""
+        sending_s = sum(PROBE_BYTES * 8 / (side.line_bps or side.rate_bps) for side in (up, down))
+        return max(0.0002, self._evidence.base_rtt_ms / 1e3 - sending_s)
+
+    def simulated(self, line: Line, phase: PhaseName, replica: int = 0) -> dict[Direction, View]:
+        """Simulate a phase as it was measured; another replica has another seed and slightly other starts."""
+        import numpy as np
+
+        evidence = self._evidence
+        draw = np.random.default_rng([self._seed, replica])
+        late = {
+            each: [start + (draw.uniform(0, 0.03) if replica else 0.0) for start in starts]
+            for each, starts in evidence.plan.starts[phase].items()
+        }
+        plan = replace(evidence.plan, starts={phase: late})
+        longest = max(
+            (
+                float(np.nanmax(evidence.views[phase, each].added, initial=0.0))
+                for each in LOAD[phase]
+                if (phase, each) in evidence.views
+            ),
+            default=0.0,
+        )
+        wait_s = min(8.0, 1.5 * longest / 1e3 + evidence.base_rtt_ms / 1e3 + 0.2)
+        start_s = evidence.starts_s[phase]
+        tables = simulate_phase(line, plan, phase, start_s, wait_s=wait_s, seed=self._seed + 1 + replica)
+        bases = {
+            each: line.base_rtt_s * 500 + PROBE_BYTES * 8e3 / (side.line_bps or side.rate_bps)
+            for each, side in (("up", line.up), ("down", line.down))
+        }
+        found = {
+            each: view(tables, phase, each, bases[each], sum(bases.values()), is_alone=True) for each in LOAD[phase]
+        }
+        return {each: seen for each, seen in found.items() if seen}
+
+    def _best(self, line: Line, phase: PhaseName, measured: View) -> Candidate:
+        """Refine a candidate of each class; return the best."""
+        tried = self.candidates.setdefault(measured.direction, {})
+        for name, side in firsts(measured, self._evidence.idle_loss).items():
+            tried[name] = self._refined(line, phase, measured, side)
+        name = min(tried, key=lambda each: tried[each].score + PENALTIES[each])
+        return tried[name]
+
+    def _refined(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
+        """Correct a candidate some times over; return the best of its forms."""
+        direction = measured.direction
+        best = Candidate(side)
+        for turn in range(ROUNDS):
+            seen = self.simulated(line.replaced(direction, **vars(side)), phase, turn).get(direction)
+            score, residual = difference(measured, seen, side, self._evidence.noise_ms)
+            if score < best.score:
+                best = Candidate(side, score, residual, seen)
+            if seen is None:
+                break
+            side = corrected(side, measured, seen)
+        return best
+
+    def _replicas(self, line: Line, phase: PhaseName, direction: Direction) -> list[View]:
+        found = (self.simulated(line, phase, 100 + number).get(direction) for number in range(REPLICAS))
+        return [each for each in found if each]
+
+    def _settled(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
+        """Correct the best candidate by the mean of replicas, see whether its rate is constant, and find its ranges."""
+        import numpy as np
+
+        direction = measured.direction
+        side = best.side
+        replicas = self._replicas(line, phase, direction)
+        if not replicas:
+            return best
+        self._ranges[direction] = {}
+        if self._is_calm() and is_unsteady(measured, replicas):
+            changing = self._varying(line, phase, measured, side)
+            if changing.score + PENALTIES["varying"] < best.score:
+                best, side = changing, changing.side
+                self.candidates[direction]["varying"] = changing
+                line = line.replaced(direction, **vars(side))
+                replicas = self._replicas(line, phase, direction) or replicas
+        shift, open_rate = _factor(
+            [measured.rate(0.3, 1.0) / max(1.0, each.rate(0.3, 1.0)) for each in replicas],
+            [measured.peak() / max(1.0, each.peak()) for each in replicas],
+        )
+        self._spreads[direction] = open_rate
+        changes: dict[str, Any] = {"rate_bps": side.rate_bps * shift}
+        if side.rates:
+            changes["rates"] = tuple((at, rate * shift) for at, rate in side.rates)
+        is_filled = self._is_filled(line, phase, measured, side)
+        rate = changes["rate_bps"]
+        self._ranges[direction]["rate"] = (
+            rate * math.exp(-open_rate),
+            rate * math.exp(open_rate) if is_filled else None,
+        )
+        if not is_filled:
+            self._notes.append(f"the load never filled the line {direction}: it may be faster than it seems")
+        if side.discipline in ("fifo", "drophead"):
+            high = measured.wait(0.98, 0.0)
+            small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
+            waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
+            room = side.buffer_bytes * shift * _clipped(math.exp(float(np.median(waits))))
+            room = max(2.0 * PACKET_BYTES, room)
+            open_room = 2 * float(np.std(waits)) + open_rate + 0.02
+            larger = self.simulated(line.replaced(direction, buffer_bytes=2 * room), phase, 100).get(direction)
+            has_overflown = not side.loss_percent and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES
+            is_full = has_overflown or (larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small)
+            self._ranges[direction]["queue.limit"] = (
+                room * math.exp(-open_room),
+                room * math.exp(open_room) if is_full else None,
+            )
+            changes["buffer_bytes"] = room
+        if side.target_s:
+            waits = [math.log((measured.wait(0.5) + 1) / (each.wait(0.5) + 1)) for each in replicas]
+            spread = 2 * float(np.std(waits)) + 0.1
+            self._ranges[direction]["queue.target"] = (
+                side.target_s * math.exp(-spread),
+                side.target_s * math.exp(spread),
+            )
+        if side.loss_percent:
+            packets = max(1.0, measured.carried[-1] / PAYLOAD_BYTES)
+            wide = 200 * math.sqrt(side.loss_percent / 100 / packets) + side.loss_percent / 3
+            self._ranges[direction]["loss"] = (max(0.0, side.loss_percent - wide), side.loss_percent + wide)
+        if side.discipline == "policer":
+            self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
+        side = replace(side, **changes)
+        line = line.replaced(direction, **vars(side))
+        found = [
+            difference(measured, each, side, self._evidence.noise_ms)
+            for each in self._replicas(line, phase, direction)[:3]
+        ]
+        if not found or float(np.median([score for score, _ in found])) > best.score + 0.2:
+            self._ranges[direction] = {
+                key: _moved(span, _value(best.side, key) / _value(side, key))
+                for key, span in self._ranges[direction].items()
+            }
+            return best
+        score, residual = (float(np.median([pair[place] for pair in found])) for place in (0, 1))
+        return Candidate(side, score, residual, best.seen)
+
+    def _is_calm(self) -> bool:
+        """Return whether RTTs without load are nearly equal."""
+        evidence = self._evidence
+        slowest = min((each.rate(0.3, 1.0) for each in evidence.views.values()), default=1e6)
+        return evidence.idle_spread_ms < CALM_MS + 0.5 * PACKET_BYTES * 8e3 / max(slowest, 1.0)
+
+    def _is_filled(self, line: Line, phase: PhaseName, measured: View, side: Side) -> bool:
+        """Return whether a faster line would have carried more."""
+        rates = tuple((at, 1.5 * rate) for at, rate in side.rates)
+        faster = line.replaced(
+            measured.direction, rate_bps=1.5 * side.rate_bps, buffer_bytes=1.5 * side.buffer_bytes, rates=rates
+        )
+        seen = self.simulated(faster, phase, 100).get(measured.direction)
+        return seen is None or seen.rate(0.3, 1.0) > 1.1 * measured.rate(0.3, 1.0)
+
+    def _varying(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
+        """Return a candidate whose rate follows the goodput."""
+        import numpy as np
+
+        direction = measured.direction
+        count = max(4, min(20, round(measured.load_s / 0.5)))
+        at = np.linspace(0, measured.load_s, count + 1)
+        start_s = self._evidence.starts_s[phase]
+
+        def means(seen: View) -> Numbers:
+            return np.diff(np.interp(at, seen.times, seen.carried)) * 8 / np.diff(at)
+
+        goal = means(measured)
+        rates = goal * HEADERS
+        rates[at[:-1] < 0.2 * measured.load_s] = np.median(rates)
+        rates = np.maximum(rates, 0.05 * np.median(rates))
+        best = Candidate(side)
+        for turn in range(ROUNDS):
+            changes = tuple(
+                (round(start_s + float(time), 3), float(rate)) for time, rate in zip(at, rates, strict=False)
+            )
+            changes = ((max(0.001, changes[0][0]), changes[0][1]), *changes[1:])
+            mean = float(np.mean(rates))
+            tried = replace(side, rate_bps=mean, rates=changes)
+            seen = self.simulated(line.replaced(direction, **vars(tried)), phase, turn).get(direction)
+            score, residual = difference(measured, seen, tried, self._evidence.noise_ms)
+            if score < best.score:
+                best = Candidate(tried, score, residual, seen)
+            if seen is None:
+                break
+            rates = rates * np.clip(goal / np.maximum(means(seen), 1.0), 0.7, 1.4) ** 0.7
+            side = replace(corrected(replace(side, rates=()), measured, seen), rate_bps=mean, rates=())
+        return best
+
+    def _together(
+        self, line: Line, kinds: dict[Direction, Kind], measured: Mapping[Direction, View]
+    ) -> tuple[Line, dict[Direction, Kind]]:
+        """Compare both directions' load at once with the line; rates that differ vary, or others use the line."""
+        views = {each: self._evidence.views.get(("both", each)) for each in DIRECTIONS}
+        line = replace(line, base_rtt_s=self._base_rtt_s(line.up, line.down))
+        if not self._is_calm():
+            self._why_not.append(
+                f"RTTs differ by {self._evidence.idle_spread_ms:.0f} ms without load: other traffic, or a radio"
+            )
+        if not all(views.values()) or len(measured) < 2:
+            return line, kinds
+        ratios = self._ratios(line)
+        if any(self._is_off(each, *ratio) for each, ratio in ratios.items()):
+            # Acknowledgements take as much room as data in a queue that counts packets.
+            for in_packets in ((True, True), (True, False), (False, True)):
+                counting = line
+                for each, is_counting in zip(DIRECTIONS, in_packets, strict=True):
+                    if line.side(each).discipline in ("fifo", "drophead"):
+                        counting = counting.replaced(each, in_packets=is_counting)
+                found = self._ratios(counting)
+                if _off(found) < _off(ratios) - 0.05:
+                    line, ratios = counting, found
+        for direction, (ratio, spread) in ratios.items():
+            if kinds[direction] == "varying" or not self._is_off(direction, ratio, spread):
+                continue
+            if self._is_calm() and kinds[direction] == "fifo":
+                kinds[direction] = "varying"
+                line = self._with_step(line, direction, ratio)
+            elif not self._is_calm() or abs(math.log(ratio)) > 0.3:
+                change = "falls to" if ratio < 1 else "rises to"
+                self._why_not.append(
+                    f"goodput {direction} {change} {100 * ratio:.0f} % of what the line gives with load both ways: "
+                    "a rate that varies, or other traffic"
+                )
+        return line, kinds
+
+    def _is_off(self, direction: Direction, ratio: float, spread: float) -> bool:
+        usual = LEAST_CHANGE + 3 * spread + 1.5 * self._spreads.get(direction, 0.0)
+        return abs(math.log(ratio)) > usual
+
+    def _ratios(self, line: Line) -> dict[Direction, tuple[float, float]]:
+        """Return measured by simulated goodput with load both ways, and its standard deviation in logarithms."""
+        import numpy as np
+
+        runs = [self.simulated(line, "both", 200 + number) for number in range(3)]
+        found: dict[Direction, tuple[float, float]] = {}
+        for direction in DIRECTIONS:
+            seen = self._evidence.views["both", direction]
+            goodputs = [max(1.0, each[direction].rate(0.3, 1.0)) for each in runs if direction in each]
+            if goodputs:
+                ratio = seen.rate(0.3, 1.0) / float(np.median(goodputs))
+                found[direction] = (max(ratio, 0.01), float(np.std(np.log(goodputs))))
+        return found
+
+    def _with_step(self, line: Line, direction: Direction, ratio: float) -> Line:
+        """Return a line whose rate changes before the phase that loads both directions."""
+        side = line.side(direction)
+        rates = (*side.rates, (round(max(0.001, self._evidence.starts_s["both"] - 0.5), 3), side.rate_bps * ratio))
+        changed = [rate for _, rate in rates]
+        self._ranges[direction]["rate"] = (min(side.rate_bps, *changed), max(side.rate_bps, *changed))
+        return line.replaced(direction, rates=rates)
+
+    def _say_what_differs(self, chosen: Mapping[Direction, Candidate], measured: Mapping[Direction, View]) -> None:
+        """Name the sample that the fitted line explains worst."""
+        for direction, candidate in chosen.items():
+            seen, real = candidate.seen, measured[direction]
+            if candidate.score < ENOUGH or seen is None:
+                continue
+            goodput = max(abs(a - b) for a, b in zip(seen.bins(), real.bins(), strict=True)) / max(1.0, real.rate(0, 1))
+            wait = max(
+                (abs(a - b) for a, b in zip(seen.waits(), real.waits(), strict=True) if math.isfinite(a - b)),
+                default=0.0,
+            )
+            self._why_not.append(
+                f"no line explains the direction {direction}: goodput differs by up to {100 * goodput:.0f} % of its "
+                f"mean and the delay by up to {wait:.0f} ms for parts of the phase"
+            )
+
+    def _keys(self, line: Line) -> dict[str, Range]:
+        """Return the ranges by the keys of the link."""
+        evidence = self._evidence
+        open_s = max(0.0002, evidence.idle_spread_ms / 2e3)
+        delay_s = line.base_rtt_s / 2
+        factor = 1 + open_s / delay_s
+        found: dict[str, Range] = {"link.line.delay": (delay_s / factor, delay_s * factor)}
+        for direction, ranges in self._ranges.items():
+            head = "link.line." if direction == "up" else "link.line.reverse."
+            found |= {f"{head}{key}": value for key, value in ranges.items()}
+        return found
+
+
+def _off(ratios: Mapping[Direction, tuple[float, float]]) -> float:
+    return sum(abs(math.log(ratio)) for ratio, _ in ratios.values())
+
+
+def is_unsteady(measured: View, replicas: Sequence[View]) -> bool:
+    """Return whether goodput changes more from part to part than on a line with a constant rate."""
+    import numpy as np
+
+    def variation(seen: View) -> float:
+        count = max(4, min(16, round(seen.load_s / 0.5)))
+        at = np.linspace(0.25, 1.0, count + 1) * seen.load_s
+        steps = np.diff(np.interp(at, seen.times, seen.carried))
+        return float(np.std(steps)) / max(float(np.mean(steps)), 1.0)
+
+    usual = [variation(each) for each in replicas]
+    return variation(measured) > 1.4 * max(usual) + 0.02
+
+
+def where(evidence: Evidence, line: Line) -> Where:
+    """Return where packets wait under load."""
+    import numpy as np
+
+    host, hops = evidence.tables["host"], evidence.tables["hops"]
+    added = {each: seen.wait(0.5) for (_, each), seen in evidence.views.items()}
+    if len(host["phase"]) and "up" in added:
+        mine = np.asarray(host["phase"]) == ("up" if ("up", "up") in evidence.views else "both")
+        backlog = host["backlog_bytes"][mine].astype(float)
+        backlog = backlog[np.isfinite(backlog)]
+        if len(backlog):
+            waits_ms = float(np.median(backlog)) * 8e3 / line.up.rate_bps
+            if waits_ms > max(5.0, 0.5 * added["up"]):
+                return "host"
+    rtt = hops["rtt_ms"].astype(float)
+    is_idle = hops["phase"] == "idle"
+    calm, loaded = rtt[is_idle & np.isfinite(rtt)], rtt[~is_idle & np.isfinite(rtt)]
+    if len(calm) and len(loaded) and added:
+        more = float(np.median(loaded) - np.median(calm))
+        if more > max(3.0, 0.5 * max(added.values())):
+            return "first_hop"
+    return "beyond"
+
+
+def write_scenario(found: Fit) -> str:
+    """Write the fitted line as a scenario file; comments give what the measurement leaves open."""
+    line, duration_s = _from_zero(_rounded(found.line))
+    content = scenario(line, duration_s)
+    link = content["link"][LINK]
+    state = "describes the measurement" if found.fits else "does not describe the measurement well"
+    lines = [
+        "# A line that `unbloat line` measured and fitted: forward is up, reverse is down.",
+        f"# It {state}; goodput and delays differ by {found.residual_percent:g} % on average.",
+        *_commented((*found.why_not, *found.notes)),
+        f"name = {inline(content['name'], 'name')}",
+        f"duration = {inline(content['duration'], 'duration')}",
+        "",
+        f"[link.{LINK}]",
+        *_entries({key: value for key, value in link.items() if key != "reverse"}, f"link.{LINK}", found.ranges),
+        "",
+        f"[link.{LINK}.reverse]",
+        *_entries(link["reverse"], f"link.{LINK}.reverse", found.ranges),
+    ]
+    for flow in content["flows"]:
+        lines += ["", "[[flows]]", *(f"{key} = {inline(value, f'flows.{key}')}" for key, value in flow.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(table: Mapping[str, Any], head: str, ranges: Mapping[str, Range]) -> Iterator[str]:
+    for key, value in table.items():
+        name = f"{head}.{key}"
+        open_to = [
+            f"{of[len(name) + 1 :]} {_span(of, span)}".strip()
+            for of, span in ranges.items()
+            if of == name or of.startswith(f"{name}.")
+        ]
+        comment = f"  # {', '.join(open_to)}" if open_to else ""
+        yield f"{key} = {_bare(inline(value, name))}{comment}"
+
+
+def _bare(text: str) -> str:
+    """Write the keys of inline tables without quotation marks."""
+    return re.sub(r'"([a-z_]+)" = ', r"\1 = ", text)
+
+
+def _commented(sentences: Iterable[str]) -> Iterator[str]:
+    for sentence in sentences:
+        yield from textwrap.wrap(
+            f"{sentence[:1].upper()}{sentence[1:]}.", 118, initial_indent="# ", subsequent_indent="# "
+        )
+
+
+def _from_zero(line: Line) -> tuple[Line, float]:
+    """Return a line whose rates change from the beginning of a run on, and a duration that has room for the changes."""
+    changes = [at for side in (line.up, line.down) for at, _ in side.rates]
+    if not changes:
+        return line, 30.0
+    first = min(changes)
+
+    def moved(side: Side) -> Side:
+        return replace(side, rates=tuple((round(at - first + 0.1, 3), rate) for at, rate in side.rates))
+
+    return replace(line, up=moved(line.up), down=moved(line.down)), max(30.0, math.ceil(max(changes) - first + 2))
+
+
+def _span(key: str, span: Range) -> str:
+    """Write a range with the unit of its key."""
+    names = {"rate": "rate", "limit": "limit", "delay": "delay", "target": "delay", "loss": "loss", "burst": "size"}
+    unit = names[key.rpartition(".")[2]]
+    least, most = (None if end is None else json.loads(inline(_significant(end), unit)) for end in span)
+    return f"at least {least}" if most is None else f"{least} to {most}"
+
+
+def _rounded(line: Line) -> Line:
+    """Return a line with four digits of each number."""
+
+    def rounded(side: Side) -> Side:
+        rates = tuple((round(at, 3), _significant(rate)) for at, rate in side.rates)
+        return replace(
+            side,
+            rates=rates,
+            rate_bps=_significant(side.rate_bps),
+            buffer_bytes=_significant(side.buffer_bytes),
+            loss_percent=_significant(side.loss_percent),
+            burst_bytes=_significant(side.burst_bytes),
+            line_bps=_significant(side.line_bps),
+            target_s=_significant(side.target_s),
+        )
+
+    return Line(rounded(line.up), rounded(line.down), _significant(line.base_rtt_s))
+
+
+def _significant(number: float) -> float:
+    return float(f"{number:.4g}")

@@ -1,0 +1,116 @@
+"""Lines that explain measurements, which the simulator made of known lines."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from unbloat.line.fit import Fit, fit, write_scenario
+from unbloat.line.measurement import About, Measurement, measurement_of
+from unbloat.line.model import Line, Plan, Side, noisy, scenario, simulate
+from unbloat.scenarios.source import source_of
+
+DSL = Line(Side(1e6, 60e3), Side(8e6, 100e3), 0.03)
+PLAN = Plan(idle_s=2.0, down_s=4.0, up_s=5.0, both_s=3.0)
+
+
+@cache
+def measured(line: Line = DSL, plan_of: str = "") -> Measurement:
+    options: dict[str, Any] = {key: float(value) for key, value in (word.split("=") for word in plan_of.split())}
+    plan = replace(PLAN, **options)
+    return noisy(simulate(line, plan), 5)
+
+
+@cache
+def fitted(line: Line = DSL, plan_of: str = "") -> Fit:
+    return fit(measured(line, plan_of))
+
+
+def is_near(found: Side, true: Side) -> bool:
+    rate = abs(found.rate_bps / true.rate_bps - 1)
+    room = abs(found.buffer_bytes / true.buffer_bytes - 1) if true.buffer_bytes else 0.0
+    return rate < 0.05 and room < 0.15
+
+
+def test_a_line_is_found_again() -> None:
+    found = fitted()
+    assert found.fits, found.why_not
+    assert is_near(found.line.up, DSL.up)
+    assert is_near(found.line.down, DSL.down)
+    assert found.line.base_rtt_s == pytest.approx(0.03, abs=0.001)
+    assert (found.kind, found.where) == ("fifo", "beyond")
+    assert found.residual_percent < 10
+    for key, value in (("rate", 1e6), ("queue.limit", 60e3), ("reverse.rate", 8e6), ("reverse.queue.limit", 100e3)):
+        least, most = found.ranges[f"link.line.{key}"]
+        assert most is not None
+        assert least * 0.98 < value < most * 1.02
+
+
+def test_equal_measurements_give_equal_lines() -> None:
+    assert fit(measured()) == fitted()
+
+
+@pytest.mark.parametrize(("queue", "kind"), [("fq_codel", "fair"), ("pie", "aqm")])
+def test_the_class_of_the_queue_is_found(queue: str, kind: str) -> None:
+    managed = Line(Side(2e6, 0.0, queue), Side(8e6, 0.0, queue), 0.03)  # type: ignore[arg-type]
+    found = fitted(managed)
+    assert found.kinds == {"up": kind, "down": kind}
+    assert found.line.up.rate_bps == pytest.approx(2e6, rel=0.06)
+
+
+@pytest.mark.parametrize(("left_out", "direction"), [("down_s=0 both_s=0", "up"), ("up_s=0 both_s=0", "down")])
+def test_one_direction_is_enough(left_out: str, direction: str) -> None:
+    found = fitted(DSL, left_out)
+    assert is_near(getattr(found.line, direction), getattr(DSL, direction))
+    assert found.kinds["down" if direction == "up" else "up"] == "unknown"
+    assert found.kind == "fifo"
+
+
+def test_round_trips_alone_tell_the_direction() -> None:
+    found = fitted(DSL, "has_one_way=0 far_reports=0")
+    assert found.kinds == {"up": "fifo", "down": "fifo"}
+    assert is_near(found.line.up, DSL.up)
+    assert is_near(found.line.down, DSL.down)
+
+
+def test_a_buffer_that_is_never_filled_has_no_upper_bound() -> None:
+    deep = Line(Side(4e6, 4e6), Side(20e6, 20e6), 0.03)
+    found = fitted(deep, "both_s=0")
+    least, most = found.ranges["link.line.queue.limit"]
+    assert least < 4e6
+    assert most is None
+
+
+def test_traffic_of_others_does_not_fit() -> None:
+    others = scenario(DSL)
+    others["flows"] = [{"cc": "cubic", "reverse": True}]
+    found = fit(noisy(simulate(others, PLAN), 5))
+    assert not found.fits
+    assert any("without load: other traffic" in sentence for sentence in found.why_not)
+
+
+def test_nothing_is_known_without_load_or_answers() -> None:
+    empty = fit(measurement_of(About("nowhere"), {}))
+    assert (empty.kind, empty.fits, empty.why_not) == ("unknown", False, ("no connection carried data",))
+    silent = measured()
+    silent = replace(silent, probes=silent.probes.assign(rtt_ms=np.nan, up_ms=np.nan, down_ms=np.nan))
+    assert fit(silent).why_not == ("no probe was answered",)
+    assert fit(measured(DSL, "down_s=0 up_s=0 both_s=0")).kind == "unknown"
+
+
+def test_a_queue_in_this_host_or_in_the_first_hop_is_told_apart() -> None:
+    found = measured(DSL, "both_s=0 down_s=0")
+    host = found.host.assign(backlog_bytes=np.where(found.host["phase"] == "up", 50e3, 0.0))
+    assert fit(replace(found, host=host)).where == "host"
+    hops = found.hops.assign(rtt_ms=np.where(found.hops["phase"] == "up", 300.0, 2.0))
+    assert fit(replace(found, hops=hops)).where == "first_hop"
+
+
+def test_the_scenario_is_valid_and_tells_ranges() -> None:
+    text = write_scenario(fitted())
+    point = source_of(text).points()[0]
+    assert point.link_names == ["line"]
+    assert " to " in next(line for line in text.splitlines() if line.startswith("rate"))
+    varying = replace(fitted(), line=DSL.replaced("up", rates=((7.5, 2e6), (9.0, 1e6))))
+    assert source_of(write_scenario(varying)).points()
