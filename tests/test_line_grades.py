@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from unbloat import InputError
-from unbloat.lab.line_grades import Outcome, grade, graded, read_bounds, report
+from unbloat.lab.line_grades import Outcome, Waits, grade, graded, read_bounds, report
 from unbloat.lab.lines import Truth, Way
 
 PAGE = Path(__file__).parent.parent / "docs/line-bounds.toml"
@@ -22,7 +22,7 @@ FIT = {
     "link.line.reverse.queue.limit": ["290kb", "310kb"],
     "fits": True,
 }
-WAITS = {"up": {"up_ms": 300.0, "down_ms": 0.0, "up_filled": True, "down_filled": False}}
+WAITS: dict[str, Waits] = {"up": {"median_ms": 300.0, "mean_ms": 300.0, "up_filled": True, "down_filled": False}}
 
 
 def verdict(goal: str, truth: Truth, outcome: Outcome) -> str:
@@ -75,7 +75,7 @@ def test_a_line_that_nothing_describes_is_right_if_the_answer_says_so() -> None:
 
 def test_a_buffer_that_was_never_filled_has_no_upper_end() -> None:
     at_least: Outcome = fitted(link__line__queue__limit=[50_000, None])
-    never = {"up": {**WAITS["up"], "up_filled": False}}
+    never: dict[str, Waits] = {"up": {**WAITS["up"], "up_filled": False}}
     assert verdict("buffer", FIFO, {**at_least, "waits": never}) == "met"
     assert verdict("buffer", FIFO, {**at_least, "waits": WAITS}) == "missed"
     more = fitted(link__line__queue__limit=[70_000, None])
@@ -87,6 +87,12 @@ def test_measured_values_stand_in_for_a_fit_that_was_not_made() -> None:
     assert verdict("rate", FIFO, {"answer": answer}) == "met"
     assert verdict("base_rtt", FIFO, {"answer": answer}) == "met"
     assert verdict("buffer", FIFO, {"answer": answer}) == "not asked"
+
+
+def test_the_rate_of_a_policer_is_that_of_its_tokens() -> None:
+    tokens = fitted(link__line__rate=[10e6, 10e6])
+    tokens["answer"]["fit"]["link.line.policer.rate"] = [1e6, 1e6]
+    assert verdict("rate", FIFO, tokens) == "met"
 
 
 def test_the_class() -> None:

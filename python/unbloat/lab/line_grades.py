@@ -26,17 +26,18 @@ FASTEST_FOR_BUDGET_MBPS = 50.0
 
 
 class Waits(TypedDict):
-    """What the queues say about a phase of load: the mean time that a sparse packet waited in them."""
+    """What the queues say about a phase of load."""
 
-    up_ms: float
-    down_ms: float
+    median_ms: float
+    """The median time that a sparse packet and its answer waited, both directions together."""
+    mean_ms: float
     up_filled: bool
     """Whether the queue was full at some time in the phase."""
     down_filled: bool
 
 
 class Outcome(TypedDict, total=False):
-    """What came of a line; a key is missing if that was not tried."""
+    """The result on one line; a key is missing if that step was not run."""
 
     answer: Answer
     waits: dict[str, Waits]
@@ -79,7 +80,7 @@ class Goal:
     """How many lines the goal is about; None for all."""
 
     def is_reached(self, met: int, asked: int) -> bool:
-        """Return whether so many lines are enough."""
+        """Return whether the share of lines that meet the goal is large enough."""
         if self.at_most is not None:
             return asked - met <= self.at_most * asked
         assert self.at_least is not None
@@ -144,7 +145,7 @@ def _ways(truth: Truth) -> tuple[tuple[str, Way], ...]:
 
 
 def _at(answer: Answer, *keys: str) -> Any:
-    """Return what stands under these keys; None if it is missing."""
+    """Return the value under these keys; None if it is missing."""
     found: Any = answer
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -168,20 +169,20 @@ def _number(found: Any) -> float | None:
     return None if found is None else float(found)
 
 
+LINKS = {"": "link.line", "up": "link.line", "down": "link.line.reverse"}
 FITTED = {
-    ("rate", "up"): ("link.line.rate", 1e-6),
-    ("rate", "down"): ("link.line.reverse.rate", 1e-6),
-    ("buffer", "up"): ("link.line.queue.limit", 1.0),
-    ("buffer", "down"): ("link.line.reverse.queue.limit", 1.0),
-    ("delay", ""): ("link.line.delay", 2e3),
+    "rate": (("policer.rate", "rate"), 1e-6),
+    "buffer": (("queue.limit",), 1.0),
+    "delay": (("delay",), 2e3),
 }
-"""The keys of a fit, and the factor that gives Mbit/s, bytes, and milliseconds of both directions."""
+"""The keys of a fit, the first of which counts, and the factor: to Mbit/s, bytes, and milliseconds both ways."""
 
 
 def _fitted(answer: Answer, what: str, way: str = "") -> Span | None:
     """Return what was fitted."""
-    key, factor = FITTED[what, way]
-    span = _span(_at(answer, "fit", key))
+    keys, factor = FITTED[what]
+    spans = (_span(_at(answer, "fit", f"{LINKS[way]}.{key}")) for key in keys)
+    span = next((found for found in spans if found), None)
     return (span[0] * factor, span[1] * factor) if span else None
 
 
@@ -258,7 +259,7 @@ def _class(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
 
 
 UNDER_LOAD = {("up",): "up", ("down",): "down", ("both", "up"): "both", ("both", "down"): "both"}
-"""Where an answer tells of a load, and the phase that it comes from."""
+"""The tables of an answer that describe load, and their phases."""
 
 
 def _added(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
@@ -266,8 +267,7 @@ def _added(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
         table = _at(outcome["answer"], *place)
         waits = outcome.get("waits", {}).get(phase)
         if table and waits:
-            wait_ms = waits["up_ms"] + waits["down_ms"]
-            yield Pair(" ".join(place), _span(table.get("added_ms")), (wait_ms, wait_ms), "ms")
+            yield Pair(" ".join(place), _span(table.get("added_ms")), (waits["median_ms"],) * 2, "ms")
 
 
 def _rpm(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
@@ -275,7 +275,7 @@ def _rpm(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
         table = _at(outcome["answer"], *place)
         waits = outcome.get("waits", {}).get(phase)
         if table and waits and "rpm" in table:
-            rpm = 60e3 / (truth.base_rtt_ms + truth.probe_ms + waits["up_ms"] + waits["down_ms"])
+            rpm = 60e3 / (truth.base_rtt_ms + truth.probe_ms + waits["mean_ms"])
             yield Pair(" ".join(place), _span(table["rpm"]), (rpm, rpm), "RPM")
 
 
@@ -336,7 +336,7 @@ PAIRS: dict[str, Callable[[Truth, Outcome], Iterator[Pair]]] = {
     "seconds": _seconds,
     "bytes": _bytes,
 }
-"""What each goal compares on one line; nothing if the line does not ask."""
+"""The comparisons of each goal on one line; none if the goal does not ask the line."""
 
 
 # ---------------------------------------------------------------- Grades

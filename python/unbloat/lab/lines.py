@@ -11,7 +11,7 @@ from typing import Literal
 from unbloat.lab.random_scenarios import PACKET_BYTES, between
 
 Kind = Literal["fifo", "drophead", "fq_codel", "pie", "policer", "varying", "wifi", "loss", "cross"]
-"""What is special about a line; `loss` and `cross` are FIFOs with losses and with traffic of others."""
+"""The kind of a line; `loss` and `cross` are FIFOs with losses and with traffic of others."""
 Answer = Literal["fifo", "fair", "aqm", "policer", "varying", "unknown"]
 """A class that `unbloat line` names as `queue.kind`."""
 
@@ -73,7 +73,7 @@ class Cross:
     """Traffic of others."""
 
     name: str
-    """Its flow group in the scenario."""
+    """The name of the flow group in the scenario."""
     kind: Literal["bulk", "steady", "bursts"]
     """One connection without end, datagrams at a constant rate, or downloads that begin at random."""
     is_down: bool
@@ -83,7 +83,7 @@ class Cross:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known about a line."""
+    """The true properties of a line."""
 
     kind: Kind
     answers: tuple[Answer, ...]
@@ -319,5 +319,5 @@ def rounded(mbps: float) -> float:
 
 
 def significant(number: float, digits: int = 4) -> float:
-    """Round to so many digits, so that the last bits of a machine's logarithm make no difference."""
+    """Round to a few digits, so that the last bits of a machine's logarithm make no difference."""
     return float(f"{number:.{digits}g}")

@@ -1,0 +1,83 @@
+"""The queues of a line laid beside a measurement: when it began, how long packets waited, what filled the buffer."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from unbloat.lab.line_waits import Queue, beginning, read_queues, waits_of_probes, waits_of_queues
+from unbloat.lab.lines import Kind, Truth, Way
+
+PHASES = pd.DataFrame({"phase": ["idle", "down", "up"], "start_s": [0.0, 2.0, 8.0], "stop_s": [1.0, 5.0, 11.0]})
+START_S = 1_000_000.0
+BEGAN_S = START_S + 1.5
+LONG_S = 15.0
+
+
+def truth_of(kind: Kind) -> Truth:
+    """Make a truth of 8 Mbit/s both ways, 20 ms and buffers of 100 ms."""
+    way = Way((8.0, 8.0), (100_000, 100_000), 100.0)
+    return Truth(kind, ("fifo",), "beyond", 20.0, 0.2, way, way)
+
+
+def queue_of(start_s: float, stop_s: float, waiting: float, drops: float = 0.0) -> Queue:
+    """Make a queue of 8 Mbit/s, in which so many bytes wait between two times of the measurement."""
+    time_s = np.arange(START_S, START_S + LONG_S, 0.01)
+    loaded = (time_s >= BEGAN_S + start_s) & (time_s < BEGAN_S + stop_s)
+    sent = np.cumsum(np.where(loaded, 10_000.0, 0.0))
+    return Queue(time_s, np.where(loaded, waiting, 0.0), np.cumsum(loaded * drops), sent, np.full(len(time_s), 8.0))
+
+
+QUEUES = {"up": queue_of(8, 11, 50_000), "down": queue_of(2, 5, 80_000, 0.01)}
+
+
+def transfers() -> pd.DataFrame:
+    """Make what a client counts of a download from 2 to 5 s at 1 MB/s, 10 ms after the link has sent it."""
+    time_s = np.arange(2.0, 5.2, 0.1)
+    carried = np.clip(time_s - 2.01, 0, 3.0) * 1e6
+    return pd.DataFrame({"phase": "down", "direction": "down", "connection": 0.0, "time_s": time_s, "bytes": carried})
+
+
+def test_the_transfers_tell_when_a_measurement_began() -> None:
+    assert beginning(QUEUES, transfers(), 20.0) == pytest.approx(BEGAN_S, abs=0.05)
+
+
+def test_the_waits_of_a_fifo_are_those_of_its_bytes() -> None:
+    waits = waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fifo"))
+    assert set(waits) == {"down", "up"}
+    assert waits["down"]["median_ms"] == pytest.approx(80, abs=1)
+    assert waits["up"]["mean_ms"] == pytest.approx(50, abs=1)
+    assert (waits["down"]["down_filled"], waits["down"]["up_filled"], waits["up"]["up_filled"]) == (True, False, False)
+
+
+def test_bytes_dropped_from_the_head_shorten_the_wait() -> None:
+    queues = {**QUEUES, "down": queue_of(2, 5, 80_000, 2.0)}
+    # Each step sends 10 kB and drops 3 kB.
+    waits = waits_of_queues(queues, PHASES, BEGAN_S, truth_of("drophead"))
+    assert waits["down"]["median_ms"] == pytest.approx(80 * 10 / 13, abs=1)
+
+
+def test_a_sparse_packet_passes_a_fair_queue() -> None:
+    waits = waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fq_codel"))
+    assert waits["down"]["median_ms"] == pytest.approx(0.75)
+
+
+def test_simulated_probes_are_exact() -> None:
+    sent_s = np.arange(0, 11, 0.02)
+    up = 10.1 + np.where((sent_s >= 8) & (sent_s < 11), 95.0, 0.0)
+    down = 10.1 + np.where((sent_s >= 2) & (sent_s < 5), 60.0, 0.0)
+    probes = pd.DataFrame({"sent_s": sent_s, "up_ms": up, "down_ms": down})
+    waits = waits_of_probes(probes, PHASES, truth_of("fifo"))
+    assert waits["down"]["median_ms"] == pytest.approx(60) and waits["up"]["mean_ms"] == pytest.approx(95)
+    assert waits["up"]["up_filled"] and not waits["down"]["down_filled"]
+
+
+def test_queues_are_read_from_a_file(tmp_path: Path) -> None:
+    head = "time_s,link,queue_bytes,queue_packets,drops,throughput_mbps,capacity_mbps"
+    rows = [
+        f"{at / 100},{name},3000,2,1,8,{rate}" for at in range(5) for name, rate in (("line", 8), ("line.reverse", ""))
+    ]
+    (tmp_path / "q.csv").write_text("\n".join([head, *rows]) + "\n")
+    queues = read_queues(tmp_path / "q.csv")
+    assert list(queues["up"].capacity_mbps) == list(queues["down"].capacity_mbps) == [8.0] * 5
+    assert list(queues["up"].sent_bytes) == pytest.approx([0, 1e4, 2e4, 3e4, 4e4])

@@ -1,0 +1,83 @@
+"""`tools/lines`: what it stores, and goes on with after an interruption; the page that it writes."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from unbloat.lab.line_grades import Outcome
+from unbloat.lab.lines import Line, line
+
+ROOT = Path(__file__).parents[1]
+TOOL = runpy.run_path(str(ROOT / "tools/lines"))
+Files = TOOL["Files"]
+MARKS = "<!-- begin lines on vm: tools/lines writes it -->\n<!-- end lines on vm -->\n"
+READY = [each for each in (line(1, number) for number in range(20)) if each.truth.kind == "fifo"][:2]
+
+
+def right(of: Line) -> Outcome:
+    """Make an outcome that is right."""
+    assert of.truth.up.rate_mbps and of.truth.down.rate_mbps
+    return {
+        "answer": {
+            "idle_rtt_ms": of.truth.base_rtt_ms,
+            "up": {"rate_mbps": of.truth.up.rate_mbps[0]},
+            "down": {"rate_mbps": of.truth.down.rate_mbps[0]},
+            "queue": {"kind": "fifo"},
+        }
+    }
+
+
+def lines(*words: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, ROOT / "tools/lines", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ)
+
+
+def test_stored_outcomes_are_not_measured_again(tmp_path: Path) -> None:
+    for each in READY:
+        Files(tmp_path, each, "vm").keep(right(each))
+    page = tmp_path / "page.md"
+    page.write_text(MARKS)
+    done = lines(1, "--first", READY[0].number, "--on", "vm", "--store", tmp_path, "--page", page)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 200 lines have an outcome." in done.stdout
+    text = page.read_text()
+    assert f"    tools/lines 1 --first {READY[0].number} --on vm --page " in text
+    assert "| class | - | at least 90 % | 1 | 1 | 100 | yes |" in text
+
+
+def test_a_line_that_is_drawn_otherwise_is_another(tmp_path: Path) -> None:
+    first = READY[0]
+    Files(tmp_path, first, "vm").keep(right(first))
+    changed = Line(first.number, first.text + "\n", first.truth)
+    assert Files(tmp_path, first, "vm").read() == right(first)
+    assert Files(tmp_path, changed, "vm").read() is None and Files(tmp_path, first, "kernel").read() is None
+
+
+def test_an_interrupted_write_leaves_no_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = Files(tmp_path, READY[0], "vm")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        files.keep(right(READY[0]))
+    assert files.read() is None
+
+
+def test_a_page_without_the_part_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(MARKS)
+    done = lines(1, "--store", tmp_path / "store", "--page", tmp_path / "page.md")
+    assert done.returncode == 2 and done.stderr.startswith("lines: ") and done.stderr.count("\n") == 1
+    assert not (tmp_path / "store").exists()
+
+
+def test_simulated_samples_are_stored_with_their_waits(tmp_path: Path) -> None:
+    slow = min(READY, key=lambda each: each.truth.down.rate_mbps or (1e9,))
+    files = Files(tmp_path, slow, "simulator")
+    seconds = TOOL["measure"](slow, files, "simulator")
+    files.keep_waits(TOOL["waits_of"](slow, files, "simulator"), seconds)
+    waits, took_s = files.read_waits()
+    assert set(waits) == {"down", "up", "both"} and took_s == seconds
+    assert waits["down"]["median_ms"] > 1
+    assert json.loads(files.measurement.read_text())["phases"]["phase"] == ["idle", "down", "up", "both"]
