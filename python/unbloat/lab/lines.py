@@ -61,7 +61,7 @@ class Way:
     rate_mbps: tuple[float, float] | None
     """The least and the largest mean rate that a phase of load can meet; equal if the rate is constant."""
     buffer_bytes: tuple[int, int] | None = None
-    """The room for waiting packets, if it limits the wait: as written, and as whole packets fill it, least first."""
+    """The least and the largest room that holds as many full packets, if the room limits the wait."""
     buffer_ms: float | None = None
     """The time in which a full buffer empties."""
     burst_bytes: int | None = None
@@ -180,7 +180,7 @@ def rates(draw: random.Random) -> tuple[float, float]:
 def side(draw: random.Random, kind: Kind, mbps: float) -> _Side:
     """Draw the queue of one direction, and what else the direction does to packets."""
     limit, buffer_bytes = buffer(draw, mbps)
-    buffer_ms = significant(buffer_bytes[1] * 8e-3 / mbps)
+    buffer_ms = significant(buffer_bytes[0] * 8e-3 / mbps)
     room = Way((mbps, mbps), buffer_bytes, buffer_ms)
     fixed = [f'rate = "{kilobits(mbps)}kbit"']
     fifo = [f'queue = {{ kind = "droptail", limit = "{limit}" }}']
@@ -212,13 +212,18 @@ def side(draw: random.Random, kind: Kind, mbps: float) -> _Side:
 
 
 def buffer(draw: random.Random, mbps: float) -> tuple[str, tuple[int, int]]:
-    """Draw the room of a buffer as a scenario writes it, and the bytes that fit: of whole packets, and of any."""
+    """Draw the room of a buffer as a scenario writes it, and the range of rooms that hold as many full packets."""
     wanted = mbps * 125 * between(draw, LEAST_BUFFER_MS, MOST_BUFFER_MS)
     if draw.random() < 0.3:
         packets = max(LEAST_PACKETS, round(wanted / PACKET_BYTES))
-        return f"{packets}p", (packets * PACKET_BYTES, packets * PACKET_BYTES)
+        return f"{packets}p", _alike(packets)
     size = max(LEAST_PACKETS * PACKET_BYTES, round(significant(wanted)))
-    return f"{size}b", (size // PACKET_BYTES * PACKET_BYTES, size)
+    return f"{size}b", _alike(size // PACKET_BYTES)
+
+
+def _alike(packets: int) -> tuple[int, int]:
+    """Return the least and the largest room for this number of full packets."""
+    return packets * PACKET_BYTES, (packets + 1) * PACKET_BYTES - 1
 
 
 def variation(draw: random.Random, mbps: float) -> tuple[int, str, tuple[float, float]]:
