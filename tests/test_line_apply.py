@@ -41,8 +41,8 @@ def python(sandbox: Sandbox) -> Python:
     """Run a script about a cure in the sandbox, whose connections get Reno by default."""
     sandbox("sysctl", "-w", f"{CC}=reno")
 
-    def call(cure: tuple[str, str, str], script: str, **environment: str) -> Done:
-        return sandbox(sys.executable, "-c", PREFIX + script, json.dumps(cure), **environment)
+    def call(cure: tuple[str, str, str], script: str, turn: int = 0, **environment: str) -> Done:
+        return sandbox(sys.executable, "-c", PREFIX + script, json.dumps(cure), turn, **environment)
 
     return call
 
@@ -51,9 +51,9 @@ def python(sandbox: Sandbox) -> Python:
 def start(holder: int, python: Python, tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
     """Start a script there, and wait until it has said that it is ready."""
 
-    def call(cure: tuple[str, str, str], script: str) -> "subprocess.Popen[str]":
+    def call(cure: tuple[str, str, str], script: str, turn: int = 0) -> "subprocess.Popen[str]":
         enter = ["nsenter", "--target", str(holder), "--mount", "--net", f"--wd={tmp_path}"]
-        words = [*enter, sys.executable, "-c", PREFIX + script, json.dumps(cure)]
+        words = [*enter, sys.executable, "-c", PREFIX + script, json.dumps(cure), str(turn)]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert process.stdout and process.stdout.readline() == "ready\n"
         return process
@@ -323,6 +323,40 @@ print("[]")
     sandbox("sh", "-c", DEVICE)
     assert changed(python(cure, script, again="1")) == []
     assert setting(sandbox, CC) == "reno" and nothing_left(sandbox)
+
+
+PROVE = """
+from unbloat.line.prove import Budget, Turn, prove
+from unbloat.line.switchback import Quantity
+sides = []
+def measure(side, allowance):
+    sides.append(side)
+    if len(sides) == int(sys.argv[2]):
+        print("ready", flush=True)
+        time.sleep(1000)
+    is_own = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip() == OWN
+    return Turn({"loaded RTT": (40 if is_own else 200) + len(sides)}, 1000)
+with apply.Trial(cure) as trial:
+    proof = prove(measure, trial.switch, [Quantity("loaded RTT", "ms", "less")], Budget(), washout_s=0, seed=3)
+    if proof.verdict == "better":
+        trial.keep()
+print(proof.verdict, "after" in sides[:4], apply.kept().name)
+""".replace("OWN", repr(OWN))
+
+
+def test_a_cure_that_turns_prove_is_kept(python: Python, sandbox: Sandbox) -> None:
+    assert python(CURE, PROVE, turn=0).stdout == "better True own\n"
+    assert setting(sandbox, CC) == OWN
+    assert python(CURE, UNDO).stdout == "own\n"
+    assert setting(sandbox, CC) == "reno" and nothing_left(sandbox)
+
+
+def test_a_proof_that_is_killed_leaves_nothing(python: Python, sandbox: Sandbox, start: Start) -> None:
+    process = start(CURE, PROVE, turn=4)
+    process.kill()
+    process.wait()
+    wait_until(lambda: nothing_left(sandbox))
+    assert setting(sandbox, CC) == "reno"
 
 
 # ---------------------------------------------------------------- Keeping
