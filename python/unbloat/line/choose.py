@@ -14,10 +14,10 @@ fitted line itself.
 * Cost: throughput that bulk transfers of this computer lose, or that the neighbour's lose beside it, whichever is more.
   What this computer's lose beside the neighbour's is reported apart: to yield may be the purpose.
 * Score: the mean gain of the applications, each between -1 and 1, less half the cost and a twentieth of the yielding.
-  A cure is worth it if one application gains its smallest difference of interest, the score is above zero, and most
+  A cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`, and most
   draws agree.
 * `sure` is a probability: of n draws k agree that one application gains its smallest difference and the score is above
-  zero. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
+  `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
 * Pairs: the best cures of either direction also run together.
 
 Simulations stop when the budget of seconds is used. If it does not suffice for all cures, the best of the first draw
@@ -187,6 +187,10 @@ Values = dict[tuple[str, str], float]
 
 MOST_DRAWS, FEW_DRAWS = 12, 6
 """Draws of each cure, at most; and those that the best cures should have where time is short."""
+SCREEN_SHARE = 0.1
+"""All cures get a second draw if the first took no more than this share of the time that is left."""
+PAIRED = 2
+"""Cures of either direction that are combined."""
 LEAST_KEPT = 4
 """Cures that continue after the first draw, at least."""
 
@@ -221,7 +225,7 @@ class _Trials:
         self.failed: dict[str, str] = {}
         """Why a cure has no numbers."""
 
-    def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[int, int], None]) -> None:
+    def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[float], None] = lambda _: None) -> None:
         """Simulate cures, and today for None, with one draw."""
         drawn = draw(self._ranges, number)
         jobs = [(cure, load, apps) for cure in chosen for load in LOADS for apps in self._groups_of(load)]
@@ -232,7 +236,7 @@ class _Trials:
             is_kept=self._is_kept,
             progress=False,
             is_whole=True,
-            told=lambda done: told(done, len(sources)),
+            told=lambda done: told(done / len(sources)),
         )
         for (cure, load, apps), row in zip(jobs, rows, strict=True):
             name = cure.name if cure else LEAVE
@@ -243,6 +247,20 @@ class _Trials:
                 continue
             values = self.found.setdefault(name, {}).setdefault(number, {})
             values.update(self._values(row["run"], load, apps))
+
+    def score(self, cure: Cure) -> float:
+        """Return a cure's score over its draws."""
+        return _score(*self.sides(cure), self._apps)
+
+    def changes_something(self, cure: Cure) -> bool:
+        """Return whether a cure changes the applications at all."""
+        pairs = zip(*self.sides(cure), strict=True)
+        return any(abs(gain) > ALIKE / 2 for a, b in pairs for gain in _gains(a, b, self._apps))
+
+    def sides(self, cure: Cure) -> tuple[list[Values], list[Values]]:
+        """Return the numbers of today and of a cure, draw by draw."""
+        found = self.found[cure.name]
+        return [self.found[LEAVE][number] for number in found], list(found.values())
 
     def _groups_of(self, load: str) -> list[list[App]]:
         """Return the applications of each run; only loads that count have runs for one application."""
@@ -273,8 +291,8 @@ class _Trials:
 
 COST_WEIGHT, YIELD_WEIGHT = 0.5, 0.05
 """The weights of lost throughput, and of throughput left to others, against the gain of applications."""
-PAIR_MARGIN = 0.02
-"""A pair of cures must be better than each of them by so much."""
+ALIKE = 0.02
+"""Scores that differ by less are alike: a cure must be better than none by so much, and a pair better than one."""
 BY_FAR = 0.15
 """A router whose score is above that of this computer's best cure by so much is the place to cure the line."""
 
@@ -371,15 +389,15 @@ def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
     """Judge a cure by its draws."""
     what = {"name": cure.name, "where": cure.where, "command": cure.command, "undo": cure.undo}
     lacking = {"missing": cure.missing, "unknown": cure.unknown, "openwrt": cure.openwrt}
-    found = trials.found.get(cure.name, {})
-    if cure.name in trials.failed or not found:
+    if cure.name in trials.failed or cure.name not in trials.found:
         why = trials.failed.get(cure.name) or cure.why_not or "this computer cannot load it"
         return Ranked(**what, **lacking, not_simulated=why)  # type: ignore[arg-type]
-    cured = [found[number] for number in sorted(found)]
-    today = [trials.found[LEAVE][number] for number in sorted(found)]
+    today, cured = trials.sides(cure)
     costs = _Costs.of(today, cured)
     score = _score(today, cured, apps)
-    agree = sum(_better_by([a], [b], apps) and _score([a], [b], apps) > 0 for a, b in zip(today, cured, strict=True))
+    agree = sum(
+        _better_by([a], [b], apps) and _score([a], [b], apps) > ALIKE for a, b in zip(today, cured, strict=True)
+    )
     sure = (agree + 1) / (len(cured) + 2)
     return Ranked(
         **what,  # type: ignore[arg-type]
@@ -389,10 +407,10 @@ def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
         lost_percent=100 * costs.lost,
         harm_percent=100 * costs.harm,
         yields_percent=100 * costs.yields,
-        score=score - (PAIR_MARGIN if cure.parts else 0.0),
+        score=score - (ALIKE if cure.parts else 0.0),
         sure=sure,
         draws=len(cured),
-        is_worth_it=_better_by(today, cured, apps) and score > 0 and sure > 0.5,
+        is_worth_it=_better_by(today, cured, apps) and score > ALIKE and sure > 0.5,
     )
 
 
@@ -460,31 +478,34 @@ def choose(
     def left_s() -> float:
         return math.inf if budget_s is None else since + budget_s - time.monotonic()
 
-    trials.run([None], 0, lambda _, __: tell(0.0, "the line as it is"))  # Processes start, and mechanisms compile.
-    begun = time.monotonic()
     first = [cure for cure in every if cure.keys is not None and cure.can_load is not False]
-    trials.run(first, 0, lambda done, of: tell(0.3 * done / of, "every cure on the fitted line"))
-    pairs = _pairs(first, trials, apps)
-    if pairs:
-        trials.run(pairs, 0, lambda done, of: tell(0.3 + 0.1 * done / of, "pairs of cures"))
+    tell(0.0, "the line as it is")
+    trials.run([None], 0)  # Processes start, and mechanisms compile.
+    begun = time.monotonic()
+    trials.run(first, 0, lambda done: tell(0.2 * done, "every cure on the fitted line"))
+    screened = 1
+    if draws > 1 and time.monotonic() - begun < SCREEN_SHARE * left_s():
+        trials.run([None, *first], 1, lambda done: tell(0.2 + 0.1 * done, "every cure on another draw"))
+        screened = 2
+    pairs = _pairs(first, trials)
+    for place in range(screened):
+        tell(0.3 + 0.1 * place / screened, "pairs of cures")
+        trials.run(pairs, place)
     going = [cure for cure in (*first, *pairs) if cure.name not in trials.failed]
-    going.sort(key=lambda cure: -_score([trials.found[LEAVE][0]], [trials.found[cure.name][0]], apps))
+    going.sort(key=lambda cure: -trials.score(cure))
     started = time.monotonic()
-    pace_s = (started - begun) / max(1, len(first) + len(pairs))
-    if len(going) * min(draws - 1, FEW_DRAWS) * pace_s > left_s():
+    pace_s = (started - begun) / screened / max(1, len(first) + len(pairs))
+    if len(going) * min(draws - screened, FEW_DRAWS) * pace_s > left_s():
         going = _best(going, int(left_s() / max(pace_s, 1e-3) / FEW_DRAWS))
-        notes.append(f"{len(going)} of {len(first) + len(pairs)} cures were simulated more than once")
-    for place in range(1, draws):
+        notes.append(f"{len(going)} of {len(first) + len(pairs)} cures were simulated more often than the others")
+    for place in range(screened, draws):
+        done_before = place - screened
         # A draw that cannot be finished in time does not begin.
-        if left_s() <= (time.monotonic() - started) / (place - 1 or math.inf):
+        if left_s() <= (time.monotonic() - started) / (done_before or math.inf):
             break
-        base = 0.4 + 0.6 * (place - 1) / (draws - 1)
-        words = f"draw {place + 1} of {draws}"
-        trials.run(
-            [None, *going],
-            place,
-            lambda done, of, base=base, words=words: tell(base + 0.6 / (draws - 1) * done / of, words),  # type: ignore[misc]
-        )
+        share = 0.6 / (draws - screened)
+        tell(0.4 + share * done_before, f"draw {place + 1} of {draws}")
+        trials.run([None, *going], place)
     tell(1.0, "")
     return _choice(
         [_ranked(cure, trials, apps) for cure in (*every, *pairs)], trials, apps, notes, has_others=bool(others)
@@ -504,21 +525,21 @@ def _simulated_control(name: str) -> tuple[str, list[str]]:
     own = name.removeprefix("ub_")
     if own in simulated:
         return own, []
-    return "cubic", [f"the simulator lacks {name}, the congestion control of today: cubic has its place"]
+    why = (
+        f"the simulator lacks {name}, the congestion control of today"
+        if name
+        else "today's congestion control is unknown"
+    )
+    return "cubic", [f"{why}: cubic has its place"]
 
 
-def _pairs(singles: Sequence[Cure], trials: _Trials, apps: Sequence[App]) -> list[Cure]:
-    """Combine the two best cures of this computer for downloads with the two best for uploads, after the first draw."""
-    today = trials.found[LEAVE][0]
+def _pairs(singles: Sequence[Cure], trials: _Trials) -> list[Cure]:
+    """Combine the best cures of this computer for downloads with the best for uploads, as far as is known by now."""
 
     def best(reaches: str) -> list[Cure]:
-        scored = [
-            (_score([today], [trials.found[cure.name][0]], apps), cure)
-            for cure in singles
-            if cure.where == "host" and cure.reaches == reaches and cure.name not in trials.failed
-        ]
-        scored.sort(key=lambda each: -each[0])
-        return [cure for score, cure in scored[:2] if score > 0]
+        own = [cure for cure in singles if cure.where == "host" and cure.reaches == reaches]
+        own = [cure for cure in own if cure.name not in trials.failed and trials.changes_something(cure)]
+        return sorted(own, key=lambda cure: -trials.score(cure))[:PAIRED]
 
     return [down.beside(up) for down in best("downloads") for up in best("uploads")]
 
