@@ -24,6 +24,22 @@ def line(up: str, down: str, queue_up: Mapping[str, str], queue_down: Mapping[st
 
 DSL = line("1mbit", "16mbit", {"limit": "256kb"}, {"limit": "256kb"})
 FAIR = line("5mbit", "20mbit", {"kind": "fq_codel"}, {"kind": "fq_codel"})
+FITTED = {
+    "link": {
+        "line": {
+            "rate": 3_000_000,
+            "rates": [{"at": 1.0, "rate": 2_000_000}, {"at": 2.0, "rate": 3_000_000}],
+            "delay": 0.02,
+            "queue": {"kind": "droptail", "limit": "60000b"},
+            "reverse": {
+                "rate": 100_000_000,
+                "policer": {"rate": 10_000_000, "burst": "20000b"},
+                "queue": {"kind": "droptail", "limit": "100p"},
+            },
+        }
+    }
+}
+"""A line as `fit.py` writes it: a rate that varies up, a policer down."""
 RANGES = {"link.line.rate": ["950kbit", "1050kbit"], "link.line.queue.limit": ["220kb", "300kb"]}
 
 
@@ -106,12 +122,44 @@ def test_draws_stay_in_their_ranges_and_begin_with_the_fit() -> None:
         "link.line.reverse.rate": [15_000_000, 17_000_000],
         "link.line.queue.kind": ["droptail", "codel"],
     }
-    assert draw(ranges, 0).keys == {} and draw(ranges, 1) == draw(ranges, 1)
-    found = [draw(ranges, number).keys for number in range(1, 40)]
+    home = home_of(DSL, (), "cubic")
+    assert draw(home, ranges, 0).keys == {} and draw(home, ranges, 1) == draw(home, ranges, 1)
+    found = [draw(home, ranges, number).keys for number in range(1, 40)]
     assert all(900_000 <= int(str(keys["link.line.rate"]).removesuffix("bit")) <= 2_000_000 for keys in found)
     assert all(15_000_000 <= int(str(keys["link.line.reverse.rate"])) <= 17_000_000 for keys in found)
     assert all(0.010 <= float(str(keys["link.line.delay"]).removesuffix("s")) <= 0.012 for keys in found)
     assert {keys["link.line.queue.kind"] for keys in found} == {"droptail", "codel"}
+
+
+def test_ranges_are_read_as_the_fit_has_them() -> None:
+    home = home_of(FITTED, (), "cubic")
+    ranges = {
+        "link.line.rate": (2e6, 3e6),
+        "link.line.queue.limit": (50_000.0, None),
+        "link.line.reverse.rate": (9.5e6, 10.5e6),
+        "link.line.reverse.policer.burst": (14_000.0, 28_000.0),
+    }
+    drawn = draw(home, ranges, 1)
+    assert set(drawn.keys) == {*ranges} - {"link.line.rate", "link.line.reverse.rate"} | {
+        "link.line.reverse.policer.rate"
+    }
+    limits = [draw(home, ranges, number).keys["link.line.queue.limit"] for number in range(1, 40)]
+    assert all(isinstance(limit, float) and 50_000 <= limit <= 200_000 for limit in limits)
+    assert (home.rate_bps("up"), home.rate_bps("down")) == (2e6, 10e6)
+
+
+def test_a_rate_that_varies_is_repeated_from_any_place() -> None:
+    home = home_of(FITTED, (), "cubic")
+    link = home.scenario("up", [], replace(draw(home, {}, 0), place=0.0))["link"]["line"]
+    assert (link["rate"], link["rates"][:4]) == (
+        3_000_000,
+        [
+            {"at": at, "rate": rate}
+            for at, rate in ((1.0, 2_000_000), (2.0, 3_000_000), (3.0, 3_000_000), (4.0, 2_000_000))
+        ],
+    )
+    link = home.scenario("up", [], replace(draw(home, {}, 0), place=0.5))["link"]["line"]
+    assert (link["rate"], link["rates"][0]) == (2_000_000, {"at": 0.5, "rate": 3_000_000})
 
 
 def test_gains_have_a_sign_and_a_bound() -> None:
@@ -138,4 +186,4 @@ def test_wrong_input_is_refused(tmp_path: Path) -> None:
     with refused(InputError, "line: link.line.reverse lacks queue, which its cures are simulated with"):
         home_of({"link": {"line": {"delay": "1ms", "queue": {}, "reverse": {}}}}, (), "cubic")
     with refused(InputError, "link.line.rate: 2mbit to 1mbit is not a range"):
-        draw({"link.line.rate": ["2mbit", "1mbit"]}, 1)
+        draw(home_of(DSL, (), "cubic"), {"link.line.rate": ["2mbit", "1mbit"]}, 1)

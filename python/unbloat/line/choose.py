@@ -2,17 +2,17 @@
 
 A line is a scenario with one link `line`, forward up and reverse down. Around it `choose` builds a home: this computer
 and a neighbour, each behind a fast device, and a router. The queues of today are those of the line, because the fit saw
-them all as one. Each cure sets its keys there (`cures.py`). Cured and today's homes are then simulated as pairs: with
-the same draw from the fitted ranges, the same number of bulk connections, and the same seed. The first draw is the
+them all as one. Each cure sets its keys there (`cures.py`). Cured and today's homes are then simulated as pairs. Both
+have the same draw from the fitted ranges, the same number of bulk connections, and the same seed. The first draw is the
 fitted line itself.
 
 * Loads (`home.py`): this computer uploads; it downloads; a neighbour does both beside it. The first two count. The
   third shows the harm to others, what a cure that reaches only this computer still does, and how much its transfers
   yield. Known traffic of others runs in each of them.
-* Applications (`applications.py`): a voice call by its opinion score, web pages by their load time, a game's packets by
-  the 99th percentile of the added round-trip time, a backup by its goodput.
+* Applications (`applications.py`): a voice call by its opinion score, web pages by their load time, a backup by its
+  goodput. A game's packets count by the 99th percentile of the added round-trip time.
 * Cost: throughput that bulk transfers of this computer lose, or that the neighbour's lose beside it, whichever is more.
-  What this computer's lose beside the neighbour's is reported apart: to yield may be the purpose.
+  Throughput that this computer's lose beside the neighbour's is reported apart: to yield may be the purpose.
 * Score: the mean gain of the applications, each between -1 and 1, less half the cost and a twentieth of the yielding.
   A cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`, and most
   draws agree.
@@ -123,7 +123,7 @@ class Ranked:
     missing: tuple[str, ...] = ()
     """What this computer lacks for it."""
     unknown: tuple[str, ...] = ()
-    """What may be missing, which only root can find out."""
+    """Requirements that only root can check."""
 
     @property
     def cost_percent(self) -> float:
@@ -161,7 +161,7 @@ class Choice:
     cures: tuple[Ranked, ...]
     """The best first; behind the choice to change nothing come those that are not worth it, and those not simulated."""
     notes: tuple[str, ...] = ()
-    """What a reader must know about the simulations."""
+    """Remarks on the simulations, a sentence each."""
 
     @property
     def best(self) -> Ranked:
@@ -227,7 +227,7 @@ class _Trials:
 
     def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[float], None] = lambda _: None) -> None:
         """Simulate cures, and today for None, with one draw."""
-        drawn = draw(self._ranges, number)
+        drawn = draw(self._home, self._ranges, number)
         jobs = [(cure, load, apps) for cure in chosen for load in LOADS for apps in self._groups_of(load)]
         sources = [self._source(cure, load, apps, drawn) for cure, load, apps in jobs]
         rows = batch.run_all(
@@ -267,7 +267,7 @@ class _Trials:
         return self._groups if load in OWN else self._groups[:1]
 
     def _source(self, cure: Cure | None, load: str, apps: Sequence[App], drawn: Draw) -> Source:
-        scenario = self._home.scenario(load, apps, drawn.uploads, drawn.downloads)
+        scenario = self._home.scenario(load, apps, drawn)
         keys = placed_keys((cure.keys if cure else None) or {}, scenario["flows"])
         return source_of(scenario, {"seed": drawn.seed, **drawn.keys, **keys})
 
@@ -338,7 +338,7 @@ class _Costs:
 
     @property
     def weighed(self) -> float:
-        """What counts against the gain of applications."""
+        """The cost as it counts against the gain of applications."""
         return COST_WEIGHT * max(self.lost, self.harm) + YIELD_WEIGHT * self.yields
 
 
@@ -442,7 +442,7 @@ def choose(
     wanted : str or sequence of str
         Applications, such as `"call,page"`.
     computer : Computer
-        What this computer has; `this_computer` reads it.
+        The abilities of this computer, which `this_computer` reads.
     others : sequence of dict
         Flow groups of known traffic of others, which shares the line all the time.
     cgroup : str, optional

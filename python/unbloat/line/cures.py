@@ -1,13 +1,12 @@
 """Cures of a bloated line: what this computer, or a router, can load against it.
 
-`Computer` is what cures depend on; `this_computer` reads it from the running kernel, without root. `cures` turns it
-into `Cure`s: commands that load and undo, whom a cure reaches, what is missing for it, and keys that put it into a
-scenario of `home.py`. A cure that the simulator lacks has no keys.
+`this_computer` reads from the running kernel, without root, what cures depend on. `cures` turns it into `Cure`s. Each
+has the commands that load and undo it, and says whom it reaches and what is missing for it. Its keys put it into a
+scenario of `home.py`; a cure that the simulator lacks has none.
 
 To add a cure, add an entry to `RECIPES`. Mechanisms of the catalogue come by themselves: congestion controls and window
-controllers except those in `UNFIT`, and the classifiers in `SORTING`. Texts may hold `{device}`, `{up}` and `{down}`
-(shaped rates), `{cc}` and `{lowat}` (the values of today), `{cgroup}`, and `{discipline}` (the command that restores
-the device's discipline). Keys name flows by their role: `uploads.cc`, `downloads.window_controller`.
+controllers except those in `UNFIT`, and the classifiers in `SORTING`. Texts may hold the placeholders of `cures`, such
+as `{device}` and `{up}`. Keys name flows by their role: `uploads.cc`, `downloads.window_controller`.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ UNFIT = {
     "static": "its window suits one path only",
     "rtac": "its parameter suits one path only",
 }
-"""Mechanisms of the catalogue that are no cures of a line."""
+"""Mechanisms of the catalogue that do not cure lines."""
 SORTING = ("sorpc", "sorpc_fair")
 """Classifiers that put uploads behind everything else."""
 
@@ -81,7 +80,7 @@ CONFIG = {
 
 @dataclass(frozen=True)
 class Computer:
-    """What this computer is and has, as far as cures depend on it."""
+    """The abilities and settings of this computer on which cures depend."""
 
     device: str | None
     """The device that leads to the far end."""
@@ -123,7 +122,7 @@ class Cure:
     missing: tuple[str, ...] = ()
     """What this computer lacks for it, in words."""
     unknown: tuple[str, ...] = ()
-    """What may be missing, which only root can find out."""
+    """Requirements that only root can check."""
     parts: tuple[str, ...] = ()
     """The names of the cures that it combines."""
 
@@ -259,7 +258,7 @@ def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgro
     Parameters
     ----------
     computer : Computer
-        What this computer has.
+        The abilities of this computer.
     up_bps, down_bps : float or None
         The rates of the line, from which shapers take a part; None where the rate varies.
     cgroup : str, optional
@@ -267,7 +266,7 @@ def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgro
 
     """
     rates = {"up": up_bps, "down": down_bps}
-    words = {
+    words = {  # Placeholders: `up` and `down` are shaped rates, `cc` and `lowat` the values of today.
         "device": computer.device or "DEVICE",
         "cc": computer.cc,
         "cgroup": cgroup or "",
@@ -444,7 +443,7 @@ def this_computer(device: str | None) -> Computer:
 
 
 NO_CONTROLS = ("tcp_diag",)
-"""Modules of TCP that are no congestion control."""
+"""Modules of TCP besides congestion controls."""
 
 
 def _is_own(name: str) -> bool:
