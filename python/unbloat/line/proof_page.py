@@ -208,8 +208,9 @@ def _figure(proof: Proof) -> Figure:
                 if (middle := change.median[side]) is not None:
                     axes.axhline(middle, color=colours[side], linewidth=0.8)
             axes.set_ylabel(f"{change.quantity.name} ({change.quantity.unit})")
-            axes.margins(y=0.1)
-            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if change.quantity.scale == "difference" else 0.0)
+            # From zero on, with room for the highest marker.
+            low, high = axes.get_ylim()
+            axes.set_ylim(min(0.0, low), max(0.0, high) * 1.05)
         figure.axes[-1].set_xlabel("time (s)")
         figure.axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
     return figure
