@@ -45,20 +45,22 @@ class Queue:
         """Return how long a sparse packet that arrives at each step waits.
 
         In a FIFO it waits until the bytes before it have left, or were dropped from the head. A fair queue serves it
-        next, after the packet in transmission.
+        next. In both it waits for the rest of the packet in transmission, which is half a packet in the mean.
         """
         import numpy as np
 
+        capacity = np.maximum(self.capacity_mbps, 1e-3)
+        is_busy = self.waiting_bytes > 0
+        rest = np.where(is_busy, PACKET_BYTES / 2 * 8e-3 / capacity, 0.0)
         if kind == "fq_codel":
-            busy = self.waiting_bytes > 0
-            return np.where(busy, PACKET_BYTES / 2 * 8e-3 / np.maximum(self.capacity_mbps, 1e-3), 0.0)
+            return rest
         gone = self.sent_bytes + (self.drops * PACKET_BYTES if kind == "drophead" else 0)
         until = gone + self.waiting_bytes
         # Several steps may pass before the next byte leaves: the first of equal sums is the time.
         left_s = np.interp(until, gone + np.arange(len(gone)) * 1e-9, self.time_s, right=math.nan)
         waits = 1e3 * (left_s - self.time_s)
-        rest = self.waiting_bytes * 8e-3 / np.maximum(self.capacity_mbps, 1e-3)
-        return np.where(self.waiting_bytes > 0, np.where(np.isfinite(waits), waits, rest), 0.0)
+        waits = np.where(np.isfinite(waits), waits, self.waiting_bytes * 8e-3 / capacity)
+        return np.where(is_busy, waits, 0.0) + rest
 
 
 def read_queues(file: Path) -> dict[str, Queue]:

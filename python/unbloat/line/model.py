@@ -118,7 +118,7 @@ def _direction(side: Side) -> dict[str, Any]:
         burst = f"{max(PACKET_BYTES, round(side.burst_bytes))}b"
         keys["policer"] = {"rate": round(side.rate_bps), "burst": burst}
     if side.loss_percent:
-        keys["loss"] = f"{side.loss_percent:.4g}%"
+        keys["loss"] = f"{side.loss_percent:.6f}%"
     if side.rates:
         keys["rates"] = [{"at": round(at, 6), "rate": round(rate)} for at, rate in side.rates]
     return keys
