@@ -40,7 +40,11 @@ FITTED = {
     }
 }
 """A line as `fit.py` writes it: a rate that varies up, a policer down."""
-RANGES = {"link.line.rate": ["950kbit", "1050kbit"], "link.line.queue.limit": ["220kb", "300kb"]}
+RANGES: dict[str, Any] = {
+    "link.line.rate": ["950kbit", "1050kbit"],
+    "link.line.queue.limit": (220_123.4, 300_123.4),
+    "link.line.delay": (0.0141234567891, 0.0161234567891),
+}
 
 
 def chosen(
@@ -100,6 +104,14 @@ def test_a_line_that_others_fill_is_cured_on_the_router() -> None:
     )
 
 
+def test_a_program_that_is_cured_alone_may_yield() -> None:
+    found = choose(DSL, {}, "call", FEW, draws=1, cache=False, cgroup="backup.slice")
+    clpc = next(each for each in found.cures if each.name == "clpc")
+    assert clpc.command == "sudo unbloat load clpc && sudo unbloat attach clpc backup.slice"
+    assert clpc.yields_percent > 50
+    assert clpc.score == pytest.approx(clpc.effects["call"].change / 3.5 - clpc.cost_percent / 200)
+
+
 def test_time_that_does_not_suffice_is_left_to_the_best() -> None:
     found = choose(FAIR, {}, "call", FEW, budget_s=0.0, cache=False)
     assert {each.draws for each in found.cures} == {1}
@@ -144,7 +156,7 @@ def test_ranges_are_read_as_the_fit_has_them() -> None:
         "link.line.reverse.policer.rate"
     }
     limits = [draw(home, ranges, number).keys["link.line.queue.limit"] for number in range(1, 40)]
-    assert all(isinstance(limit, float) and 50_000 <= limit <= 200_000 for limit in limits)
+    assert all(isinstance(limit, int) and 50_000 <= limit <= 200_000 for limit in limits)
     assert (home.rate_bps("up"), home.rate_bps("down")) == (2e6, 10e6)
 
 

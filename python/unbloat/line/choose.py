@@ -12,9 +12,9 @@ fitted line itself.
 * Applications (`applications.py`): a voice call by its opinion score, web pages by their load time, a backup by its
   goodput. A game's packets count by the 99th percentile of the added round-trip time.
 * Cost: throughput that bulk transfers of this computer lose, or that the neighbour's lose beside it, whichever is more.
-  Throughput that this computer's lose beside the neighbour's is reported apart: to yield may be the purpose.
-* Score: the mean gain of the applications, each between -1 and 1, less half the cost and a twentieth of the yielding.
-  A cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`, and most
+  What this computer's give up beside the neighbour's is *yielding*. A program that is cured alone may yield.
+* Score: the mean gain of the applications, each between -1 and 1, less half the cost and a tenth of the yielding. A
+  cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`, and most
   draws agree.
 * `sure` is a probability: of n draws k agree that one application gains its smallest difference and the score is above
   `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
@@ -189,8 +189,6 @@ MOST_DRAWS, FEW_DRAWS = 12, 6
 """Draws of each cure, at most; and those that the best cures should have where time is short."""
 SCREEN_SHARE = 0.1
 """All cures get a second draw if the first took no more than this share of the time that is left."""
-PAIRED = 2
-"""Cures of either direction that are combined."""
 LEAST_KEPT = 4
 """Cures that continue after the first draw, at least."""
 
@@ -250,7 +248,7 @@ class _Trials:
 
     def score(self, cure: Cure) -> float:
         """Return a cure's score over its draws."""
-        return _score(*self.sides(cure), self._apps)
+        return _score(*self.sides(cure), self._apps, cure)
 
     def changes_something(self, cure: Cure) -> bool:
         """Return whether a cure changes the applications at all."""
@@ -289,7 +287,7 @@ class _Trials:
 
 # ---------------------------------------------------------------- The ranking
 
-COST_WEIGHT, YIELD_WEIGHT = 0.5, 0.05
+COST_WEIGHT, YIELD_WEIGHT = 0.5, 0.1
 """The weights of lost throughput, and of throughput left to others, against the gain of applications."""
 ALIKE = 0.02
 """Scores that differ by less are alike: a cure must be better than none by so much, and a pair better than one."""
@@ -336,15 +334,14 @@ class _Costs:
         beside = _lost(today, cured, [("others", UPLOADS), ("others", DOWNLOADS)])
         return cls(max(0.0, *own), max(0.0, fmean(theirs)), max(0.0, *beside))
 
-    @property
-    def weighed(self) -> float:
-        """The cost as it counts against the gain of applications."""
-        return COST_WEIGHT * max(self.lost, self.harm) + YIELD_WEIGHT * self.yields
+    def weighed(self, *, may_yield: bool) -> float:
+        """Return the cost as it counts against the gain of applications."""
+        return COST_WEIGHT * max(self.lost, self.harm) + (0.0 if may_yield else YIELD_WEIGHT * self.yields)
 
 
-def _score(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App]) -> float:
+def _score(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App], cure: Cure) -> float:
     gains = [gain for a, b in zip(today, cured, strict=True) for gain in _gains(a, b, apps)]
-    return fmean(gains) - _Costs.of(today, cured).weighed
+    return fmean(gains) - _Costs.of(today, cured).weighed(may_yield=cure.may_yield)
 
 
 def _better_by(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App]) -> bool:
@@ -394,9 +391,9 @@ def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
         return Ranked(**what, **lacking, not_simulated=why)  # type: ignore[arg-type]
     today, cured = trials.sides(cure)
     costs = _Costs.of(today, cured)
-    score = _score(today, cured, apps)
+    score = _score(today, cured, apps, cure)
     agree = sum(
-        _better_by([a], [b], apps) and _score([a], [b], apps) > ALIKE for a, b in zip(today, cured, strict=True)
+        _better_by([a], [b], apps) and _score([a], [b], apps, cure) > ALIKE for a, b in zip(today, cured, strict=True)
     )
     sure = (agree + 1) / (len(cured) + 2)
     return Ranked(
@@ -534,12 +531,17 @@ def _simulated_control(name: str) -> tuple[str, list[str]]:
 
 
 def _pairs(singles: Sequence[Cure], trials: _Trials) -> list[Cure]:
-    """Combine the best cures of this computer for downloads with the best for uploads, as far as is known by now."""
+    """Combine cures of this computer for downloads with some for uploads.
+
+    Of either direction it takes the best that changes the ends of connections, and the best at the device.
+    """
 
     def best(reaches: str) -> list[Cure]:
         own = [cure for cure in singles if cure.where == "host" and cure.reaches == reaches]
         own = [cure for cure in own if cure.name not in trials.failed and trials.changes_something(cure)]
-        return sorted(own, key=lambda cure: -trials.score(cure))[:PAIRED]
+        at_ends = [cure for cure in own if not cure.is_at_device]
+        at_device = [cure for cure in own if cure.is_at_device]
+        return [max(each, key=trials.score) for each in (at_ends, at_device) if each]
 
     return [down.beside(up) for down in best("downloads") for up in best("uploads")]
 

@@ -123,6 +123,8 @@ class Cure:
     """What this computer lacks for it, in words."""
     unknown: tuple[str, ...] = ()
     """Requirements that only root can check."""
+    may_yield: bool = False
+    """Whether its transfers may give way to others: it is for one program only."""
     parts: tuple[str, ...] = ()
     """The names of the cures that it combines."""
 
@@ -130,6 +132,11 @@ class Cure:
     def can_load(self) -> bool | None:
         """Return whether this computer can load it with root's rights; None where only root can find out."""
         return False if self.missing else None if self.unknown else True
+
+    @property
+    def is_at_device(self) -> bool:
+        """Return whether it changes the queue of a device, not the ends of connections."""
+        return any(key.startswith("link.") for key in self.keys or ())
 
     def beside(self, other: Cure) -> Cure:
         """Return both cures as one; the other is loaded second and undone first."""
@@ -143,6 +150,7 @@ class Cure:
             needs=tuple(dict.fromkeys((*self.needs, *other.needs))),
             missing=tuple(dict.fromkeys((*self.missing, *other.missing))),
             unknown=tuple(dict.fromkeys((*self.unknown, *other.unknown))),
+            may_yield=self.may_yield or other.may_yield,
             parts=(self.name, other.name),
         )
 
@@ -310,6 +318,7 @@ def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
             needs=("loading",) if is_per_program else (),
             keys={"uploads.cc": name} if has_it else None,
             why_not="" if has_it else NOT_SIMULATED,
+            may_yield=is_per_program,
         )
     for name in simulated:
         if name in UNFIT or name in (*computer.available, computer.cc, computer.cc.removeprefix(OURS)):
@@ -324,6 +333,7 @@ def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
             undo=f"sudo unbloat unload {loaded}",
             needs=("loading",),
             keys={"uploads.cc": name},
+            may_yield=is_per_program,
         )
 
 

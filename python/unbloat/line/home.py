@@ -14,6 +14,7 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.line.applications import App, Flow
 from unbloat.line.cures import DEVICE, HOST, LINE, ROUTER
+from unbloat.scenarios.source import kind_of
 
 UPLOADS, DOWNLOADS = "uploads", "downloads"
 THEIR_UPLOADS, THEIR_DOWNLOADS = "neighbour's uploads", "neighbour's downloads"
@@ -198,6 +199,8 @@ WRITTEN = {"bps": "bit", "bytes": "b", "packets": "p", "bdp": "bdp", "s": "s", "
 """The unit that a scenario writes for a base unit."""
 WHOLE = ("bps", "bytes", "packets")
 """Base units of whole numbers."""
+WHOLE_KINDS = ("rate", "limit", "size", "integer", "")
+"""Kinds of keys with whole numbers; keys of newer releases have none."""
 WIDE = 1.5
 """The logarithm of a value is uniform if the most is above the least by this factor."""
 
@@ -268,7 +271,7 @@ def _between(key: str, ends: Sequence[object], chance: random.Random) -> object:
     else:
         value = chance.uniform(least, most)
     if not unit:
-        return round(value) if all(isinstance(end, int) for end in ends) else value
+        return round(value, None if kind_of(key) in WHOLE_KINDS else 9)
     if unit not in WRITTEN:
         raise InputError(f"{key}: cannot draw between {ends[0]} and {ends[1]}")
     return f"{max(1, round(value))}{WRITTEN[unit]}" if unit in WHOLE else f"{value:.9f}{WRITTEN[unit]}"
