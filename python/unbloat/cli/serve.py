@@ -214,7 +214,7 @@ def print_unit(words: Sequence[str], certificate: Path | None, key: Path | None)
             start += f" --{name} %d/{name}"
             credentials += f"LoadCredential={name}:{str(file.absolute()).replace('%', '%%')}\n"
     sys.stdout.write(UNIT.format(command=start, credentials=credentials))  # Its lines are not folded.
-    for path in (Path(sys.executable), DATA.parent.resolve()):
+    for path in (Path(sys.executable), Path(sys.executable).resolve(), DATA.parent.resolve()):
         if any(path.is_relative_to(hidden) for hidden in HIDDEN):
             tell(
                 f"warning: the service may not read {path}; install unbloat as root (`sudo make install`) and "
