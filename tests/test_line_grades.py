@@ -78,6 +78,8 @@ def test_a_buffer_that_was_never_filled_has_no_upper_end() -> None:
     never: dict[str, Waits] = {"up": {**WAITS["up"], "up_filled": False}}
     assert verdict("buffer", FIFO, {**at_least, "waits": never}) == "met"
     assert verdict("buffer", FIFO, {**at_least, "waits": WAITS}) == "missed"
+    near = fitted(link__line__queue__limit=[56_000, None])
+    assert verdict("buffer", FIFO, {**near, "waits": WAITS}) == "met", "the least is near enough"
     more = fitted(link__line__queue__limit=[70_000, None])
     assert verdict("buffer", FIFO, {**more, "waits": never}) == "missed"
 

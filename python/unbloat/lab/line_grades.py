@@ -201,15 +201,15 @@ def _misfit(truth: Truth, answer: Answer) -> Pair | None:
 
 def _rates(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
     answer = outcome["answer"]
-    if misfit := _misfit(truth, answer):
+    asked = [(name, way) for name, way in _ways(truth) if way.rate_mbps]
+    if asked and (misfit := _misfit(truth, answer)):
         yield misfit
         return
-    for name, way in _ways(truth):
-        if way.rate_mbps:
-            if _at(answer, "fit"):
-                yield Pair(name, _fitted(answer, "rate", name), way.rate_mbps, "Mbit/s")
-            else:
-                yield Pair(name, _span(_at(answer, name, "rate_mbps")), way.rate_mbps, "Mbit/s", "measured, not fitted")
+    for name, way in asked:
+        if _at(answer, "fit"):
+            yield Pair(name, _fitted(answer, "rate", name), way.rate_mbps, "Mbit/s")
+        else:
+            yield Pair(name, _span(_at(answer, name, "rate_mbps")), way.rate_mbps, "Mbit/s", "measured, not fitted")
 
 
 def _base_rtt(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
@@ -225,21 +225,22 @@ def _base_rtt(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
 
 def _buffers(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
     answer = outcome["answer"]
-    if not _at(answer, "fit"):
+    asked = [(name, way) for name, way in _ways(truth) if way.buffer_bytes]
+    if not _at(answer, "fit") or not asked:
         return
     if misfit := _misfit(truth, answer):
         yield misfit
         return
-    for name, way in _ways(truth):
-        if way.buffer_bytes is None:
-            continue
+    for name, way in asked:
         span = _fitted(answer, "buffer", name)
-        if _was_filled(outcome, name) is False and (span is None or math.isinf(span[1])):
-            # The load never filled the buffer: "at least so much" is all that can be known.
-            is_right = span is not None and span[0] <= way.buffer_bytes[1]
+        if span is None or not math.isinf(span[1]):
+            yield Pair(name, span, way.buffer_bytes, "B")
+        elif way.buffer_bytes and _was_filled(outcome, name) is False:
+            # No upper bound is right where the load never filled the buffer.
+            is_right = span[0] <= way.buffer_bytes[1]
             yield Pair(name, span, way.buffer_bytes, "B", "the load never filled it", is_right)
         else:
-            yield Pair(name, span, way.buffer_bytes, "B")
+            yield Pair(name, (span[0], span[0]), way.buffer_bytes, "B", "or more")
 
 
 def _was_filled(outcome: Outcome, way: str) -> bool | None:
