@@ -51,7 +51,11 @@ BINS = 8
 """Parts of a phase whose goodput and delay are compared."""
 ROUNDS = 5
 """Corrections of a candidate."""
-REPLICAS = 5
+STEPS = (0.12, 0.05, 0.02)
+"""Relative steps of the search around the best candidate."""
+GOOD = 0.25
+"""A score at which no search is needed."""
+REPLICAS = 6
 """Repeated simulations that show how much chance there is in a phase."""
 
 
@@ -319,6 +323,13 @@ class Candidate:
     residual: float = math.inf
     """Mean relative difference of goodput and delays."""
     seen: View | None = None
+    usual: float = 0.0
+    """The score of two simulations of this line that differ by chance alone."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the measurement differs from the simulations no more than they differ from one another."""
+        return self.score < max(ENOUGH, 1.3 * self.usual + 0.2)
 
 
 def difference(measured: View, simulated: View | None, side: Side, noise_ms: float) -> tuple[float, float]:
@@ -361,7 +372,9 @@ def difference(measured: View, simulated: View | None, side: Side, noise_ms: flo
 
 PENALTIES: dict[str, float] = {
     "fifo": 0.0,
+    "packets": 0.05,
     "lossy": 0.1,
+    "unfilled": 0.2,
     "drophead": 0.05,
     "fq_codel": 0.0,
     "pie": 0.1,
@@ -382,11 +395,15 @@ def firsts(measured: View, idle_loss: float) -> dict[str, Side]:
     loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
     room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
     found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
-    resent = measured.retransmitted
-    if not loss and (not math.isfinite(resent) or 2e-4 < resent < 0.15):
-        loss = 100 * (resent if math.isfinite(resent) else max(0.002, measured.probes_lost))
-        found["lossy"] = Side(rate, 1.3 * room, "fifo", loss)
-        loss = 0.0
+    if rate < SLOW_BPS:
+        # Probes and acknowledgements take as much room as data in a queue that counts packets.
+        found["packets"] = Side(rate, room * (1 + 50 * PACKET_BYTES * 8 / rate), "fifo", loss, in_packets=True)
+    resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
+    if not loss and 2e-4 < resent < 0.15:
+        found["lossy"] = Side(rate, 1.3 * room, "fifo", 100 * resent)
+        if highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest:
+            faster = 2 * HEADERS * measured.peak()
+            found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
     middle = measured.wait(0.5)
     is_low = not math.isfinite(middle) or middle < 3 * packet_ms + 4
     if is_low:
@@ -433,6 +450,18 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
     return replace(side, **changes)
 
 
+def _stepped(side: Side, name: str, factor: float) -> Side | None:
+    """Return the candidate with another rate, or another limit of the wait; None if it has none."""
+    room = side.buffer_bytes * factor
+    if name == "rate":
+        return replace(side, rate_bps=side.rate_bps * factor, buffer_bytes=room, burst_bytes=side.burst_bytes * factor)
+    if side.target_s:
+        return replace(side, target_s=side.target_s * factor)
+    if side.burst_bytes:
+        return replace(side, burst_bytes=side.burst_bytes * factor)
+    return replace(side, buffer_bytes=room) if room > 2 * PACKET_BYTES else None
+
+
 def _factor(*estimates: Sequence[float]) -> tuple[float, float]:
     """Return the factor that corrects a rate, from estimates by replica, and how far it is open: the logarithm's."""
     import numpy as np
@@ -465,7 +494,9 @@ def _clipped(ratio: float) -> float:
     return min(2.0, max(0.5, ratio))
 
 
-ENOUGH = 1.5
+SLOW_BPS = 4e6
+"""Slower lines carry so few packets that probes matter in a queue that counts packets."""
+ENOUGH = 1.2
 """The largest score of a line that fits."""
 LEAST_CHANGE = 0.06
 """Relative changes of the rate below this one are taken for chance."""
@@ -513,11 +544,11 @@ class Fitter:
             best = self._settled(line, phase, measured[direction], best)
             line = line.replaced(direction, **vars(best.side))
             chosen[direction] = best
-            kinds[direction] = best.side.kind if best.score < 2 * ENOUGH else "unknown"
+            kinds[direction] = best.side.kind if best.fits or best.score < 3 * ENOUGH else "unknown"
         line, kinds = self._together(line, kinds, measured)
         self._say_what_differs(chosen, measured)
         residual = max((each.residual for each in chosen.values()), default=1.0)
-        fits = not self._why_not and all(each.score < ENOUGH for each in chosen.values())
+        fits = not self._why_not and all(each.fits for each in chosen.values())
         return Fit(
             line,
             self._keys(line),
@@ -583,7 +614,23 @@ class Fitter:
         for name, side in firsts(measured, self._evidence.idle_loss).items():
             tried[name] = self._refined(line, phase, measured, side)
         name = min(tried, key=lambda each: tried[each].score + PENALTIES[each])
+        tried[name] = self._searched(line, phase, measured, tried[name])
         return tried[name]
+
+    def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
+        """Step along each parameter as long as the score falls, with ever smaller steps."""
+        for step in STEPS:
+            for name in ("rate", "room"):
+                for factor in (1 + step, 1 / (1 + step)):
+                    while best.score > GOOD and (side := _stepped(best.side, name, factor)):
+                        seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
+                        score, residual = difference(
+                            measured, seen.get(measured.direction), side, self._evidence.noise_ms
+                        )
+                        if score >= best.score - 0.01:
+                            break
+                        best = Candidate(side, score, residual, seen.get(measured.direction))
+        return best
 
     def _refined(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
         """Correct a candidate some times over; return the best of its forms."""
@@ -613,18 +660,23 @@ class Fitter:
         if not replicas:
             return best
         self._ranges[direction] = {}
-        if self._is_calm() and is_unsteady(measured, replicas):
+        noise_ms = self._evidence.noise_ms
+        best = replace(best, usual=_usual(replicas, side, noise_ms))
+        if self._is_calm() and side.discipline == "fifo" and (not best.fits or is_unsteady(measured, replicas)):
             changing = self._varying(line, phase, measured, side)
+            self.candidates[direction]["varying"] = changing
             if changing.score + PENALTIES["varying"] < best.score:
                 best, side = changing, changing.side
-                self.candidates[direction]["varying"] = changing
                 line = line.replaced(direction, **vars(side))
                 replicas = self._replicas(line, phase, direction) or replicas
+                best = replace(best, usual=_usual(replicas, side, noise_ms))
         shift, open_rate = _factor(
             [measured.rate(0.3, 1.0) / max(1.0, each.rate(0.3, 1.0)) for each in replicas],
             [measured.peak() / max(1.0, each.peak()) for each in replicas],
         )
         self._spreads[direction] = open_rate
+        if best.score < GOOD:
+            shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
         changes: dict[str, Any] = {"rate_bps": side.rate_bps * shift}
         if side.rates:
             changes["rates"] = tuple((at, rate * shift) for at, rate in side.rates)
@@ -640,7 +692,8 @@ class Fitter:
             high = measured.wait(0.98, 0.0)
             small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
             waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
-            room = side.buffer_bytes * shift * _clipped(math.exp(float(np.median(waits))))
+            change = 1.0 if best.score < GOOD else _clipped(math.exp(float(np.median(waits))))
+            room = side.buffer_bytes * shift * change
             room = max(2.0 * PACKET_BYTES, room)
             open_room = 2 * float(np.std(waits)) + open_rate + 0.02
             larger = self.simulated(line.replaced(direction, buffer_bytes=2 * room), phase, 100).get(direction)
@@ -666,18 +719,15 @@ class Fitter:
             self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
         side = replace(side, **changes)
         line = line.replaced(direction, **vars(side))
-        found = [
-            difference(measured, each, side, self._evidence.noise_ms)
-            for each in self._replicas(line, phase, direction)[:3]
-        ]
-        if not found or float(np.median([score for score, _ in found])) > best.score + 0.2:
+        found = [difference(measured, each, side, noise_ms) for each in self._replicas(line, phase, direction)]
+        if not found or float(np.median([score for score, _ in found])) > best.score + 0.2 + 0.5 * best.usual:
             self._ranges[direction] = {
                 key: _moved(span, _value(best.side, key) / _value(side, key))
                 for key, span in self._ranges[direction].items()
             }
             return best
         score, residual = (float(np.median([pair[place] for pair in found])) for place in (0, 1))
-        return Candidate(side, score, residual, best.seen)
+        return Candidate(side, min(score, best.score + 0.2), residual, best.seen, best.usual)
 
     def _is_calm(self) -> bool:
         """Return whether RTTs without load are nearly equal."""
@@ -795,7 +845,7 @@ class Fitter:
         """Name the sample that the fitted line explains worst."""
         for direction, candidate in chosen.items():
             seen, real = candidate.seen, measured[direction]
-            if candidate.score < ENOUGH or seen is None:
+            if candidate.fits or seen is None:
                 continue
             goodput = max(abs(a - b) for a, b in zip(seen.bins(), real.bins(), strict=True)) / max(1.0, real.rate(0, 1))
             wait = max(
@@ -818,6 +868,18 @@ class Fitter:
             head = "link.line." if direction == "up" else "link.line.reverse."
             found |= {f"{head}{key}": value for key, value in ranges.items()}
         return found
+
+
+def _usual(replicas: Sequence[View], side: Side, noise_ms: float) -> float:
+    """Return the median score of replicas against each other."""
+    import numpy as np
+
+    scores = [
+        difference(one, other, side, noise_ms)[0]
+        for place, one in enumerate(replicas)
+        for other in replicas[place + 1 :]
+    ]
+    return float(np.median(scores)) if scores else 0.0
 
 
 def _off(ratios: Mapping[Direction, tuple[float, float]]) -> float:
