@@ -64,6 +64,7 @@ def at_home() -> Choice:
 def test_a_bloated_line_is_cured_on_this_computer(at_home: Choice) -> None:
     assert at_home.verdict == "host" and at_home.best.where == "host"
     effect = at_home.best.effects["call"]
+    assert at_home.best.under["up"]["call"].change > 2 and at_home.best.under["down"]["call"].today > 4
     assert effect.today < 3 and effect.cured > 4 and effect.low > 1
     by_name = {each.name: each for each in at_home.cures}
     for name in ("cake", "sorpc", "clpc"):
@@ -141,6 +142,12 @@ def test_draws_stay_in_their_ranges_and_begin_with_the_fit() -> None:
     assert all(15_000_000 <= int(str(keys["link.line.reverse.rate"])) <= 17_000_000 for keys in found)
     assert all(0.010 <= float(str(keys["link.line.delay"]).removesuffix("s")) <= 0.012 for keys in found)
     assert {keys["link.line.queue.kind"] for keys in found} == {"droptail", "codel"}
+
+
+def test_nine_draws_have_every_pair_of_connections() -> None:
+    draws = [draw(home_of(DSL, (), "cubic"), {}, number) for number in range(9)]
+    assert len({(each.uploads, each.downloads) for each in draws}) == 9
+    assert (draws[0].uploads, draws[0].downloads) == (4, 4)
 
 
 def test_ranges_are_read_as_the_fit_has_them() -> None:

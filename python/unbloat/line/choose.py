@@ -12,7 +12,7 @@ fitted line itself.
 * Applications (`applications.py`): a voice call by its opinion score, web pages by their load time, a backup by its
   goodput. A game's packets count by the 99th percentile of the added round-trip time.
 * Cost: throughput that bulk transfers of this computer lose, or that the neighbour's lose beside it, whichever is more.
-  What this computer's give up beside the neighbour's is *yielding*. A program that is cured alone may yield.
+  Throughput that they give up beside those of the neighbour is *yielding*, which a program that is cured alone may do.
 * Score: the mean gain of the applications, each between -1 and 1, less half the cost and a tenth of the yielding. A
   cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`, and most
   draws agree.
@@ -102,9 +102,9 @@ class Ranked:
     undo: str
     openwrt: str = ""
     effects: Mapping[str, Change] = field(default_factory=dict)
-    """By application, while this computer loads the line."""
-    beside_others: Mapping[str, Change] = field(default_factory=dict)
-    """By application, while a neighbour loads the line too."""
+    """By application, the mean over uploads and downloads of this computer."""
+    under: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
+    """By load, `up`, `down` and `others`, and by application."""
     lost_percent: float = 0.0
     """Throughput that bulk transfers of this computer lose; 0 if they gain."""
     harm_percent: float = 0.0
@@ -139,8 +139,8 @@ class Ranked:
             "command": self.command,
             "undo": self.undo,
             "openwrt": self.openwrt or None,
-            "for": {name: change.json() for name, change in self.effects.items()},
-            "beside_others": {name: change.json() for name, change in self.beside_others.items()},
+            "for": _json_of(self.effects),
+            "under": {load: _json_of(changes) for load, changes in self.under.items()},
             "cost_percent": _rounded(self.cost_percent) if simulated else None,
             "yields_percent": _rounded(self.yields_percent) if simulated else None,
             "sure": _rounded(self.sure) if simulated else None,
@@ -171,6 +171,10 @@ class Choice:
     def json(self) -> list[dict[str, object]]:
         """Return the cures as `unbloat line --json` prints them."""
         return [each.json() for each in self.cures]
+
+
+def _json_of(changes: Mapping[str, Change]) -> dict[str, object]:
+    return {name: change.json() for name, change in changes.items()}
 
 
 def _rounded(value: float) -> float:
@@ -392,15 +396,18 @@ def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
     today, cured = trials.sides(cure)
     costs = _Costs.of(today, cured)
     score = _score(today, cured, apps, cure)
+    # Transfers beside others vary by chance: the cost of a draw is that of all.
+    weighed = costs.weighed(may_yield=cure.may_yield)
     agree = sum(
-        _better_by([a], [b], apps) and _score([a], [b], apps, cure) > ALIKE for a, b in zip(today, cured, strict=True)
+        _better_by([a], [b], apps) and fmean(_gains(a, b, apps)) - weighed > ALIKE
+        for a, b in zip(today, cured, strict=True)
     )
     sure = (agree + 1) / (len(cured) + 2)
     return Ranked(
         **what,  # type: ignore[arg-type]
         **lacking,  # type: ignore[arg-type]
         effects=_changes(today, cured, apps, OWN),
-        beside_others=_changes(today, cured, apps, ("others",)),
+        under={load: _changes(today, cured, apps, (load,)) for load in LOADS},
         lost_percent=100 * costs.lost,
         harm_percent=100 * costs.harm,
         yields_percent=100 * costs.yields,
@@ -570,7 +577,7 @@ def _choice(
         command="",
         undo="",
         effects=_changes(today, today, apps, OWN),
-        beside_others=_changes(today, today, apps, ("others",)),
+        under={load: _changes(today, today, apps, (load,)) for load in LOADS},
         sure=1 - max((each.sure for each in found if each.draws), default=0.0),
         draws=len(today),
     )

@@ -34,8 +34,8 @@ UNKNOWN_BPS = 20e6
 """The rate that counts for the length of a run where the line follows a recording."""
 OWN = WAYS
 """The loads that count."""
-CONNECTIONS = (1, 2, 4)
-"""The numbers of bulk connections, of which each draw has one."""
+CONNECTIONS = (4, 1, 2)
+"""The numbers of bulk connections in either direction, which draws take by turns."""
 FAR = "cubic"
 """The congestion control of servers and of other computers."""
 LEAST_S, MOST_S = 12.0, 90.0
@@ -223,7 +223,10 @@ def draw(home: Home, ranges: Ranges, number: int) -> Draw:
     placed = {name: ends for key, ends in ranges.items() if (name := _key_of(home, key))}
     keys = {key: _between(key, ends, chance) for key, ends in placed.items()} if number else {}
     place = chance.random() if number else 0.0
-    return Draw(keys, chance.choice(CONNECTIONS), chance.choice(CONNECTIONS), number + 1, place)
+    uploads, downloads = (
+        CONNECTIONS[turn % len(CONNECTIONS)] for turn in (number, number + number // len(CONNECTIONS))
+    )
+    return Draw(keys, uploads, downloads, number + 1, place)
 
 
 def _key_of(home: Home, key: str) -> str | None:
