@@ -23,7 +23,7 @@ from unbloat.system.systemd import command_line
 SERVE_EXAMPLES = """\
 unbloat serve
 unbloat serve --port 443 --certificate fullchain.pem --key privkey.pem
-unbloat serve --unit | sudo tee /etc/systemd/system/unbloat-serve.service"""
+unbloat serve --all-bytes 5gb --unit"""
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 """The congestion controls that programs without root may choose."""
