@@ -120,6 +120,7 @@ def test_goals_beyond_the_measurement() -> None:
     assert verdict("same", FIFO, {**some, "named_a_winner": True}) == "missed"
     assert verdict("sign", FIFO, {**some, "effects": {"true": 1, "beside": -2, "switchback": 1.1}}) == "met"
     assert verdict("sign", FIFO, {**some, "effects": {"true": 1, "beside": 2, "switchback": 1.1}}) == "not asked"
+    assert verdict("sign", FIFO, {**some, "effects": {"true": 0.01, "beside": -2, "switchback": 0}}) == "not asked"
     assert verdict("seconds", FIFO, some) == "met"
     assert verdict("bytes", FIFO, some) == "missed"
 

@@ -25,6 +25,10 @@ FASTEST_FOR_BUDGET_MBPS = 50.0
 """The goals on seconds and bytes are about lines up to this rate."""
 
 
+LEAST_EFFECT = 0.02
+"""The least true effect whose sign is asked for, as a share of the value."""
+
+
 class Waits(TypedDict):
     """What the queues say about a phase of load."""
 
@@ -53,7 +57,7 @@ class Outcome(TypedDict, total=False):
     named_a_winner: bool
     """Whether a proof of a cure against itself named one."""
     effects: dict[str, float]
-    """The effect of a cure: the `true` one, that of flows `beside` each other, and that of the `switchback`."""
+    """The relative effect of a change: the `true` one, that of flows `beside` others, and that of the `switchback`."""
 
 
 # ---------------------------------------------------------------- Goals
@@ -303,7 +307,7 @@ def _same(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
 def _sign(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
     if effects := outcome.get("effects"):
         true, beside, by_turns = (effects[name] for name in ("true", "beside", "switchback"))
-        if beside * true < 0:
+        if beside * true < 0 and abs(true) >= LEAST_EFFECT:
             yield Pair("", (by_turns, by_turns), (true, true), is_right=by_turns * true > 0)
 
 
