@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -388,6 +389,28 @@ def test_a_kept_cure_stays_until_it_is_undone(python: Python, sandbox: Sandbox, 
     )
 
 
+def test_a_journal_of_another_version(python: Python, sandbox: Sandbox) -> None:
+    python(CURE, KEEP)
+    sandbox("sh", "-c", "cp /run/unbloat-line/*/kept.json kept; echo '{\"x\": 1}' | tee /run/unbloat-line/*/kept.json")
+    done = python(CURE, ERROR.format("undo()"))
+    assert re.sub(r"\d{5,}", "N", done.stdout) == snapshot(
+        "RunError /run/unbloat-line/N/kept.json: another version of unbloat has begun this and must end it; or undo its cure by hand, and remove the file\n"
+    )
+    sandbox("sh", "-c", "cp kept /run/unbloat-line/*/kept.json")
+    assert python(CURE, UNDO).stdout == "own\n"
+
+
+def test_a_cure_that_was_undone_by_hand_after_a_boot(python: Python, sandbox: Sandbox) -> None:
+    cure = ("gone", CURE[1], "unbloat unload none_such")
+    sandbox("mkdir", "-p", "/var/lib/unbloat")
+    record = json.dumps(dict(zip(("name", "command", "undo"), cure, strict=True)))
+    sandbox("sh", "-c", f"echo '{record}' >/var/lib/unbloat/line-cure.json")
+    assert python(cure, ERROR.format("undo()")).stdout == snapshot(
+        "RunError `unbloat unload --drain none_such` failed: unknown congestion control none_such; `unbloat load` has loaded nothing; nothing loads gone at the next boot any more\n"
+    )
+    assert "no cure is kept" in python(cure, ERROR.format("undo()")).stdout and nothing_left(sandbox)
+
+
 def test_what_somebody_else_has_chosen_since_stays(python: Python, sandbox: Sandbox) -> None:
     cure = ("two", f"{CURE[1]}; sysctl -w {LOWAT}=131072", "true")
     python(cure, KEEP)
@@ -409,6 +432,7 @@ def test_a_cure_that_persists_has_a_unit(installed: Sandbox, python: Python, san
 
     # After a boot the journal is gone, and its own command undoes it.
     sandbox("rm", "-r", "/run/unbloat-line")
+    assert "own is kept already" in python(CURE, ERROR.format("apply(cure)"), **there).stdout
     assert python(CURE, UNDO, **there).stdout == "own\n"
     assert setting(sandbox, CC) == "reno" and nothing_left(sandbox)
     assert sandbox("ls", "/etc/systemd/system", "/var/lib/unbloat").stdout.split() == [

@@ -87,12 +87,18 @@ class Journal:
 
     @classmethod
     def read(cls, file: Path) -> Journal | None:
-        """Read a journal; none if there is none."""
+        """Read a journal; none if there is none. Raises `RunError` if another version of unbloat wrote it."""
         if not file.exists():
             return None
-        content: dict[str, Any] = json.loads(file.read_text())
-        states = {name: State.from_json(content[name]) if content[name] else None for name in ("before", "after")}
-        return cls(**{**content, **states, "cure": Commands(**content["cure"])})
+        try:
+            content: dict[str, Any] = json.loads(file.read_text())
+            states = {name: State.from_json(content[name]) if content[name] else None for name in ("before", "after")}
+            return cls(**{**content, **states, "cure": Commands(**content["cure"])})
+        except (ValueError, KeyError, TypeError):
+            raise RunError(
+                f"{file}: another version of unbloat has begun this and must end it; or undo its cure by hand, and "
+                "remove the file"
+            ) from None
 
 
 def require_rights() -> None:
@@ -194,8 +200,8 @@ class Held:
             The cure cannot be loaded.
 
         """
-        if kept := Journal.read(self._folder.kept):
-            raise InputError(f"{kept.cure.name} is kept already: unbloat line --undo")
+        if other := kept():
+            raise InputError(f"{other.name} is kept already: unbloat line --undo")
         cure = self._journal.cure
         is_load = re.fullmatch(r"(sudo )?unbloat load [^;&|]*", cure.command) is not None
         has_unit = persists and not is_load
@@ -241,8 +247,7 @@ def _undone(journal: Journal, folder: Folder) -> Journal:
 
     def undo() -> None:
         try:
-            # Sockets that use a congestion control are no reason to leave it there.
-            run(journal.cure.undo.replace("unbloat unload ", "unbloat unload --drain "), folder.lock)
+            run(_draining(journal.cure.undo), folder.lock)
         except RunError as error:
             # It may have been undone before, or never been there.
             failed.append(str(error))
@@ -309,16 +314,34 @@ def undo_kept() -> Commands:
         _recover(folder)
         journal = Journal.read(folder.kept)
         if journal is None:
-            # The machine has booted since: the state from before is that of the cure's own commands.
-            run(cure.undo.replace("unbloat unload ", "unbloat unload --drain "), folder.lock)
+            _undo_since_boot(cure, folder)
         else:
             _undone(journal, folder)
             folder.trial.unlink()
             _forget_units(journal)
+            _forget_persisted()
             folder.kept.unlink()
-        systemd.remove_command()
-        PERSISTED.unlink(missing_ok=True)
     return cure
+
+
+def _undo_since_boot(cure: Commands, folder: Folder) -> None:
+    """Undo a cure that was loaded at boot: only its own command knows the state from before."""
+    try:
+        run(_draining(cure.undo), folder.lock)
+    except RunError as error:
+        raise RunError(f"{error}; nothing loads {cure.name} at the next boot any more") from None
+    finally:
+        _forget_persisted()
+
+
+def _forget_persisted() -> None:
+    systemd.remove_command()
+    PERSISTED.unlink(missing_ok=True)
+
+
+def _draining(undo: str) -> str:
+    """Let sockets that use a congestion control be no reason to leave it there."""
+    return undo.replace("unbloat unload ", "unbloat unload --drain ")
 
 
 def _forget_units(journal: Journal) -> None:
