@@ -105,26 +105,31 @@ def test_a_line_that_others_fill_is_cured_on_the_router() -> None:
     )
 
 
-def test_a_program_that_is_cured_alone_may_yield() -> None:
-    found = choose(DSL, {}, "call", FEW, draws=1, cache=False, cgroup="backup.slice")
-    clpc = next(each for each in found.cures if each.name == "clpc")
+@pytest.fixture(scope="module")
+def one_program() -> Choice:
+    return choose(DSL, {}, "call", FEW, draws=1, cache=False, cgroup="backup.slice", queue="first_hop")
+
+
+def test_a_program_that_is_cured_alone_may_yield(one_program: Choice) -> None:
+    clpc = next(each for each in one_program.cures if each.name == "clpc")
     assert clpc.command == "sudo unbloat load clpc && sudo unbloat attach clpc backup.slice"
     assert clpc.yields_percent > 50
     assert clpc.score == pytest.approx(clpc.effects["call"].change / 3.5 - clpc.cost_percent / 200)
 
 
-def test_time_that_does_not_suffice_is_left_to_the_best() -> None:
-    found = choose(FAIR, {}, "call", FEW, budget_s=0.0, cache=False)
+def test_a_router_behind_the_queue_does_not_help(one_program: Choice) -> None:
+    routers = [each for each in one_program.cures if each.where == "router"]
+    assert {each.not_simulated for each in routers} == {"packets wait before they reach the router's queue"}
+    assert one_program.verdict == "host" and not any(each.draws for each in routers)
+
+
+def test_notes_name_what_was_left_out() -> None:
+    found = choose(FAIR, {}, "game", replace(FEW, cc="illinois"), budget_s=0.0, cache=False)
     assert {each.draws for each in found.cures} == {1}
-    (note,) = found.notes
-    assert note.endswith("cures were simulated more often than the others")
-
-
-def test_a_control_that_the_simulator_lacks_is_named() -> None:
-    found = choose(FAIR, {}, "game", replace(FEW, cc="illinois"), draws=1, cache=False)
-    assert found.notes == snapshot(
-        ("the simulator lacks illinois, the congestion control of today: cubic has its place",)
+    assert found.notes[0] == snapshot(
+        "the simulator lacks illinois, the congestion control of today: cubic has its place"
     )
+    assert found.notes[1].endswith("cures were simulated more often than the others")
 
 
 def test_draws_stay_in_their_ranges_and_begin_with_the_fit() -> None:

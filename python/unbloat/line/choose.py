@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -85,6 +85,9 @@ class Change:
         return {**numbers, "interval": interval, "unit": self.unit}
 
 
+QueueWhere = Literal["host", "first_hop", "beyond"]
+"""The place where packets wait: in this computer, on the way to the first router, or behind it."""
+BEFORE_THE_ROUTER = "packets wait before they reach the router's queue"
 Verdict = Literal["host", "router", "leave"]
 """The place of the best cure: this computer or the router; or `leave`, if the line is best left as it is."""
 LEAVE = "leave it"
@@ -388,11 +391,18 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
     """Judge a cure by its draws."""
-    what = {"name": cure.name, "where": cure.where, "command": cure.command, "undo": cure.undo}
-    lacking = {"missing": cure.missing, "unknown": cure.unknown, "openwrt": cure.openwrt}
+    base = Ranked(
+        name=cure.name,
+        where=cure.where,
+        command=cure.command,
+        undo=cure.undo,
+        openwrt=cure.openwrt,
+        missing=cure.missing,
+        unknown=cure.unknown,
+    )
     if cure.name in trials.failed or cure.name not in trials.found:
         why = trials.failed.get(cure.name) or cure.why_not or "this computer cannot load it"
-        return Ranked(**what, **lacking, not_simulated=why)  # type: ignore[arg-type]
+        return replace(base, not_simulated=why)
     today, cured = trials.sides(cure)
     costs = _Costs.of(today, cured)
     score = _score(today, cured, apps, cure)
@@ -403,9 +413,8 @@ def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
         for a, b in zip(today, cured, strict=True)
     )
     sure = (agree + 1) / (len(cured) + 2)
-    return Ranked(
-        **what,  # type: ignore[arg-type]
-        **lacking,  # type: ignore[arg-type]
+    return replace(
+        base,
         effects=_changes(today, cured, apps, OWN),
         under={load: _changes(today, cured, apps, (load,)) for load in LOADS},
         lost_percent=100 * costs.lost,
@@ -428,6 +437,7 @@ def choose(
     computer: Computer,
     *,
     others: Sequence[Flow] = (),
+    queue: QueueWhere = "beyond",
     cgroup: str | None = None,
     budget_s: float | None = 25.0,
     draws: int = MOST_DRAWS,
@@ -449,6 +459,8 @@ def choose(
         The abilities of this computer, which `this_computer` reads.
     others : sequence of dict
         Flow groups of known traffic of others, which shares the line all the time.
+    queue : str
+        The place where packets wait, as `fit.py` names it. A router helps only if it is `beyond` the first hop.
     cgroup : str, optional
         The control group of the program that uploads: congestion controls are then for its connections only.
     budget_s : float or None
@@ -475,7 +487,7 @@ def choose(
     cc, notes = _simulated_control(computer.cc)
     home = home_of(line, others, cc)
     up_bps, down_bps = (_least_rate(home, ranges, way) for way in WAYS)
-    every = cures(computer, up_bps, down_bps, cgroup)
+    every = [_within_reach(cure, queue) for cure in cures(computer, up_bps, down_bps, cgroup)]
     trials = _Trials(home, ranges, apps, jobs, cache)
     tell = told or (lambda _, __: None)
 
@@ -514,6 +526,12 @@ def choose(
     return _choice(
         [_ranked(cure, trials, apps) for cure in (*every, *pairs)], trials, apps, notes, has_others=bool(others)
     )
+
+
+def _within_reach(cure: Cure, queue: QueueWhere) -> Cure:
+    """Return a cure, without keys if packets wait before they reach its place."""
+    is_in_vain = cure.where == "router" and queue != "beyond"
+    return replace(cure, keys=None, why_not=BEFORE_THE_ROUTER) if is_in_vain else cure
 
 
 def _least_rate(home: Home, ranges: Ranges, way: Way) -> float | None:
