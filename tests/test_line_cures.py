@@ -89,6 +89,9 @@ def test_what_is_missing_has_words() -> None:
     found = by_name(replace(COMPUTER, has={**ALL, "load --dev": None}))
     assert (found["sorpc"].can_load, found["sorpc"].unknown) == (None, ("what `unbloat load --dev` needs",))
     assert found["tcp_notsent_lowat"].can_load
+    with_htb = by_name(replace(COMPUTER, discipline="htb"))
+    for name in ("cake", "fq_codel", "sorpc"):
+        assert with_htb[name].missing == ("a queue discipline at the device that can be restored",)
     without_device = by_name(replace(COMPUTER, device=None))
     assert without_device["rtac_auto"].missing == ("the device that leads to the far end",)
 

@@ -12,18 +12,19 @@ as `{device}` and `{up}`. Keys name flows by their role: `uploads.cc`, `download
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import platform
 import re
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import socket
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from unbloat import _core
+from unbloat._core import RunError
+from unbloat.system import qdiscs
 from unbloat.system.paths import ALGORITHMS, mechanism_names
 
 Where = Literal["host", "router"]
@@ -64,6 +65,7 @@ NEEDS = {
     "cls_matchall": "the kernel's classifier matchall",
     "tc": "the program tc",
     "device": "the device that leads to the far end",
+    "restorable": "a queue discipline at the device that can be restored",
     "rate": "a constant rate of the line to shape below",
 }
 """Requirements of cures besides root's rights, in words."""
@@ -195,7 +197,7 @@ RECIPES: tuple[Cure, ...] = (
         reaches="uploads",
         command="sudo tc qdisc replace dev {device} root cake bandwidth {up}",
         undo="{discipline}",
-        needs=("tc", "device", "rate", "sch_cake"),
+        needs=("tc", "device", "restorable", "rate", "sch_cake"),
         keys={f"link.{DEVICE}.queue": SHAPE_UP},
     ),
     Cure(
@@ -206,7 +208,7 @@ RECIPES: tuple[Cure, ...] = (
         "sudo tc class add dev {device} parent 1: classid 1:1 htb rate {up} && "
         "sudo tc qdisc add dev {device} parent 1:1 fq_codel",
         undo="{discipline}",
-        needs=("tc", "device", "rate", "sch_htb", "sch_fq_codel"),
+        needs=("tc", "device", "restorable", "rate", "sch_htb", "sch_fq_codel"),
         keys={f"link.{DEVICE}.rate": "{up}", f"link.{DEVICE}.queue": {"kind": "fq_codel"}},
     ),
     Cure(
@@ -283,7 +285,12 @@ def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgro
         **{way: _kbit(rate, way) for way, rate in rates.items()},
         **{f"{way}_kbit": _kbit(rate, way).removesuffix("kbit") for way, rate in rates.items()},
     }
-    has = {**computer.has, "device": computer.device is not None, "rate": None not in rates.values()}
+    has = {
+        **computer.has,
+        "device": computer.device is not None,
+        "restorable": computer.discipline in (None, *qdiscs.RESTORABLE),
+        "rate": None not in rates.values(),
+    }
     recipes = [*_controls(computer, is_per_program=cgroup is not None), *_at_devices(), *RECIPES]
     found = [_for(recipe, words, has, computer.lacks) for recipe in recipes]
     return [_as_root(cure) for cure in found] if computer.is_root else found
@@ -369,7 +376,7 @@ def _at_devices() -> Iterator[Cure]:
             reaches="uploads",
             command=f"sudo unbloat load {name} --dev {{device}} --rate {{up}}",
             undo=f"sudo unbloat unload {name} --dev {{device}}",
-            needs=("device", "rate", "loading", "load --dev"),
+            needs=("device", "restorable", "rate", "loading", "load --dev"),
             keys={
                 f"link.{DEVICE}.rate": "{up}",
                 f"link.{DEVICE}.queue": {"kind": "prio", "bands": 3, "limit": "1000p"},
@@ -521,11 +528,9 @@ def _config() -> str | None:
 
 
 def _chosen_discipline(device: str) -> str | None:
-    """Return the device's root discipline if somebody chose it: its handle is then not 0."""
+    """Return the device's own discipline if somebody chose it: its handle is then not 0."""
     try:
-        shown = subprocess.run(["tc", "-j", "qdisc", "show", "dev", device], capture_output=True, text=True, timeout=5)
-        listed: Sequence[Mapping[str, Any]] = json.loads(shown.stdout or "[]")
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+        found = qdiscs.of_devices().get(socket.if_nametoindex(device))
+    except (OSError, RunError):
         return None
-    chosen = [each["kind"] for each in listed if each.get("root") and each.get("handle") != "0:"]
-    return chosen[0] if chosen else None
+    return found.kind if found and found.handle else None
