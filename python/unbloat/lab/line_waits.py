@@ -44,16 +44,14 @@ class Queue:
     def waits_ms(self, kind: str) -> Numbers:
         """Return how long a sparse packet that arrives at each step waits.
 
-        In a FIFO it waits until the bytes before it have left, or were dropped from the head. A fair queue serves it
-        next. In both it waits for the rest of the packet in transmission, which is half a packet in the mean.
+        The bytes before it leave first, or are dropped from the head. The packet in transmission takes its rest, which
+        is half a packet in the mean.
         """
         import numpy as np
 
         capacity = np.maximum(self.capacity_mbps, 1e-3)
         is_busy = self.waiting_bytes > 0
         rest = np.where(is_busy, PACKET_BYTES / 2 * 8e-3 / capacity, 0.0)
-        if kind == "fq_codel":
-            return rest
         gone = self.sent_bytes + (self.drops * PACKET_BYTES if kind == "drophead" else 0)
         until = gone + self.waiting_bytes
         # Several steps may pass before the next byte leaves: the first of equal sums is the time.
@@ -113,8 +111,14 @@ def beginning(queues: Mapping[str, Queue], transfers: pd.DataFrame, base_rtt_ms:
 def waits_of_queues(
     queues: Mapping[str, Queue], phases: pd.DataFrame, began_s: float, truth: Truth
 ) -> dict[str, Waits]:
-    """Return what the queues of an emulated link say about each phase of load."""
+    """Return what the queues of an emulated link say about each phase of load.
+
+    The length of a fair queue does not say how long the packets of one flow wait, so it says nothing.
+    """
     import numpy as np
+
+    if truth.kind == "fq_codel":
+        return {}
 
     waits = {way: queues[way].waits_ms(truth.kind) for way in WAYS}
     found: dict[str, Waits] = {}
