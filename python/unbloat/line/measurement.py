@@ -83,6 +83,8 @@ class About:
     """Bytes that all connections and probes sent, with their headers."""
     received_bytes: int = 0
     """Bytes that all connections and probes received, with their headers."""
+    seconds: float = 0.0
+    """How long the measurement took."""
     is_complete: bool = True
     """Whether every phase ran to its end."""
     notes: tuple[str, ...] = ()
