@@ -39,6 +39,17 @@ pub(super) struct Target {
     pub(super) budget: Arc<Budget>,
 }
 
+impl Target {
+    /// Opens a connection, whose far end may have at most `share` bytes on the way.
+    pub(super) async fn open(self, share: u64) -> (Direction, Result<Session, Error>) {
+        let window = match self.direction {
+            Direction::Down => self.budget.take_up_to(FIRST_WINDOW.min(share)).max(1),
+            Direction::Up => 65_535,
+        };
+        (self.direction, Session::open(self.address, &self.url.host, &self.tls, window as u32).await)
+    }
+}
+
 /// A connection that carries load.
 pub(super) struct Carrier {
     pub(super) session: Session,
@@ -54,13 +65,8 @@ pub(super) struct Carrier {
 }
 
 impl Carrier {
-    /// Opens a connection and lets it carry.
-    pub(super) async fn start(target: &Target, number: usize, share: u64) -> Result<Self, Error> {
-        let window = match target.direction {
-            Direction::Down => target.budget.take_up_to(FIRST_WINDOW.min(share)).max(1),
-            Direction::Up => 65_535,
-        };
-        let session = Session::open(target.address, &target.url.host, &target.tls, window as u32).await?;
+    /// Lets a connection carry.
+    pub(super) fn start(target: &Target, session: Session, number: usize) -> Self {
         let must_stop = Arc::new(AtomicBool::new(false));
         let (requests, url) = (session.requests.clone(), target.url.clone());
         let (budget, stop) = (Arc::clone(&target.budget), Arc::clone(&must_stop));
@@ -68,7 +74,7 @@ impl Carrier {
             Direction::Down => tokio::spawn(download(requests, url, budget, stop)),
             Direction::Up => tokio::spawn(upload(requests, url, budget, stop)),
         };
-        Ok(Self {
+        Self {
             session,
             number,
             host: target.url.host.clone(),
@@ -78,7 +84,7 @@ impl Carrier {
             task,
             last: TcpInfo::default(),
             looked_at: 0,
-        })
+        }
     }
 
     /// Reads the connection's state from the kernel.

@@ -36,6 +36,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
+use tokio::task::JoinSet;
 
 /// Time between two samples of connections and of this computer's queues.
 const SAMPLE: Duration = Duration::from_millis(50);
@@ -357,13 +358,22 @@ impl<'a> Run<'a> {
             let budget = Arc::new(Budget::new(share));
             targets.push(Target { direction: *direction, address, url, tls: self.far.tls.clone(), budget });
         }
-        let mut carriers = Vec::new();
+        let mut openings = JoinSet::new();
         for target in &targets {
-            for number in 0..CONNECTIONS.0 {
-                carriers.push(Carrier::start(target, number, share / 32).await?);
+            for _ in 0..CONNECTIONS.0 {
+                openings.spawn(target.clone().open(share / 32));
             }
         }
+        let mut sessions = Vec::new();
+        while let Some(opened) = openings.join_next().await {
+            let (direction, session) = opened.map_err(|error| Error::System(error.into()))?;
+            sessions.push((direction, session?));
+        }
         let start_s = self.now();
+        let mut carriers = Vec::new();
+        for (direction, session) in sessions {
+            begin(&mut carriers, &targets, direction, session);
+        }
         let mut state = Loading::new(&targets, Instant::now() + time.min(MOST_LOAD));
         let flow = loop {
             tokio::time::sleep(SAMPLE).await;
@@ -376,13 +386,16 @@ impl<'a> Run<'a> {
                 carriers.iter().for_each(|carrier| carrier.keep_full(goodput[1] / uploads));
                 if !state.is_stable() {
                     for target in &targets {
-                        let count = carriers_of(&carriers, target.direction).count();
-                        if count < CONNECTIONS.1
-                            && let Ok(carrier) = Carrier::start(target, count, share / 32).await
-                        {
-                            carriers.push(carrier);
+                        if carriers_of(&carriers, target.direction).count() < CONNECTIONS.1 {
+                            openings.spawn(target.clone().open(share / 32));
                         }
                     }
+                }
+            }
+            while let Some(opened) = openings.try_join_next() {
+                // Without one more connection the others carry on.
+                if let Ok((direction, Ok(session))) = opened {
+                    begin(&mut carriers, &targets, direction, session);
                 }
             }
             if state.may_widen(self.prober.latest_rtt()) {
@@ -620,9 +633,17 @@ fn hop_of(at: u64, rtt: Option<u64>, phase_at: impl Fn(f64) -> Phase) -> HopRow 
     HopRow { phase: phase_at(sent_s), sent_s, rtt_ms: rtt.map(|rtt| rtt as f64 / 1e6) }
 }
 
-/// Returns the phase to which a time belongs; a pause belongs to the phase before it.
+/// Returns the phase to which a time belongs.
 fn phase_at(phases: &[PhaseRow], time_s: f64) -> Phase {
-    phases.iter().rev().find(|row| row.start_s <= time_s).map_or(Phase::Idle, |row| row.phase)
+    phases.iter().find(|row| row.start_s <= time_s && time_s <= row.stop_s).map_or(Phase::Pause, |row| row.phase)
+}
+
+/// Lets a connection carry as one more of its direction.
+fn begin(carriers: &mut Vec<Carrier>, targets: &[Target], direction: Direction, session: Session) {
+    if let Some(target) = targets.iter().find(|target| target.direction == direction) {
+        let number = carriers_of(carriers, direction).count();
+        carriers.push(Carrier::start(target, session, number));
+    }
 }
 
 fn carriers_of(carriers: &[Carrier], direction: Direction) -> impl Iterator<Item = &Carrier> {
@@ -773,12 +794,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_belongs_to_the_phase_before_it() {
+    fn between_phases_is_a_pause() {
         let phases = [
             PhaseRow { phase: Phase::Idle, start_s: 0.0, stop_s: 2.0 },
             PhaseRow { phase: Phase::Down, start_s: 2.5, stop_s: 5.0 },
         ];
         let found = [0.0, 1.0, 2.2, 2.5, 6.0].map(|time| phase_at(&phases, time));
-        assert_eq!(found, [Phase::Idle, Phase::Idle, Phase::Idle, Phase::Down, Phase::Down]);
+        assert_eq!(found, [Phase::Idle, Phase::Idle, Phase::Pause, Phase::Down, Phase::Pause]);
     }
 }

@@ -14,10 +14,12 @@ pub enum Phase {
     Up,
     /// Downloads and uploads.
     Both,
+    /// Between phases: connections are opened, or queues drain.
+    Pause,
 }
 
 impl Phase {
-    /// All phases, in the order in which they run.
+    /// All phases that can be measured, in the order in which they run.
     pub const ALL: [Phase; 4] = [Phase::Idle, Phase::Down, Phase::Up, Phase::Both];
 
     /// Returns the phase's name.
@@ -27,13 +29,14 @@ impl Phase {
             Phase::Down => "down",
             Phase::Up => "up",
             Phase::Both => "both",
+            Phase::Pause => "pause",
         }
     }
 
     /// Returns which ways the phase's load goes.
     pub fn directions(self) -> &'static [Direction] {
         match self {
-            Phase::Idle => &[],
+            Phase::Idle | Phase::Pause => &[],
             Phase::Down => &[Direction::Down],
             Phase::Up => &[Direction::Up],
             Phase::Both => &[Direction::Down, Direction::Up],
