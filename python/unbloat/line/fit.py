@@ -987,10 +987,20 @@ def _from_zero(line: Line) -> tuple[Line, float]:
 
 def _span(key: str, span: Range) -> str:
     """Write a range with the unit of its key."""
+    least, most = ends(key, span)
+    return f"at least {least}" if most is None else f"{least} to {most}"
+
+
+def ends(key: str, span: Range) -> tuple[str, str | None]:
+    """Write both ends of a range as a scenario has them; None without a bound."""
     names = {"rate": "rate", "limit": "limit", "delay": "delay", "target": "delay", "loss": "loss", "burst": "size"}
     unit = names[key.rpartition(".")[2]]
-    least, most = (None if end is None else json.loads(inline(_significant(end), unit)) for end in span)
-    return f"at least {least}" if most is None else f"{least} to {most}"
+
+    def text(end: float) -> str:
+        return str(json.loads(inline(_significant(end), unit)))
+
+    least, most = span
+    return text(least), None if most is None else text(most)
 
 
 def _rounded(line: Line) -> Line:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from unbloat import _core
 from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
 from unbloat.line.summary import LOADS, PACKET, Loaded, bounds_of, opinion, probes_of, summary
-from unbloat.results.files import About
+from unbloat.results.files import SERIES, About
+from unbloat.results.metrics import COLUMNS
 from unbloat.results.record import Record
 from unbloat.results.rows import Flow, Link, Run
 from unbloat.results.run_set import RunSet, SeriesKind
@@ -47,9 +48,9 @@ def results_of(measurement: Measurement) -> RunSet:
         import pandas as pd
 
         parts = [_series(measurement, phase, kind).assign(run=number) for number, phase in enumerate(phases)]
-        columns = ["run", "seed", "sound"]
         frame = pd.concat(parts, ignore_index=True).assign(seed=1, sound=True)
-        return frame[[*columns, *(column for column in frame if column not in columns)]]
+        columns = [column.name for column in COLUMNS[SERIES[kind]] if column.name not in ("run", "seed", "sound")]
+        return frame.reindex(columns=["run", "seed", "sound", *columns])
 
     return RunSet(records, about, series, is_recorded=True)
 
@@ -173,7 +174,13 @@ def _series(measurement: Measurement, phase: PhaseName, kind: SeriesKind) -> pd.
         if kind == "flows" and (phase, way) in LOADS:
             parts.append(pd.DataFrame({"time_s": times - start, "flow": number, "goodput_mbps": rate}))
         if kind == "links":
-            parts.append(pd.DataFrame({"time_s": times - start, "link": LINKS[way], "throughput_mbps": rate * PACKET}))
+            throughput = rate * PACKET
+            late = _queueing(measurement, phase, way).dropna()
+            delay_ms = np.interp(times, late["sent_s"], late["delay_ms"]) if len(late) else np.full(len(times), np.nan)
+            # What a packet finds before it in the queue leaves during its wait.
+            queue_bytes = np.round(delay_ms * throughput * 125)
+            columns = {"link": LINKS[way], "queue_bytes": queue_bytes, "throughput_mbps": throughput}
+            parts.append(pd.DataFrame({"time_s": times - start, **columns}))
     if kind == "flows":
         own = probes_of(measurement, phase, 0.0).dropna(subset="rtt_ms")
         rtt = {"time_s": own["sent_s"] - start, "flow": len(DIRECTIONS), "rtt_ms": own["rtt_ms"]}

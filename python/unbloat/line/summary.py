@@ -107,14 +107,16 @@ def probes_of(measurement: Measurement, phase: PhaseName, warm_up: float) -> pd.
 
 def _rate_mbps(measurement: Measurement, phase: PhaseName, direction: Direction) -> float | None:
     """Return what all connections of a direction carried together, with headers."""
-    start, stop = bounds_of(measurement, phase, WARM_UP)
+    warm, stop = bounds_of(measurement, phase, WARM_UP)
+    start, _ = bounds_of(measurement, phase, 0.0)
     rows = measurement.transfers
-    rows = rows[(rows["phase"] == phase) & (rows["direction"] == direction) & rows["time_s"].between(start, stop)]
-    times = rows["time_s"]
-    if rows.empty or times.max() <= times.min():
-        return None
-    carried = sum(float(own["bytes"].iloc[-1] - own["bytes"].iloc[0]) for _, own in rows.groupby("connection"))
-    return carried * PACKET * 8 / 1e6 / float(times.max() - times.min())
+    rows = rows[(rows["phase"] == phase) & (rows["direction"] == direction) & (rows["time_s"] <= stop)]
+    steady = rows[rows["time_s"] >= warm]
+    if steady["time_s"].nunique() < 2:  # The budget was used up within two samples: the growth counts too.
+        carried = sum(float(own["bytes"].iloc[-1]) for _, own in rows.groupby("connection"))
+        return carried * PACKET * 8 / 1e6 / (rows["time_s"].max() - start) if len(rows) else None
+    carried = sum(float(own["bytes"].iloc[-1] - own["bytes"].iloc[0]) for _, own in steady.groupby("connection"))
+    return carried * PACKET * 8 / 1e6 / float(steady["time_s"].max() - steady["time_s"].min())
 
 
 INTERVALS = 8
