@@ -12,5 +12,6 @@ pub mod limits;
 mod server;
 pub mod token;
 pub mod transfer;
+mod unsent;
 
 pub use server::{Addresses, Config, Identity, Server};

@@ -178,7 +178,7 @@ def _series(measurement: Measurement, phase: PhaseName, kind: SeriesKind) -> pd.
             late = _queueing(measurement, phase, way).dropna()
             delay_ms = np.interp(times, late["sent_s"], late["delay_ms"]) if len(late) else np.full(len(times), np.nan)
             # What a packet finds before it in the queue leaves during its wait.
-            queue_bytes = np.round(delay_ms * throughput * 125)
+            queue_bytes = np.round(delay_ms * float(np.mean(throughput)) * 125)
             columns = {"link": LINKS[way], "queue_bytes": queue_bytes, "throughput_mbps": throughput}
             parts.append(pd.DataFrame({"time_s": times - start, **columns}))
     if kind == "flows":

@@ -2,6 +2,7 @@
 
 use super::error::Error;
 use super::server_name::Url;
+use crate::unsent::limit_unsent;
 use bytes::Bytes;
 use h2::client::{Connection, SendRequest};
 use http::{Method, Request, StatusCode};
@@ -12,7 +13,7 @@ use rustls::pki_types::{CertificateDer, ServerName as TlsName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -201,22 +202,6 @@ impl Drop for Session {
         let _ = setsockopt(&self.socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
         self.task.abort();
     }
-}
-
-/// Lets a socket take more bytes only while fewer than these are unsent (`TCP_NOTSENT_LOWAT`).
-pub(super) fn limit_unsent(socket: &OwnedFd, bytes: usize) -> io::Result<()> {
-    let bytes = bytes as libc::c_int;
-    // SAFETY: the kernel reads an integer of the given size.
-    let status = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_NOTSENT_LOWAT,
-            (&raw const bytes).cast(),
-            size_of_val(&bytes) as libc::socklen_t,
-        )
-    };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Fetches a small object over a connection; returns its status and its first bytes.

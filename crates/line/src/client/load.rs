@@ -1,10 +1,11 @@
 //! Load: connections that carry as much as the line takes, in one direction.
 
 use super::budget::{Budget, with_headers};
-use super::connection::{Session, Tls, limit_unsent, request};
+use super::connection::{Session, Tls, request};
 use super::error::Error;
 use super::records::{Direction, Phase, TransferRow};
 use super::server_name::Url;
+use crate::unsent::limit_unsent;
 use bytes::Bytes;
 use h2::Reason;
 use http::Method;

@@ -384,7 +384,7 @@ impl<'a> Run<'a> {
                 self.pace_probes();
                 let uploads = carriers_of(&carriers, Direction::Up).count().max(1) as f64;
                 carriers.iter().for_each(|carrier| carrier.keep_full(goodput[1] / uploads));
-                if !state.is_stable() {
+                if !state.is_stable() && openings.is_empty() {
                     for target in &targets {
                         if carriers_of(&carriers, target.direction).count() < CONNECTIONS.1 {
                             openings.spawn(target.clone().open(share / 32));

@@ -27,6 +27,9 @@ const LARGE: u64 = 8_000_000_000;
 /// Bytes that a client may have on the way in an upload.
 const WINDOW: u32 = 1 << 24;
 
+/// Bytes of a response that wait for TCP.
+const SEND_BUFFER: usize = 1 << 16;
+
 /// Zeros that a response sends at a time.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
@@ -52,6 +55,7 @@ pub(super) async fn serve(stream: TlsStream<TcpStream>, from: SocketAddr, shared
         .http2()
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
+        .max_send_buf_size(SEND_BUFFER)
         .max_concurrent_streams(64);
     connection.serve_connection(TokioIo::new(stream), service).await.map_err(io::Error::other)
 }
