@@ -126,7 +126,7 @@ def line_command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure your own line: rates, delays under load, where the queue is, and what would help.
+    """Measure your own line: rates, delays under load, the queue, and what would help.
 
     The command measures the empty line, a download, an upload, and both at once. It fits a scenario to them and
     simulates the cures that this computer can load. Ctrl-C ends the measurement and keeps what was measured. Traffic
@@ -313,7 +313,7 @@ def seconds_of(text: str) -> float:
 
 @dataclass
 class LiveLine:
-    """What a terminal shows meanwhile: a line that is written again and again; elsewhere, each step's beginning."""
+    """A line of the terminal that shows the progress; without a terminal, each step gets a line."""
 
     is_terminal: bool
     step: str = ""

@@ -88,7 +88,7 @@ class About:
     is_complete: bool = True
     """Whether every phase ran to its end."""
     notes: tuple[str, ...] = ()
-    """What a reader must know, a sentence each: an unverified certificate, a clock that jumped."""
+    """Remarks for readers, a sentence each, such as an unverified certificate."""
 
 
 @dataclass(frozen=True)

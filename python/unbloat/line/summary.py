@@ -1,4 +1,4 @@
-"""What a measurement says about a line: rates, delays, losses, responsiveness, and how a call would sound."""
+"""The numbers of a measured line: rates, delays, losses, responsiveness, and how a call would sound."""
 
 from __future__ import annotations
 

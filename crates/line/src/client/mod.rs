@@ -114,7 +114,7 @@ pub type Observe<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 ///
 /// # Errors
 ///
-/// The far end cannot be reached, or is none.
+/// The far end cannot be reached, or does not serve measurements.
 pub fn measure(config: &Config, observe: Observe<'_>) -> Result<Measured, Error> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(Error::System)?;
     let measured = runtime.block_on(async {
@@ -247,9 +247,9 @@ struct Run<'a> {
     start: Instant,
     prober: Prober,
     device: Option<Device>,
-    /// What is left for load.
+    /// Bytes that load may still use.
     left: u64,
-    /// What is left for probes and requests.
+    /// Bytes that requests may still use.
     aside: Arc<Budget>,
     requests: Arc<Mutex<Requests>>,
     sent_bytes: u64,

@@ -158,7 +158,7 @@ pub struct Measured {
     pub seconds: f64,
     /// Whether every phase ran to its end.
     pub is_complete: bool,
-    /// What a reader must know, a sentence each.
+    /// Remarks for readers, a sentence each.
     pub notes: Vec<String>,
     /// The samples.
     pub tables: Tables,

@@ -31,7 +31,7 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub struct Config {
     /// The address and port of HTTPS; port 0 takes a free one.
     pub address: SocketAddr,
-    /// What clients may use.
+    /// Bytes, connections and time that clients may use.
     pub limits: Limits,
     /// Congestion controls that a client may ask for.
     pub controls: Vec<String>,
